@@ -1,0 +1,101 @@
+//! The ten mechanisms by which TCP Vegas differs from Reno, each one switch
+//! [hengartner2000 §VI]. Vegas's own file owns A, B, F and I; the sender owns C, D, E, G, H and J.
+
+use dumbbell_units::spec::{Field, Node, SpecError};
+use dumbbell_units::Value;
+
+macro_rules! mechanisms {
+    ($( $(#[doc = $doc:literal])+ $field:ident = $letter:literal, )+) => {
+        /// The switches A to J.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Mechanisms {
+            $( $(#[doc = $doc])+ pub $field: bool, )+
+        }
+
+        impl Mechanisms {
+            /// Every letter with what it switches.
+            pub const ALL: &'static [(&'static str, &'static [&'static str])] =
+                &[$( ($letter, &[$($doc),+]) ),+];
+
+            /// The combination whose bit `i` switches the letter `i`, A being bit 0.
+            pub fn from_bits(bits: u16) -> Self {
+                let mut mechanisms = Mechanisms::default();
+                let mut bit = 0;
+                $( mechanisms.$field = bits >> bit & 1 == 1; bit += 1; )+
+                let _ = bit;
+                mechanisms
+            }
+
+            fn set(&mut self, letter: &str, on: bool) -> bool {
+                match letter {
+                    $( $letter => self.$field = on, )+
+                    _ => return false,
+                }
+                true
+            }
+        }
+
+        impl Field for Mechanisms {
+            fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+                let letters = [$($letter),+];
+                let mut mechanisms = Mechanisms::default();
+                match node.value() {
+                    Value::String(text) => {
+                        for letter in text.chars().map(String::from) {
+                            if !mechanisms.set(&letter, true) {
+                                return Err(node.error(Self::accepted()));
+                            }
+                        }
+                    }
+                    Value::Object(_) => {
+                        node.refuse_unknown(&letters)?;
+                        for (letter, member) in node.members()? {
+                            mechanisms.set(letter, bool::decode(&member)?);
+                        }
+                    }
+                    _ => return Err(node.error(Self::accepted())),
+                }
+                Ok(mechanisms)
+            }
+            fn encode(&self) -> Value {
+                let mut members = dumbbell_units::spec::Members::new();
+                $( members.insert($letter.to_owned(), Value::Bool(self.$field)); )+
+                Value::Object(members)
+            }
+            fn accepted() -> String {
+                "letters from ABCDEFGHIJ, such as \"ABCDEFG\", or a table { A = true, ... }".into()
+            }
+            fn schema() -> Value {
+                let mut members = dumbbell_units::spec::Members::new();
+                $( members.insert($letter.to_owned(), bool::schema()); )+
+                dumbbell_units::spec::any_of(vec![
+                    String::schema(),
+                    dumbbell_units::spec::closed_object(members),
+                ])
+            }
+        }
+    };
+}
+
+mechanisms! {
+    /// Congestion detection in slow start; the window grows only every other RTT.
+    slow_start_detection = "A",
+    /// Congestion detection in congestion avoidance, between alpha and beta.
+    avoidance_detection = "B",
+    /// Retransmission on the first duplicate ACK once the fine timeout has expired.
+    fine_retransmit = "C",
+    /// Fine timeout checked on the first new ACKs after a retransmission.
+    check_after_retransmit = "D",
+    /// One window reduction per episode of loss.
+    one_reduction = "E",
+    /// Window cut by a quarter instead of a half.
+    quarter_cut = "F",
+    /// Window of two segments at the start and after a timeout.
+    window_of_two = "G",
+    /// At most three segments back to back.
+    burst_limit = "H",
+    /// No growth while the window is not filled.
+    growth_guard = "I",
+    /// Sending rate at most twice the rate of the last RTT.
+    spike_suppression = "J",
+}

@@ -1,0 +1,82 @@
+//! Pieces that several algorithms share: Reno's growth and halving, and the rules by which
+//! implementations of the same algorithm differ.
+
+use crate::Context;
+use dumbbell_units::choice;
+
+choice! {
+    /// How a window grows in congestion avoidance.
+    pub enum Growth {
+        /// By `mss * mss / cwnd` whole bytes per ACK, as in BSD.
+        Whole = "whole-bytes",
+        /// By the same amount, not rounded, as in ns-2 and in RFC 5681 §3.1.
+        Real = "real",
+    }
+}
+
+choice! {
+    /// What is halved at a loss.
+    pub enum Halving {
+        /// The bytes in flight, at least two segments (RFC 5681 §3.1).
+        Flight = "flight",
+        /// The usable window, in whole segments, at least two (BSD).
+        WholeWindow = "whole-window",
+        /// The usable window: the threshold in whole segments, the window itself not rounded (ns-2).
+        RealWindow = "real-window",
+    }
+}
+
+/// How an environment grows and halves windows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowRules {
+    /// Growth in congestion avoidance.
+    pub growth: Growth,
+    /// What is halved.
+    pub halving: Halving,
+    /// True if a window equal to the threshold is still in slow start (BSD).
+    pub slow_start_at_ssthresh: bool,
+    /// True to add an eighth of a segment per ACK in congestion avoidance (BSD 1990 to 1994).
+    pub extra_eighth: bool,
+}
+
+impl WindowRules {
+    /// True if the window is below its threshold.
+    pub fn in_slow_start(&self, cwnd: f64, ssthresh: f64) -> bool {
+        if self.slow_start_at_ssthresh { cwnd <= ssthresh } else { cwnd < ssthresh }
+    }
+
+    /// Growth per ACK in congestion avoidance, in bytes (RFC 5681 §3.1).
+    pub fn linear_growth(&self, cwnd: f64, mss: f64) -> f64 {
+        let growth = mss * mss / cwnd;
+        let growth = match self.growth {
+            Growth::Whole => growth.floor(),
+            Growth::Real => growth,
+        };
+        if self.extra_eighth { growth + (mss / 8.0).floor() } else { growth }
+    }
+
+    /// Reno's growth per ACK, in bytes.
+    pub fn reno_growth(&self, cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
+        if self.in_slow_start(cwnd, ssthresh) { mss } else { self.linear_growth(cwnd, mss) }
+    }
+
+    /// Threshold and window after a loss, in bytes.
+    pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
+        let mss = context.mss;
+        let window = (cwnd + context.inflation).min(context.max_window);
+        match self.halving {
+            Halving::Flight => {
+                let half = (context.flight_size / 2.0).max(2.0 * mss);
+                (half, half)
+            }
+            Halving::WholeWindow => {
+                let half = (window / 2.0 / mss).floor().max(2.0) * mss;
+                (half, half)
+            }
+            Halving::RealWindow => {
+                let half = (window / 2.0 / mss).floor().max(2.0) * mss;
+                (half, (window / 2.0).max(mss))
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The vocabulary every other crate speaks: simulated time, sizes and rates ([`quantity`]),
+//! mathematics that gives the same bits on every platform ([`math`]), named random streams
+//! ([`random`]) and parameters declared once for parser, schema and catalogue ([`spec`]).
+//!
+//! Nothing here reads a clock, prints, or touches files.
+
+pub mod math;
+pub mod quantity;
+pub mod random;
+pub mod spec;
+
+pub use quantity::{Bytes, Limit, Rate, Time, Window};
+pub use random::Stream;
+pub use serde_json::Value;

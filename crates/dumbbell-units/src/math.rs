@@ -1,0 +1,17 @@
+//! Transcendental functions in pure Rust, so that results do not depend on the platform's
+//! mathematics library. `+ - * / sqrt` are exact by IEEE 754 and need no wrapper.
+
+/// Natural logarithm.
+pub fn ln(x: f64) -> f64 {
+    libm::log(x)
+}
+
+/// Exponential function.
+pub fn exp(x: f64) -> f64 {
+    libm::exp(x)
+}
+
+/// `x` raised to the power `y`.
+pub fn pow(x: f64, y: f64) -> f64 {
+    libm::pow(x, y)
+}
