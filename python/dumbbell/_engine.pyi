@@ -1,0 +1,65 @@
+"""The native engine. Private: use the `dumbbell` package, which documents and types what this module returns."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, final
+
+__all__ = [
+    "ArrowColumns",
+    "ManyResult",
+    "RunResult",
+    "ScenarioError",
+    "catalogue",
+    "normalize",
+    "run",
+    "run_many",
+    "scenario_hash",
+    "schema",
+    "table3",
+    "version",
+]
+
+class ScenarioError(ValueError):
+    field: str
+    value: str
+    accepted: str
+    suggestion: str | None
+
+@final
+class ArrowColumns:
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class RunResult:
+    @property
+    def flows(self) -> ArrowColumns: ...
+    @property
+    def links(self) -> ArrowColumns: ...
+    @property
+    def traces(self) -> dict[str, ArrowColumns]: ...
+    def summary(self) -> str: ...
+
+@final
+class ManyResult:
+    @property
+    def flows(self) -> ArrowColumns: ...
+    @property
+    def links(self) -> ArrowColumns: ...
+    @property
+    def completed(self) -> int: ...
+
+def version() -> str: ...
+def schema() -> str: ...
+def catalogue() -> str: ...
+def normalize(text: str, format: Literal["toml", "json"]) -> str: ...
+def scenario_hash(json_text: str) -> str: ...
+def run(json_text: str, seed: int, run: int) -> RunResult: ...
+def run_many(
+    json_texts: Sequence[str],
+    jobs: Sequence[tuple[int, int, int]],
+    threads: int,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    partial: bool = False,
+) -> ManyResult: ...
+def table3(corrected: bool) -> list[dict[str, Any]]: ...
