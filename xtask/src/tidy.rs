@@ -1,0 +1,123 @@
+//! The house rules as functions from a tree of texts to findings.
+//!
+//! A rule never touches the file system: it reads a [`Tree`], so its tests hand it a few lines that break it.
+
+mod citations;
+mod crates;
+mod engine;
+mod leftovers;
+mod papers;
+mod registry;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// One broken rule, at one place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Path relative to the root of the checkout.
+    pub path: String,
+    /// Line, counted from 1; 0 when the finding is about the whole file.
+    pub line: usize,
+    /// What is wrong and what is accepted.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(formatter, "{}: {}", self.path, self.message),
+            line => write!(formatter, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// The text files of a checkout by their path, in the order of their paths.
+#[derive(Debug, Default)]
+pub struct Tree {
+    texts: BTreeMap<String, String>,
+}
+
+impl Tree {
+    /// Reads what git tracks, and what is new and not ignored, under `root`.
+    pub fn of_checkout(root: &Path) -> io::Result<Self> {
+        let listing = Command::new("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+            .current_dir(root)
+            .output()?;
+        if !listing.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&listing.stderr).into_owned()));
+        }
+        let mut tree = Self::default();
+        for path in String::from_utf8_lossy(&listing.stdout).split('\0').filter(|path| !path.is_empty()) {
+            // A tracked file may be gone from the disk, and an image is no text: neither has anything to say here.
+            if let Ok(text) = std::fs::read_to_string(root.join(path)) {
+                tree.texts.insert(path.to_owned(), text);
+            }
+        }
+        Ok(tree)
+    }
+
+    /// A tree of the given paths and texts.
+    #[cfg(test)]
+    pub fn of_texts(texts: &[(&str, &str)]) -> Self {
+        let texts = texts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Self { texts }
+    }
+
+    /// The number of text files.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The text of one file.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.texts.get(path).map(String::as_str)
+    }
+
+    /// Every path with its text.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+}
+
+/// Runs every rule and returns the findings in the order of their places.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let rules =
+        [citations::check, crates::check, engine::check, leftovers::check, papers::check, registry::check];
+    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
+    findings.sort();
+    findings
+}
+
+/// The places in `line` where `word` stands alone, not as a part of a longer word.
+fn word_starts(line: &str, word: &str) -> Vec<usize> {
+    let is_part_of_word = |character: char| character.is_alphanumeric() || character == '_';
+    line.match_indices(word)
+        .map(|(start, _)| start)
+        .filter(|&start| {
+            !line[..start].ends_with(is_part_of_word)
+                && !line[start + word.len()..].starts_with(is_part_of_word)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_names_its_place() {
+        let at_line = Finding { path: "a.rs".into(), line: 3, message: "wrong".into() };
+        assert_eq!(at_line.to_string(), "a.rs:3: wrong");
+        assert_eq!(Finding { line: 0, ..at_line }.to_string(), "a.rs: wrong");
+    }
+
+    #[test]
+    fn a_word_is_found_only_where_it_stands_alone() {
+        assert_eq!(word_starts("one stone, one_way, (one)", "one"), [0, 21]);
+    }
+}

@@ -1,0 +1,128 @@
+//! The arrows between the crates point down, and every crate lives under the lints of the workspace.
+
+use super::{Finding, Tree};
+use toml::{Table, Value};
+
+/// What each crate may depend on. A crate that is missing here has no place in the picture of `docs/architecture.md` yet.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("dumbbell-units", &[]),
+    ("dumbbell-cc", &["dumbbell-units"]),
+    ("dumbbell-net", &["dumbbell-units"]),
+    ("dumbbell-tcp", &["dumbbell-units", "dumbbell-cc", "dumbbell-net"]),
+    ("dumbbell-sim", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp"]),
+    ("dumbbell-testbed", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
+    ("dumbbell-py", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
+    ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
+    ("xtask", &[]),
+];
+
+/// The crates that state their own lints: a binding to a foreign world cannot forbid `unsafe`.
+const OWN_LINTS: [&str; 2] = ["dumbbell-py", "dumbbell-testbed"];
+
+/// Checks every manifest of the workspace but its root.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    tree.files()
+        .filter(|(path, _)| path.ends_with("/Cargo.toml") && !path.starts_with("fuzz/"))
+        .flat_map(|(path, text)| check_manifest(path, text))
+        .collect()
+}
+
+fn check_manifest(path: &str, text: &str) -> Vec<Finding> {
+    let finding = |message: String| Finding { path: path.to_owned(), line: 0, message };
+    let manifest: Table = match text.parse() {
+        Ok(manifest) => manifest,
+        Err(error) => return vec![finding(format!("is not TOML: {error}"))],
+    };
+    let Some(name) = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str)
+    else {
+        return vec![finding("has no package name".into())];
+    };
+    let Some((_, accepted)) = ARROWS.iter().find(|(known, _)| *known == name) else {
+        return vec![finding(format!("{name} has no place in ARROWS of xtask/src/tidy/crates.rs"))];
+    };
+    let mut findings: Vec<Finding> = dependencies(&manifest)
+        .into_iter()
+        .filter(|dependency| dependency.starts_with("dumbbell-") && !accepted.contains(&dependency.as_str()))
+        .map(|dependency| finding(format!("{name} must not depend on {dependency}; accepted: {accepted:?}")))
+        .collect();
+    let inherits = manifest.get("lints").and_then(|lints| lints.get("workspace")).and_then(Value::as_bool);
+    if inherits != Some(true) && !OWN_LINTS.contains(&name) {
+        findings.push(finding(format!(
+            "{name} must inherit the lints of the workspace: [lints] workspace = true"
+        )));
+    }
+    findings
+}
+
+/// The packages that a manifest names, for builds, tests and every target alike.
+fn dependencies(manifest: &Table) -> Vec<String> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let sections = std::iter::once(manifest)
+        .chain(targets.into_iter().flat_map(Table::values).filter_map(Value::as_table));
+    let mut packages = Vec::new();
+    for section in sections {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for (key, value) in section.get(kind).and_then(Value::as_table).into_iter().flatten() {
+                // A renamed dependency says its real name in `package`.
+                packages.push(value.get("package").and_then(Value::as_str).unwrap_or(key).to_owned());
+            }
+        }
+    }
+    packages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINTS: &str = "[lints]\nworkspace = true\n";
+
+    fn messages(name: &str, rest: &str) -> Vec<String> {
+        let manifest = format!("[package]\nname = \"{name}\"\n{rest}");
+        let tree = Tree::of_texts(&[("crates/one/Cargo.toml", &manifest)]);
+        check(&tree).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn an_arrow_downwards_is_accepted() {
+        let rest = format!("{LINTS}[dependencies]\ndumbbell-units.workspace = true\nlibm = \"0.2\"\n");
+        assert_eq!(messages("dumbbell-cc", &rest), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_network_never_sees_congestion_control() {
+        let rest = format!("{LINTS}[dependencies]\ndumbbell-cc.workspace = true\n");
+        let messages = messages("dumbbell-net", &rest);
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].contains("dumbbell-net must not depend on dumbbell-cc"), "{messages:?}");
+    }
+
+    #[test]
+    fn an_arrow_upwards_is_found_in_every_kind_of_dependency() {
+        for section in
+            ["dependencies", "dev-dependencies", "build-dependencies", "target.'cfg(unix)'.dependencies"]
+        {
+            let rest = format!("{LINTS}[{section}]\ndumbbell-sim = {{ path = \"../sim\" }}\n");
+            assert_eq!(messages("dumbbell-tcp", &rest).len(), 1, "{section}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_dependency_does_not_hide() {
+        let rest =
+            format!("{LINTS}[dependencies]\nnetwork = {{ path = \"../net\", package = \"dumbbell-net\" }}\n");
+        assert_eq!(messages("dumbbell-cc", &rest).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_without_a_place_in_the_picture_is_found() {
+        let messages = messages("dumbbell-extra", LINTS);
+        assert!(messages[0].contains("has no place"), "{messages:?}");
+    }
+
+    #[test]
+    fn a_crate_without_the_lints_of_the_workspace_is_found() {
+        assert_eq!(messages("dumbbell-sim", "").len(), 1);
+        assert_eq!(messages("dumbbell-py", "").len(), 0);
+    }
+}

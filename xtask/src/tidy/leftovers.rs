@@ -1,0 +1,104 @@
+//! Nothing is left open in the text, and nothing names the machine it was written on.
+
+use super::{Finding, Tree, word_starts};
+
+/// Marks of work left open. They are put together here so that this file does not hold them.
+const MARKS: [&str; 4] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
+
+/// Calls that stand for code that is missing.
+const HOLES: [&str; 4] = [
+    concat!("todo", "!("),
+    concat!("unimplemented", "!("),
+    concat!("dbg", "!("),
+    concat!("NotImplemented", "Error"),
+];
+
+/// Folders that exist on one machine only.
+const MACHINE: [&str; 5] = [
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/tm", "p/"),
+    concat!("/Us", "ers/"),
+];
+
+/// Checks every text but the licence, the lock files and the tables of data.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    tree.files()
+        .filter(|(path, _)| {
+            *path != "LICENSE" && ![".lock", ".csv", ".svg"].iter().any(|end| path.ends_with(end))
+        })
+        .flat_map(|(path, text)| check_text(path, text))
+        .collect()
+}
+
+fn check_text(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let mut found =
+            |message: String| findings.push(Finding { path: path.to_owned(), line: index + 1, message });
+        for mark in MARKS.iter().filter(|mark| !word_starts(line, mark).is_empty()) {
+            found(format!("{mark}: finish it, or say in a sentence why it is as it is"));
+        }
+        for hole in HOLES.iter().filter(|hole| line.contains(*hole)) {
+            found(format!("{hole}: no hole is left in the code"));
+        }
+        for folder in MACHINE.iter().filter(|folder| names_folder(line, folder)) {
+            found(format!("{folder}: no path of one machine"));
+        }
+    }
+    findings
+}
+
+/// Whether `line` holds a path that begins with `folder`; the tail of a longer path or of an address does not count.
+fn names_folder(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        before.is_none_or(|character| !character.is_alphanumeric() && !"._-~}*/".contains(character))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<usize> {
+        check(&Tree::of_texts(&[("crates/one/src/lib.rs", text)]))
+            .iter()
+            .map(|finding| finding.line)
+            .collect()
+    }
+
+    #[test]
+    fn marks_of_open_work_are_found_as_words_only() {
+        for mark in MARKS {
+            assert_eq!(lines(&format!("fn one() {{}}\n// {mark}: later\n")), [2], "{mark}");
+            assert_eq!(lines(&format!("let {mark}ED = 1;\n")), Vec::<usize>::new(), "{mark}");
+        }
+    }
+
+    #[test]
+    fn holes_in_the_code_are_found() {
+        for hole in HOLES {
+            assert_eq!(lines(&format!("    {hole}\"why\")\n")), [1], "{hole}");
+        }
+    }
+
+    #[test]
+    fn paths_of_one_machine_are_found_and_longer_paths_are_not() {
+        for folder in MACHINE {
+            assert_eq!(lines(&format!("let path = \"{folder}here\";\n")), [1], "{folder}");
+            assert_eq!(
+                lines(&format!("let path = \"results{folder}here\";\n")),
+                Vec::<usize>::new(),
+                "{folder}"
+            );
+        }
+    }
+
+    #[test]
+    fn tables_of_data_are_not_read_as_prose() {
+        let text = format!("{},1\n", MARKS[2]);
+        assert_eq!(check(&Tree::of_texts(&[("papers/one/numbers.csv", &text)])), Vec::new());
+    }
+}
