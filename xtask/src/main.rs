@@ -29,7 +29,8 @@ fn main() -> ExitCode {
 /// Checks the checkout that this crate belongs to.
 fn run_tidy() -> ExitCode {
     // Asked when it runs, not when it was built: checkouts may share one target folder.
-    let manifest = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    let manifest =
+        std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     let root = Path::new(&manifest).parent().expect("xtask lies in the checkout");
     let tree = match tidy::Tree::of_checkout(root) {
         Ok(tree) => tree,
