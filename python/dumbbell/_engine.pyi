@@ -1,4 +1,4 @@
-"""The native engine. Private: use the `dumbbell` package, which documents and types what this module returns."""
+"""The native engine. Private: the `dumbbell` package documents and types what this module returns."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, final

@@ -1,8 +1,8 @@
 """What can go wrong, by name.
 
-Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted and,
-for a misspelt name, a near miss. An interrupted batch is a `RunsInterrupted` (a `KeyboardInterrupt`) that carries
-what was finished. Files that cannot be read stay the `OSError` they are.
+Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
+and, for a misspelt name, a near miss. An interrupted batch is a `RunsInterrupted` (a `KeyboardInterrupt`)
+that carries what was finished. Files that cannot be read stay the `OSError` they are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,13 @@ class RunsInterrupted(KeyboardInterrupt):
 
 
 def refusal(
-    field: str, value: object, accepted: str, *, names: Iterable[str] = (), problem: str = "is not accepted"
+    field: str,
+    value: object,
+    accepted: str,
+    *,
+    names: Iterable[str] = (),
+    problem: str = "is not accepted",
+    quoted: bool = True,
 ) -> ScenarioError:
     """Return a `ScenarioError` in the form the engine's own have, for a check made on the Python side.
 
@@ -50,13 +56,16 @@ def refusal(
         The known names, among which a near miss to `value` is looked for.
     problem
         What is wrong with the value, as the predicate of a sentence.
+    quoted
+        Whether a value that is text is shown in quotation marks: it is, unless it only describes what was
+        found.
     """
     near = difflib.get_close_matches(str(value), list(names), n=1)
     suggestion = near[0] if near else None
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
-    text = f"{field}: {shown} {problem}; accepted: {accepted}"
+    shown = f'"{value}"' if isinstance(value, str) and quoted else str(value)
+    text = f"{field}: {shown} {problem}; expected {accepted}"
     if suggestion is not None:
-        text += f'; did you mean "{suggestion}"?'
+        text += f" (did you mean `{suggestion}`?)"
     error = ScenarioError(text)
     error.field = field
     error.value = str(value)

@@ -1,0 +1,77 @@
+"""Dumbbell: a TCP congestion-control laboratory.
+
+Build a `Scenario` from typed parts or read one from TOML, then `run` it, or `run_many` on all cores.
+Results are Arrow tables and pandas frames; the same scenario, seed and run give the same bits everywhere.
+
+Examples
+--------
+>>> import dumbbell
+>>> from dumbbell import Flow, Greedy, topologies
+>>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+>>> flow = Flow(name="fg", from_="s1", to="d1", tcp="vegas", source=Greedy())
+>>> scenario = shape.scenario(name="one flow", duration="10 s", flows=[flow])
+>>> result = dumbbell.run(scenario, seed=1)
+>>> bool(result.flow("fg").goodput_bps > 1e6)
+True
+"""
+
+from dumbbell import topologies
+from dumbbell.engine import catalogue, schema, version
+from dumbbell.errors import RunsInterrupted, ScenarioError
+from dumbbell.run import Job, Run, Runs, run, run_many
+from dumbbell.scenario import (
+    Bernoulli,
+    BsdTimer,
+    Cbr,
+    DelayedAck,
+    DropTail,
+    Flow,
+    Forced,
+    Greedy,
+    Link,
+    Node,
+    Poisson,
+    Probe,
+    Rfc6298Timer,
+    Scenario,
+    Tcp,
+    Tcplib,
+    Transfer,
+    Uniform,
+    Vegas,
+)
+
+__version__ = version()
+
+__all__ = [
+    "Bernoulli",
+    "BsdTimer",
+    "Cbr",
+    "DelayedAck",
+    "DropTail",
+    "Flow",
+    "Forced",
+    "Greedy",
+    "Job",
+    "Link",
+    "Node",
+    "Poisson",
+    "Probe",
+    "Rfc6298Timer",
+    "Run",
+    "Runs",
+    "RunsInterrupted",
+    "Scenario",
+    "ScenarioError",
+    "Tcp",
+    "Tcplib",
+    "Transfer",
+    "Uniform",
+    "Vegas",
+    "__version__",
+    "catalogue",
+    "run",
+    "run_many",
+    "schema",
+    "topologies",
+]

@@ -1,0 +1,133 @@
+"""The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``.
+
+Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted; 130, interrupted
+from the keyboard, after saying what was done. A user's input never ends in a traceback.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.refusals import guarded
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="dumbbell",
+    help="A TCP congestion-control laboratory.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+LARGEST_SEED = 2**64 - 1
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Scenario file, TOML or JSON.", show_default=False)
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of the random streams.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+
+
+@app.command("run")
+@guarded
+def run_command(
+    file: File,
+    seed: Seed = 1,
+    run: Annotated[
+        int, typer.Option("--run", min=0, max=LARGEST_SEED, help="Number of the replication.")
+    ] = 0,
+    json: Json = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="DIR",
+            help="Write each probed quantity there, as Parquet and as a picture (PNG).",
+        ),
+    ] = None,
+) -> None:
+    """Run a scenario file once."""
+    from dumbbell.cli import simulate
+
+    simulate.simulate(file, seed=seed, run=run, json_output=json, trace=trace)
+
+
+@app.command("list")
+@guarded
+def list_command(
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[KIND]", help="algorithms, recoveries, queues, sources, …; default: all."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what scenarios can name: summaries, parameters, defaults, units, sources."""
+    from dumbbell.cli import catalogue
+
+    catalogue.show(kind, json_output=json)
+
+
+@app.command("schema")
+@guarded
+def schema_command() -> None:
+    """Print the JSON Schema of a scenario."""
+    from dumbbell.cli import catalogue
+
+    catalogue.show_schema()
+
+
+@app.command("version")
+@guarded
+def version_command() -> None:
+    """Print the version."""
+    from dumbbell.cli import catalogue
+
+    catalogue.show_version()
+
+
+@app.command("reproduce")
+@guarded
+def reproduce_command(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper, as vegas-revisited.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer replications; the report says so.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the claims as one JSON object.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Folder for the report and the finished runs; default: results/."
+        ),
+    ] = None,
+    runs: Annotated[int | None, typer.Option("--runs", help="Replications of each configuration.")] = None,
+    seed: Seed = 1,
+    threads: Annotated[int | None, typer.Option("--threads", help="Threads; default: all cores.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--papers", metavar="DIR", help="Folder of the papers; default: the checkout's."),
+    ] = None,
+) -> None:
+    """Reproduce a paper and write its report."""
+    from dumbbell import papers
+
+    papers.reproduce(
+        paper,
+        quick=quick,
+        json_output=json,
+        output=output,
+        runs=runs,
+        seed=seed,
+        threads=threads,
+        fresh=fresh,
+        papers=folder,
+    )
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``dumbbell`` script."""
+    app()

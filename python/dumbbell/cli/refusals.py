@@ -1,0 +1,58 @@
+"""How the command line says no: one line on standard error and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec
+
+import typer
+
+from dumbbell.errors import RunsInterrupted, ScenarioError
+
+__all__ = ["BAD_INPUT", "INTERRUPTED", "guarded", "note", "refuse"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+Parameters = ParamSpec("Parameters")
+
+
+def note(text: str) -> None:
+    """Write one line to standard error, beside the results on standard output."""
+    typer.echo(text, err=True)
+
+
+def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Return the command with bad input and interrupts turned into one line and an exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except ScenarioError as error:
+            refuse(str(error))
+        except BrokenPipeError:
+            # The reader of a pipe went away, as `head` does. What is left in the buffer has nowhere to go.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename is not None else ""
+            refuse(f"{where}{error.strerror or error}")
+        except RunsInterrupted as interrupt:
+            note(str(interrupt))
+            raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as interrupt:
+            note(str(interrupt) or "interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return wrapped
+
+
+def refuse(text: str) -> NoReturn:
+    """Say what is wrong in one line and end with the exit code of bad input."""
+    note("error: " + " ".join(text.split()))
+    raise typer.Exit(BAD_INPUT)

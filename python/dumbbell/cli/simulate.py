@@ -1,0 +1,136 @@
+"""``dumbbell run``: one run of a scenario file."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dumbbell.cli.refusals import note, refuse
+from dumbbell.cli.tables import Column, print_table
+from dumbbell.engine import catalogue
+from dumbbell.errors import ScenarioError
+from dumbbell.plots import trace_figure
+from dumbbell.run import Run, run
+from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["simulate"]
+
+FLOW_COLUMNS: Sequence[Column] = (
+    Column("flow", "name"),
+    Column("goodput\nkbit/s", "goodput_bps", scale=1e-3, digits=1),
+    Column("throughput\nkbit/s", "throughput_bps", scale=1e-3, digits=1),
+    Column("delivered\nkB", "bytes_delivered", scale=1e-3, digits=1),
+    Column("segments\nsent", "segments_sent"),
+    Column("retrans-\nmitted", "segments_retransmitted"),
+    Column("time-\nouts", "timeouts"),
+    Column("fast re-\ntransmits", "fast_retransmits"),
+    Column("completed\ns", "completion_s", digits=3),
+    Column("mean RTT\nms", "rtt_mean_s", scale=1e3, digits=2),
+    Column("min. RTT\nms", "rtt_min_s", scale=1e3, digits=2),
+)
+
+LINK_COLUMNS: Sequence[Column] = (
+    Column("link", "name"),
+    Column("utilization\n%", "utilization", scale=100.0, digits=2),
+    Column("packets\n", "packets"),
+    Column("drops by\nqueue", "drops_queue"),
+    Column("drops by\nimpairment", "drops_impairment"),
+    Column("mean backlog\npackets", "backlog_mean_packets", digits=2),
+    Column("max. backlog\npackets", "backlog_max_packets"),
+)
+
+
+def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path | None) -> None:
+    """Run a scenario file, print its results, and write its traces where asked."""
+    scenario = _read(file)
+    if trace is not None:
+        # Found out now rather than after a long run.
+        _make_directory(trace)
+        if not scenario.probes:
+            note(f"{file} has no probes, so nothing will be written to {trace}; [[probes]] record quantities")
+    try:
+        result = _run(scenario, seed, run)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted: the run of {file} was given up, nothing was written") from None
+    written: list[Path] = []
+    try:
+        if trace is not None:
+            _write_traces(result, trace, written)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted: the run was done, {len(written)} files of its traces were written to {trace}"
+        ) from None
+    if json_output:
+        typer.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
+    else:
+        _print_tables(result)
+    if written:
+        note(f"wrote {len(written)} files to {trace}: {', '.join(path.name for path in written)}")
+
+
+def _read(file: Path) -> Scenario:
+    if file.is_dir():
+        raise IsADirectoryError(
+            errno.EISDIR, "is a directory; accepted: a scenario file, TOML or JSON", str(file)
+        )
+    if not file.exists():
+        raise FileNotFoundError(
+            errno.ENOENT, "there is no such file; accepted: a scenario file, TOML or JSON", str(file)
+        )
+    try:
+        return Scenario.from_file(file)
+    except ScenarioError as error:
+        text = str(error)
+        refuse(text if text.startswith(str(file)) else f"{file}: {text}")
+
+
+def _run(scenario: Scenario, seed: int, number: int) -> Run:
+    return run(scenario, seed=seed, run=number)
+
+
+def _make_directory(directory: Path) -> None:
+    if directory.exists() and not directory.is_dir():
+        raise NotADirectoryError(
+            errno.ENOTDIR, "is not a directory; accepted: a directory for traces", str(directory)
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory))
+
+
+def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
+    import pyarrow.parquet
+
+    units = {entry["name"]: entry.get("unit") for entry in catalogue().get("probes", [])}
+    for quantity, table in result.arrow_traces.items():
+        stem = re.sub(r"[^\w.-]+", "_", quantity)
+        path = directory / f"{stem}.parquet"
+        pyarrow.parquet.write_table(table, path)
+        written.append(path)
+        title = f"{result.scenario.name}, seed {result.seed}, run {result.run}"
+        picture = directory / f"{stem}.png"
+        figure = trace_figure(quantity, result.traces[quantity], unit=units.get(quantity), title=title)
+        figure.savefig(picture, dpi=150)
+        written.append(picture)
+
+
+def _print_tables(result: Run) -> None:
+    typer.echo(
+        f"{result.scenario.name}: seed {result.seed}, run {result.run}, {result.simulated_s:g} s simulated, "
+        f"{result.events} events, fingerprint {result.fingerprint}"
+    )
+    print_table(FLOW_COLUMNS, _records(result.flows))
+    print_table(LINK_COLUMNS, _records(result.links))
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    return list(frame.to_dict(orient="records"))

@@ -1,0 +1,28 @@
+"""What the engine says about itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from dumbbell import _engine
+
+__all__ = ["catalogue", "schema", "version"]
+
+
+def version() -> str:
+    """Return the engine's version, which every stored result names."""
+    return _engine.version()
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario, as ``dumbbell schema`` prints it."""
+    return cast(dict[str, Any], json.loads(_engine.schema()))
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Return what the engine knows, by kind (``"algorithms"``, …), as ``dumbbell list`` prints it.
+
+    Every entry has a ``name``, a ``summary``, a ``source`` and its ``parameters``.
+    """
+    return cast(dict[str, list[dict[str, Any]]], json.loads(_engine.catalogue()))

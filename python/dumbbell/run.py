@@ -1,0 +1,356 @@
+"""Runs: one, or many on all cores.
+
+Results are Arrow tables that the engine filled and nobody copies. The data frames are views of the same
+memory where pandas allows it (numbers without gaps), so their columns are read-only: take a ``copy()``
+before writing into a cell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import _engine
+from dumbbell.errors import RunsInterrupted
+from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Job", "Progress", "Run", "Runs", "run", "run_many"]
+
+Progress = Callable[[int, int], None]
+"""Told the number of finished runs and of all runs, about ten times a second."""
+
+LARGEST_SEED = 2**64 - 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """The results of one run.
+
+    Parameters
+    ----------
+    scenario, seed, run
+        What was run.
+    arrow_flows
+        One row per flow: an Arrow table.
+    arrow_links
+        One row per link: an Arrow table.
+    arrow_traces
+        One Arrow table per probed quantity, with the columns ``time_s`` (seconds), ``name`` (of the flow or
+        link) and ``value``.
+    summary
+        The run as one plain object, as ``dumbbell run --json`` prints it.
+    """
+
+    scenario: Scenario
+    seed: int
+    run: int
+    arrow_flows: pa.Table
+    arrow_links: pa.Table
+    arrow_traces: dict[str, pa.Table]
+    summary: dict[str, Any]
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """One row per flow. Units are in the columns' names; a time that did not come is missing (NaN)."""
+        return _frame(self.arrow_flows)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """One row per link."""
+        return _frame(self.arrow_links)
+
+    @cached_property
+    def traces(self) -> dict[str, pd.DataFrame]:
+        """One frame per probed quantity: ``time_s``, ``name``, ``value``."""
+        return {quantity: _frame(table) for quantity, table in self.arrow_traces.items()}
+
+    def flow(self, name: str) -> pd.Series[Any]:
+        """Return the row of one flow.
+
+        Raises
+        ------
+        KeyError
+            There is no flow of this name.
+        """
+        return _row(self.flows, name, "flow")
+
+    def link(self, name: str) -> pd.Series[Any]:
+        """Return the row of one link.
+
+        Raises
+        ------
+        KeyError
+            There is no link of this name.
+        """
+        return _row(self.links, name, "link")
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits of the run's sequence of events."""
+        return str(self.summary["fingerprint"])
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated time, in seconds."""
+        return float(self.summary["simulated_s"])
+
+    @property
+    def events(self) -> int:
+        """Number of events the engine handled."""
+        return int(self.summary["events"])
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.scenario.name!r}, seed={self.seed}, run={self.run}, fingerprint={self.fingerprint})"
+        )
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to be done.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    seed
+        Seed of the random streams, from 0 to 2**64 - 1.
+    run
+        Number of the replication, from 0 to 2**64 - 1. Runs of one seed draw from independent streams.
+    """
+
+    scenario: Scenario
+    seed: int = 1
+    run: int = 0
+
+    def __post_init__(self) -> None:
+        _check_seed("seed", self.seed)
+        _check_seed("run", self.run)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Runs:
+    """The results of many runs.
+
+    Parameters
+    ----------
+    jobs
+        What was asked for.
+    completed
+        How many of the jobs were finished: all of them, unless the batch was interrupted.
+    arrow_flows
+        One row per (job, flow): an Arrow table whose column ``job`` indexes `jobs`.
+    arrow_links
+        One row per (job, link): an Arrow table whose column ``job`` indexes `jobs`.
+    """
+
+    jobs: tuple[Job, ...]
+    completed: int
+    arrow_flows: pa.Table
+    arrow_links: pa.Table
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """One row per (job, flow), in the order of the jobs."""
+        return _frame(self.arrow_flows)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """One row per (job, link), in the order of the jobs."""
+        return _frame(self.arrow_links)
+
+    def __len__(self) -> int:
+        return self.completed
+
+    def __repr__(self) -> str:
+        return f"Runs({self.completed} of {len(self.jobs)} runs)"
+
+
+def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
+    """Run a scenario once.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    seed
+        Seed of the random streams, from 0 to 2**64 - 1.
+    run
+        Number of the replication, from 0 to 2**64 - 1.
+
+    Returns
+    -------
+    Run
+        The results. The same scenario, seed and run give the same bits everywhere.
+
+    Examples
+    --------
+    >>> result = dumbbell.run(scenario, seed=1)  # doctest: +SKIP
+    >>> result.flows[["name", "goodput_bps"]]  # doctest: +SKIP
+    """
+    import pyarrow as pa
+
+    job = Job(scenario, seed, run)
+    result = _engine.run(scenario.canonical_json, job.seed, job.run)
+    return Run(
+        scenario=scenario,
+        seed=seed,
+        run=run,
+        arrow_flows=pa.table(result.flows),
+        arrow_links=pa.table(result.links),
+        arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
+        summary=json.loads(result.summary()),
+    )
+
+
+def run_many(
+    jobs: Scenario | Iterable[Scenario] | Iterable[Job],
+    *,
+    runs: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: bool | Progress = True,
+) -> Runs:
+    """Run many jobs on all cores.
+
+    Parameters
+    ----------
+    jobs
+        Jobs; or a scenario, or several, each of which is then run `runs` times.
+    runs
+        Replications of each scenario, numbered from 0; the default is 1. Only with scenarios.
+    seed
+        Seed of the random streams of all runs; the default is 1. Only with scenarios. With the same seed
+        and run two scenarios draw the same numbers for components of the same name.
+    threads
+        Number of threads; the default is the number of cores this process may use. Results do not depend on
+        it.
+    progress
+        ``True`` shows a bar on a terminal or in a notebook; a function is told instead; ``False`` is silent.
+
+    Returns
+    -------
+    Runs
+        The results, in the order of the jobs.
+
+    Raises
+    ------
+    RunsInterrupted
+        The batch was interrupted from the keyboard. The exception's `runs` hold what was finished.
+    """
+    import pyarrow as pa
+
+    listed = tuple(_jobs(jobs, runs, seed))
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads is {threads}; accepted: 1 or more")
+    # A scenario that several jobs share is handed over, and read by the engine, once.
+    texts: dict[str, int] = {}
+    indexed = [
+        (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
+    ]
+    with _watched(progress, len(listed)) as told:
+        result = _engine.run_many(list(texts), indexed, threads or _cores(), told, partial=True)
+    done = Runs(
+        jobs=listed,
+        completed=result.completed,
+        arrow_flows=pa.table(result.flows),
+        arrow_links=pa.table(result.links),
+    )
+    if done.completed < len(listed):
+        raise RunsInterrupted(done)
+    return done
+
+
+def _jobs(
+    jobs: Scenario | Iterable[Scenario] | Iterable[Job], runs: int | None, seed: int | None
+) -> Iterator[Job]:
+    if isinstance(jobs, Scenario | Job):
+        jobs = [jobs]
+    if runs is not None and runs < 1:
+        raise ValueError(f"runs is {runs}; accepted: 1 or more")
+    for item in jobs:
+        if isinstance(item, Scenario):
+            for number in range(1 if runs is None else runs):
+                yield Job(item, 1 if seed is None else seed, number)
+        elif isinstance(item, Job):
+            if runs is not None or seed is not None:
+                raise ValueError(
+                    "a Job says its own seed and run; runs and seed are accepted with scenarios only"
+                )
+            yield item
+        else:
+            raise TypeError(f"{type(item).__name__} is neither a Scenario nor a Job")
+
+
+@contextmanager
+def _watched(progress: bool | Progress, total: int) -> Iterator[Progress]:
+    """Yield what the engine tells its progress to.
+
+    The engine is always given a function, even an idle one: it is where an interrupt from the keyboard is
+    noticed.
+    """
+    if callable(progress):
+        yield progress
+        return
+    if not progress:
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield lambda _done, _total: None
+        return
+    columns = (
+        TextColumn("runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("runs", total=total)
+        yield lambda done, _total: bar.update(task, completed=done)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check_seed(field: str, value: int) -> None:
+    if not 0 <= value <= LARGEST_SEED:
+        raise ValueError(f"{field} is {value}; accepted: 0 to {LARGEST_SEED}")
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    # One block per column: pandas then takes the Arrow buffers as they are instead of copying them side by
+    # side.
+    frame: pd.DataFrame = table.to_pandas(split_blocks=True)
+    return frame
+
+
+def _row(frame: pd.DataFrame, name: str, kind: str) -> pd.Series[Any]:
+    rows = frame[frame["name"] == name]
+    if rows.empty:
+        raise KeyError(f'no {kind} is named "{name}"; there are: {", ".join(frame["name"])}')
+    return rows.iloc[0]
