@@ -1,0 +1,308 @@
+"""Intervals for means, differences and ratios, the fairness index, and corrected p values.
+
+What NumPy and SciPy have is used from there; this module adds what a claim about replicated runs needs:
+one `Interval` type, the ratio of two means with its interval, and errors that name the argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Interval",
+    "adjust_p_values",
+    "jain_index",
+    "mean_difference",
+    "mean_interval",
+    "mean_ratio",
+    "paired_difference",
+    "paired_ratio",
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """An estimate with its confidence interval.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+        In the unit of the data; a ratio has none. A bound may be infinite, see `paired_ratio`.
+    confidence : float
+        Probability that such an interval covers the true value, between 0 and 1.
+    n : int
+        Number of replications behind the estimate; the smaller one when there are two samples.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+    n: int
+
+    @property
+    def half_width(self) -> float:
+        """Half of the distance between the bounds, in the unit of the estimate."""
+        return (self.high - self.low) / 2.0
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def excludes(self, value: float) -> bool:
+        """Whether `value` lies outside; False when the bounds are not numbers."""
+        return value < self.low or value > self.high
+
+    def __format__(self, spec: str) -> str:
+        estimate, low, high = (format(x, spec) for x in (self.estimate, self.low, self.high))
+        return f"{estimate} [{low}, {high}]"
+
+    def __str__(self) -> str:
+        return format(self, ".6g")
+
+
+def _sample(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Check and return one sample of at least two finite values."""
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or sample.size < 2:
+        raise ValueError(f"{name} has the shape {sample.shape}; accepted: one dimension of at least 2 values")
+    bad = np.flatnonzero(~np.isfinite(sample))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] = {sample[bad[0]]}; accepted: finite numbers")
+    return sample
+
+
+def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first, second = _sample("a", a), _sample("b", b)
+    if first.size != second.size:
+        raise ValueError(f"b has {second.size} values; accepted: {first.size}, one for each value of a")
+    return first, second
+
+
+def check_confidence(confidence: float) -> float:
+    """Return `confidence` as a float, or raise ValueError unless it lies strictly between 0 and 1."""
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence = {confidence!r}; accepted: a number between 0 and 1, such as 0.90")
+    return float(confidence)
+
+
+def _t_interval(
+    estimate: float, standard_error: float, degrees: float, confidence: float, n: int
+) -> Interval:
+    half = float(stats.t.ppf((1.0 + confidence) / 2.0, degrees)) * standard_error
+    return Interval(estimate=estimate, low=estimate - half, high=estimate + half, confidence=confidence, n=n)
+
+
+def mean_interval(values: ArrayLike, *, confidence: float = 0.90) -> Interval:
+    """Mean of independent replications with Student's two-sided interval.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        One value for each replication, n >= 2, all finite.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two values or one is not finite.
+
+    Examples
+    --------
+    >>> print(mean_interval([9.0, 10.0, 11.0], confidence=0.90))
+    10 [8.31415, 11.6859]
+    """
+    sample = _sample("values", values)
+    error = float(sample.std(ddof=1)) / sample.size**0.5
+    return _t_interval(
+        float(sample.mean()), error, sample.size - 1, check_confidence(confidence), sample.size
+    )
+
+
+def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
+    """Mean of a - b over replications that share their random numbers.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,)
+        Value j of both belongs to replication j.
+    confidence : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> print(paired_difference([12.0, 22.0, 33.0], [10.0, 20.0, 30.0]))
+    2.33333 [1.36004, 3.30663]
+    """
+    first, second = _paired(a, b)
+    return mean_interval(first - second, confidence=confidence)
+
+
+def mean_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
+    """Difference of the means of two independent samples, a minus b, by Welch's interval.
+
+    Variances and sizes may differ between the samples.
+    """
+    first, second = _sample("a", a), _sample("b", b)
+    variances = _variance_of_mean(first), _variance_of_mean(second)
+    degrees = _welch_degrees(variances, (first.size, second.size))
+    error = sum(variances) ** 0.5
+    estimate = float(first.mean() - second.mean())
+    return _t_interval(estimate, error, degrees, check_confidence(confidence), min(first.size, second.size))
+
+
+def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
+    """Ratio of two means, mean(a) / mean(b), over paired replications, by Fieller's theorem.
+
+    The covariance of the pairs is taken into account. When the mean of `b` cannot be told from zero at
+    this confidence the ratio has no bounds, and they are -inf and inf.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,)
+        Value j of both belongs to replication j. The mean of `b` is not zero.
+    confidence : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> print(paired_ratio([12.0, 22.0, 33.0], [10.0, 20.0, 30.0]))
+    1.11667 [1.05922, 1.20469]
+    """
+    first, second = _paired(a, b)
+    n = first.size
+    covariance = np.cov(first, second) / n
+    return _fieller(first, second, float(covariance[0, 1]), n - 1, confidence)
+
+
+def mean_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
+    """Ratio of the means of two independent samples, mean(a) / mean(b), by Fieller's theorem.
+
+    The degrees of freedom are those of Welch for the contrast mean(a) - ratio * mean(b). Infinite bounds
+    mean what they mean in `paired_ratio`.
+    """
+    first, second = _sample("a", a), _sample("b", b)
+    ratio = _ratio_of_means(first, second)
+    variances = _variance_of_mean(first), ratio**2 * _variance_of_mean(second)
+    degrees = _welch_degrees(variances, (first.size, second.size))
+    return _fieller(first, second, 0.0, degrees, confidence)
+
+
+def _variance_of_mean(sample: NDArray[np.float64]) -> float:
+    return float(sample.var(ddof=1)) / sample.size
+
+
+def _welch_degrees(variances: tuple[float, float], sizes: tuple[int, int]) -> float:
+    """Welch-Satterthwaite degrees of freedom; the smaller sample's when nothing varies."""
+    spread = sum(v * v / (n - 1) for v, n in zip(variances, sizes, strict=True))
+    return sum(variances) ** 2 / spread if spread > 0.0 else float(min(sizes) - 1)
+
+
+def _ratio_of_means(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    if b.mean() == 0.0:
+        raise ValueError("mean(b) = 0.0; accepted: a sample whose mean is not zero, it is the denominator")
+    return float(a.mean() / b.mean())
+
+
+def _fieller(
+    a: NDArray[np.float64], b: NDArray[np.float64], covariance: float, degrees: float, confidence: float
+) -> Interval:
+    """Solve (mean_a - x mean_b)^2 = t^2 (var_a - 2 x cov + x^2 var_b) for the ratio x."""
+    ratio = _ratio_of_means(a, b)
+    t2 = float(stats.t.ppf((1.0 + check_confidence(confidence)) / 2.0, degrees)) ** 2
+    mean_a, mean_b = float(a.mean()), float(b.mean())
+    square = mean_b**2 - t2 * _variance_of_mean(b)
+    linear = mean_a * mean_b - t2 * covariance
+    constant = mean_a**2 - t2 * _variance_of_mean(a)
+    if square > 0.0:
+        # A bounded ratio has real bounds; only rounding can make the discriminant negative.
+        root = max(linear**2 - square * constant, 0.0) ** 0.5
+        low, high = (linear - root) / square, (linear + root) / square
+    else:
+        low, high = -np.inf, np.inf
+    return Interval(estimate=ratio, low=low, high=high, confidence=confidence, n=min(a.size, b.size))
+
+
+def jain_index(allocations: ArrayLike, axis: int = -1) -> Any:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2), between 1/n and 1.
+
+    Parameters
+    ----------
+    allocations : array_like
+        What each flow gets, not negative, in any unit common to all of them.
+    axis : int
+        The axis along which the flows lie.
+
+    Returns
+    -------
+    float or ndarray
+        1 when all get the same, 1/n when one gets everything; NaN when nobody gets anything.
+
+    Raises
+    ------
+    ValueError
+        If there is no flow or a value is negative or not finite.
+
+    Examples
+    --------
+    >>> jain_index([1.0, 1.0, 1.0, 1.0])
+    1.0
+    >>> jain_index([1.0, 0.0, 0.0, 0.0])
+    0.25
+    """
+    shares = np.asarray(allocations, dtype=np.float64)
+    if shares.ndim == 0 or shares.shape[axis] == 0:
+        raise ValueError(f"allocations has the shape {shares.shape}; accepted: at least one flow")
+    bad = ~(np.isfinite(shares) & (shares >= 0.0))
+    if bad.any():
+        where = ", ".join(str(int(i)) for i in np.argwhere(bad)[0])
+        raise ValueError(f"allocations[{where}] = {shares[bad][0]}; accepted: finite numbers, not negative")
+    # Scaling by the largest share keeps the squares within range.
+    largest = shares.max(axis=axis, keepdims=True)
+    scaled = np.divide(shares, largest, out=np.full_like(shares, np.nan), where=largest > 0.0)
+    index = scaled.sum(axis=axis) ** 2 / (shares.shape[axis] * (scaled**2).sum(axis=axis))
+    return float(index) if np.ndim(index) == 0 else index
+
+
+def adjust_p_values(p_values: ArrayLike, method: Literal["holm", "bh"] = "holm") -> NDArray[np.float64]:
+    """P values corrected for the number of tests.
+
+    Parameters
+    ----------
+    p_values : array_like, shape (n,)
+        Between 0 and 1; NaN stands for a test that could not be made, is returned as NaN and not counted.
+    method : {"holm", "bh"}
+        "holm" bounds the probability of any false finding (Holm 1979), "bh" the expected share of false
+        findings among all findings (Benjamini and Hochberg 1995).
+
+    Examples
+    --------
+    >>> adjust_p_values([0.01, 0.04, 0.03], "holm").tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if method not in ("holm", "bh"):
+        raise ValueError(f"method = {method!r}; accepted: 'holm', 'bh'")
+    known = ~np.isnan(p)
+    if p.ndim != 1 or (known & ~((p >= 0.0) & (p <= 1.0))).any():
+        raise ValueError(f"p_values = {p_values!r}; accepted: one dimension of numbers between 0 and 1")
+    adjusted = np.full(p.shape, np.nan)
+    tested = p[known]
+    if not tested.size:
+        return adjusted
+    if method == "bh":
+        adjusted[known] = stats.false_discovery_control(tested, method="bh")
+        return adjusted
+    order = np.argsort(tested, kind="stable")
+    steps = np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1))
+    result = np.empty_like(tested)
+    result[order] = np.minimum(steps, 1.0)
+    adjusted[known] = result
+    return adjusted
