@@ -16,7 +16,15 @@ __all__ = ["set_value", "value_at"]
 MECHANISMS = "ABCDEFGHIJ"
 
 # The short forms a field may be written in, as the table's field that the text stands for.
-_SHORT_FORMS = {"tcp": "variant", "congestion": "name"}
+_SHORT_FORMS = {
+    "nodes": "name",
+    "tcp": "variant",
+    "congestion": "name",
+    "queue": "kind",
+    "source": "kind",
+    "timer": "kind",
+    "impairments": "kind",
+}
 
 
 def set_value(data: dict[str, Any], address: str, value: Any, resolved: Any = None) -> None:
@@ -61,7 +69,8 @@ def _set(data: Any, steps: list[str], value: Any, resolved: Any, path: str) -> N
             if not rest:
                 data[index] = value
                 continue
-            data[index] = _written_out(data[index], "", item_path, _inner(resolved, index))
+            field = path.rpartition(".")[2]
+            data[index] = _written_out(data[index], field, item_path, _inner(resolved, index))
             _set(data[index], rest, value, _inner(resolved, index), item_path)
         return
     step, rest = steps[0], steps[1:]
@@ -122,8 +131,6 @@ def _written_out(value: Any, field: str, path: str, resolved: Any) -> Any:
             return {letter: letter in value for letter in MECHANISMS}
         if field in _SHORT_FORMS:
             return {_SHORT_FORMS[field]: value}
-        if path.startswith("nodes."):
-            return {"name": value}
     if isinstance(resolved, dict):
         return copy.deepcopy(resolved)
     raise refusal(path, value, "a value, not a path into it", problem="has no fields")

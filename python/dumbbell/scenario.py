@@ -7,7 +7,8 @@ list`` and ``dumbbell schema`` show.
 
 Every quantity is written with its unit: times as ``"20 ms"``, rates as ``"1.6 Mbit/s"``, sizes as ``"1
 MiB"``, ``"10 packets"`` or ``"2 segments"``. Wherever a builder is taken, the plain mapping of the same
-form is taken too, so a component the engine knows and this file does not can still be named.
+form is taken too, so a component the engine knows and this file does not can still be named. A component
+with all its defaults may be named by its name alone: ``queue="droptail"``.
 """
 
 from __future__ import annotations
@@ -261,8 +262,8 @@ class Link(Part):
     to: str
     rate: str
     delay: str
-    queue: Queue | Data | None = None
-    impairments: Sequence[Impairment | Data] | None = None
+    queue: str | Queue | Data | None = None
+    impairments: Sequence[str | Impairment | Data] | None = None
 
 
 class Source(Part):
@@ -363,8 +364,8 @@ class BsdTimer(Timer):
         Whether the two extra bits of precision of Brakmo and Peterson are kept.
     variation
         Multiple of the RTT variation in the timeout, 2 or 4.
-    min_ticks
-        Smallest timeout, in ticks.
+    min_ticks, max_ticks
+        Smallest and largest timeout, in ticks.
     initial
         Timeout before the first RTT sample, a time.
     """
@@ -374,6 +375,7 @@ class BsdTimer(Timer):
     precision_fix: bool | None = None
     variation: int | None = None
     min_ticks: int | None = None
+    max_ticks: int | None = None
     initial: str | None = None
 
 
@@ -385,6 +387,8 @@ class Rfc6298Timer(Timer):
     ----------
     granularity
         Granularity of the clock, a time.
+    whole_ticks
+        Whether samples are whole ticks of the granularity, at least one, as in ns-2.
     minimum, maximum
         Bounds of the timeout, times.
     initial
@@ -393,6 +397,7 @@ class Rfc6298Timer(Timer):
 
     tag: ClassVar = ("kind", "rfc6298")
     granularity: str | None = None
+    whole_ticks: bool | None = None
     minimum: str | None = None
     maximum: str | None = None
     initial: str | None = None
@@ -407,11 +412,14 @@ class DelayedAck(Part):
     segments
         An acknowledgement is sent at the latest after this many segments.
     timer
-        An acknowledgement is sent at the latest after this time.
+        An acknowledgement is sent at the latest after this time; the period of the fast clock if `on_tick`.
+    on_tick
+        Whether the delay ends with the host's next fast tick, as in BSD.
     """
 
     segments: int | None = None
     timer: str | None = None
+    on_tick: bool | None = None
 
 
 class Congestion(Part):
@@ -469,8 +477,8 @@ class Tcp(Part):
         Payload of a full segment, a size.
     header, ack_size
         Bytes of headers around the payload, and of a pure acknowledgement, on the wire.
-    initial_window
-        Window at the start, a size; ``"2 segments"`` for instance.
+    initial_window, loss_window
+        Window at the start, and after a timeout: sizes, as ``"2 segments"``.
     initial_ssthresh
         Slow-start threshold at the start, a size or ``"unlimited"``.
     receive_buffer, send_buffer
@@ -489,11 +497,21 @@ class Tcp(Part):
     partial_ack
         The retransmission timer on partial acknowledgements: ``"impatient"`` or ``"slow-but-steady"``.
     careful
-        Whether a second fast retransmit within one window is refused.
+        Whether duplicate acknowledgements of data sent again after a timeout cause no fast retransmit.
+    recovery_burst
+        Most segments an acknowledgement releases during recovery; 0 for no bound.
     handshake
         Whether the connection opens with a three-way handshake.
     idle_restart
         Whether the window restarts after an idle period.
+    window_growth
+        How the window grows in congestion avoidance: in real numbers or in whole bytes, as ``"real"``.
+    halving
+        What is halved at a loss, as ``"flight"``.
+    slow_start_at_ssthresh
+        Whether a window equal to its threshold is still in slow start.
+    extra_eighth
+        Whether congestion avoidance adds an eighth of a segment per acknowledgement, as BSD did until 1994.
     mechanisms
         Which of Vegas's mechanisms A to J are on: their letters, as ``"ABCDEFG"``, or a table of switches.
     check_both
@@ -509,18 +527,24 @@ class Tcp(Part):
     header: str | None = None
     ack_size: str | None = None
     initial_window: str | None = None
+    loss_window: str | None = None
     initial_ssthresh: str | None = None
     receive_buffer: str | None = None
     send_buffer: str | None = None
-    timer: Timer | Data | None = None
+    timer: str | Timer | Data | None = None
     timestamps: bool | None = None
     delayed_ack: str | DelayedAck | None = None
     limited_transmit: bool | None = None
     deflation_fix: bool | None = None
     partial_ack: str | None = None
     careful: bool | None = None
+    recovery_burst: int | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None
+    window_growth: str | None = None
+    halving: str | None = None
+    slow_start_at_ssthresh: bool | None = None
+    extra_eighth: bool | None = None
     mechanisms: str | Mapping[str, bool] | None = None
     check_both: bool | None = None
 
@@ -564,7 +588,7 @@ class Flow(Part):
     name: str
     from_: str
     to: str
-    source: Source | Data
+    source: str | Source | Data
     tcp: str | Tcp | None = None
     path: Sequence[str] | None = None
     reverse_path: Sequence[str] | None = None

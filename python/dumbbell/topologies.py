@@ -30,7 +30,7 @@ ACCESS_DELAY = "0.1 ms"
 ACCESS_QUEUE = DropTail(limit="unlimited")
 BOTTLENECK_QUEUE = DropTail(limit="100 packets")
 
-Discipline = Queue | Data
+Discipline = str | Queue | Data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class Hop:
     rate: str
     delay: str
     queue: Discipline = BOTTLENECK_QUEUE
-    impairments: Sequence[Impairment | Data] | None = None
+    impairments: Sequence[str | Impairment | Data] | None = None
 
 
 def dumbbell(
@@ -107,7 +107,7 @@ def dumbbell(
     access_rate: str = ACCESS_RATE,
     access_delay: str | Sequence[str] = ACCESS_DELAY,
     access_queue: Discipline = ACCESS_QUEUE,
-    impairments: Sequence[Impairment | Data] | None = None,
+    impairments: Sequence[str | Impairment | Data] | None = None,
 ) -> Topology:
     """Return `pairs` senders and receivers that share one bottleneck, ``r1-r2`` and back.
 
