@@ -1,0 +1,115 @@
+# Two commands set the laboratory up, and each is enough alone: `make reproduce` and `make test`.
+#
+# Assumed: git, make, Python 3.11 or newer with venv, a stable Rust toolchain, a C linker. Everything else goes into .venv and target/.
+# A second call finds what the first one built: the stamps in .venv/stamps say what is up to date.
+
+PYTHON ?= python3
+FUZZ_SECONDS ?= 600
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))
+
+# The engine is built for the interpreter of the environment, whatever else is on the machine.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
+
+ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: help reproduce test fmt tidy lint rust python walks quick bench bench-smoke fuzz format clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make reproduce   build everything and reproduce TCP Vegas Revisited; says where the report is"
+	@echo "make test        everything that has to hold: fmt tidy lint rust python walks, each a target of its own"
+	@echo "make quick       the reproduction with fewer replications"
+	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
+	@echo "make fuzz        every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
+	@echo "make format      write the sources as fmt wants them"
+	@echo "make clean       remove builds and the environment; results/ stays"
+
+# --- the main job ---
+
+reproduce: $(STAMPS)/engine
+	$(BIN)/dumbbell reproduce vegas-revisited
+
+quick: $(STAMPS)/engine
+	$(BIN)/dumbbell reproduce vegas-revisited --quick
+
+# --- what has to hold ---
+
+test: fmt tidy lint rust python walks
+	@echo "make test: everything holds"
+
+fmt: $(STAMPS)/test-packages
+	cargo fmt --all --check
+	$(BIN)/ruff format --check .
+
+tidy:
+	cargo run --quiet --locked --package xtask -- tidy
+
+lint: $(STAMPS)/test-packages
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+rust: $(STAMPS)/python
+	cargo test --workspace --locked --quiet
+
+python: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/python
+
+walks: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/contributing
+
+format: $(STAMPS)/test-packages
+	cargo fmt --all
+	$(BIN)/ruff format .
+
+# --- how fast, and how hard to break ---
+
+bench:
+	cargo run --release --locked --quiet --package dumbbell-benches
+
+bench-smoke:
+	cargo run --release --locked --quiet --package dumbbell-benches -- --smoke
+
+fuzz:
+	@test -f fuzz/Cargo.toml || { echo "there are no fuzz targets in this checkout" >&2; exit 2; }
+	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
+	@set -e; for target in $$(cargo +nightly fuzz list); do \
+		echo "fuzz: $$target for $(FUZZ_SECONDS) s"; \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
+	done
+
+# --- the environment ---
+
+$(STAMPS)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12" >&2; exit 2; }
+	@command -v cargo >/dev/null || { echo "a stable Rust toolchain is needed: cargo is not on the PATH" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/packages: pyproject.toml $(STAMPS)/python
+	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.txt
+	$(BIN)/pip install --quiet --requirement $(STAMPS)/packages.txt
+	@touch $@
+
+$(STAMPS)/test-packages: $(STAMPS)/packages
+	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.txt
+	$(BIN)/pip install --quiet --requirement $(STAMPS)/test-packages.txt
+	@touch $@
+
+# The interface in Python is installed as it stands in python/, so only a change of the engine builds again.
+$(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages
+	$(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+clean:
+	rm -rf $(VENV) target fuzz/target python/dumbbell/_engine*.so
+	find . -name __pycache__ -prune -exec rm -rf {} +

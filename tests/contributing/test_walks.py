@@ -1,0 +1,89 @@
+"""The two walks of CONTRIBUTING.md, taken word for word.
+
+The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that a
+second walk builds only what has changed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+# A test of the copy only: the new algorithm is listed, and a scenario that names it runs.
+RUN_IN_SIMULATOR = (Path(__file__).parent / "new_algorithm.rs").read_text(encoding="utf-8")
+
+
+def blocks() -> dict[str, str]:
+    """Return the code blocks of CONTRIBUTING.md by the path that stands alone on the line before them."""
+    return dict(re.findall(r"^`([^`\n]+)`\n\n```\w+\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a command and return what it printed; fail with everything it said unless it succeeds."""
+    done = subprocess.run(
+        command.split(),
+        cwd=folder,
+        env=os.environ | {"CARGO_TARGET_DIR": str(TARGET)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture
+def checkout() -> Path:
+    """Copy what git knows of the checkout, as a checkout of its own with everything in the index."""
+    copy = TARGET / "walks"
+    shutil.rmtree(copy, ignore_errors=True)
+    for name in run("git ls-files --cached --others --exclude-standard", ROOT).splitlines():
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            # The times go along: cargo builds again what is newer than its last build.
+            shutil.copy2(ROOT / name, copy / name)
+    run("git init --quiet", copy)
+    run("git add --all", copy)
+    return copy
+
+
+def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
+    (new_file,) = [path for path in blocks() if path.startswith("crates/") and path != REGISTRY]
+    name = Path(new_file).stem
+    (checkout / new_file).write_text(blocks()[new_file], encoding="utf-8")
+    before, end = (checkout / REGISTRY).read_text(encoding="utf-8"), "}\n"
+    assert before.endswith(end), "the registry stands at the end of its file"
+    (checkout / REGISTRY).write_text(before.removesuffix(end) + blocks()[REGISTRY] + end, encoding="utf-8")
+
+    assert run("git ls-files --others", checkout).splitlines() == [new_file]
+    assert run("git diff --numstat", checkout).splitlines() == [f"1\t0\t{REGISTRY}"]
+
+    run("cargo fmt --check --package dumbbell-cc", checkout)
+    run("cargo run --quiet --locked --package xtask -- tidy", checkout)
+    tested = run("cargo test --locked --package dumbbell-cc", checkout)
+    assert f"algorithms::{name}::tests" in tested
+
+    in_simulator = checkout / "crates/dumbbell-sim/tests/new_algorithm.rs"
+    in_simulator.parent.mkdir(exist_ok=True)
+    in_simulator.write_text(RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", name), encoding="utf-8")
+    tested = run("cargo test --locked --package dumbbell-sim --test new_algorithm", checkout)
+    assert "2 passed" in tested
+
+
+def test_an_experiment_is_one_file(tmp_path: Path) -> None:
+    (new_file,) = [path for path in blocks() if path.startswith("examples/")]
+    assert not (ROOT / new_file).exists()
+    script = tmp_path / Path(new_file).name
+    script.write_text(blocks()[new_file], encoding="utf-8")
+    printed = run(f"{sys.executable} {script}", tmp_path).splitlines()
+    assert len(printed) == 4
+    assert all("packets:" in line for line in printed)
