@@ -1,7 +1,7 @@
 """The two walks of CONTRIBUTING.md, taken word for word.
 
-The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that a
-second walk builds only what has changed.
+The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that
+a second walk builds only what has changed.
 """
 
 import os

@@ -8,7 +8,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
-    ("dumbbell-tcp", &["dumbbell-units", "dumbbell-cc", "dumbbell-net"]),
+    ("dumbbell-tcp", &["dumbbell-units", "dumbbell-cc"]),
     ("dumbbell-sim", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp"]),
     ("dumbbell-testbed", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-py", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
