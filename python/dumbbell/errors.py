@@ -68,7 +68,7 @@ def refusal(
         text += f" (did you mean `{suggestion}`?)"
     error = ScenarioError(text)
     error.field = field
-    error.value = str(value)
+    error.value = shown
     error.accepted = accepted
     error.suggestion = suggestion
     return error

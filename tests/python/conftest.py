@@ -1,0 +1,57 @@
+"""What several tests share: a small scenario, as plain data and as an object."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dumbbell import Scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_TWO_HOSTS: dict[str, Any] = {
+    "name": "two hosts",
+    "duration": "5 s",
+    "nodes": ["h1", "r1", "r2", {"name": "h2", "tick_phase": "random"}],
+    "links": [
+        {"name": "h1-r1", "from": "h1", "to": "r1", "rate": "10 Mbit/s", "delay": "0.1 ms"},
+        {
+            "name": "r1-r2",
+            "from": "r1",
+            "to": "r2",
+            "rate": "1.6 Mbit/s",
+            "delay": "50 ms",
+            "queue": {"kind": "droptail", "limit": "10 packets"},
+        },
+        {"name": "r2-h2", "from": "r2", "to": "h2", "rate": "10 Mbit/s", "delay": "0.1 ms"},
+        {"name": "h2-r2", "from": "h2", "to": "r2", "rate": "10 Mbit/s", "delay": "0.1 ms"},
+        {"name": "r2-r1", "from": "r2", "to": "r1", "rate": "1.6 Mbit/s", "delay": "50 ms"},
+        {"name": "r1-h1", "from": "r1", "to": "h1", "rate": "10 Mbit/s", "delay": "0.1 ms"},
+    ],
+    "flows": [{"name": "fg", "from": "h1", "to": "h2", "tcp": "reno", "source": {"kind": "greedy"}}],
+    "probes": [
+        {"flows": ["fg"], "quantities": ["cwnd"]},
+        {"links": ["r1-r2"], "quantities": ["backlog"], "period": "10 ms"},
+    ],
+}
+
+
+@pytest.fixture
+def two_hosts_data() -> dict[str, Any]:
+    """A valid scenario as plain data, free to be changed."""
+    return copy.deepcopy(_TWO_HOSTS)
+
+
+@pytest.fixture(scope="session")
+def two_hosts() -> Scenario:
+    """A valid scenario: one Reno flow over a 1.6 Mbit/s bottleneck."""
+    return Scenario.from_dict(_TWO_HOSTS)
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[Path]:
+    """The example scenario files."""
+    return sorted((ROOT / "examples").glob("*.toml"))

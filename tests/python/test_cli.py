@@ -1,0 +1,322 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+import tomli_w
+from typer.testing import CliRunner
+
+import dumbbell
+from bad_input import CASES, spoilt
+from dumbbell import Scenario
+from dumbbell.cli import app
+
+FLOW_KEYS = [
+    "name",
+    "goodput_bps",
+    "throughput_bps",
+    "bytes_delivered",
+    "segments_sent",
+    "segments_retransmitted",
+    "bytes_retransmitted",
+    "timeouts",
+    "fast_retransmits",
+    "completion_s",
+    "rtt_mean_s",
+    "rtt_min_s",
+]
+LINK_KEYS = ["name", "utilization", "drops", "backlog_mean_packets", "backlog_max_packets"]
+
+
+@pytest.fixture
+def file(tmp_path, two_hosts) -> Path:
+    path = tmp_path / "two-hosts.toml"
+    path.write_text(two_hosts.to_toml(), encoding="utf-8")
+    return path
+
+
+def invoke(*args):
+    return CliRunner().invoke(app, [str(argument) for argument in args])
+
+
+def refused(*args):
+    """Return the one line of a refusal."""
+    result = invoke(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def start(*args, **options):
+    """Start the command line in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "dumbbell.cli", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+# run
+
+
+def test_run_prints_a_table_of_flows_and_one_of_links(file):
+    result = invoke("run", file)
+    assert result.exit_code == 0, result.output
+    for word in ("two hosts", "fingerprint", "goodput", "fg", "utilization", "r1-r2", "h2-r2"):
+        assert word in result.stdout
+    rows = [line for line in result.stdout.splitlines() if re.match(r"^ ?(fg|r1-r2) ", line)]
+    assert len(rows) == 2
+    assert not any("…" in line for line in result.stdout.splitlines())
+
+
+def test_run_prints_one_json_object(file):
+    result = invoke("run", file, "--json", "--seed", 5, "--run", 2)
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert {"scenario", "seed", "run", "fingerprint", "simulated_s", "events", "flows", "links"} <= set(
+        summary
+    )
+    assert (summary["seed"], summary["run"], summary["simulated_s"]) == (5, 2, 5.0)
+    assert set(FLOW_KEYS) <= set(summary["flows"][0])
+    assert set(LINK_KEYS) <= set(summary["links"][0])
+    assert set(summary["links"][0]["drops"]) >= {"queue", "impairment"}
+    assert summary["fingerprint"] == dumbbell.run(Scenario.from_toml(file), seed=5, run=2).fingerprint
+
+
+def test_the_default_seed_and_run_are_stated(file):
+    summary = json.loads(invoke("run", file, "--json").stdout)
+    assert (summary["seed"], summary["run"]) == (1, 0)
+
+
+def test_a_json_file_is_a_scenario_too(tmp_path, file, two_hosts):
+    path = tmp_path / "two-hosts.json"
+    path.write_text(two_hosts.to_json(), encoding="utf-8")
+    first, second = (json.loads(invoke("run", name, "--json").stdout) for name in (file, path))
+    assert first == second
+
+
+def test_traces_are_written_as_parquet_and_pictures(tmp_path, file, two_hosts):
+    directory = tmp_path / "new" / "traces"
+    result = invoke("run", file, "--trace", directory)
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in directory.iterdir()) == [
+        "backlog.parquet",
+        "backlog.png",
+        "cwnd.parquet",
+        "cwnd.png",
+    ]
+    table = pyarrow.parquet.read_table(directory / "cwnd.parquet")
+    assert table.equals(dumbbell.run(two_hosts).arrow_traces["cwnd"])
+    assert (directory / "cwnd.png").read_bytes().startswith(b"\x89PNG")
+    assert "cwnd.parquet" in result.stderr
+
+
+def test_json_stays_alone_on_standard_output_with_traces(tmp_path, file):
+    result = invoke("run", file, "--json", "--trace", tmp_path / "traces")
+    assert json.loads(result.stdout)["simulated_s"] == 5.0
+
+
+def test_a_trace_without_probes_is_said(tmp_path, two_hosts):
+    path = tmp_path / "silent.toml"
+    path.write_text(two_hosts.with_values({"probes": None}).to_toml(), encoding="utf-8")
+    result = invoke("run", path, "--trace", tmp_path / "traces")
+    assert result.exit_code == 0
+    assert "no probes" in result.stderr
+
+
+def test_the_examples_run(examples):
+    for path in examples:
+        result = invoke("run", path, "--json")
+        assert result.exit_code == 0, (path, result.output)
+        assert all(flow["bytes_delivered"] > 0 for flow in json.loads(result.stdout)["flows"])
+
+
+def test_the_ten_line_example_runs():
+    path = Path(__file__).resolve().parents[2] / "examples" / "ten_lines.py"
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "vegas" in done.stdout
+    assert "reno" in done.stdout
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("bad", CASES, ids=[bad.what for bad in CASES])
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, two_hosts_data, bad):
+    path = tmp_path / "bad.toml"
+    path.write_text(tomli_w.dumps(spoilt(two_hosts_data, bad)), encoding="utf-8")
+    line = refused("run", path)
+    assert str(path) in line
+    assert bad.expected_field in line
+    assert "expected" in line
+    if bad.suggestion is not None:
+        assert bad.suggestion in line
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.toml", b""),
+        ("broken.toml", b"name = \n"),
+        ("broken.json", b'{"name": '),
+        ("list.json", b"[1, 2]"),
+        ("table.csv", b"a,b\n1,2\n"),
+        ("binary.toml", bytes(range(256))),
+        ("deep.json", b"[" * 100_000),
+        ("deep.toml", b"a = " + b"[" * 100_000),
+        ("latin.toml", 'name = "\xe9"'.encode("latin-1")),
+    ],
+)
+def test_files_that_are_no_scenarios_are_refused(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    line = refused("run", path)
+    assert str(path) in line
+    assert "expected" in line
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    assert "no such file" in refused("run", tmp_path / "none.toml")
+
+
+def test_a_directory_is_refused(tmp_path):
+    assert "is a directory" in refused("run", tmp_path)
+
+
+def test_a_device_is_refused():
+    if not Path("/dev/zero").exists():
+        pytest.skip("there is no /dev/zero here")
+    assert "too many" in refused("run", "/dev/zero")
+
+
+def test_a_trace_directory_that_is_a_file_is_refused_before_the_run(tmp_path, file):
+    other = tmp_path / "file"
+    other.write_text("x", encoding="utf-8")
+    assert "not a directory" in refused("run", file, "--trace", other)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run"],
+        ["run", "FILE", "--seed", "-1"],
+        ["run", "FILE", "--seed", "one"],
+        ["run", "FILE", "--run", str(2**64)],
+        ["run", "FILE", "--sed", "1"],
+        ["run", "FILE", "more"],
+        ["runn"],
+        ["reproduce"],
+        ["reproduce", "vegas-revisited", "--runs", "many"],
+    ],
+)
+def test_wrong_usage_is_exit_code_2_without_a_traceback(file, args):
+    result = invoke(*[str(file) if argument == "FILE" else argument for argument in args])
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+    assert "Traceback" not in result.output
+
+
+# list, schema, version, reproduce
+
+
+def test_list_shows_every_kind_with_parameters_defaults_and_units():
+    result = invoke("list")
+    assert result.exit_code == 0
+    for kind, entries in dumbbell.catalogue().items():
+        assert f"{kind}\n" in result.stdout
+        for entry in entries:
+            assert entry["name"] in result.stdout
+    for word in ("alpha", "segments", "droptail", "tcplib", "rfc6298", "cwnd"):
+        assert word in result.stdout
+
+
+def test_list_shows_one_kind():
+    result = invoke("list", "queues")
+    assert result.exit_code == 0
+    assert "droptail" in result.stdout
+    assert "vegas" not in result.stdout
+    assert json.loads(invoke("list", "queues", "--json").stdout) == {"queues": dumbbell.catalogue()["queues"]}
+
+
+def test_a_misspelt_kind_is_refused_with_a_near_miss():
+    line = refused("list", "algoritms")
+    assert "did you mean `algorithms`" in line
+
+
+def test_schema_prints_the_json_schema():
+    assert json.loads(invoke("schema").stdout) == dumbbell.schema()
+
+
+def test_version_is_the_packages():
+    assert invoke("version").stdout == f"dumbbell {dumbbell.__version__}\n"
+
+
+def test_an_unknown_paper_is_refused(tmp_path):
+    line = refused("reproduce", "vegas-revisted", "--output", tmp_path)
+    assert "vegas-revisted" in line
+
+
+def test_no_command_shows_the_help():
+    result = invoke()
+    for command in ("run", "list", "schema", "version", "reproduce"):
+        assert command in result.output
+    assert "Traceback" not in result.output
+
+
+# A process of its own
+
+
+def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path, two_hosts):
+    path = tmp_path / "long.toml"
+    path.write_text(
+        two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml(), encoding="utf-8"
+    )
+    process = start("run", path)
+    time.sleep(2)
+    assert process.poll() is None, "the run was over before it could be interrupted"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_reader_that_goes_away_is_no_error(file):
+    process = start("list")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=20) == 0
+
+
+def test_the_script_is_installed():
+    script = Path(sys.executable).parent / "dumbbell"
+    done = subprocess.run([script, "version"], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == f"dumbbell {dumbbell.__version__}\n"
+
+
+def test_a_terminal_narrower_than_the_table_loses_no_digit(file):
+    environment = {**os.environ, "COLUMNS": "60", "FORCE_COLOR": "1", "TERM": "xterm"}
+    process = start("run", file, env=environment)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "…" not in out

@@ -1,0 +1,324 @@
+"""Runs: results, determinism, many at once, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dumbbell
+from dumbbell import Job, RunsInterrupted, Scenario
+
+FLOW_COLUMNS = {
+    "job": "uint32",
+    "seed": "uint64",
+    "run": "uint64",
+    "fingerprint": "uint64",
+    "simulated_s": "double",
+    "events": "uint64",
+    "name": "string",
+    "goodput_bps": "double",
+    "throughput_bps": "double",
+    "bytes_delivered": "uint64",
+    "segments_sent": "uint64",
+    "segments_retransmitted": "uint64",
+    "bytes_retransmitted": "uint64",
+    "timeouts": "uint64",
+    "fast_retransmits": "uint64",
+    "completion_s": "double",
+    "start_s": "double",
+    "rtt_mean_s": "double",
+    "rtt_min_s": "double",
+    "segments_lost": "uint64",
+    "connections": "uint64",
+    "first_slow_start_timeouts": "uint64",
+    "first_slow_start_losses": "uint64",
+    "timeouts_multiple_loss": "uint64",
+    "timeouts_any_loss": "uint64",
+    "recovery_wait_rtts": "double",
+    "cwnd_after_recovery": "double",
+    "receive_window_limited": "uint64",
+}
+LINK_COLUMNS = {
+    "job": "uint32",
+    "seed": "uint64",
+    "run": "uint64",
+    "name": "string",
+    "utilization": "double",
+    "drops_queue": "uint64",
+    "drops_impairment": "uint64",
+    "packets": "uint64",
+    "backlog_mean_packets": "double",
+    "backlog_max_packets": "uint64",
+}
+
+
+@pytest.fixture(scope="module")
+def result(two_hosts):
+    return dumbbell.run(two_hosts, seed=3, run=2)
+
+
+@pytest.fixture(scope="module")
+def long_scenario(two_hosts):
+    """A scenario that runs for seconds of real time."""
+    return two_hosts.with_values({"duration": "100000 s", "probes": []})
+
+
+# One run
+
+
+def test_tables_have_the_stated_columns_and_types(result):
+    assert {field.name: str(field.type) for field in result.arrow_flows.schema} == FLOW_COLUMNS
+    assert {field.name: str(field.type) for field in result.arrow_links.schema} == LINK_COLUMNS
+    for table in result.arrow_traces.values():
+        assert {field.name: str(field.type) for field in table.schema} == {
+            "time_s": "double",
+            "name": "string",
+            "value": "double",
+        }
+
+
+def test_rows_are_found_by_name(result):
+    assert result.flow("fg").goodput_bps > 1e6
+    assert 0.5 < result.link("r1-r2").utilization <= 1
+    assert result.flow("fg").seed == 3
+    assert result.flow("fg").run == 2
+    with pytest.raises(KeyError, match="fg"):
+        result.flow("gf")
+    with pytest.raises(KeyError, match="r1-r2"):
+        result.link("r1-r9")
+
+
+def test_the_summary_and_the_tables_agree(result):
+    summary = result.summary
+    assert {"scenario", "seed", "run", "fingerprint", "simulated_s", "events", "flows", "links"} <= set(
+        summary
+    )
+    assert result.fingerprint == f"{int(result.flow('fg').fingerprint):016x}"
+    assert result.events == result.flow("fg").events
+    assert result.simulated_s == result.flow("fg").simulated_s == 5.0
+    for name, row in ((entry["name"], entry) for entry in summary["flows"]):
+        for key, value in row.items():
+            found = result.flow(name)[key]
+            assert (value is None and pd.isna(found)) or found == value
+    for entry in summary["links"]:
+        found = result.link(entry["name"])
+        assert sum(entry["drops"].values()) == found.drops_queue + found.drops_impairment
+        assert entry["utilization"] == found.utilization
+    assert repr(result).startswith("Run('two hosts', seed=3, run=2")
+
+
+def test_what_did_not_happen_is_missing(result):
+    assert np.isnan(result.flow("fg").completion_s)
+    assert result.flows.completion_s.dtype == np.float64
+
+
+def test_bytes_are_conserved(result):
+    row = result.flow("fg")
+    assert row.segments_sent >= row.bytes_delivered / 1460
+    assert row.bytes_retransmitted == row.segments_retransmitted * 1460
+    assert row.goodput_bps <= row.throughput_bps
+
+
+def test_traces_hold_what_was_probed(result):
+    assert set(result.traces) == {"cwnd", "backlog"}
+    window = result.traces["cwnd"]
+    assert set(window.name) == {"fg"}
+    assert window.time_s.is_monotonic_increasing
+    assert window.value.min() >= 1
+    backlog = result.traces["backlog"]
+    assert backlog.value.between(0, 11).all()
+    assert len(backlog) == pytest.approx(500, abs=2)
+    assert np.allclose(np.diff(backlog.time_s), 0.01)
+
+
+def test_numbers_reach_pandas_without_a_copy(result):
+    for quantity, table in result.arrow_traces.items():
+        for column in ("time_s", "value"):
+            assert table[column].num_chunks == 1
+            buffer = table[column].chunk(0).buffers()[1]
+            array = result.traces[quantity][column].to_numpy()
+            assert array.ctypes.data == buffer.address + 8 * table[column].chunk(0).offset
+    column = result.arrow_flows["goodput_bps"].chunk(0)
+    assert result.flows.goodput_bps.to_numpy().ctypes.data == column.buffers()[1].address
+
+
+def test_the_engines_memory_outlives_the_run(two_hosts):
+    table = dumbbell.run(two_hosts).arrow_traces["cwnd"]
+    values = table["value"].to_numpy().copy()
+    for seed in range(3):
+        dumbbell.run(two_hosts, seed=seed)
+    assert np.array_equal(table["value"].to_numpy(), values)
+    table.validate(full=True)
+
+
+def test_frames_can_be_worked_with(result):
+    flows = result.flows.assign(goodput_mbps=result.flows.goodput_bps / 1e6)
+    assert flows.goodput_mbps[0] == result.flows.goodput_bps[0] / 1e6
+    own = result.flows.copy()
+    own.loc[0, "goodput_bps"] = 0.0
+    assert result.flow("fg").goodput_bps > 0
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(two_hosts):
+    assert isinstance(two_hosts, Scenario)
+    noisy = two_hosts.with_values({"links.r1-r2.impairments": [{"kind": "bernoulli", "probability": 0.01}]})
+    first, again, other = (dumbbell.run(noisy, seed=1, run=run) for run in (0, 0, 1))
+    assert first.fingerprint == again.fingerprint
+    assert first.arrow_flows.equals(again.arrow_flows)
+    assert first.arrow_traces["cwnd"].equals(again.arrow_traces["cwnd"])
+    assert first.fingerprint != other.fingerprint
+    assert dumbbell.run(noisy, seed=2).fingerprint != first.fingerprint
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", -1), ("run", -1), ("seed", 2**64), ("run", 2**64)])
+def test_seeds_are_whole_numbers_of_64_bits(two_hosts, name, value):
+    with pytest.raises(ValueError, match=name):
+        dumbbell.run(two_hosts, **{name: value})
+
+
+def test_the_largest_seed_is_accepted(two_hosts):
+    row = dumbbell.run(two_hosts, seed=2**64 - 1, run=2**64 - 1).flow("fg")
+    assert int(row.seed) == 2**64 - 1
+
+
+# Many
+
+
+def test_rows_come_in_the_order_of_the_jobs(two_hosts):
+    short = two_hosts.with_values({"duration": "1 s"})
+    jobs = [Job(two_hosts, 1, 0), Job(short, 7, 3), Job(two_hosts, 1, 1)]
+    runs = dumbbell.run_many(jobs, threads=2, progress=False)
+    assert len(runs) == runs.completed == 3
+    assert list(runs.flows.job) == [0, 1, 2]
+    assert list(runs.flows.seed) == [1, 7, 1]
+    assert list(runs.flows.run) == [0, 3, 1]
+    assert list(runs.flows.simulated_s) == [5.0, 1.0, 5.0]
+    assert list(runs.links.job) == [job for job in range(3) for _ in range(6)]
+    assert repr(runs) == "Runs(3 of 3 runs)"
+
+
+def test_many_runs_equal_single_runs_on_any_number_of_threads_in_any_order(two_hosts):
+    noisy = two_hosts.with_values({"links.r1-r2.impairments": [{"kind": "bernoulli", "probability": 0.01}]})
+    single = [dumbbell.run(noisy, seed=5, run=run).fingerprint for run in range(6)]
+
+    def fingerprints(order, threads):
+        runs = dumbbell.run_many([Job(noisy, 5, run) for run in order], threads=threads, progress=False)
+        found = {
+            int(run): f"{int(value):016x}"
+            for run, value in zip(runs.flows.run, runs.flows.fingerprint, strict=True)
+        }
+        return [found[run] for run in range(6)]
+
+    assert fingerprints(range(6), 1) == single
+    assert fingerprints(range(6), 2) == single
+    assert fingerprints([3, 5, 0, 2, 4, 1], 2) == single
+
+
+def test_scenarios_are_replicated(two_hosts):
+    short = two_hosts.with_values({"duration": "1 s"})
+    runs = dumbbell.run_many(short, runs=4, seed=9, progress=False)
+    assert list(runs.flows.run) == [0, 1, 2, 3]
+    assert set(runs.flows.seed) == {9}
+    assert [job.run for job in runs.jobs] == [0, 1, 2, 3]
+    both = dumbbell.run_many([short, two_hosts], runs=2, progress=False)
+    assert [job.scenario for job in both.jobs] == [short, short, two_hosts, two_hosts]
+    assert len(dumbbell.run_many(short, progress=False)) == 1
+    assert len(dumbbell.run_many(Job(short), progress=False)) == 1
+
+
+def test_no_jobs_give_no_rows():
+    runs = dumbbell.run_many([], progress=False)
+    assert len(runs) == 0
+    assert runs.flows.empty
+    assert set(runs.flows.columns) == set(FLOW_COLUMNS)
+
+
+def test_the_tables_of_many_runs_have_the_same_columns(two_hosts):
+    runs = dumbbell.run_many(two_hosts, runs=2, progress=False)
+    assert isinstance(runs.arrow_flows, pa.Table)
+    assert {field.name: str(field.type) for field in runs.arrow_flows.schema} == FLOW_COLUMNS
+    assert {field.name: str(field.type) for field in runs.arrow_links.schema} == LINK_COLUMNS
+
+
+def test_bad_requests_are_refused(two_hosts):
+    with pytest.raises(ValueError, match="threads"):
+        dumbbell.run_many(two_hosts, threads=0)
+    with pytest.raises(ValueError, match="runs"):
+        dumbbell.run_many(two_hosts, runs=0)
+    with pytest.raises(ValueError, match="Job"):
+        dumbbell.run_many([Job(two_hosts)], runs=2)
+    with pytest.raises(TypeError, match="str"):
+        dumbbell.run_many(["scenario"])
+
+
+def test_progress_is_told(two_hosts):
+    told = []
+    dumbbell.run_many(two_hosts, runs=20, progress=lambda done, total: told.append((done, total)))
+    assert told
+    assert told == sorted(told)
+    assert told[-1] == (20, 20)
+
+
+def test_a_bar_is_shown_on_a_terminal_only(two_hosts, capsys, monkeypatch):
+    dumbbell.run_many(two_hosts, runs=2)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    dumbbell.run_many(two_hosts, runs=2)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "2/2" in shown.err
+
+
+def test_other_python_threads_run_meanwhile(long_scenario):
+    counted = 0
+    stop = threading.Event()
+
+    def count():
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    begin = time.perf_counter()
+    thread.start()
+    dumbbell.run(long_scenario.with_values({"duration": "5000 s"}))
+    took = time.perf_counter() - begin
+    stop.set()
+    thread.join()
+    assert counted > 100 * took
+
+
+def test_an_interrupted_batch_keeps_what_is_done(two_hosts, long_scenario):
+    short = [Job(two_hosts, 1, run) for run in range(4)]
+    jobs = short + [Job(long_scenario, 1, run) for run in range(4, 40)]
+    seen = threading.Event()
+
+    def progress(done, total):
+        if done >= 4 and not seen.is_set():
+            seen.set()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(RunsInterrupted) as caught:
+        dumbbell.run_many(jobs, threads=2, progress=progress)
+    runs = caught.value.runs
+    assert 4 <= runs.completed < 40
+    assert set(runs.flows.job) >= {0, 1, 2, 3}
+    assert len(runs.flows) == runs.completed
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert str(runs.completed) in str(caught.value)
+
+
+def test_an_error_of_the_callers_progress_is_passed_on(two_hosts):
+    def progress(done, total):
+        raise RuntimeError("the caller's own")
+
+    with pytest.raises(RuntimeError, match="the caller's own"):
+        dumbbell.run_many(two_hosts, runs=5, progress=progress)

@@ -1,0 +1,475 @@
+"""Scenarios: builders, files, the schema, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pickle
+import tomllib
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import dumbbell
+from bad_input import CASES, spoilt
+from dumbbell import (
+    BsdTimer,
+    DelayedAck,
+    DropTail,
+    Flow,
+    Forced,
+    Greedy,
+    Link,
+    Node,
+    Probe,
+    Scenario,
+    ScenarioError,
+    Tcp,
+    Transfer,
+    Uniform,
+    Vegas,
+    topologies,
+)
+from dumbbell import scenario as builders
+
+FULL = Tcp(
+    variant="vegas",
+    rules="bsd",
+    congestion=Vegas(alpha=2, beta=4, fix_timeout=False),
+    mss="1400 bytes",
+    initial_window="2 segments",
+    timer=BsdTimer(tick="100 ms", variation=2),
+    delayed_ack=DelayedAck(segments=2, timer="100 ms"),
+    mechanisms="ABCDEF",
+)
+
+
+def built() -> Scenario:
+    return Scenario(
+        name="built",
+        duration="20 s",
+        measure_from="1 s",
+        stop_when_complete=["fg"],
+        nodes=[Node(name="a", tick_phase="0 s"), "b"],
+        links=[
+            Link(
+                name="a-b",
+                from_="a",
+                to="b",
+                rate="2 Mbit/s",
+                delay="10 ms",
+                queue=DropTail(limit="20 packets", counts_service=True),
+                impairments=[Forced(packets=[4, 5])],
+            ),
+            Link(name="b-a", from_="b", to="a", rate="2 Mbit/s", delay="10 ms"),
+        ],
+        flows=[
+            Flow(
+                name="fg",
+                from_="a",
+                to="b",
+                path=["a-b"],
+                start=Uniform(uniform=("0 s", "1 s")),
+                tcp=FULL,
+                source=Transfer(size="100 kB"),
+            )
+        ],
+        probes=[Probe(flows=["fg"], quantities=["cwnd"], period="10 ms")],
+    )
+
+
+# Builders and plain data
+
+
+def test_builders_and_plain_data_say_the_same():
+    scenario = built()
+    again = Scenario.from_dict(scenario.to_dict())
+    assert again == scenario
+    assert hash(again) == hash(scenario)
+    assert again.to_dict() == scenario.to_dict()
+    assert again.hash == scenario.hash
+    assert len(scenario.hash) == 16
+
+
+def test_plain_data_is_read_into_builders():
+    scenario = Scenario.from_dict(built().to_dict())
+    assert scenario == built()
+    assert scenario.links[0].queue == DropTail(limit="20 packets", counts_service=True)
+    assert scenario.links[0].impairments == (Forced(packets=(4, 5)),)
+    assert scenario.flows[0].tcp == FULL
+    assert scenario.flows[0].start == Uniform(uniform=("0 s", "1 s"))
+    assert scenario.nodes == (Node(name="a", tick_phase="0 s"), "b")
+
+
+def test_the_same_meaning_written_differently_is_the_same_scenario(two_hosts_data):
+    first = Scenario.from_dict(two_hosts_data)
+    two_hosts_data["links"][1]["rate"] = "1600 kbit/s"
+    two_hosts_data["duration"] = "5000 ms"
+    two_hosts_data["flows"][0]["tcp"] = {"variant": "reno"}
+    assert Scenario.from_dict(two_hosts_data) == first
+    two_hosts_data["links"][1]["rate"] = "1601 kbit/s"
+    assert Scenario.from_dict(two_hosts_data) != first
+    assert first != "a scenario"
+
+
+def test_toml_and_json_are_written_and_read_back(tmp_path):
+    scenario = built()
+    toml, json_file = tmp_path / "s.toml", tmp_path / "s.json"
+    toml.write_text(scenario.to_toml(), encoding="utf-8")
+    json_file.write_text(scenario.to_json(), encoding="utf-8")
+    assert Scenario.from_toml(toml) == Scenario.from_json(json_file) == scenario
+    assert Scenario.from_file(toml) == Scenario.from_file(json_file)
+    assert tomllib.loads(scenario.to_toml()) == scenario.to_dict()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path):
+    file = tmp_path / "s.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + built().to_toml().encode())
+    assert Scenario.from_toml(file) == built()
+
+
+def test_the_resolved_form_states_every_default_and_means_the_same():
+    resolved = built().resolved()
+    assert resolved["flows"][0]["tcp"]["mechanisms"]["A"] is True
+    assert resolved["flows"][0]["tcp"]["send_buffer"]
+    assert Scenario.from_dict(resolved).canonical_json == built().canonical_json
+
+
+def test_scenarios_and_builders_are_frozen():
+    scenario = built()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        scenario.duration = "1 s"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        FULL.mss = "1 bytes"
+    assert isinstance(scenario.links, tuple)
+    assert isinstance(Forced(packets=[1]).packets, tuple)
+
+
+def test_builders_take_keywords_only():
+    with pytest.raises(TypeError):
+        Node("a")
+
+
+def test_scenarios_travel_between_processes():
+    assert pickle.loads(pickle.dumps(built())) == built()
+
+
+def test_numbers_out_of_numpy_are_plain_numbers():
+    tcp = Tcp(congestion=Vegas(alpha=np.float64(1.5), fix_timeout=np.bool_(True)), recovery_burst=np.int64(3))
+    data = tcp.to_dict()
+    assert type(data["congestion"]["alpha"]) is float
+    assert data["congestion"]["fix_timeout"] is True
+    assert type(data["recovery_burst"]) is int
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, b"bytes", object()])
+def test_what_is_no_plain_data_is_refused(value):
+    with pytest.raises(ScenarioError) as caught:
+        Vegas(alpha=value).to_dict()
+    assert caught.value.field == "alpha"
+
+
+@pytest.mark.parametrize("data", [[], "text", None, 3])
+def test_a_scenario_is_a_table(data):
+    with pytest.raises(ScenarioError):
+        Scenario.from_dict(data)
+
+
+# Changed values
+
+
+def test_values_are_changed_by_address():
+    scenario = built().with_values(
+        {
+            "duration": "10 s",
+            "links.a-b.delay": "20 ms",
+            "links.*.rate": "3 Mbit/s",
+            "links.a-b.queue": DropTail(limit="5 packets"),
+            "flows.fg.tcp.mechanisms.A": False,
+            "flows.fg.tcp.congestion.alpha": np.float64(1.0),
+            "nodes.b.tick_phase": "0 s",
+            "probes.0.period": None,
+        }
+    )
+    resolved = scenario.resolved()
+    assert resolved["duration"] == "10 s"
+    assert scenario.links[0].delay == "20 ms"
+    assert [link.rate for link in scenario.links] == ["3 Mbit/s"] * 2
+    assert scenario.links[0].queue == DropTail(limit="5 packets")
+    assert resolved["flows"][0]["tcp"]["mechanisms"] == {letter: letter in "BCDEF" for letter in "ABCDEFGHIJ"}
+    assert resolved["flows"][0]["tcp"]["congestion"]["alpha"] == 1.0
+    assert resolved["flows"][0]["tcp"]["congestion"]["beta"] == 4.0
+    assert scenario.nodes[1] == Node(name="b", tick_phase="0 s")
+    assert scenario.probes[0].period is None
+    assert built().links[0].delay == "10 ms"
+
+
+def test_one_switch_of_a_preset_keeps_the_others(two_hosts):
+    vegas = two_hosts.with_values({"flows.fg.tcp": "vegas"})
+    without = vegas.with_values({"flows.fg.tcp.mechanisms.A": False})
+    before = vegas.resolved()["flows"][0]["tcp"]
+    after = without.resolved()["flows"][0]["tcp"]
+    assert after == {**before, "mechanisms": {**before["mechanisms"], "A": False}}
+    assert without.with_values({"flows.fg.tcp.mechanisms.A": True}) == vegas
+
+
+def test_one_parameter_of_a_preset_keeps_the_others(two_hosts):
+    vegas = two_hosts.with_values({"flows.fg.tcp": "vegas"})
+    changed = vegas.with_values({"flows.fg.tcp.congestion.alpha": 2, "flows.fg.tcp.timer.minimum": "200 ms"})
+    before, after = (s.resolved()["flows"][0]["tcp"] for s in (vegas, changed))
+    assert after["congestion"] == {**before["congestion"], "alpha": 2.0}
+    assert after["timer"] == {**before["timer"], "minimum": "200 ms"}
+
+
+@pytest.mark.parametrize(
+    "address", ["flows.gf.start", "links.a-b.delays", "probes.7.period", "duration.unit"]
+)
+def test_an_address_that_leads_nowhere_is_refused(address):
+    with pytest.raises(ScenarioError):
+        built().with_values({address: "1 s"})
+
+
+# The schema
+
+
+def validator() -> jsonschema.Validator:
+    schema = dumbbell.schema()
+    cls = jsonschema.validators.validator_for(schema)
+    cls.check_schema(schema)
+    return cls(schema)
+
+
+def test_examples_are_valid_by_the_schema_and_by_the_engine(examples):
+    assert len(examples) >= 4
+    for path in examples:
+        validator().validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        scenario = Scenario.from_toml(path)
+        validator().validate(scenario.to_dict())
+        validator().validate(scenario.resolved())
+
+
+def test_builders_write_what_the_schema_accepts():
+    validator().validate(built().to_dict())
+
+
+def test_the_schema_refuses_unknown_fields(two_hosts_data):
+    two_hosts_data["links"][0]["colour"] = "red"
+    with pytest.raises(jsonschema.ValidationError):
+        validator().validate(two_hosts_data)
+
+
+def tables(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the object schemas among the alternatives of `node`."""
+    if "$ref" in node:
+        target: Any = schema
+        for step in node["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        return tables(schema, target)
+    alternatives = node.get("anyOf", []) + node.get("oneOf", []) + node.get("allOf", [])
+    found = [table for alternative in alternatives for table in tables(schema, alternative)]
+    return [*found, node] if "properties" in node else found
+
+
+def at(schema: dict[str, Any], *steps: str) -> list[dict[str, Any]]:
+    """Return the object schemas of a field; lists are stepped into."""
+    found = tables(schema, schema)
+    for step in steps:
+        inner = [table["properties"][step] for table in found if step in table["properties"]]
+        found = [table for node in inner for table in tables(schema, node.get("items", node))]
+    return found
+
+
+PLACES = [
+    (Scenario, ()),
+    (Node, ("nodes",)),
+    (Link, ("links",)),
+    (Flow, ("flows",)),
+    (Probe, ("probes",)),
+    (Tcp, ("flows", "tcp")),
+    (Uniform, ("flows", "start")),
+    (DelayedAck, ("flows", "tcp", "delayed_ack")),
+    (builders.DropTail, ("links", "queue")),
+    (builders.Forced, ("links", "impairments")),
+    (builders.Bernoulli, ("links", "impairments")),
+    (builders.Greedy, ("flows", "source")),
+    (builders.Transfer, ("flows", "source")),
+    (builders.Tcplib, ("flows", "source")),
+    (builders.Cbr, ("flows", "source")),
+    (builders.Poisson, ("flows", "source")),
+    (builders.BsdTimer, ("flows", "tcp", "timer")),
+    (builders.Rfc6298Timer, ("flows", "tcp", "timer")),
+    (builders.Vegas, ("flows", "tcp", "congestion")),
+]
+
+
+@pytest.mark.parametrize(("cls", "place"), PLACES, ids=[cls.__name__ for cls, _ in PLACES])
+def test_a_builder_has_the_fields_of_the_schema_and_no_others(cls, place):
+    found = at(dumbbell.schema(), *place)
+    if cls.tag is not None:
+        tag, name = cls.tag
+        found = [table for table in found if table["properties"].get(tag, {}).get("const") == name]
+    assert len(found) == 1, f"{cls.__name__} has no table of its own in the schema"
+    properties = set(found[0]["properties"]) - ({cls.tag[0]} if cls.tag is not None else set())
+    assert set(cls.schema_fields()) == properties
+    required = {
+        item.name.rstrip("_")
+        for item in dataclasses.fields(cls)
+        if item.init and item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+    }
+    tag_field = {cls.tag[0]} if cls.tag is not None else set()
+    assert set(found[0].get("required", [])) - tag_field <= required | tag_field
+
+
+def test_every_builder_is_compared_with_the_schema():
+    compared = {cls for cls, _ in PLACES}
+    bases = {
+        builders.Part,
+        builders.Queue,
+        builders.Impairment,
+        builders.Source,
+        builders.Timer,
+        builders.Congestion,
+    }
+    defined = {
+        value
+        for value in vars(builders).values()
+        if isinstance(value, type) and issubclass(value, builders.Part)
+    }
+    assert defined - bases == compared
+
+
+def test_every_builder_documents_its_fields():
+    for cls, _ in PLACES:
+        for item in dataclasses.fields(cls):
+            if item.init:
+                assert item.name in (cls.__doc__ or ""), f"{cls.__name__}.{item.name} is not documented"
+
+
+def test_the_catalogue_names_everything_with_summary_and_parameters():
+    catalogue = dumbbell.catalogue()
+    assert {
+        "algorithms",
+        "recoveries",
+        "queues",
+        "sources",
+        "impairments",
+        "timers",
+        "rules",
+        "probes",
+    } <= set(catalogue)
+    for kind, entries in catalogue.items():
+        assert entries, kind
+        for entry in entries:
+            assert entry["name"]
+            assert entry["summary"], (kind, entry["name"])
+            for parameter in entry.get("parameters") or []:
+                assert {"name", "default", "unit", "accepted", "description", "source"} <= set(parameter)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("bad", CASES, ids=[bad.what for bad in CASES])
+def test_bad_input_names_field_value_and_what_is_accepted(two_hosts_data, bad):
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_dict(spoilt(two_hosts_data, bad))
+    error = caught.value
+    text = str(error)
+    assert "\n" not in text
+    assert bad.expected_field in error.field
+    assert error.accepted
+    assert error.accepted in text
+    assert error.field in text
+    assert error.value in text
+    if bad.suggestion is not None:
+        assert error.suggestion == bad.suggestion
+        assert bad.suggestion in text
+    for name in bad.names:
+        assert name in text
+
+
+def test_a_spoilt_scenario_was_valid_before(two_hosts_data):
+    Scenario.from_dict(two_hosts_data)
+
+
+def test_a_builder_of_the_wrong_place_is_refused():
+    shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")
+    with pytest.raises(ScenarioError) as caught:
+        shape.scenario(
+            name="x",
+            duration="1 s",
+            flows=[Flow(name="f", from_="s1", to="d1", tcp="reno", source=DropTail())],
+        )
+    assert "source" in caught.value.field
+    with pytest.raises(ScenarioError):
+        shape.scenario(name="x", duration="1 s", flows=[Greedy()])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.toml", b""),
+        ("empty.json", b""),
+        ("broken.toml", b"name = \n"),
+        ("broken.json", b'{"name": '),
+        ("list.json", b"[1, 2]"),
+        ("number.json", b"7"),
+        ("nan.json", b'{"duration": NaN}'),
+        ("surrogate.json", b'{"name": "\\ud800"}'),
+        ("table.csv", b"a,b\n1,2\n"),
+        ("binary.toml", bytes(range(256))),
+        ("zeros.toml", bytes(100)),
+        ("latin.toml", 'name = "\xe9"'.encode("latin-1")),
+        ("utf16.toml", 'name = "x"'.encode("utf-16")),
+        ("deep.json", b"[" * 100_000),
+        ("deep.toml", b"a = " + b"[" * 100_000),
+        ("twice.toml", b'name = "a"\nname = "b"\n'),
+        ("date.toml", b"duration = 2020-01-01\n"),
+        ("infinite.toml", b"duration = inf\n"),
+        ("other.toml", b'[project]\nname = "x"\n'),
+    ],
+)
+def test_files_that_are_no_scenarios_are_refused(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_file(path)
+    assert caught.value.accepted
+    assert len(str(caught.value)) < 600
+
+
+def test_a_file_that_cannot_be_read_stays_an_oserror(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Scenario.from_file(tmp_path / "none.toml")
+    with pytest.raises(IsADirectoryError):
+        Scenario.from_file(tmp_path)
+
+
+def test_refusals_of_either_side_have_the_same_attributes(two_hosts_data):
+    two_hosts_data["duration"] = "3 parsecs"
+    with pytest.raises(ScenarioError) as engine:
+        Scenario.from_dict(two_hosts_data)
+    with pytest.raises(ScenarioError) as python:
+        built().with_values({"flows.gf.start": "1 s"})
+    for error in (engine.value, python.value):
+        assert isinstance(error, ValueError)
+        assert isinstance(error.field, str)
+        assert isinstance(error.value, str)
+        assert isinstance(error.accepted, str)
+        assert error.suggestion is None or isinstance(error.suggestion, str)
+        assert "; expected " in str(error)
+
+
+def test_a_scenario_too_large_to_be_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(builders, "LARGEST_FILE_BYTES", 10)
+    path = tmp_path / "large.toml"
+    path.write_text(built().to_toml(), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="too many"):
+        Scenario.from_toml(path)
+
+
+def test_json_text_of_a_scenario_is_json():
+    assert json.loads(built().to_json()) == built().to_dict()
