@@ -139,7 +139,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -
     Examples
     --------
     >>> print(paired_difference([12.0, 22.0, 33.0], [10.0, 20.0, 30.0]))
-    2.33333 [1.36004, 3.30663]
+    2.33333 [1.36, 3.30666]
     """
     first, second = _paired(a, b)
     return mean_interval(first - second, confidence=confidence)
@@ -173,8 +173,8 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Int
 
     Examples
     --------
-    >>> print(paired_ratio([12.0, 22.0, 33.0], [10.0, 20.0, 30.0]))
-    1.11667 [1.05922, 1.20469]
+    >>> print(paired_ratio([22.0, 23.0, 25.0], [20.0, 21.0, 22.0]))
+    1.11111 [1.0695, 1.14768]
     """
     first, second = _paired(a, b)
     n = first.size

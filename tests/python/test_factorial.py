@@ -1,6 +1,9 @@
+import doctest
 import itertools
 import math
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -656,6 +659,14 @@ def test_a_flow_that_did_not_finish_is_named_by_its_cell(engine, monkeypatch):
         experiment.analyse()
 
 
-def test_the_public_names_are_documented():
-    for name in factorial.__all__:
-        assert getattr(factorial, name).__doc__
+# Documentation
+
+
+def test_the_examples_of_the_documentation_hold():
+    modules = {sys.modules[getattr(factorial, name).__module__] for name in factorial.__all__}
+    for module in modules:
+        assert doctest.testmod(module).failed == 0
+    page = Path(__file__).resolve().parents[2] / "docs" / "factorial.md"
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.attempted > 20
+    assert results.failed == 0

@@ -1,3 +1,4 @@
+import doctest
 import math
 
 import numpy as np
@@ -153,7 +154,7 @@ def test_jain_index_is_bounded_and_free_of_units(shares, unit):
     assert statistics.jain_index(shares[::-1]) == pytest.approx(index, rel=1e-9)
 
 
-@unhurried
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40))
 def test_adjusted_p_values_agree_with_statsmodels(p_values):
     for method, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
@@ -164,3 +165,9 @@ def test_adjusted_p_values_agree_with_statsmodels(p_values):
 def test_a_test_that_could_not_be_made_is_not_counted():
     assert statistics.adjust_p_values([0.02, math.nan, 0.5], "holm").tolist()[::2] == [0.04, 0.5]
     assert np.isnan(statistics.adjust_p_values([math.nan], "bh")).all()
+
+
+def test_the_examples_of_the_documentation_hold():
+    results = doctest.testmod(statistics)
+    assert results.attempted > 4
+    assert results.failed == 0
