@@ -25,6 +25,11 @@ impl Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
+    /// A stream of its own for a component that comes into being while the run goes on.
+    pub fn fork(&mut self) -> Stream {
+        Stream(Xoshiro256PlusPlus::seed_from_u64(self.0.next_u64()))
+    }
+
     /// Uniform on [0, 1) with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)

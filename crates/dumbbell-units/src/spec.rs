@@ -126,6 +126,19 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
+    /// Refuses a table without one of these members.
+    pub fn require(&self, names: &[&str]) -> Result<(), SpecError> {
+        match names.iter().find(|name| self.child(name).is_none()) {
+            Some(name) => Err(SpecError {
+                field: self.join(name),
+                value: "nothing".to_owned(),
+                accepted: "a value: this field is required".to_owned(),
+                suggestion: None,
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn join(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
@@ -241,7 +254,7 @@ pub fn doc(lines: &[&str]) -> String {
 macro_rules! params {
     (
         $(#[doc = $about:literal])+
-        pub struct $Name:ident {
+        pub struct $Name:ident $(requires [$($required:ident),+])? {
             $(
                 $(#[doc = $doc:literal])+
                 $field:ident : $ty:ty = $default:expr, $unit:literal, $source:literal
@@ -312,7 +325,9 @@ macro_rules! params {
 
         impl $crate::spec::Field for $Name {
             fn decode(node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
-                $crate::spec::Params::overlay($Name::default(), node)
+                let params = $crate::spec::Params::overlay($Name::default(), node)?;
+                $( node.require(&[$( stringify!($required) ),+])?; )?
+                Ok(params)
             }
             fn encode(&self) -> $crate::Value {
                 $crate::Value::Object($crate::spec::Params::members(self))
@@ -322,8 +337,9 @@ macro_rules! params {
                 format!("a table with {}", names.join(", "))
             }
             fn schema() -> $crate::Value {
+                let required: &[&str] = &[$( $( stringify!($required) ),+ )?];
                 $crate::spec::table_schema(
-                    &<$Name as $crate::spec::Params>::infos(), Default::default(), &[],
+                    &<$Name as $crate::spec::Params>::infos(), Default::default(), required,
                 )
             }
         }

@@ -1,0 +1,33 @@
+//! What travels on a link.
+
+use dumbbell_units::Time;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// A TCP segment on its way to the receiver.
+    Data,
+    /// An acknowledgement on its way to the sender.
+    Ack,
+    /// A datagram of an unresponsive source.
+    Datagram,
+}
+
+/// A packet, moved by value. `P` is what the end points put into it.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<P> {
+    /// Size on the wire, in bytes.
+    pub size: u32,
+    /// Index of its present link among the hops of all routes.
+    pub hop: u32,
+    /// Connection, or flow for a datagram.
+    pub owner: u32,
+    /// Tells connections apart that used the same slot one after the other.
+    pub generation: u16,
+    /// What it carries.
+    pub kind: PacketKind,
+    /// Time it was sent.
+    pub sent_at: Time,
+    /// What the end points put into it.
+    pub payload: P,
+}

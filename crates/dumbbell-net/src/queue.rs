@@ -1,0 +1,62 @@
+//! Queue disciplines. A FIFO queue decides at arrival; the time each packet leaves is then known.
+
+use dumbbell_units::{params, tagged, Limit};
+
+params! {
+    /// A first-in first-out queue that drops what finds no room.
+    pub struct DropTail {
+        /// Room of the queue.
+        limit: Limit = Limit::Unlimited, "packets or bytes", "[brakmo1994 §4]";
+        /// The packet in service takes room as well.
+        counts_service: bool = false, "-", "[brakmo1994 §4]";
+    }
+}
+
+impl DropTail {
+    /// True if a packet of `size` bytes finds room. `waiting` counts packets and bytes behind the
+    /// one in service, `in_service` the bytes of that one, if any.
+    pub fn admits(&self, size: u32, waiting: (usize, u64), in_service: Option<u32>) -> bool {
+        let Some(served) = in_service else {
+            return true;
+        };
+        let extra = if self.counts_service { (1, u64::from(served)) } else { (0, 0) };
+        match self.limit {
+            Limit::Unlimited => true,
+            Limit::Packets(limit) => (waiting.0 + extra.0) < limit as usize,
+            Limit::Bytes(limit) => waiting.1 + extra.1 + u64::from(size) <= limit,
+        }
+    }
+}
+
+tagged! {
+    /// A queue discipline with its parameters.
+    pub enum QueueSpec by "kind" {
+        /// First in, first out; what finds no room is dropped.
+        DropTail(DropTail) = "droptail",
+    }
+}
+
+impl Default for QueueSpec {
+    fn default() -> Self {
+        QueueSpec::DropTail(DropTail::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(limit: Limit, counts_service: bool) -> DropTail {
+        DropTail { limit, counts_service }
+    }
+
+    #[test]
+    fn the_packet_in_service_counts_only_when_asked() {
+        let waiting = (9, 9000);
+        assert!(queue(Limit::Packets(10), false).admits(1000, waiting, Some(1000)));
+        assert!(!queue(Limit::Packets(10), true).admits(1000, waiting, Some(1000)));
+        assert!(queue(Limit::Bytes(10_000), false).admits(1000, waiting, Some(1000)));
+        assert!(!queue(Limit::Bytes(10_000), true).admits(1000, waiting, Some(1000)));
+        assert!(queue(Limit::Packets(1), true).admits(1000, (0, 0), None));
+    }
+}

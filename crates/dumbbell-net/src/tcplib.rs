@@ -1,0 +1,194 @@
+//! The traffic of wide-area TCP conversations as measured around 1990 [danzig1991].
+//!
+//! Conversations arrive as a Poisson process; each is TELNET, FTP, NNTP or SMTP with sizes and
+//! gaps drawn from empirical tables, and runs over its own TCP connection. The mix is the
+//! normalized mean share of each application; shares are not varied from run to run.
+//!
+//! Tables: tcplib 0.9, P. Danzig and S. Jamin, University of Southern California. See the notice
+//! beside the data.
+
+use dumbbell_units::{params, Bytes, Stream, Time};
+use std::sync::LazyLock;
+
+params! {
+    /// Share of each application among new conversations.
+    pub struct Mix {
+        /// Interactive terminals.
+        telnet: f64 = 0.130_713, "-", "[danzig1991 §3]", |share| *share >= 0.0, "a share, at least 0";
+        /// File transfers.
+        ftp: f64 = 0.046_134, "-", "[danzig1991 §3]", |share| *share >= 0.0, "a share, at least 0";
+        /// News.
+        nntp: f64 = 0.011_961, "-", "[danzig1991 §3]", |share| *share >= 0.0, "a share, at least 0";
+        /// Mail.
+        smtp: f64 = 0.811_192, "-", "[danzig1991 §3]", |share| *share >= 0.0, "a share, at least 0";
+    }
+}
+
+params! {
+    /// Conversations of the tcplib mix.
+    pub struct TcplibSource {
+        /// Mean gap between new conversations.
+        interarrival: Time = Time(100_000_000), "s", "[hengartner2000 §V]", |gap| gap.0 > 0, "a time above 0";
+        /// Most bytes of one conversation; the tables' tails exceed a gigabyte.
+        conversation_cap: Option<Bytes> = None, "bytes", "-";
+        /// Factor on the bytes of file transfers, news and mail.
+        size_multiplier: f64 = 1.0, "-", "-", |factor| *factor > 0.0, "a number above 0";
+        /// Share of each application; normalized to add up to 1.
+        mix: Mix = Mix::default(), "-", "[danzig1991 §3]",
+            |mix| mix.telnet + mix.ftp + mix.nntp + mix.smtp > 0.0, "shares that are not all 0";
+    }
+}
+
+/// An empirical distribution: ascending values with their cumulative probabilities.
+#[derive(Debug)]
+struct Table(Vec<(f64, f64)>);
+
+impl Table {
+    fn read(text: &str) -> Table {
+        let row = |line: &str| {
+            let (value, cdf) = line.split_once(',')?;
+            Some((value.trim().parse().ok()?, cdf.trim().parse().ok()?))
+        };
+        Table(text.lines().filter_map(row).collect())
+    }
+
+    /// A value drawn as tcplib does: uniform between the two values whose probabilities enclose
+    /// a uniform number.
+    fn draw(&self, random: &mut Stream) -> f64 {
+        let p = random.uniform();
+        let at = self.0.partition_point(|&(_, cdf)| cdf < p);
+        match (at.checked_sub(1).and_then(|below| self.0.get(below)), self.0.get(at)) {
+            (Some(&(low, _)), Some(&(high, _))) => random.uniform_between(low, high),
+            (None, Some(&(first, _))) => first,
+            (Some(&(last, _)), None) => last,
+            (None, None) => 0.0,
+        }
+    }
+}
+
+macro_rules! tables {
+    ($($NAME:ident = $file:literal;)+) => {
+        $( static $NAME: LazyLock<Table> =
+            LazyLock::new(|| Table::read(include_str!(concat!("../data/tcplib/", $file)))); )+
+    };
+}
+
+tables! {
+    TELNET_PACKET = "telnet_pktsize.csv";
+    TELNET_GAP = "telnet_interarrival.csv";
+    TELNET_DURATION = "telnet_duration.csv";
+    FTP_ITEMS = "ftp_nitems.csv";
+    FTP_ITEM = "ftp_itemsize.csv";
+    FTP_CONTROL = "ftp_ctlsize.csv";
+    NNTP_ITEMS = "nntp_nitems.csv";
+    NNTP_ITEM = "nntp_itemsize.csv";
+    SMTP_ITEM = "smtp_itemsize.csv";
+}
+
+/// What the application of one conversation does next.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// Bytes written at the start.
+    pub first_write: u64,
+    /// For TELNET: the rest of the conversation.
+    pub telnet: Option<Telnet>,
+}
+
+/// The typing of one TELNET conversation.
+#[derive(Clone, Debug)]
+pub struct Telnet {
+    random: Stream,
+    ends: Time,
+    bytes_left: u64,
+}
+
+impl Telnet {
+    /// The next write after `now`: when, and how many bytes. `None` once the conversation is over.
+    pub fn next_write(&mut self, now: Time) -> Option<(Time, u64)> {
+        let at = now + Time::from_secs(TELNET_GAP.draw(&mut self.random) * 1e-3);
+        let bytes = whole_bytes(TELNET_PACKET.draw(&mut self.random)).min(self.bytes_left);
+        self.bytes_left -= bytes;
+        (at < self.ends && bytes > 0).then_some((at, bytes))
+    }
+}
+
+fn whole_bytes(value: f64) -> u64 {
+    (value as u64).max(1)
+}
+
+impl TcplibSource {
+    /// The gap to the next conversation.
+    pub fn next_gap(&self, random: &mut Stream) -> Time {
+        Time::from_secs(random.exponential(self.interarrival.secs()))
+    }
+
+    /// The conversation that starts at `now`.
+    pub fn conversation(&self, now: Time, random: &mut Stream) -> Conversation {
+        let Mix { telnet, ftp, nntp, smtp } = self.mix;
+        let mut own = random.fork();
+        let choice = own.uniform() * (telnet + ftp + nntp + smtp);
+        let cap = self.conversation_cap.map_or(u64::MAX, |cap| cap.0.max(1));
+        let bulk = |bytes: f64| Conversation {
+            first_write: whole_bytes(bytes * self.size_multiplier).min(cap),
+            telnet: None,
+        };
+        let items = |number: &Table, size: &Table, before: Option<&Table>, own: &mut Stream| {
+            let number = whole_bytes(number.draw(own));
+            let one = |own: &mut Stream| size.draw(own) + before.map_or(0.0, |t| t.draw(own));
+            (0..number).map(|_| one(own)).sum::<f64>()
+        };
+        if choice < telnet {
+            let ends = now + Time::from_secs(TELNET_DURATION.draw(&mut own) * 1e-3);
+            let first_write = whole_bytes(TELNET_PACKET.draw(&mut own)).min(cap);
+            let telnet = Telnet { random: own, ends, bytes_left: cap - first_write };
+            Conversation { first_write, telnet: Some(telnet) }
+        } else if choice < telnet + ftp {
+            bulk(items(&FTP_ITEMS, &FTP_ITEM, Some(&FTP_CONTROL), &mut own))
+        } else if choice < telnet + ftp + nntp {
+            bulk(items(&NNTP_ITEMS, &NNTP_ITEM, None, &mut own))
+        } else {
+            bulk(SMTP_ITEM.draw(&mut own))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(table: &Table) -> f64 {
+        let mut random = Stream::new(1, 0, "table");
+        (0..400_000).map(|_| table.draw(&mut random)).sum::<f64>() / 400_000.0
+    }
+
+    #[test]
+    fn tables_have_their_published_means() {
+        // Means of the tables by their own sampling rule, within sampling error.
+        let close = |table: &Table, expected: f64, tolerance: f64| {
+            let mean = mean(table);
+            assert!((mean / expected - 1.0).abs() < tolerance, "{mean} against {expected}");
+        };
+        close(&TELNET_PACKET, 25.2, 0.05);
+        close(&FTP_ITEMS, 7.12, 0.05);
+        close(&FTP_CONTROL, 28.2, 0.02);
+        close(&NNTP_ITEM, 2023.0, 0.05);
+        close(&NNTP_ITEMS, 383.0, 0.05);
+        close(&SMTP_ITEM, 1674.0, 0.15);
+    }
+
+    #[test]
+    fn the_cap_bounds_every_conversation() {
+        let source = TcplibSource { conversation_cap: Some(Bytes(5000)), ..TcplibSource::default() };
+        let mut random = Stream::new(1, 0, "cap");
+        for _ in 0..2000 {
+            let mut conversation = source.conversation(Time::ZERO, &mut random);
+            let mut total = conversation.first_write;
+            let mut now = Time::ZERO;
+            while let Some((at, bytes)) = conversation.telnet.as_mut().and_then(|t| t.next_write(now)) {
+                now = at;
+                total += bytes;
+            }
+            assert!(total <= 5000);
+        }
+    }
+}

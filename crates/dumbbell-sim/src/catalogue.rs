@@ -1,0 +1,43 @@
+//! What a scenario may name: the registries with their parameters, and the schema of it all.
+
+use crate::scenario::Scenario;
+use crate::trace::Quantity;
+use dumbbell_cc::{AlgorithmSpec, Mechanisms};
+use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
+use dumbbell_tcp::config::{Rules, TcpParams};
+use dumbbell_tcp::rtt::TimerSpec;
+use dumbbell_tcp::{Recovery, Tcp};
+use dumbbell_units::spec::{catalogue, doc, Field, Params};
+use dumbbell_units::Value;
+use serde_json::json;
+
+fn named(entries: &[(&str, &[&str])]) -> Value {
+    entries.iter().map(|(name, about)| json!({ "name": name, "summary": doc(about) })).collect()
+}
+
+/// Everything a scenario may name, by kind.
+pub fn entries() -> Value {
+    json!({
+        "algorithms": AlgorithmSpec::algorithms(),
+        "recoveries": named(Recovery::ALL),
+        "mechanisms": named(Mechanisms::ALL),
+        "variants": Tcp::variants(),
+        "rules": named(Rules::ALL),
+        "timers": TimerSpec::catalogue(),
+        "tcp": catalogue(&TcpParams::infos()),
+        "queues": QueueSpec::catalogue(),
+        "impairments": ImpairmentSpec::catalogue(),
+        "sources": SourceSpec::catalogue(),
+        "probes": named(Quantity::ALL),
+    })
+}
+
+/// JSON Schema of a scenario.
+pub fn schema() -> Value {
+    let mut schema = Scenario::schema();
+    if let Value::Object(members) = &mut schema {
+        members.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+        members.insert("title".into(), json!("Dumbbell scenario"));
+    }
+    schema
+}

@@ -1,0 +1,189 @@
+//! The event queue: a four-way heap ordered by time, then rank of kind, then component.
+//!
+//! Every component has at most one pending event of its kind, so the order is total and owes
+//! nothing to the order of insertion. Nothing is ever cancelled; an event that comes too early
+//! for its component is ignored or armed again.
+
+use dumbbell_units::Time;
+
+/// Everything that can happen, in the order of simultaneous events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The oldest packet in flight on a link arrives at its far end.
+    Arrival(u32),
+    /// A connection's deadline is reached.
+    Deadline(u32),
+    /// The application of a connection writes.
+    Write(u32),
+    /// A flow starts, stops, or its source acts.
+    Flow(u32),
+}
+
+impl Event {
+    fn key(self) -> u64 {
+        let (rank, component) = match self {
+            Event::Arrival(link) => (0, link),
+            Event::Deadline(connection) => (1, connection),
+            Event::Write(connection) => (2, connection),
+            Event::Flow(flow) => (3, flow),
+        };
+        rank << 32 | u64::from(component)
+    }
+
+    fn from_key(key: u64) -> Self {
+        let component = key as u32;
+        match key >> 32 {
+            0 => Event::Arrival(component),
+            1 => Event::Deadline(component),
+            2 => Event::Write(component),
+            _ => Event::Flow(component),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    time: u64,
+    key: u64,
+}
+
+impl Entry {
+    /// One comparison of 128 bits compiles to straight-line code, two of 64 to branches.
+    #[inline]
+    fn order(self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.key)
+    }
+}
+
+const ARITY: usize = 4;
+
+/// Pending events.
+#[derive(Clone, Debug, Default)]
+pub struct EventQueue {
+    heap: Vec<Entry>,
+}
+
+impl EventQueue {
+    /// The next event and its time.
+    #[inline]
+    pub fn peek(&self) -> Option<(Time, Event)> {
+        self.heap.first().map(|entry| (Time(entry.time), Event::from_key(entry.key)))
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, at: Time, event: Event) {
+        self.heap.push(Entry { time: at.0, key: event.key() });
+        self.sift_up(self.heap.len() - 1);
+    }
+
+    /// Moves the next event to a later time.
+    #[inline]
+    pub fn postpone_first(&mut self, at: Time) {
+        if let Some(first) = self.heap.first_mut() {
+            first.time = at.0;
+            self.sift_down();
+        }
+    }
+
+    /// Removes the next event.
+    #[inline]
+    pub fn pop(&mut self) {
+        if let Some(last) = self.heap.pop()
+            && let Some(first) = self.heap.first_mut()
+        {
+            *first = last;
+            self.sift_down();
+        }
+    }
+
+    fn sift_up(&mut self, mut at: usize) {
+        let moving = self.heap[at];
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.heap[parent].order() <= moving.order() {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = moving;
+    }
+
+    fn sift_down(&mut self) {
+        let moving = self.heap[0];
+        let mut at = 0;
+        loop {
+            let first = at * ARITY + 1;
+            let children = match self.heap.get(first..first + ARITY) {
+                Some(children) => children,
+                None => self.heap.get(first..).unwrap_or_default(),
+            };
+            let mut least = moving.order();
+            let mut least_at = at;
+            for (offset, child) in children.iter().enumerate() {
+                let order = child.order();
+                if order < least {
+                    least = order;
+                    least_at = first + offset;
+                }
+            }
+            if least_at == at {
+                break;
+            }
+            self.heap[at] = self.heap[least_at];
+            at = least_at;
+        }
+        self.heap[at] = moving;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simultaneous_events_come_by_rank_then_component() {
+        let mut queue = EventQueue::default();
+        let events = [
+            Event::Flow(0),
+            Event::Arrival(7),
+            Event::Write(1),
+            Event::Deadline(3),
+            Event::Arrival(2),
+        ];
+        events.iter().for_each(|&event| queue.push(Time(5), event));
+        queue.push(Time(4), Event::Flow(9));
+        let mut seen = Vec::new();
+        while let Some((_, event)) = queue.peek() {
+            seen.push(event);
+            queue.pop();
+        }
+        assert_eq!(
+            seen,
+            [
+                Event::Flow(9),
+                Event::Arrival(2),
+                Event::Arrival(7),
+                Event::Deadline(3),
+                Event::Write(1),
+                Event::Flow(0)
+            ]
+        );
+    }
+
+    #[test]
+    fn random_events_come_out_sorted() {
+        let mut random = dumbbell_units::Stream::new(1, 0, "heap");
+        let mut queue = EventQueue::default();
+        let mut draw = move || Time((random.uniform() * 1000.0) as u64);
+        (0..500).for_each(|n| queue.push(draw(), Event::Arrival(n)));
+        let mut last = Time::ZERO;
+        for step in 0..2000 {
+            let Some((at, _)) = queue.peek() else { break };
+            assert!(at >= last);
+            last = at;
+            if step % 3 == 0 { queue.pop() } else { queue.postpone_first(at + Time(step)) }
+        }
+    }
+}

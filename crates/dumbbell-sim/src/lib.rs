@@ -1,0 +1,19 @@
+//! From a [`Scenario`] to an [`Outcome`]: the network is built, the event loop runs, traces and
+//! summaries come back. One run is one function call without input, output, clock or thread; the
+//! same scenario, seed and run give the same bits everywhere.
+
+pub mod catalogue;
+pub mod events;
+pub mod network;
+pub mod outcome;
+pub mod scenario;
+pub mod simulation;
+pub mod table3;
+pub mod trace;
+
+pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
+pub use scenario::Scenario;
+pub use simulation::run;
+
+/// Version of the engine; results are only comparable within one.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,167 @@
+//! What a run returns: a row per flow, a row per link, traces, and a fingerprint.
+
+use crate::trace::Recording;
+use serde_json::{json, Map, Value};
+
+/// One flow within the measurement window.
+#[derive(Clone, Debug, Default)]
+pub struct FlowOutcome {
+    /// Name of the flow.
+    pub name: String,
+    /// New bytes delivered in order, in bit/s of the time the flow was active in the window.
+    pub goodput_bps: f64,
+    /// All bytes sent with their headers, in bit/s of the same time.
+    pub throughput_bps: f64,
+    /// New bytes delivered in order.
+    pub bytes_delivered: u64,
+    /// Data segments sent, first and repeated. From here on counters cover the whole run.
+    pub segments_sent: u64,
+    /// Segments sent again.
+    pub segments_retransmitted: u64,
+    /// Payload bytes sent again.
+    pub bytes_retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmissions.
+    pub fast_retransmits: u64,
+    /// Time from the start to the last acknowledged byte, in seconds.
+    pub completion_s: Option<f64>,
+    /// Time of the start, in seconds.
+    pub start_s: f64,
+    /// Mean round-trip time of segments sent once, in seconds.
+    pub rtt_mean_s: Option<f64>,
+    /// Smallest round-trip time of segments sent once, in seconds.
+    pub rtt_min_s: Option<f64>,
+    /// Data packets lost on the way.
+    pub segments_lost: u64,
+    /// TCP connections opened.
+    pub connections: u64,
+    /// Timeouts that repaired the initial slow start.
+    pub first_slow_start_timeouts: u64,
+    /// Data packets of the initial slow start lost on the way.
+    pub first_slow_start_losses: u64,
+    /// Timeouts with at least two segments of the window lost.
+    pub timeouts_multiple_loss: u64,
+    /// Timeouts with at least one segment of the window lost.
+    pub timeouts_any_loss: u64,
+    /// Mean time from a fast retransmission to the next new segment, in mean round-trip times.
+    pub recovery_wait_rtts: Option<f64>,
+    /// Mean of the window after a recovery over the window before.
+    pub cwnd_after_recovery: Option<f64>,
+    /// Times the receive window stopped the sender.
+    pub receive_window_limited: u64,
+}
+
+/// One link within the measurement window.
+#[derive(Clone, Debug, Default)]
+pub struct LinkOutcome {
+    /// Name of the link.
+    pub name: String,
+    /// Fraction of the window spent transmitting.
+    pub utilization: f64,
+    /// Packets that found no room in the queue.
+    pub drops_queue: u64,
+    /// Packets lost by impairments.
+    pub drops_impairment: u64,
+    /// Packets offered.
+    pub packets: u64,
+    /// Mean number of packets waiting behind the one in service.
+    pub backlog_mean_packets: f64,
+    /// Largest such number.
+    pub backlog_max_packets: u64,
+}
+
+/// Packets over the whole run: sent = delivered + dropped + in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conservation {
+    /// Packets sent by hosts.
+    pub sent: u64,
+    /// Packets that reached their destination.
+    pub delivered: u64,
+    /// Packets dropped by queues and impairments.
+    pub dropped: u64,
+    /// Packets on links at the end.
+    pub in_flight: u64,
+}
+
+impl Conservation {
+    /// True if no packet appeared or vanished.
+    pub fn holds(&self) -> bool {
+        self.sent == self.delivered + self.dropped + self.in_flight
+    }
+}
+
+/// The result of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Number of the run within the seed.
+    pub run: u64,
+    /// Hash of the sequence of deliveries, deadlines, writes and source events.
+    pub fingerprint: u64,
+    /// Simulated time, in seconds.
+    pub simulated_s: f64,
+    /// Events processed.
+    pub events: u64,
+    /// Rows per flow.
+    pub flows: Vec<FlowOutcome>,
+    /// Rows per link.
+    pub links: Vec<LinkOutcome>,
+    /// Packets over the whole run.
+    pub conservation: Conservation,
+    /// What the probes recorded.
+    pub recordings: Vec<Recording>,
+}
+
+impl Outcome {
+    /// The summary as one JSON object.
+    pub fn summary(&self) -> Value {
+        let flow = |flow: &FlowOutcome| {
+            json!({
+                "name": flow.name,
+                "goodput_bps": flow.goodput_bps,
+                "throughput_bps": flow.throughput_bps,
+                "bytes_delivered": flow.bytes_delivered,
+                "segments_sent": flow.segments_sent,
+                "segments_retransmitted": flow.segments_retransmitted,
+                "bytes_retransmitted": flow.bytes_retransmitted,
+                "timeouts": flow.timeouts,
+                "fast_retransmits": flow.fast_retransmits,
+                "completion_s": flow.completion_s,
+                "rtt_mean_s": flow.rtt_mean_s,
+                "rtt_min_s": flow.rtt_min_s,
+            })
+        };
+        let link = |link: &LinkOutcome| {
+            json!({
+                "name": link.name,
+                "utilization": link.utilization,
+                "drops": { "queue": link.drops_queue, "impairment": link.drops_impairment },
+                "backlog_mean_packets": link.backlog_mean_packets,
+                "backlog_max_packets": link.backlog_max_packets,
+            })
+        };
+        let mut object = Map::new();
+        object.insert("scenario".into(), json!(self.scenario));
+        object.insert("seed".into(), json!(self.seed));
+        object.insert("run".into(), json!(self.run));
+        object.insert("fingerprint".into(), json!(format!("{:016x}", self.fingerprint)));
+        object.insert("simulated_s".into(), json!(self.simulated_s));
+        object.insert("events".into(), json!(self.events));
+        object.insert("flows".into(), self.flows.iter().map(flow).collect());
+        object.insert("links".into(), self.links.iter().map(link).collect());
+        object.insert(
+            "conservation".into(),
+            json!({
+                "sent": self.conservation.sent,
+                "delivered": self.conservation.delivered,
+                "dropped": self.conservation.dropped,
+                "in_flight": self.conservation.in_flight,
+            }),
+        );
+        Value::Object(object)
+    }
+}

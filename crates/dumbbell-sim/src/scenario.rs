@@ -1,0 +1,346 @@
+//! A scenario: nodes, links, flows, probes and the time they are given. It is data; this module
+//! reads it, checks that it makes sense, and writes it in its canonical form.
+
+use crate::network::Routes;
+use crate::trace::Quantity;
+use dumbbell_net::{LinkSpec, SourceSpec};
+use dumbbell_tcp::Tcp;
+use dumbbell_units::random::name_hash;
+use dumbbell_units::spec::{any_of, closed_object, near_miss, Field, Members, Node, SpecError};
+use dumbbell_units::{params, Time, Value};
+use serde_json::json;
+
+/// When a host's clocks tick.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum TickPhase {
+    /// At a random phase of their period.
+    #[default]
+    Random,
+    /// At this time after the origin.
+    At(Time),
+}
+
+impl Field for TickPhase {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        match node.value().as_str() {
+            Some("random") => Ok(TickPhase::Random),
+            _ => Time::decode(node).map(TickPhase::At).map_err(|_| node.error(Self::accepted())),
+        }
+    }
+    fn encode(&self) -> Value {
+        match self {
+            TickPhase::Random => json!("random"),
+            TickPhase::At(at) => at.encode(),
+        }
+    }
+    fn accepted() -> String {
+        "\"random\" or a time such as \"100 ms\"".into()
+    }
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+}
+
+params! {
+    /// A node as a table.
+    pub struct NodeTable requires [name] {
+        /// Name, unique among nodes.
+        name: String = String::new(), "-", "-", |name| !name.is_empty(), "a name";
+        /// When the node's coarse clocks tick.
+        tick_phase: TickPhase = TickPhase::Random, "s", "[jacobson1988 appendix A]";
+    }
+}
+
+/// A node: its name alone, or a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeSpec(pub NodeTable);
+
+impl Field for NodeSpec {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        match node.value() {
+            Value::String(name) if !name.is_empty() => {
+                Ok(NodeSpec(NodeTable { name: name.clone(), ..NodeTable::default() }))
+            }
+            Value::Object(_) => NodeTable::decode(node).map(NodeSpec),
+            _ => Err(node.error(Self::accepted())),
+        }
+    }
+    fn encode(&self) -> Value {
+        self.0.encode()
+    }
+    fn accepted() -> String {
+        "a name, or a table with `name` and `tick_phase`".into()
+    }
+    fn schema() -> Value {
+        any_of(vec![String::schema(), NodeTable::schema()])
+    }
+}
+
+/// When a flow starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// At this time.
+    At(Time),
+    /// At a random time between these.
+    Uniform(Time, Time),
+}
+
+impl Field for Start {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        if node.value().is_string() {
+            return Time::decode(node).map(Start::At);
+        }
+        node.refuse_unknown(&["uniform"])?;
+        node.require(&["uniform"])?;
+        let bounds = node.child("uniform").ok_or_else(|| node.error(Self::accepted()))?;
+        match Vec::<Time>::decode(&bounds)?[..] {
+            [from, to] if from <= to => Ok(Start::Uniform(from, to)),
+            _ => Err(bounds.error("two times, the earlier first")),
+        }
+    }
+    fn encode(&self) -> Value {
+        match self {
+            Start::At(at) => at.encode(),
+            Start::Uniform(from, to) => json!({ "uniform": [from.encode(), to.encode()] }),
+        }
+    }
+    fn accepted() -> String {
+        "a time, or { uniform = [\"10 s\", \"11 s\"] }".into()
+    }
+    fn schema() -> Value {
+        let mut members = Members::new();
+        members.insert("uniform".into(), Vec::<Time>::schema());
+        any_of(vec![Time::schema(), closed_object(members)])
+    }
+}
+
+params! {
+    /// A flow from one node to another.
+    pub struct FlowSpec requires [name, from, to] {
+        /// Name, unique among flows.
+        name: String = String::new(), "-", "-", |name| !name.is_empty(), "a name";
+        /// Node that sends.
+        from: String = String::new(), "-", "-";
+        /// Node that receives.
+        to: String = String::new(), "-", "-";
+        /// Links from sender to receiver; the fewest hops if not given.
+        path: Option<Vec<String>> = None, "-", "-";
+        /// Links from receiver to sender; the fewest hops if not given.
+        reverse_path: Option<Vec<String>> = None, "-", "-";
+        /// When the flow starts.
+        start: Start = Start::At(Time::ZERO), "s", "-";
+        /// When the application stops writing.
+        stop: Option<Time> = None, "s", "-";
+        /// Rules of its TCP connections; not for sources of datagrams.
+        tcp: Option<Tcp> = None, "-", "-";
+        /// What the application offers.
+        source: SourceSpec = SourceSpec::default(), "-", "-";
+    }
+}
+
+params! {
+    /// What to record of some flows or links.
+    pub struct ProbeSpec requires [quantities] {
+        /// Names of flows; `*` for all.
+        flows: Vec<String> = Vec::new(), "-", "-";
+        /// Names of links; `*` for all.
+        links: Vec<String> = Vec::new(), "-", "-";
+        /// What to record.
+        quantities: Vec<Quantity> = Vec::new(), "-", "-";
+        /// Period of the samples; every change is recorded if not given.
+        period: Option<Time> = None, "s", "-",
+            |period| period.is_none_or(|period| period.0 > 0), "a time above 0";
+    }
+}
+
+params! {
+    /// A network, its flows, and how long they run.
+    pub struct Scenario requires [duration, nodes, links, flows] {
+        /// Name, for people.
+        name: String = String::new(), "-", "-";
+        /// Longest simulated time.
+        duration: Time = Time::ZERO, "s", "-", |duration| duration.0 > 0, "a time above 0";
+        /// The run ends once all these flows have completed.
+        stop_when_complete: Vec<String> = Vec::new(), "-", "-";
+        /// Beginning of the measurement window.
+        measure_from: Time = Time::ZERO, "s", "-";
+        /// End of the measurement window; the end of the run if not given.
+        measure_until: Option<Time> = None, "s", "-";
+        /// Hosts and routers.
+        nodes: Vec<NodeSpec> = Vec::new(), "-", "-";
+        /// Unidirectional links between them.
+        links: Vec<LinkSpec> = Vec::new(), "-", "-";
+        /// Flows over them.
+        flows: Vec<FlowSpec> = Vec::new(), "-", "-";
+        /// What to record.
+        probes: Vec<ProbeSpec> = Vec::new(), "-", "-";
+    }
+}
+
+fn refuse(field: String, value: impl Into<String>, accepted: impl Into<String>) -> SpecError {
+    SpecError { field, value: value.into(), accepted: accepted.into(), suggestion: None }
+}
+
+/// The position of `name` among `names`, or an error that lists them.
+fn find(names: &[&str], name: &str, field: String, what: &str) -> Result<usize, SpecError> {
+    names.iter().position(|known| *known == name).ok_or_else(|| SpecError {
+        field,
+        value: format!("\"{name}\""),
+        accepted: format!("the name of a {what}: {}", names.join(", ")),
+        suggestion: near_miss(name, names),
+    })
+}
+
+fn refuse_repeated(names: &[&str], what: &str) -> Result<(), SpecError> {
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(refuse(what.to_owned(), format!("\"{}\" twice", pair[0]), "different names")),
+        None => Ok(()),
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario from TOML.
+    pub fn from_toml(text: &str) -> Result<Scenario, SpecError> {
+        let table: toml::Table = toml::from_str(text).map_err(|error| {
+            let reason = error.message().trim().to_owned();
+            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            refuse(format!("line {line}"), reason, "a scenario in TOML")
+        })?;
+        Scenario::from_value(&json_of(toml::Value::Table(table)))
+    }
+
+    /// Reads a scenario from JSON.
+    pub fn from_json(text: &str) -> Result<Scenario, SpecError> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON"))?;
+        Scenario::from_value(&value)
+    }
+
+    /// Reads a scenario and checks that it makes sense.
+    pub fn from_value(value: &Value) -> Result<Scenario, SpecError> {
+        let scenario = Scenario::decode(&Node::root(value))?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// The canonical form: every field, in order, with canonical units.
+    pub fn to_json(&self) -> String {
+        self.encode().to_string()
+    }
+
+    /// Hash of the canonical form.
+    pub fn hash(&self) -> u64 {
+        name_hash(&self.to_json())
+    }
+
+    /// End of the measurement window, if the run lasts its full duration.
+    pub fn measure_until(&self) -> Time {
+        self.measure_until.unwrap_or(self.duration).min(self.duration)
+    }
+
+    pub(crate) fn node_names(&self) -> Vec<&str> {
+        self.nodes.iter().map(|node| node.0.name.as_str()).collect()
+    }
+
+    pub(crate) fn link_names(&self) -> Vec<&str> {
+        self.links.iter().map(|link| link.name.as_str()).collect()
+    }
+
+    pub(crate) fn flow_names(&self) -> Vec<&str> {
+        self.flows.iter().map(|flow| flow.name.as_str()).collect()
+    }
+
+    fn validate(&self) -> Result<(), SpecError> {
+        let (nodes, links, flows) = (self.node_names(), self.link_names(), self.flow_names());
+        refuse_repeated(&nodes, "nodes")?;
+        refuse_repeated(&links, "links")?;
+        refuse_repeated(&flows, "flows")?;
+        for link in &self.links {
+            let field = |member: &str| format!("links.{}.{member}", link.name);
+            find(&nodes, &link.from, field("from"), "node")?;
+            find(&nodes, &link.to, field("to"), "node")?;
+            if link.from == link.to {
+                return Err(refuse(field("to"), format!("\"{}\"", link.to), "a node other than `from`"));
+            }
+        }
+        for name in &self.stop_when_complete {
+            let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
+            if !matches!(self.flows[index].source, SourceSpec::Transfer(_)) {
+                let accepted = "flows with the source transfer, which complete";
+                return Err(refuse("stop_when_complete".into(), format!("\"{name}\""), accepted));
+            }
+        }
+        if self.measure_from >= self.measure_until() {
+            let accepted = "a time before measure_until and duration";
+            return Err(refuse("measure_from".into(), self.measure_from.to_string(), accepted));
+        }
+        for flow in &self.flows {
+            self.validate_flow(flow, &nodes)?;
+        }
+        for (index, probe) in self.probes.iter().enumerate() {
+            self.validate_probe(probe, &format!("probes.{index}"))?;
+        }
+        Routes::new(self).map(|_| ())
+    }
+
+    fn validate_flow(&self, flow: &FlowSpec, nodes: &[&str]) -> Result<(), SpecError> {
+        let field = |member: &str| format!("flows.{}.{member}", flow.name);
+        find(nodes, &flow.from, field("from"), "node")?;
+        find(nodes, &flow.to, field("to"), "node")?;
+        if flow.from == flow.to {
+            return Err(refuse(field("to"), format!("\"{}\"", flow.to), "a node other than `from`"));
+        }
+        let earliest_stop = match flow.start {
+            Start::At(at) | Start::Uniform(_, at) => at,
+        };
+        if let Some(stop) = flow.stop
+            && stop <= earliest_stop
+        {
+            return Err(refuse(field("stop"), stop.to_string(), "a time after the start"));
+        }
+        match (flow.source.is_datagram(), flow.tcp.is_some()) {
+            (true, true) => {
+                Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP"))
+            }
+            (false, false) => {
+                Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_probe(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
+        for name in probe.flows.iter().filter(|name| *name != "*") {
+            find(&self.flow_names(), name, format!("{path}.flows"), "flow")?;
+        }
+        for name in probe.links.iter().filter(|name| *name != "*") {
+            find(&self.link_names(), name, format!("{path}.links"), "link")?;
+        }
+        let lacks = |of_link: bool, targets: &[String]| {
+            targets.is_empty() && probe.quantities.iter().any(|q| q.is_of_link() == of_link)
+        };
+        if lacks(true, &probe.links) {
+            return Err(refuse(format!("{path}.links"), "nothing", "names of links for backlog and drops"));
+        }
+        if lacks(false, &probe.flows) {
+            return Err(refuse(format!("{path}.flows"), "nothing", "names of flows for these quantities"));
+        }
+        Ok(())
+    }
+}
+
+fn json_of(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => json!(text),
+        toml::Value::Integer(number) => json!(number),
+        toml::Value::Float(number) => json!(number),
+        toml::Value::Boolean(truth) => json!(truth),
+        toml::Value::Datetime(datetime) => json!(datetime.to_string()),
+        toml::Value::Array(elements) => elements.into_iter().map(json_of).collect(),
+        toml::Value::Table(members) => {
+            Value::Object(members.into_iter().map(|(key, value)| (key, json_of(value))).collect())
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Typed columns per probe, recorded on change or on a period.
+
+use crate::scenario::ProbeSpec;
+use dumbbell_units::{choice, Time};
+
+choice! {
+    /// What a probe records.
+    pub enum Quantity {
+        /// Congestion window with its inflation, in segments.
+        Cwnd = "cwnd",
+        /// Slow-start threshold, in segments; not recorded while unlimited.
+        Ssthresh = "ssthresh",
+        /// Bytes sent and not acknowledged, in segments.
+        FlightSize = "flight_size",
+        /// Smoothed round-trip time of the retransmission timer, in seconds.
+        Srtt = "srtt",
+        /// Retransmission timeout, in seconds.
+        Rto = "rto",
+        /// Base round-trip time of the congestion control, in seconds.
+        BaseRtt = "base_rtt",
+        /// Difference of expected and actual rate, in segments.
+        VegasDiff = "vegas_diff",
+        /// First byte of every data segment sent.
+        SeqSent = "seq_sent",
+        /// Cumulative acknowledgement, in bytes.
+        SeqAcked = "seq_acked",
+        /// Packets waiting behind the one in service.
+        Backlog = "backlog",
+        /// Packets dropped so far.
+        Drops = "drops",
+    }
+}
+
+impl Quantity {
+    /// True for quantities of links.
+    pub fn is_of_link(self) -> bool {
+        matches!(self, Quantity::Backlog | Quantity::Drops)
+    }
+
+    /// True if every event counts, not only changes of the value.
+    fn is_event(self) -> bool {
+        self == Quantity::SeqSent
+    }
+}
+
+/// The recording of one quantity of one component.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Name of the flow or link.
+    pub name: String,
+    /// What is recorded.
+    pub quantity: Quantity,
+    /// Times in seconds.
+    pub times: Vec<f64>,
+    /// Values in the quantity's unit.
+    pub values: Vec<f64>,
+    period: Option<Time>,
+    next_sample: Time,
+    last: Option<f64>,
+}
+
+impl Recording {
+    /// An empty recording.
+    pub fn new(name: &str, quantity: Quantity, probe: &ProbeSpec) -> Self {
+        Recording {
+            name: name.to_owned(),
+            quantity,
+            times: Vec::new(),
+            values: Vec::new(),
+            period: probe.period,
+            next_sample: Time::ZERO,
+            last: None,
+        }
+    }
+
+    /// The quantity has this value from `at` on; `None` while it has none.
+    pub fn record(&mut self, at: Time, value: Option<f64>) {
+        let Some(value) = value else { return };
+        if self.period.is_some() {
+            self.sample_before(at);
+        } else if self.last != Some(value) || self.quantity.is_event() {
+            self.times.push(at.secs());
+            self.values.push(value);
+        }
+        self.last = Some(value);
+    }
+
+    /// Periodic samples that fall before `at` still show the value before.
+    fn sample_before(&mut self, at: Time) {
+        let Some(period) = self.period else { return };
+        while self.next_sample < at {
+            if let Some(last) = self.last {
+                self.times.push(self.next_sample.secs());
+                self.values.push(last);
+            }
+            self.next_sample += period;
+        }
+    }
+
+    /// Completes a periodic recording.
+    pub fn finish(&mut self, end: Time) {
+        self.sample_before(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_periodic_recording_holds_the_last_value() {
+        let probe = ProbeSpec { period: Some(Time(10)), ..ProbeSpec::default() };
+        let mut recording = Recording::new("f", Quantity::Cwnd, &probe);
+        recording.record(Time(5), Some(1.0));
+        recording.record(Time(25), Some(2.0));
+        recording.finish(Time(41));
+        assert_eq!(recording.values, [1.0, 1.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn only_changes_are_recorded_without_a_period() {
+        let mut recording = Recording::new("f", Quantity::Cwnd, &ProbeSpec::default());
+        [1.0, 1.0, 2.0].iter().for_each(|&value| recording.record(Time(1), Some(value)));
+        assert_eq!(recording.values, [1.0, 2.0]);
+    }
+}

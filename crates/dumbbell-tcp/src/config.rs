@@ -1,0 +1,402 @@
+//! Every rule by which TCP implementations differ, as parameters, and the presets that set them.
+//!
+//! A scenario names a `variant` (congestion control and recovery together) and the `rules` of an
+//! environment (the defaults of everything else), then overrides single parameters.
+
+use crate::rtt::{BsdTimer, RfcTimer, TimerSpec};
+use dumbbell_cc::{AlgorithmSpec, Growth, Halving, Mechanisms, WindowRules};
+use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
+use dumbbell_units::{choice, params, Bytes, Time, Value, Window};
+
+choice! {
+    /// How lost segments are repaired.
+    pub enum Recovery {
+        /// Three duplicate ACKs restart from the loss window [jacobson1988 §3].
+        Tahoe = "tahoe",
+        /// Fast recovery that ends with the first new ACK [RFC 2001 §4].
+        Reno = "reno",
+        /// Fast recovery that repairs a hole per round trip [RFC 6582 §3.2].
+        NewReno = "newreno",
+        /// Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
+        Sack = "sack",
+    }
+}
+
+choice! {
+    /// What a partial acknowledgement does to the retransmission timer [RFC 6582 §4].
+    pub enum PartialAck {
+        /// The timer restarts at the first partial acknowledgement only.
+        Impatient = "impatient",
+        /// The timer restarts at every partial acknowledgement.
+        SlowButSteady = "slow-but-steady",
+    }
+}
+
+choice! {
+    /// An environment whose rules are the defaults.
+    pub enum Rules {
+        /// The RFCs: 5681, 6298, 6582, 6675.
+        Rfc = "rfc",
+        /// BSD as in the x-kernel's simulator: coarse ticks, whole bytes, no delayed ACK.
+        Bsd = "bsd",
+        /// The simulator ns-2 with its defaults.
+        Ns2 = "ns2",
+    }
+}
+
+/// When the receiver delays its acknowledgements.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum DelayedAck {
+    /// Every segment is acknowledged at once.
+    #[default]
+    Off,
+    /// One acknowledgement for so many segments, or when the timer expires.
+    On(DelayedAckParams),
+}
+
+/// Parameters of delayed acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelayedAckParams {
+    /// Segments per acknowledgement, at least 2.
+    pub segments: u64,
+    /// Longest delay; the period of the host's fast clock if `on_tick`.
+    pub timer: Time,
+    /// True if the delay ends with the host's next fast tick, as in BSD.
+    pub on_tick: bool,
+}
+
+params! {
+    /// Members of the table that turns delayed acknowledgements on.
+    pub struct DelayedAckTable {
+        /// Segments per acknowledgement.
+        segments: u64 = 2, "segments", "[RFC 1122 §4.2.3.2]", |n| *n >= 2, "at least 2";
+        /// Longest delay, or period of the fast clock.
+        timer: Time = Time(200_000_000), "s", "[RFC 1122 §4.2.3.2]", |t| t.0 > 0, "a time above 0";
+        /// End the delay with the host's fast tick.
+        on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
+    }
+}
+
+impl Field for DelayedAck {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        match node.value() {
+            Value::String(text) if text == "off" => Ok(DelayedAck::Off),
+            Value::Object(_) => {
+                let table = DelayedAckTable::decode(node)?;
+                Ok(DelayedAck::On(DelayedAckParams {
+                    segments: table.segments,
+                    timer: table.timer,
+                    on_tick: table.on_tick,
+                }))
+            }
+            _ => Err(node.error(Self::accepted())),
+        }
+    }
+    fn encode(&self) -> Value {
+        match *self {
+            DelayedAck::Off => Value::from("off"),
+            DelayedAck::On(DelayedAckParams { segments, timer, on_tick }) => {
+                DelayedAckTable { segments, timer, on_tick }.encode()
+            }
+        }
+    }
+    fn accepted() -> String {
+        "\"off\" or a table { segments = 2, timer = \"200 ms\" }".into()
+    }
+    fn schema() -> Value {
+        spec::any_of(vec![spec::choice_schema(&["off"]), DelayedAckTable::schema()])
+    }
+}
+
+params! {
+    /// The rules of one TCP connection.
+    pub struct TcpParams {
+        /// Congestion control: how much may be outstanding.
+        congestion: AlgorithmSpec = AlgorithmSpec::Reno(Default::default()), "-", "[RFC 5681 §3.1]";
+        /// Loss recovery: which segment is sent again, and when.
+        recovery: Recovery = Recovery::NewReno, "-", "[RFC 6582 §3.2]";
+        /// Payload of a full segment.
+        mss: Bytes = Bytes(1460), "bytes", "[RFC 1122 §4.2.2.6]",
+            |mss| (1..=65_495).contains(&mss.0), "a size from 1 to 65495 bytes";
+        /// Headers on the wire with every data segment.
+        header: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]", |h| h.0 <= 1000, "at most 1000 bytes";
+        /// Size on the wire of an acknowledgement.
+        ack_size: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
+            |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// Window at the start.
+        initial_window: Window = Window::Segments(2.0), "bytes or segments", "[RFC 5681 §3.1]",
+            |w| !matches!(w, Window::Unlimited), "a size of at least one segment";
+        /// Window after a timeout.
+        loss_window: Window = Window::Segments(1.0), "bytes or segments", "[RFC 5681 §3.1]",
+            |w| !matches!(w, Window::Unlimited), "a size of at least one segment";
+        /// Slow-start threshold at the start.
+        initial_ssthresh: Window = Window::Unlimited, "bytes or segments", "[RFC 5681 §3.1]";
+        /// Receive buffer; its size is the advertised window.
+        receive_buffer: Window = Window::Bytes(1 << 26), "bytes or segments", "[RFC 7323 §2]";
+        /// Send buffer; bounds what is outstanding.
+        send_buffer: Window = Window::Unlimited, "bytes or segments", "[RFC 1122 §4.2.2.17]";
+        /// How the retransmission timeout is computed.
+        timer: TimerSpec = TimerSpec::Rfc6298(RfcTimer::default()), "-", "[RFC 6298 §2]";
+        /// Timestamps: every ACK gives a sample, also of retransmissions.
+        timestamps: bool = false, "-", "[RFC 7323 §3]";
+        /// When the receiver delays its acknowledgements.
+        delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
+        /// Send new data on the first two duplicate ACKs.
+        limited_transmit: bool = true, "-", "[RFC 3042 §2]";
+        /// Deflate the window also when recovery ends with exactly three duplicate ACKs.
+        deflation_fix: bool = true, "-", "[brakmo1995b §4]";
+        /// What a partial acknowledgement does to the retransmission timer.
+        partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
+        /// No fast retransmit by duplicate ACKs of data sent again after a timeout.
+        careful: bool = true, "-", "[RFC 6582 §4]";
+        /// At most so many segments per ACK while recovering; 0 for no bound.
+        recovery_burst: u64 = 0, "segments", "[floyd1999 §3]";
+        /// Open with a three-way handshake.
+        handshake: bool = false, "-", "[RFC 9293 §3.5]";
+        /// Restart from the initial window after an idle retransmission timeout.
+        idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
+        /// How the window grows in congestion avoidance.
+        window_growth: Growth = Growth::Real, "-", "[RFC 5681 §3.1]";
+        /// What is halved at a loss.
+        halving: Halving = Halving::Flight, "-", "[RFC 5681 §3.1]";
+        /// A window equal to its threshold is still in slow start.
+        slow_start_at_ssthresh: bool = false, "-", "[RFC 5681 §3.1]";
+        /// Add an eighth of a segment per ACK in congestion avoidance, as BSD did until 1994.
+        extra_eighth: bool = false, "-", "[RFC 5681 §3.1]";
+        /// The switches of TCP Vegas.
+        mechanisms: Mechanisms = Mechanisms::default(), "-", "[hengartner2000 §VI]";
+        /// Mechanism D checks the second new ACK even if the first check found nothing.
+        check_both: bool = false, "-", "[brakmo1995 §3.1]";
+    }
+}
+
+impl TcpParams {
+    /// The defaults of an environment.
+    pub fn of(rules: Rules) -> TcpParams {
+        match rules {
+            Rules::Rfc => TcpParams::default(),
+            Rules::Bsd => TcpParams {
+                recovery: Recovery::Reno,
+                initial_window: Window::Segments(1.0),
+                initial_ssthresh: Window::Bytes(65_536),
+                receive_buffer: Window::Bytes(65_536),
+                send_buffer: Window::Bytes(65_536),
+                timer: TimerSpec::Bsd(BsdTimer::default()),
+                limited_transmit: false,
+                careful: false,
+                window_growth: Growth::Whole,
+                halving: Halving::WholeWindow,
+                slow_start_at_ssthresh: true,
+                ..TcpParams::default()
+            },
+            Rules::Ns2 => TcpParams {
+                recovery: Recovery::Reno,
+                mss: Bytes(1000),
+                initial_ssthresh: Window::Segments(20.0),
+                receive_buffer: Window::Segments(20.0),
+                timer: TimerSpec::Rfc6298(RfcTimer {
+                    granularity: Time(10_000_000),
+                    whole_ticks: true,
+                    minimum: Time(200_000_000),
+                    maximum: Time(60_000_000_000),
+                    initial: Time(3_000_000_000),
+                }),
+                recovery_burst: 2,
+                halving: Halving::RealWindow,
+                ..TcpParams::default()
+            },
+        }
+    }
+
+    /// Congestion control and recovery of a variant; `None` for an unknown name.
+    fn with_variant(mut self, name: &str) -> Option<TcpParams> {
+        let recovery = match name {
+            "tahoe" => Recovery::Tahoe,
+            "reno" => Recovery::Reno,
+            "newreno" => Recovery::NewReno,
+            "sack" => Recovery::Sack,
+            other => {
+                self.congestion = AlgorithmSpec::named(other)?;
+                if let AlgorithmSpec::Vegas(_) = self.congestion {
+                    self.recovery = Recovery::Reno;
+                    // A to I; spike suppression is off by default.
+                    self.mechanisms = Mechanisms::from_bits(0b01_1111_1111);
+                }
+                return Some(self);
+            }
+        };
+        self.recovery = recovery;
+        Some(self)
+    }
+
+    /// How the window grows and halves.
+    pub fn window_rules(&self) -> WindowRules {
+        WindowRules {
+            growth: self.window_growth,
+            halving: self.halving,
+            slow_start_at_ssthresh: self.slow_start_at_ssthresh,
+            extra_eighth: self.extra_eighth,
+        }
+    }
+
+    fn validate(&self, node: &Node<'_>) -> Result<(), SpecError> {
+        let mss = self.mss.0 as u32;
+        let refuse = |name: &str, value: String, accepted: &str| SpecError {
+            field: format!("{}.{name}", node.path()),
+            value,
+            accepted: accepted.to_owned(),
+            suggestion: None,
+        };
+        let windows = [
+            ("initial_window", self.initial_window),
+            ("loss_window", self.loss_window),
+            ("receive_buffer", self.receive_buffer),
+            ("send_buffer", self.send_buffer),
+            ("initial_ssthresh", self.initial_ssthresh),
+        ];
+        for (name, window) in windows {
+            if window.bytes(mss) < f64::from(mss) {
+                return Err(refuse(name, window.to_string(), "at least one segment"));
+            }
+        }
+        if let Some((name, accepted)) = self.congestion.contradiction() {
+            let members = self.congestion.encode();
+            let value = members.get(name).map_or_else(String::new, Value::to_string);
+            return Err(refuse(&format!("congestion.{name}"), value, accepted));
+        }
+        let m = self.mechanisms;
+        let needs_vegas = m.slow_start_detection || m.avoidance_detection || m.quarter_cut || m.growth_guard;
+        if needs_vegas && !matches!(self.congestion, AlgorithmSpec::Vegas(_)) {
+            return Err(refuse(
+                "mechanisms",
+                "a switch among A, B, F, I".to_owned(),
+                "these switches only with the congestion control vegas, which owns them",
+            ));
+        }
+        let fine = m.fine_retransmit || m.check_after_retransmit || m.one_reduction;
+        if fine && self.recovery != Recovery::Reno {
+            return Err(refuse(
+                "mechanisms",
+                "a switch among C, D, E".to_owned(),
+                "these switches only with the recovery reno, which they modify",
+            ));
+        }
+        match &self.timer {
+            TimerSpec::Bsd(bsd) if bsd.max_ticks < bsd.min_ticks => {
+                Err(refuse("timer.max_ticks", bsd.max_ticks.to_string(), "at least min_ticks"))
+            }
+            TimerSpec::Rfc6298(rfc) if rfc.maximum < rfc.minimum => {
+                Err(refuse("timer.maximum", rfc.maximum.to_string(), "at least minimum"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The `tcp` field of a flow: a variant's name, or a table of parameters over a preset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tcp(pub TcpParams);
+
+impl Tcp {
+    /// Names that `variant` accepts.
+    pub fn variants() -> Vec<&'static str> {
+        let mut names = vec!["tahoe", "reno", "newreno", "sack"];
+        names.extend(AlgorithmSpec::NAMES.iter().filter(|name| **name != "reno"));
+        names
+    }
+}
+
+impl Field for Tcp {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        let names = Tcp::variants();
+        let params = match node.value() {
+            Value::String(name) => {
+                let params = TcpParams::default().with_variant(name);
+                params.ok_or_else(|| node.unknown_name(name, &names))?
+            }
+            Value::Object(members) => {
+                let rules = node.child("rules").map(|rules| Rules::decode(&rules)).transpose()?;
+                let mut params = TcpParams::of(rules.unwrap_or(Rules::Rfc));
+                if let Some(variant) = node.child("variant") {
+                    let name = String::decode(&variant)?;
+                    params = params
+                        .with_variant(&name)
+                        .ok_or_else(|| variant.unknown_name(&name, &names))?;
+                }
+                let mut rest: Members = members.clone();
+                rest.shift_remove("rules");
+                rest.shift_remove("variant");
+                let rest = Value::Object(rest);
+                refuse_unknown_member(node)?;
+                params.overlay(&node.with_value(&rest))?
+            }
+            _ => return Err(node.error(Self::accepted())),
+        };
+        params.validate(node)?;
+        Ok(Tcp(params))
+    }
+    fn encode(&self) -> Value {
+        Value::Object(self.0.members())
+    }
+    fn accepted() -> String {
+        format!("one of {}, or a table with `variant`, `rules` and overrides", Tcp::variants().join(", "))
+    }
+    fn schema() -> Value {
+        let mut extra = Members::new();
+        extra.insert("variant".into(), spec::choice_schema(&Tcp::variants()));
+        extra.insert("rules".into(), Rules::schema());
+        spec::any_of(vec![
+            spec::choice_schema(&Tcp::variants()),
+            spec::table_schema(&TcpParams::infos(), extra, &[]),
+        ])
+    }
+}
+
+/// Names `variant` and `rules` beside the parameters when a member is unknown.
+fn refuse_unknown_member(node: &Node<'_>) -> Result<(), SpecError> {
+    let infos = TcpParams::infos();
+    let mut known = vec!["variant", "rules"];
+    known.extend(infos.iter().map(|info| info.name));
+    node.refuse_unknown(&known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(value: Value) -> Result<TcpParams, SpecError> {
+        Tcp::decode(&Node::root(&value)).map(|tcp| tcp.0)
+    }
+
+    #[test]
+    fn a_variant_sets_congestion_control_and_recovery() {
+        let vegas = parse(json!("vegas")).unwrap();
+        assert_eq!(vegas.recovery, Recovery::Reno);
+        assert!(vegas.mechanisms.growth_guard && !vegas.mechanisms.spike_suppression);
+        assert_eq!(parse(json!("tahoe")).unwrap().recovery, Recovery::Tahoe);
+    }
+
+    #[test]
+    fn overrides_win_over_rules_and_the_canonical_form_reads_back() {
+        let params = parse(json!({
+            "variant": "vegas", "rules": "bsd", "mechanisms": "ABC", "mss": "1400 bytes",
+            "congestion": { "name": "vegas", "alpha": 2 },
+        }))
+        .unwrap();
+        assert_eq!(params.mss, Bytes(1400));
+        assert!(!params.mechanisms.growth_guard);
+        assert_eq!(params.halving, Halving::WholeWindow);
+        assert_eq!(parse(Tcp(params.clone()).encode()).unwrap(), params);
+    }
+
+    #[test]
+    fn contradictions_name_the_field() {
+        let field = |value| parse(value).unwrap_err().field;
+        assert_eq!(field(json!({ "congestion": { "name": "vegas", "alpha": 4 } })), ".congestion.alpha");
+        assert_eq!(field(json!({ "variant": "reno", "mechanisms": "A" })), ".mechanisms");
+        assert_eq!(field(json!({ "initial_window": "10 bytes" })), ".initial_window");
+        assert_eq!(field(json!({ "initial_windo": "1 segments" })), "initial_windo");
+        assert_eq!(field(json!({ "variant": "vegass" })), "variant");
+    }
+}

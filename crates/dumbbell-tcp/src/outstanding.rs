@@ -1,0 +1,346 @@
+//! The segments between `snd_una` and the highest byte sent, and the scoreboard of selective
+//! acknowledgements over them [RFC 6675 §3-4].
+//!
+//! Segments keep the boundaries they were first sent with. Every operation of the scoreboard is
+//! amortized constant time per segment, so that windows of ten thousand segments stay cheap:
+//! newly acknowledged parts are visited once, the edge below which holes count as lost only
+//! rises, and so does the pointer to the next hole to repair.
+
+use crate::ranges::RangeSet;
+use dumbbell_units::Time;
+use std::collections::VecDeque;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+const RESENT: u8 = 4;
+
+/// One segment that was sent and is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// First byte.
+    pub seq: u64,
+    /// Time of the last transmission.
+    pub sent_at: Time,
+    /// Payload in bytes.
+    pub len: u32,
+    /// Number of transmissions, at least 1.
+    pub transmissions: u16,
+    flags: u8,
+}
+
+impl Sent {
+    /// First byte after the segment.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+
+    /// True if the receiver reported it.
+    pub fn is_sacked(&self) -> bool {
+        self.flags & SACKED != 0
+    }
+
+    /// Bytes it counts in the pipe: once unless reported or lost, once more if sent again.
+    fn in_pipe(&self) -> u64 {
+        if self.is_sacked() {
+            return 0;
+        }
+        let copies = u64::from(self.flags & LOST == 0) + u64::from(self.flags & RESENT != 0);
+        copies * u64::from(self.len)
+    }
+}
+
+/// What is outstanding.
+#[derive(Clone, Debug, Default)]
+pub struct Outstanding {
+    ring: VecDeque<Sent>,
+    sacked: RangeSet,
+    /// Holes below this byte are marked lost.
+    lost_edge: u64,
+    /// No hole below this byte is left to repair in this recovery.
+    repaired_to: u64,
+    pipe: u64,
+    rescued: bool,
+}
+
+impl Outstanding {
+    /// Number of segments.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// True if nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// The segment at an index counted from the oldest.
+    pub fn get(&self, index: usize) -> Option<&Sent> {
+        self.ring.get(index)
+    }
+
+    /// The oldest segment.
+    pub fn head(&self) -> Option<&Sent> {
+        self.ring.front()
+    }
+
+    /// Bytes estimated to be in the network during a recovery with SACK.
+    pub fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// True if any data above the cumulative acknowledgement was reported.
+    pub fn has_sacked(&self) -> bool {
+        !self.sacked.is_empty()
+    }
+
+    /// Appends a segment sent for the first time.
+    pub fn push(&mut self, seq: u64, len: u32, now: Time) {
+        self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, flags: 0 });
+        self.pipe += u64::from(len);
+    }
+
+    /// Notes that the segment at `index` was sent again.
+    pub fn mark_resent(&mut self, index: usize, now: Time) {
+        if let Some(sent) = self.ring.get_mut(index) {
+            self.pipe -= sent.in_pipe();
+            sent.flags |= RESENT;
+            sent.sent_at = now;
+            sent.transmissions = sent.transmissions.saturating_add(1);
+            self.pipe += sent.in_pipe();
+        }
+    }
+
+    /// Removes what lies below `ack`. Returns the newest segment removed whole and how many were.
+    pub fn acknowledge(&mut self, ack: u64) -> (Option<Sent>, usize) {
+        let mut newest = None;
+        let mut removed = 0;
+        while let Some(head) = self.ring.front_mut() {
+            if head.end() <= ack {
+                self.pipe -= head.in_pipe();
+                newest = Some(*head);
+                removed += 1;
+                self.ring.pop_front();
+            } else {
+                if head.seq < ack {
+                    self.pipe -= head.in_pipe();
+                    head.len -= (ack - head.seq) as u32;
+                    head.seq = ack;
+                    self.pipe += head.in_pipe();
+                }
+                break;
+            }
+        }
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(ack);
+        }
+        (newest, removed)
+    }
+
+    /// Index of the segment that contains `seq`, or of the first after it.
+    fn index_of(&self, seq: u64) -> usize {
+        let Some(head) = self.ring.front() else { return 0 };
+        // Segments are nearly always of one size, so the guess nearly always holds.
+        let guess = (seq.saturating_sub(head.seq) / u64::from(head.len.max(1))) as usize;
+        match self.ring.get(guess) {
+            Some(sent) if sent.seq == seq => guess,
+            _ => self.ring.partition_point(|sent| sent.end() <= seq),
+        }
+    }
+
+    /// Takes a reported range into account. Segments it covers in part stay outstanding.
+    pub fn report(&mut self, start: u64, end: u64) {
+        let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return };
+        let (start, end) = (start.max(head.seq), end.min(tail.end()));
+        let mut sacked = std::mem::take(&mut self.sacked);
+        sacked.insert(start, end, |low, high| self.mark_sacked(low, high));
+        self.sacked = sacked;
+        self.raise_lost_edge();
+    }
+
+    fn mark_sacked(&mut self, low: u64, high: u64) {
+        let from = self.index_of(low);
+        for sent in self.ring.range_mut(from..) {
+            if sent.end() > high {
+                break;
+            }
+            if sent.seq >= low {
+                self.pipe -= sent.in_pipe();
+                sent.flags |= SACKED;
+            }
+        }
+    }
+
+    /// A hole is lost once three ranges, or more than two segments' bytes, are reported above it
+    /// [RFC 6675 §4, IsLost].
+    fn raise_lost_edge(&mut self) {
+        let Some(head) = self.ring.front() else { return };
+        let two_segments = 2 * u64::from(head.len.max(self.ring.back().map_or(0, |tail| tail.len)));
+        let mut bytes = 0;
+        let mut edge = 0;
+        for (count, (start, end)) in self.sacked.descending().enumerate() {
+            bytes += end - start;
+            if bytes > two_segments || count == 2 {
+                edge = start;
+                break;
+            }
+        }
+        if edge <= self.lost_edge {
+            return;
+        }
+        let from = self.index_of(self.lost_edge.max(head.seq));
+        for sent in self.ring.range_mut(from..) {
+            if sent.seq >= edge {
+                break;
+            }
+            self.pipe -= sent.in_pipe();
+            sent.flags |= LOST;
+            self.pipe += sent.in_pipe();
+        }
+        self.lost_edge = edge;
+    }
+
+    /// True if the oldest segment counts as lost.
+    pub fn is_head_lost(&self) -> bool {
+        self.ring.front().is_some_and(|head| head.flags & LOST != 0 && !head.is_sacked())
+    }
+
+    /// Starts a recovery: no hole has been repaired in it yet.
+    pub fn begin_recovery(&mut self) {
+        let mut pipe = 0;
+        for sent in &mut self.ring {
+            sent.flags &= !RESENT;
+            pipe += sent.in_pipe();
+        }
+        self.pipe = pipe;
+        self.repaired_to = self.ring.front().map_or(0, |head| head.seq);
+        self.rescued = false;
+    }
+
+    /// Index of the next lost hole that was not sent again in this recovery
+    /// [RFC 6675 §4, NextSeg rule 1].
+    pub fn next_lost(&mut self) -> Option<usize> {
+        let found = self.next_hole(self.lost_edge)?;
+        (self.ring[found].flags & LOST != 0).then_some(found)
+    }
+
+    /// Index of the next hole below the highest report, lost or not [RFC 6675 §4, rule 3].
+    pub fn next_unreported(&mut self) -> Option<usize> {
+        self.next_hole(self.sacked.highest())
+    }
+
+    fn next_hole(&mut self, below: u64) -> Option<usize> {
+        if self.repaired_to >= below {
+            return None;
+        }
+        let from = self.index_of(self.repaired_to);
+        for (offset, sent) in self.ring.range(from..).enumerate() {
+            if sent.seq >= below {
+                return None;
+            }
+            if sent.flags & (SACKED | RESENT) == 0 {
+                self.repaired_to = sent.seq;
+                return Some(from + offset);
+            }
+        }
+        None
+    }
+
+    /// Index of the newest segment without a report, once a recovery [RFC 6675 §4, rule 4].
+    pub fn rescue(&mut self) -> Option<usize> {
+        if self.rescued {
+            return None;
+        }
+        let newest = self.ring.back()?;
+        if newest.is_sacked() || newest.flags & RESENT != 0 {
+            return None;
+        }
+        self.rescued = true;
+        Some(self.ring.len() - 1)
+    }
+
+    /// Forgets all reports, after a timeout [RFC 2018 §8]. Nothing outstanding counts as in the
+    /// network until it is sent again.
+    pub fn forget_reports(&mut self) {
+        for sent in &mut self.ring {
+            sent.flags = 0;
+        }
+        self.sacked.clear();
+        self.lost_edge = 0;
+        self.repaired_to = 0;
+        self.pipe = self.ring.iter().map(Sent::in_pipe).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ten_segments() -> Outstanding {
+        let mut outstanding = Outstanding::default();
+        (0..10).for_each(|n| outstanding.push(n * 100, 100, Time(n)));
+        outstanding
+    }
+
+    #[test]
+    fn a_hole_is_lost_with_more_than_two_segments_reported_above() {
+        let mut outstanding = ten_segments();
+        outstanding.report(200, 400);
+        assert!(!outstanding.is_head_lost());
+        outstanding.report(400, 500);
+        assert!(outstanding.is_head_lost());
+        outstanding.begin_recovery();
+        // Of ten segments three are reported and two lost: five in the pipe.
+        assert_eq!(outstanding.pipe(), 500);
+        assert_eq!(outstanding.next_lost(), Some(0));
+        outstanding.mark_resent(0, Time(20));
+        assert_eq!(outstanding.pipe(), 600);
+        assert_eq!(outstanding.next_lost(), Some(1));
+        outstanding.mark_resent(1, Time(21));
+        assert_eq!(outstanding.next_lost(), None);
+        assert_eq!(outstanding.next_unreported(), None);
+        assert_eq!(outstanding.rescue(), Some(9));
+        assert_eq!(outstanding.rescue(), None);
+    }
+
+    #[test]
+    fn three_separate_reports_make_a_hole_lost() {
+        let mut outstanding = ten_segments();
+        outstanding.report(100, 200);
+        outstanding.report(300, 400);
+        assert!(!outstanding.is_head_lost());
+        outstanding.report(500, 600);
+        assert!(outstanding.is_head_lost());
+    }
+
+    #[test]
+    fn the_pipe_agrees_with_a_count_from_scratch() {
+        let mut random = dumbbell_units::Stream::new(5, 0, "outstanding");
+        for _ in 0..500 {
+            let mut outstanding = ten_segments();
+            outstanding.begin_recovery();
+            let mut ack = 0;
+            for step in 0..30 {
+                let seq = (random.uniform() * 11.0) as u64 * 100;
+                match (random.uniform() * 4.0) as u64 {
+                    0 => outstanding.report(seq, seq + 100 * (1 + step % 3)),
+                    1 => {
+                        ack = seq.max(ack).min(1000);
+                        outstanding.acknowledge(ack);
+                    }
+                    2 => {
+                        if let Some(index) = outstanding.next_lost() {
+                            outstanding.mark_resent(index, Time(step));
+                        }
+                    }
+                    _ => {
+                        if let Some(index) = outstanding.next_unreported() {
+                            outstanding.mark_resent(index, Time(step));
+                        }
+                    }
+                }
+                let counted: u64 = outstanding.ring.iter().map(Sent::in_pipe).sum();
+                assert_eq!(outstanding.pipe(), counted);
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The receiving end: reassembly, acknowledgements at once or delayed, SACK blocks.
+
+use crate::config::{DelayedAck, TcpParams};
+use crate::ranges::RangeSet;
+use crate::rtt::HostClock;
+use crate::segment::{AckSegment, DataSegment, SackBlocks};
+use dumbbell_units::Time;
+
+/// One connection's receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    rcv_nxt: u64,
+    out_of_order: RangeSet,
+    /// Starts of the ranges that changed last, newest first.
+    recent: [u64; 3],
+    uses_sack: bool,
+    delayed_ack: DelayedAck,
+    clock: HostClock,
+    waiting_segments: u64,
+    waiting_echo: Time,
+    deadline: Time,
+}
+
+impl Receiver {
+    /// A receiver that has got nothing yet.
+    pub fn new(params: &TcpParams, clock: HostClock) -> Self {
+        Receiver {
+            rcv_nxt: 0,
+            out_of_order: RangeSet::default(),
+            recent: [u64::MAX; 3],
+            uses_sack: params.recovery == crate::Recovery::Sack,
+            delayed_ack: params.delayed_ack,
+            clock,
+            waiting_segments: 0,
+            waiting_echo: Time::ZERO,
+            deadline: Time::NEVER,
+        }
+    }
+
+    /// Next byte expected; everything below has been delivered in order.
+    pub fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
+    }
+
+    /// When a delayed acknowledgement falls due; [`Time::NEVER`] if none waits.
+    pub fn next_deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// A segment sent at `sent` arrived. Returns the acknowledgement to send now, if any.
+    pub fn on_segment(&mut self, now: Time, segment: &DataSegment, sent: Time) -> Option<AckSegment> {
+        if segment.is_syn {
+            return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
+        }
+        let end = segment.seq.saturating_add(u64::from(segment.len));
+        if end <= self.rcv_nxt {
+            return Some(self.acknowledge(sent));
+        }
+        if segment.seq > self.rcv_nxt {
+            self.out_of_order.insert(segment.seq, end, |_, _| {});
+            if self.uses_sack {
+                self.note_recent(segment.seq);
+            }
+            return Some(self.acknowledge(sent));
+        }
+        self.rcv_nxt = end;
+        if !self.out_of_order.is_empty() {
+            if let Some((start, filled)) = self.out_of_order.first()
+                && start <= end
+            {
+                self.rcv_nxt = end.max(filled);
+            }
+            self.out_of_order.remove_below(self.rcv_nxt);
+            return Some(self.acknowledge(sent));
+        }
+        self.in_order(now, sent)
+    }
+
+    fn in_order(&mut self, now: Time, sent: Time) -> Option<AckSegment> {
+        let DelayedAck::On(params) = self.delayed_ack else {
+            return Some(self.acknowledge(sent));
+        };
+        if self.waiting_segments == 0 {
+            self.waiting_echo = sent;
+            self.deadline = if params.on_tick {
+                self.clock.after(params.timer, now, 1)
+            } else {
+                now + params.timer
+            };
+        }
+        self.waiting_segments += 1;
+        if self.waiting_segments >= params.segments {
+            return Some(self.acknowledge(self.waiting_echo));
+        }
+        None
+    }
+
+    /// The delayed acknowledgement that fell due.
+    pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
+        (now >= self.deadline).then(|| self.acknowledge(self.waiting_echo))
+    }
+
+    fn acknowledge(&mut self, echo: Time) -> AckSegment {
+        self.waiting_segments = 0;
+        self.deadline = Time::NEVER;
+        let mut sack = SackBlocks::default();
+        if self.uses_sack && !self.out_of_order.is_empty() {
+            let mut reported = [u64::MAX; 3];
+            let mut count = 0;
+            for at in self.recent {
+                let Some((start, end)) = self.out_of_order.containing(at) else { continue };
+                if reported[..count].contains(&start) {
+                    continue;
+                }
+                let offset = u32::try_from(start - self.rcv_nxt).unwrap_or(u32::MAX);
+                sack.push(offset, u32::try_from(end - start).unwrap_or(u32::MAX));
+                reported[count] = start;
+                count += 1;
+            }
+            self.recent = reported;
+        }
+        AckSegment { ack: self.rcv_nxt, timestamp_echo: echo, sack, is_syn: false }
+    }
+
+    /// Puts the range around `seq` first, and forgets the ones it has swallowed.
+    fn note_recent(&mut self, seq: u64) {
+        let [first, second, _] = self.recent;
+        self.recent = [seq, first, second];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DelayedAckParams;
+
+    fn data(seq: u64, len: u32) -> DataSegment {
+        DataSegment { seq, len, is_retransmission: false, is_syn: false }
+    }
+
+    fn receiver(params: TcpParams) -> Receiver {
+        Receiver::new(&params, HostClock(0.0))
+    }
+
+    #[test]
+    fn holes_are_acknowledged_at_once_and_filled() {
+        let mut receiver = receiver(TcpParams::default());
+        let mut ack = |seq| receiver.on_segment(Time(0), &data(seq, 100), Time(0)).unwrap().ack;
+        assert_eq!([ack(0), ack(200), ack(300), ack(100), ack(100)], [100, 100, 100, 400, 400]);
+    }
+
+    #[test]
+    fn sack_blocks_name_the_newest_range_first() {
+        let params = TcpParams { recovery: crate::Recovery::Sack, ..TcpParams::default() };
+        let mut receiver = receiver(params);
+        let mut blocks = |seq| {
+            let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0)).unwrap();
+            ack.sack.ranges(ack.ack).collect::<Vec<_>>()
+        };
+        assert_eq!(blocks(0), []);
+        assert_eq!(blocks(200), [(200, 300)]);
+        assert_eq!(blocks(400), [(400, 500), (200, 300)]);
+        assert_eq!(blocks(600), [(600, 700), (400, 500), (200, 300)]);
+        assert_eq!(blocks(300), [(200, 500), (600, 700)]);
+        assert_eq!(blocks(100), [(600, 700)]);
+    }
+
+    #[test]
+    fn a_delayed_acknowledgement_waits_for_the_second_segment_or_the_timer() {
+        let on = DelayedAckParams { segments: 2, timer: Time(200), on_tick: false };
+        let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+        let mut receiver = receiver(params);
+        assert_eq!(receiver.on_segment(Time(5), &data(0, 100), Time(1)), None);
+        assert_eq!(receiver.next_deadline(), Time(205));
+        let ack = receiver.on_segment(Time(6), &data(100, 100), Time(2)).unwrap();
+        assert_eq!((ack.ack, ack.timestamp_echo), (200, Time(1)));
+        assert_eq!(receiver.next_deadline(), Time::NEVER);
+        assert_eq!(receiver.on_segment(Time(7), &data(200, 100), Time(3)), None);
+        assert_eq!(receiver.on_deadline(Time(206)), None);
+        assert_eq!(receiver.on_deadline(Time(207)).unwrap().ack, 300);
+        assert!(receiver.on_segment(Time(8), &data(400, 100), Time(4)).is_some());
+    }
+}

@@ -1,0 +1,290 @@
+//! Round-trip estimation and the retransmission timeout: the coarse ticking clock of BSD, and
+//! [RFC 6298 §2] with its granularity and minimum as parameters.
+
+use dumbbell_units::{params, tagged, Time};
+
+params! {
+    /// The BSD estimator in scaled ticks [jacobson1988 appendix A].
+    pub struct BsdTimer {
+        /// Length of a slow tick.
+        tick: Time = Time(500_000_000), "s", "[brakmo1995b §2]", |tick| tick.0 > 0, "a time above 0";
+        /// Keep two more bits of both averages, so that truncation does not inflate the timeout.
+        precision_fix: bool = true, "-", "[brakmo1995b §3]";
+        /// Multiple of the mean deviation in the timeout.
+        variation: u64 = 4, "-", "[hengartner2000 §IV.B]", |n| *n == 2 || *n == 4, "2 or 4";
+        /// Smallest timeout.
+        min_ticks: u64 = 2, "ticks", "[jacobson1988 appendix A]", |n| *n >= 1, "at least 1";
+        /// Largest timeout.
+        max_ticks: u64 = 128, "ticks", "[jacobson1988 appendix A]", |n| *n >= 1, "at least 1";
+        /// Timeout before the first sample.
+        initial: Time = Time(6_000_000_000), "s", "[jacobson1988 appendix A]", |t| t.0 > 0, "a time above 0";
+    }
+}
+
+params! {
+    /// The estimator of RFC 6298.
+    pub struct RfcTimer {
+        /// Granularity of the clock.
+        granularity: Time = Time(1_000_000), "s", "[RFC 6298 §2]";
+        /// Measure in whole ticks of the granularity, at least one, as ns-2 does.
+        whole_ticks: bool = false, "-", "[RFC 6298 §4]";
+        /// Smallest timeout.
+        minimum: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+        /// Largest timeout.
+        maximum: Time = Time(60_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+        /// Timeout before the first sample.
+        initial: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+    }
+}
+
+tagged! {
+    /// How the retransmission timeout is computed.
+    pub enum TimerSpec by "kind" {
+        /// Averages in scaled ticks of a coarse clock whose phase is the host's.
+        Bsd(BsdTimer) = "bsd",
+        /// Averages in real time with a granularity and a minimum.
+        Rfc6298(RfcTimer) = "rfc6298",
+    }
+}
+
+impl TimerSpec {
+    /// Length of the clock's tick, above 0.
+    pub fn tick(&self) -> Time {
+        match self {
+            TimerSpec::Bsd(bsd) => bsd.tick,
+            TimerSpec::Rfc6298(rfc) => rfc.granularity.max(Time(1)),
+        }
+    }
+}
+
+/// When a host's periodic clocks tick: a fraction of the period in [0, 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostClock(pub f64);
+
+impl HostClock {
+    fn phase(self, period: Time) -> u64 {
+        (self.0 * period.0 as f64) as u64
+    }
+
+    /// How many ticks have happened up to and including `at`.
+    pub fn ticks(self, period: Time, at: Time) -> u64 {
+        (at.0 + period.0 - self.phase(period)) / period.0
+    }
+
+    /// The time of the `n`th tick after `now`, n at least 1.
+    pub fn after(self, period: Time, now: Time, n: u64) -> Time {
+        let number = self.ticks(period, now) + n;
+        Time(self.phase(period).saturating_add((number - 1).saturating_mul(period.0)))
+    }
+}
+
+const MAX_BACKOFFS: u32 = 12;
+
+/// The estimator of one connection.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    spec: TimerSpec,
+    clock: HostClock,
+    /// BSD: scaled ticks. RFC 6298: nanoseconds.
+    srtt: i64,
+    rttvar: i64,
+    has_sample: bool,
+    backoffs: u32,
+}
+
+impl RttEstimator {
+    /// An estimator without samples.
+    pub fn new(spec: &TimerSpec, clock: HostClock) -> Self {
+        RttEstimator { spec: spec.clone(), clock, srtt: 0, rttvar: 0, has_sample: false, backoffs: 0 }
+    }
+
+    /// Takes a segment sent once at `sent` and acknowledged at `now` into account, and ends the
+    /// back-off.
+    pub fn sample(&mut self, sent: Time, now: Time) {
+        self.backoffs = 0;
+        match &self.spec {
+            TimerSpec::Bsd(bsd) => {
+                let elapsed = self.clock.ticks(bsd.tick, now) - self.clock.ticks(bsd.tick, sent);
+                let fix = bsd.precision_fix;
+                self.bsd_sample(elapsed as i64 + 1, fix);
+            }
+            TimerSpec::Rfc6298(rfc) => {
+                let mut rtt = now.since(sent).0;
+                if rfc.whole_ticks && rfc.granularity.0 > 0 {
+                    let ticks = self.clock.ticks(rfc.granularity, now)
+                        - self.clock.ticks(rfc.granularity, sent);
+                    rtt = ticks.max(1) * rfc.granularity.0;
+                }
+                self.rfc_sample(rtt as i64);
+            }
+        }
+        self.has_sample = true;
+    }
+
+    /// `ticks` counts from 1: a value r means between r - 1 and r ticks.
+    fn bsd_sample(&mut self, ticks: i64, precision_fix: bool) {
+        let (mean_scale, variation_scale, gain) = if precision_fix { (32, 8, 4) } else { (8, 2, 1) };
+        if self.srtt == 0 {
+            self.srtt = ticks * mean_scale;
+            self.rttvar = ticks * variation_scale;
+        } else {
+            let error = gain * (ticks - 1) - (self.srtt >> 3);
+            self.srtt = (self.srtt + error).max(1);
+            let deviation = error.abs() - (self.rttvar >> 2);
+            self.rttvar = (self.rttvar + deviation).max(1);
+        }
+    }
+
+    fn rfc_sample(&mut self, rtt: i64) {
+        if self.has_sample && self.srtt > 0 {
+            self.rttvar += ((self.srtt - rtt).abs() - self.rttvar) / 4;
+            self.srtt += (rtt - self.srtt) / 8;
+        } else {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        }
+    }
+
+    fn bsd_ticks(&self, bsd: &BsdTimer) -> u64 {
+        let ticks = if !self.has_sample {
+            (bsd.initial.0 / bsd.tick.0) as i64
+        } else {
+            // Scaled so that rttvar counts four deviations; with a factor of two it is halved.
+            match (bsd.precision_fix, bsd.variation) {
+                (true, 4) => ((self.srtt >> 3) + self.rttvar) >> 2,
+                (true, _) => ((self.srtt >> 3) + (self.rttvar >> 1)) >> 2,
+                (false, 4) => (self.srtt >> 3) + self.rttvar,
+                (false, _) => ((self.srtt >> 2) + self.rttvar) >> 1,
+            }
+        };
+        let bounded = (ticks.max(0) as u64).clamp(bsd.min_ticks, bsd.max_ticks.max(bsd.min_ticks));
+        (bounded << self.backoffs.min(6)).min(bsd.max_ticks.max(bsd.min_ticks))
+    }
+
+    /// When a timer that starts at `now` expires.
+    pub fn deadline(&self, now: Time) -> Time {
+        match &self.spec {
+            TimerSpec::Bsd(bsd) => self.clock.after(bsd.tick, now, self.bsd_ticks(bsd)),
+            TimerSpec::Rfc6298(_) => now + self.timeout(),
+        }
+    }
+
+    /// The timeout with its back-off.
+    pub fn timeout(&self) -> Time {
+        match &self.spec {
+            TimerSpec::Bsd(bsd) => Time(self.bsd_ticks(bsd) * bsd.tick.0),
+            TimerSpec::Rfc6298(rfc) => {
+                let base = if self.has_sample {
+                    let variation = (4 * self.rttvar).max(rfc.granularity.0 as i64);
+                    Time(((self.srtt + variation) as u64).max(rfc.minimum.0))
+                } else {
+                    rfc.initial
+                };
+                Time((base.0 << self.backoffs.min(6)).min(rfc.maximum.0.max(base.0)))
+            }
+        }
+    }
+
+    /// Doubles the timeout after an expiry. False once the connection is to be given up.
+    pub fn back_off(&mut self) -> bool {
+        self.backoffs += 1;
+        if self.backoffs == 4 && matches!(self.spec, TimerSpec::Bsd(_)) && self.srtt > 0 {
+            // The route may have changed: estimate afresh, from a generous deviation.
+            self.rttvar += self.srtt >> 3;
+            self.srtt = 0;
+        }
+        self.backoffs <= MAX_BACKOFFS
+    }
+
+    /// Smoothed round-trip time in seconds, if there is one.
+    pub fn srtt(&self) -> Option<f64> {
+        (self.has_sample && self.srtt > 0).then(|| match &self.spec {
+            TimerSpec::Bsd(bsd) => {
+                let scale = if bsd.precision_fix { 32.0 } else { 8.0 };
+                self.srtt as f64 / scale * bsd.tick.secs()
+            }
+            TimerSpec::Rfc6298(_) => self.srtt as f64 * 1e-9,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Time = Time(500_000_000);
+
+    fn bsd(precision_fix: bool, variation: u64) -> RttEstimator {
+        let timer = BsdTimer { precision_fix, variation, ..BsdTimer::default() };
+        RttEstimator::new(&TimerSpec::Bsd(timer), HostClock(0.0))
+    }
+
+    #[test]
+    fn ticks_count_from_the_phase_of_the_host() {
+        let clock = HostClock(0.5);
+        assert_eq!(clock.ticks(TICK, Time(249_999_999)), 0);
+        assert_eq!(clock.ticks(TICK, Time(250_000_000)), 1);
+        assert_eq!(clock.after(TICK, Time(250_000_000), 1), Time(750_000_000));
+        assert_eq!(clock.after(TICK, Time(249_999_999), 2), Time(750_000_000));
+    }
+
+    #[test]
+    fn the_first_timeout_is_twelve_ticks() {
+        // 6 s are 12 ticks; set at 0.1 s, after the tick at 0 s, it expires with the twelfth: 6 s.
+        assert_eq!(bsd(true, 4).deadline(Time(100_000_000)), Time(6_000_000_000));
+    }
+
+    #[test]
+    fn bsd_averages_follow_the_scaled_arithmetic() {
+        // r = 1 first: srtt 1*8 = 8, rttvar 1*2 = 2; timeout 8/8 + 2 = 3 ticks.
+        let mut plain = bsd(false, 4);
+        plain.bsd_sample(1, false);
+        plain.has_sample = true;
+        assert_eq!((plain.srtt, plain.rttvar), (8, 2));
+        assert_eq!(plain.timeout(), Time(3 * TICK.0));
+        // r = 1 again: error = 1 - 1 - 8/8 = -1, srtt 7; deviation = 1 - 2/4 = 1, rttvar 3;
+        // timeout 7/8 + 3 = 3 ticks.
+        plain.bsd_sample(1, false);
+        assert_eq!((plain.srtt, plain.rttvar), (7, 3));
+        assert_eq!(plain.timeout(), Time(3 * TICK.0));
+        // With the fix, r = 1 first: 32 and 8; timeout (32/8 + 8) / 4 = 3 ticks.
+        let mut fixed = bsd(true, 4);
+        fixed.bsd_sample(1, true);
+        fixed.has_sample = true;
+        assert_eq!((fixed.srtt, fixed.rttvar), (32, 8));
+        assert_eq!(fixed.timeout(), Time(3 * TICK.0));
+        // r = 1 again: error = 0 - 4 = -4, srtt 28; deviation = 4 - 2 = 2, rttvar 10;
+        // timeout (3 + 10) / 4 = 3 ticks. After many it falls to the floor of 2 ticks, which the
+        // plain arithmetic never reaches.
+        for _ in 0..100 {
+            fixed.bsd_sample(1, true);
+            plain.bsd_sample(1, false);
+        }
+        assert_eq!(fixed.timeout(), Time(2 * TICK.0));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_largest_timeout_and_gives_up_after_twelve() {
+        let mut estimator = bsd(true, 4);
+        estimator.sample(Time(0), Time(1_000_000));
+        let first = estimator.timeout();
+        assert!(estimator.back_off());
+        assert_eq!(estimator.timeout().0, 2 * first.0);
+        assert!((0..11).all(|_| estimator.back_off()));
+        assert_eq!(estimator.timeout(), Time(64_000_000_000));
+        assert!(!estimator.back_off());
+    }
+
+    #[test]
+    fn rfc_6298_follows_its_text() {
+        // R = 100 ms: SRTT 100, RTTVAR 50, RTO 300 -> minimum 200 leaves 300.
+        let timer = RfcTimer { minimum: Time(200_000_000), ..RfcTimer::default() };
+        let mut estimator = RttEstimator::new(&TimerSpec::Rfc6298(timer), HostClock(0.0));
+        assert_eq!(estimator.timeout(), Time(1_000_000_000));
+        estimator.sample(Time(0), Time(100_000_000));
+        assert_eq!(estimator.timeout(), Time(300_000_000));
+        // R = 180: RTTVAR 50 + (80 - 50)/4 = 57.5, SRTT 100 + 80/8 = 110, RTO 110 + 230 = 340.
+        estimator.sample(Time(0), Time(180_000_000));
+        assert_eq!(estimator.timeout(), Time(340_000_000));
+    }
+}

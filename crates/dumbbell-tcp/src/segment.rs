@@ -1,0 +1,59 @@
+//! What sender and receiver tell each other.
+
+use dumbbell_units::Time;
+
+/// Data on its way to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DataSegment {
+    /// First byte.
+    pub seq: u64,
+    /// Payload, in bytes; 0 for a connection request.
+    pub len: u32,
+    /// True if these bytes were sent before.
+    pub is_retransmission: bool,
+    /// True for a connection request, which carries no data.
+    pub is_syn: bool,
+}
+
+/// Up to three ranges of data above the cumulative acknowledgement, newest first [RFC 2018 §4].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u32, u32); 3],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Adds the range that starts `offset` bytes above the acknowledgement; a fourth is dropped.
+    pub fn push(&mut self, offset: u32, len: u32) {
+        if let Some(block) = self.blocks.get_mut(usize::from(self.count)) {
+            *block = (offset, len);
+            self.count += 1;
+        }
+    }
+
+    /// The ranges in sequence numbers, given the cumulative acknowledgement.
+    pub fn ranges(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks[..usize::from(self.count)].iter().map(move |&(offset, len)| {
+            let start = ack.saturating_add(u64::from(offset));
+            (start, start.saturating_add(u64::from(len)))
+        })
+    }
+
+    /// True without any range.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// An acknowledgement on its way to the sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AckSegment {
+    /// Next byte the receiver expects.
+    pub ack: u64,
+    /// Time at which the segment that caused this ACK was sent.
+    pub timestamp_echo: Time,
+    /// Data held above `ack`.
+    pub sack: SackBlocks,
+    /// True for the answer to a connection request.
+    pub is_syn: bool,
+}

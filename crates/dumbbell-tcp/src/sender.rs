@@ -1,0 +1,791 @@
+//! The sending end: which segment goes next, and when.
+//!
+//! The sender is told of acknowledgements, expired deadlines and data written by the application,
+//! and is asked for segments until it has none. Loss recovery is one of four; the mechanisms C,
+//! D, E, G, H and J of Vegas are switches of the same code, so that with all of them off nothing
+//! but Reno is left.
+
+use crate::config::{PartialAck, Recovery, TcpParams};
+use crate::fine::FineTimeout;
+use crate::outstanding::{Outstanding, Sent};
+use crate::rtt::{HostClock, RttEstimator};
+use crate::segment::{AckSegment, DataSegment};
+use dumbbell_cc::{Ack, Algorithm, Congestion, Context, Mechanisms, Setup, Signal};
+use dumbbell_units::Time;
+
+/// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
+const DUPLICATE_THRESHOLD: u32 = 3;
+/// Segments that mechanism H sends back to back.
+const BURST_LIMIT: u64 = 3;
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderStats {
+    /// Data segments sent, first and repeated transmissions.
+    pub segments_sent: u64,
+    /// Payload bytes sent, first and repeated.
+    pub bytes_sent: u64,
+    /// Segments sent again.
+    pub segments_retransmitted: u64,
+    /// Payload bytes sent again.
+    pub bytes_retransmitted: u64,
+    /// Expiries of the coarse retransmission timer.
+    pub timeouts: u64,
+    /// Of these, the ones that repaired the initial slow start.
+    pub first_slow_start_timeouts: u64,
+    /// Fast retransmissions, by duplicate ACKs or by the fine timeout on them.
+    pub fast_retransmits: u64,
+    /// Sum of round-trip times of segments sent once, in seconds.
+    pub rtt_sum: f64,
+    /// Number of those round-trip times.
+    pub rtt_count: u64,
+    /// Smallest of them, in seconds.
+    pub rtt_min: f64,
+    /// Sum over fast retransmits of the time to the next new segment, in smoothed RTTs.
+    pub recovery_wait_sum: f64,
+    /// Number of those waits.
+    pub recovery_wait_count: u64,
+    /// Sum over recoveries of the window afterwards over the window before.
+    pub window_kept_sum: f64,
+    /// Number of those recoveries.
+    pub window_kept_count: u64,
+    /// Times the receive window, not the congestion window, stopped the sender.
+    pub receive_window_limited: u64,
+}
+
+/// The last reason to cut the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastCut {
+    None,
+    DuplicateAcks,
+    Timeout,
+}
+
+/// Where the opening handshake stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    MustSend,
+    Waiting,
+    Open,
+}
+
+/// The parameters a sender asks for often.
+#[derive(Clone, Copy, Debug)]
+struct Switches {
+    recovery: Recovery,
+    partial_ack: PartialAck,
+    mechanisms: Mechanisms,
+    timestamps: bool,
+    limited_transmit: bool,
+    deflation_fix: bool,
+    careful: bool,
+    check_both: bool,
+    idle_restart: bool,
+    recovery_burst: u64,
+    uses_fine_timeout: bool,
+}
+
+/// One connection's sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    congestion: Algorithm,
+    switches: Switches,
+    mss: u32,
+    max_window: f64,
+    loss_window: f64,
+
+    snd_una: u64,
+    snd_nxt: u64,
+    snd_max: u64,
+    /// Index of `snd_nxt` among the outstanding segments.
+    next_index: usize,
+    /// Bytes the application has written; `u64::MAX` without end.
+    written: u64,
+    outstanding: Outstanding,
+
+    duplicates: u32,
+    inflation: f64,
+    in_recovery: bool,
+    recover: Option<u64>,
+    saw_partial_ack: bool,
+    last_cut: LastCut,
+    resend_head: bool,
+
+    estimator: RttEstimator,
+    retransmit_deadline: Time,
+    /// The one segment being timed: its end and when it was sent.
+    timed: Option<(u64, Time)>,
+    opening: Opening,
+    opened_at: Time,
+    given_up: bool,
+    last_sent: Time,
+
+    fine: FineTimeout,
+    last_reduction: Option<Time>,
+    checks_left: u32,
+    burst_left: u64,
+    /// Spike suppression: end and start of the round being measured, and spacing of segments.
+    pace_round: (u64, Time),
+    pace_per_byte: f64,
+    pace_until: Time,
+
+    initial_slow_start_end: Option<u64>,
+    retransmitted_at: Option<Time>,
+    window_before: f64,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender whose connection starts at `now`.
+    pub fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
+        let mss = params.mss.0 as u32;
+        let mechanisms = params.mechanisms;
+        let two_segments = 2.0 * f64::from(mss);
+        let (initial_window, loss_window) = if mechanisms.window_of_two {
+            (two_segments, two_segments)
+        } else {
+            (params.initial_window.bytes(mss), params.loss_window.bytes(mss))
+        };
+        let setup = Setup {
+            now,
+            mss: f64::from(mss),
+            initial_window,
+            initial_ssthresh: params.initial_ssthresh.bytes(mss),
+            rules: params.window_rules(),
+            mechanisms,
+        };
+        Sender {
+            congestion: Algorithm::new(&params.congestion, &setup),
+            switches: Switches {
+                recovery: params.recovery,
+                partial_ack: params.partial_ack,
+                mechanisms,
+                timestamps: params.timestamps,
+                limited_transmit: params.limited_transmit,
+                deflation_fix: params.deflation_fix,
+                careful: params.careful,
+                check_both: params.check_both,
+                idle_restart: params.idle_restart,
+                recovery_burst: params.recovery_burst,
+                uses_fine_timeout: mechanisms.fine_retransmit || mechanisms.check_after_retransmit,
+            },
+            mss,
+            max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
+            loss_window,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            next_index: 0,
+            written: 0,
+            outstanding: Outstanding::default(),
+            duplicates: 0,
+            inflation: 0.0,
+            in_recovery: false,
+            recover: None,
+            saw_partial_ack: false,
+            last_cut: LastCut::None,
+            resend_head: false,
+            estimator: RttEstimator::new(&params.timer, clock),
+            retransmit_deadline: Time::NEVER,
+            timed: None,
+            opening: if params.handshake { Opening::MustSend } else { Opening::Open },
+            opened_at: now,
+            given_up: false,
+            last_sent: now,
+            fine: FineTimeout::default(),
+            last_reduction: None,
+            checks_left: 0,
+            burst_left: BURST_LIMIT,
+            pace_round: (0, now),
+            pace_per_byte: 0.0,
+            pace_until: Time::ZERO,
+            initial_slow_start_end: None,
+            retransmitted_at: None,
+            window_before: 0.0,
+            stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
+        }
+    }
+
+    /// The application writes `bytes` more; `u64::MAX` for data without end.
+    pub fn write(&mut self, bytes: u64) {
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// The application writes nothing more.
+    pub fn close(&mut self) {
+        self.written = self.written.min(self.snd_max);
+    }
+
+    /// What has been counted so far.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// True once everything written has been acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.snd_una >= self.written
+    }
+
+    /// True once the connection was given up after too many timeouts in a row.
+    pub fn has_given_up(&self) -> bool {
+        self.given_up
+    }
+
+    /// Oldest unacknowledged byte.
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// Next byte to send.
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// First byte never sent.
+    pub fn snd_max(&self) -> u64 {
+        self.snd_max
+    }
+
+    /// Payload of a full segment, in bytes.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// The congestion control.
+    pub fn congestion(&self) -> &Algorithm {
+        &self.congestion
+    }
+
+    /// Congestion window with its inflation, in bytes.
+    pub fn cwnd(&self) -> f64 {
+        self.congestion.cwnd() + self.inflation
+    }
+
+    /// Bytes sent and not known to have arrived.
+    pub fn flight_size(&self) -> u64 {
+        self.snd_nxt - self.snd_una
+    }
+
+    /// Smoothed round-trip time of the retransmission timer, in seconds.
+    pub fn srtt(&self) -> Option<f64> {
+        self.estimator.srtt()
+    }
+
+    /// Retransmission timeout with its back-off.
+    pub fn rto(&self) -> Time {
+        self.estimator.timeout()
+    }
+
+    /// First byte sent after the initial slow start ended, once it has.
+    pub fn initial_slow_start_end(&self) -> Option<u64> {
+        self.initial_slow_start_end
+    }
+
+    /// When the sender wants to be told the time; [`Time::NEVER`] if it waits for nothing.
+    pub fn next_deadline(&self) -> Time {
+        self.retransmit_deadline.min(if self.pace_until > self.last_sent {
+            self.pace_until
+        } else {
+            Time::NEVER
+        })
+    }
+
+    fn context(&self, now: Time) -> Context {
+        Context {
+            now,
+            mss: f64::from(self.mss),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            flight_size: (self.snd_max - self.snd_una) as f64,
+            inflation: self.inflation,
+            max_window: self.max_window,
+            loss_window: self.loss_window,
+        }
+    }
+
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, now: Time, ack: &AckSegment) {
+        self.burst_left = BURST_LIMIT;
+        if ack.is_syn {
+            self.on_open(now);
+            return;
+        }
+        if self.opening != Opening::Open || ack.ack > self.snd_max {
+            return;
+        }
+        if self.switches.recovery == Recovery::Sack {
+            for (start, end) in ack.sack.ranges(ack.ack) {
+                self.outstanding.report(start, end);
+            }
+        }
+        if ack.ack > self.snd_una {
+            self.on_new_ack(now, ack);
+        } else if ack.ack == self.snd_una && !self.outstanding.is_empty() {
+            self.on_duplicate_ack(now);
+        } else {
+            self.duplicates = 0;
+        }
+    }
+
+    fn on_open(&mut self, now: Time) {
+        if self.opening == Opening::Waiting {
+            self.opening = Opening::Open;
+            self.retransmit_deadline = Time::NEVER;
+            if self.stats.timeouts == 0 {
+                self.estimator.sample(self.opened_at, now);
+            }
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, now: Time) {
+        let context = self.context(now);
+        self.duplicates += 1;
+        self.congestion.on_duplicate_ack(&context);
+        let mss = f64::from(self.mss);
+        if self.in_recovery {
+            match self.switches.recovery {
+                Recovery::Sack => return,
+                Recovery::NewReno => {
+                    self.inflation += mss;
+                    return;
+                }
+                Recovery::Tahoe | Recovery::Reno => {}
+            }
+        }
+        let fine_expired = self.switches.mechanisms.fine_retransmit
+            && self.outstanding.head().is_some_and(|head| self.fine.has_expired(head.sent_at, now));
+        let sack_says_lost =
+            self.switches.recovery == Recovery::Sack && self.outstanding.is_head_lost();
+        if self.duplicates == DUPLICATE_THRESHOLD || fine_expired || sack_says_lost {
+            if self.may_retransmit_fast() {
+                self.retransmit_fast(now);
+            }
+        } else if self.duplicates > DUPLICATE_THRESHOLD && self.in_recovery {
+            self.inflation += mss;
+        } else if self.switches.limited_transmit && self.duplicates < DUPLICATE_THRESHOLD {
+            self.inflation = f64::from(self.duplicates) * mss;
+        }
+    }
+
+    /// False for duplicate ACKs that stem from data sent again [RFC 6582 §3.2 step 2].
+    fn may_retransmit_fast(&self) -> bool {
+        let Some(recover) = self.recover else { return true };
+        match self.switches.recovery {
+            Recovery::NewReno | Recovery::Sack => self.snd_una > recover,
+            Recovery::Tahoe | Recovery::Reno => {
+                !self.switches.careful
+                    || self.snd_una > recover
+                    || self.last_cut != LastCut::Timeout
+            }
+        }
+    }
+
+    fn retransmit_fast(&mut self, now: Time) {
+        let Some(&Sent { sent_at, transmissions, .. }) = self.outstanding.head() else { return };
+        let mechanisms = self.switches.mechanisms;
+        let retransmitted_before = transmissions > 1;
+        self.end_initial_slow_start();
+        self.stats.fast_retransmits += 1;
+        if mechanisms.check_after_retransmit {
+            self.checks_left = 2.min(self.next_index as u32);
+        }
+        self.fine.on_retransmission(retransmitted_before);
+        if self.switches.recovery != Recovery::Reno {
+            // Limited transmit's allowance ends where recovery begins.
+            self.inflation = 0.0;
+        }
+        if !self.in_recovery {
+            self.window_before = self.congestion.cwnd();
+        }
+        // A retransmission leaves after the cut that caused it, though the clock shows the same.
+        let cut = !mechanisms.one_reduction
+            || self.last_reduction.is_none_or(|reduced| reduced <= sent_at);
+        if cut {
+            if self.switches.limited_transmit && self.duplicates <= DUPLICATE_THRESHOLD {
+                self.inflation = 0.0;
+            }
+            let signal = match self.switches.recovery {
+                Recovery::Tahoe => Signal::Restart,
+                _ => Signal::FastRetransmit,
+            };
+            let context = self.context(now);
+            self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
+            self.last_reduction = Some(now);
+            let credit = if mechanisms.quarter_cut { self.duplicates } else { DUPLICATE_THRESHOLD };
+            self.inflation = f64::from(credit * self.mss);
+        }
+        self.last_cut = LastCut::DuplicateAcks;
+        self.recover = Some(self.snd_max);
+        self.timed = None;
+        self.retransmit_deadline = self.estimator.deadline(now);
+        if !retransmitted_before {
+            self.duplicates = self.duplicates.max(DUPLICATE_THRESHOLD);
+        }
+        match self.switches.recovery {
+            Recovery::Tahoe => {
+                self.inflation = 0.0;
+                self.go_back();
+            }
+            Recovery::Sack => {
+                self.inflation = 0.0;
+                self.in_recovery = true;
+                self.outstanding.begin_recovery();
+                self.resend_head = true;
+            }
+            Recovery::Reno | Recovery::NewReno => {
+                self.in_recovery = true;
+                self.saw_partial_ack = false;
+                self.resend_head = true;
+                self.retransmitted_at = Some(now);
+            }
+        }
+    }
+
+    fn on_new_ack(&mut self, now: Time, ack: &AckSegment) {
+        let duplicates = self.duplicates;
+        let is_partial = self.in_recovery
+            && matches!(self.switches.recovery, Recovery::NewReno | Recovery::Sack)
+            && self.recover.is_some_and(|recover| ack.ack < recover);
+        if !is_partial {
+            self.leave_recovery(now, duplicates);
+        }
+        let context = self.context(now);
+        let acked = ack.ack - self.snd_una;
+
+        let (newest, removed) = self.outstanding.acknowledge(ack.ack);
+        self.next_index = self.next_index.saturating_sub(removed);
+        self.snd_una = ack.ack;
+        self.snd_nxt = self.snd_nxt.max(ack.ack);
+        let rtt = newest
+            .filter(|sent| sent.transmissions == 1)
+            .map(|sent| now.since(sent.sent_at));
+        self.measure(now, ack, rtt);
+
+        self.congestion
+            .on_ack(&context, &Ack { ack: ack.ack, acked, rtt, in_recovery: is_partial });
+        if self.initial_slow_start_end.is_none()
+            && self.congestion.cwnd() >= self.congestion.ssthresh()
+        {
+            self.end_initial_slow_start();
+        }
+        // The fine timeout is what it was when the acknowledged segment was still waited for.
+        if let Some(rtt) = rtt
+            && self.switches.uses_fine_timeout
+        {
+            self.fine.sample(rtt);
+        }
+
+        let restart_timer = !(is_partial
+            && self.switches.partial_ack == PartialAck::Impatient
+            && self.switches.recovery == Recovery::NewReno
+            && self.saw_partial_ack);
+        if self.outstanding.is_empty() {
+            self.retransmit_deadline = Time::NEVER;
+        } else if restart_timer {
+            self.retransmit_deadline = self.estimator.deadline(now);
+        }
+        if is_partial {
+            self.on_partial_ack(acked);
+        }
+        self.check_after_retransmission(now);
+        if self.switches.mechanisms.spike_suppression {
+            self.measure_rate(now);
+        }
+    }
+
+    fn leave_recovery(&mut self, now: Time, duplicates: u32) {
+        if self.in_recovery {
+            let kept = if self.switches.deflation_fix || duplicates > DUPLICATE_THRESHOLD {
+                0.0
+            } else {
+                self.inflation
+            };
+            let context = self.context(now);
+            self.congestion.on_recovery_exit(&context, kept);
+            self.in_recovery = false;
+            if self.window_before > 0.0 {
+                self.stats.window_kept_sum += self.congestion.cwnd() / self.window_before;
+                self.stats.window_kept_count += 1;
+                self.window_before = 0.0;
+            }
+        }
+        self.inflation = 0.0;
+        self.duplicates = 0;
+    }
+
+    fn measure(&mut self, now: Time, ack: &AckSegment, rtt: Option<Time>) {
+        if let Some(rtt) = rtt {
+            let rtt = rtt.secs();
+            self.stats.rtt_sum += rtt;
+            self.stats.rtt_count += 1;
+            self.stats.rtt_min = self.stats.rtt_min.min(rtt);
+        }
+        if self.switches.timestamps {
+            self.estimator.sample(ack.timestamp_echo, now);
+        } else if let Some((end, sent)) = self.timed
+            && ack.ack >= end
+        {
+            self.estimator.sample(sent, now);
+            self.timed = None;
+        }
+    }
+
+    /// A hole was repaired and another shows: send the next one, and take what left the network
+    /// out of the inflation, less the segment sent again [RFC 6582 §3.2 step 3].
+    fn on_partial_ack(&mut self, acked: u64) {
+        self.saw_partial_ack = true;
+        self.duplicates = 0;
+        if self.switches.recovery == Recovery::NewReno {
+            let mss = f64::from(self.mss);
+            let credit = if acked >= u64::from(self.mss) { mss } else { 0.0 };
+            let floor = mss - self.congestion.cwnd();
+            self.inflation = (self.inflation - acked as f64 + credit).max(floor);
+            self.resend_head = true;
+        }
+    }
+
+    /// Mechanism D [brakmo1995 §3.1].
+    fn check_after_retransmission(&mut self, now: Time) {
+        if self.checks_left == 0 {
+            return;
+        }
+        self.checks_left -= 1;
+        let expired = self
+            .outstanding
+            .head()
+            .is_some_and(|head| self.fine.has_expired(head.sent_at, now));
+        if expired {
+            self.resend_head = true;
+            self.timed = None;
+            self.duplicates = DUPLICATE_THRESHOLD;
+            self.in_recovery = true;
+        } else if !self.switches.check_both {
+            self.checks_left = 0;
+        }
+    }
+
+    /// Mechanism J: once a round, the rate of that round bounds the next one to its double.
+    fn measure_rate(&mut self, now: Time) {
+        let (round_end, round_start) = self.pace_round;
+        if self.snd_una >= round_end {
+            let bytes = (self.snd_una - round_end.min(self.snd_una)) as f64 + (self.snd_nxt - self.snd_una) as f64;
+            let elapsed = now.since(round_start).secs();
+            if bytes > 0.0 && elapsed > 0.0 {
+                self.pace_per_byte = elapsed / (2.0 * bytes);
+            }
+            self.pace_round = (self.snd_nxt, now);
+        }
+    }
+
+    fn end_initial_slow_start(&mut self) {
+        if self.initial_slow_start_end.is_none() {
+            self.initial_slow_start_end = Some(self.snd_max);
+        }
+    }
+
+    fn go_back(&mut self) {
+        self.snd_nxt = self.snd_una;
+        self.next_index = 0;
+        self.resend_head = false;
+    }
+
+    /// Time has reached [`next_deadline`](Self::next_deadline).
+    pub fn on_deadline(&mut self, now: Time) {
+        self.burst_left = BURST_LIMIT;
+        if now < self.retransmit_deadline {
+            return;
+        }
+        self.stats.timeouts += 1;
+        if !self.estimator.back_off() {
+            self.given_up = true;
+            self.retransmit_deadline = Time::NEVER;
+            return;
+        }
+        if self.opening != Opening::Open {
+            self.opening = Opening::MustSend;
+            self.retransmit_deadline = Time::NEVER;
+            return;
+        }
+        self.end_initial_slow_start();
+        if self.initial_slow_start_end.is_some_and(|end| self.snd_una < end) {
+            self.stats.first_slow_start_timeouts += 1;
+        }
+        let retransmitted_before =
+            self.outstanding.head().is_some_and(|head| head.transmissions > 1);
+        if !self.in_recovery {
+            // Limited transmit's allowance is no part of the window that is halved.
+            self.inflation = 0.0;
+        }
+        let context = self.context(now);
+        let signal = Signal::Timeout;
+        self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
+        self.last_cut = LastCut::Timeout;
+        self.last_reduction = Some(now);
+        self.recover = Some(self.snd_max);
+        self.in_recovery = false;
+        self.inflation = 0.0;
+        self.duplicates = 0;
+        self.checks_left = 0;
+        self.timed = None;
+        self.retransmitted_at = None;
+        if self.outstanding.has_sacked() {
+            self.outstanding.forget_reports();
+        }
+        self.go_back();
+        self.retransmit_deadline = self.estimator.deadline(now);
+    }
+
+    /// The next segment to send at `now`, if any. Ask until there is none.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<DataSegment> {
+        if self.given_up {
+            return None;
+        }
+        if self.opening != Opening::Open {
+            return self.poll_open(now);
+        }
+        if self.resend_head {
+            self.resend_head = false;
+            if !self.outstanding.is_empty() {
+                return Some(self.send_again(0, now));
+            }
+        }
+        let limited = self.switches.mechanisms.burst_limit
+            || (self.in_recovery && self.switches.recovery_burst > 0);
+        if limited {
+            let sent = BURST_LIMIT - self.burst_left;
+            let bound = if self.in_recovery && self.switches.recovery_burst > 0 {
+                self.switches.recovery_burst
+            } else {
+                BURST_LIMIT
+            };
+            if sent >= bound {
+                return None;
+            }
+        }
+        if self.switches.mechanisms.spike_suppression && now < self.pace_until {
+            return None;
+        }
+        let segment = if self.in_recovery && self.switches.recovery == Recovery::Sack {
+            self.poll_sack_recovery(now)
+        } else {
+            self.poll_window(now)
+        }?;
+        self.burst_left = self.burst_left.saturating_sub(1);
+        if self.pace_per_byte > 0.0 {
+            let spacing = Time::from_secs(f64::from(segment.len) * self.pace_per_byte);
+            self.pace_until = now + spacing;
+        }
+        Some(segment)
+    }
+
+    fn poll_open(&mut self, now: Time) -> Option<DataSegment> {
+        if self.opening == Opening::Waiting {
+            return None;
+        }
+        self.opening = Opening::Waiting;
+        self.opened_at = now;
+        self.retransmit_deadline = self.estimator.deadline(now);
+        Some(DataSegment { seq: 0, len: 0, is_retransmission: self.stats.timeouts > 0, is_syn: true })
+    }
+
+    fn poll_window(&mut self, now: Time) -> Option<DataSegment> {
+        if self.switches.recovery == Recovery::Sack {
+            while self.outstanding.get(self.next_index).is_some_and(Sent::is_sacked) {
+                self.snd_nxt = self.outstanding.get(self.next_index).map_or(self.snd_nxt, Sent::end);
+                self.next_index += 1;
+            }
+        }
+        let again = self.outstanding.get(self.next_index).map(|sent| sent.len);
+        let len = match again {
+            Some(len) => len,
+            None => (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32,
+        };
+        if len == 0 {
+            return None;
+        }
+        if self.switches.idle_restart
+            && self.outstanding.is_empty()
+            && self.snd_max > 0
+            && now.since(self.last_sent) >= self.estimator.timeout()
+        {
+            let context = self.context(now);
+            self.congestion.on_restart(&context);
+        }
+        let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
+        if needed > self.cwnd() {
+            return None;
+        }
+        if needed > self.max_window {
+            self.stats.receive_window_limited += 1;
+            return None;
+        }
+        match again {
+            Some(_) => {
+                let segment = self.send_again(self.next_index, now);
+                self.next_index += 1;
+                self.snd_nxt = segment.seq + u64::from(segment.len);
+                Some(segment)
+            }
+            None => Some(self.send_new(len, now)),
+        }
+    }
+
+    /// [RFC 6675 §5 step C]: while the pipe leaves room, repair lost holes, then send new data,
+    /// then holes not known to be lost, then the newest segment once.
+    fn poll_sack_recovery(&mut self, now: Time) -> Option<DataSegment> {
+        if (self.outstanding.pipe() + u64::from(self.mss)) as f64 > self.congestion.cwnd() {
+            return None;
+        }
+        if let Some(index) = self.outstanding.next_lost() {
+            return Some(self.send_again(index, now));
+        }
+        let len = (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32;
+        if len > 0 && self.next_index == self.outstanding.len() {
+            if (self.snd_max - self.snd_una) as f64 + f64::from(len) <= self.max_window {
+                return Some(self.send_new(len, now));
+            }
+            self.stats.receive_window_limited += 1;
+        }
+        let index = self.outstanding.next_unreported().or_else(|| self.outstanding.rescue())?;
+        Some(self.send_again(index, now))
+    }
+
+    fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
+        let seq = self.snd_max;
+        self.outstanding.push(seq, len, now);
+        self.snd_max += u64::from(len);
+        self.snd_nxt = self.snd_max;
+        self.next_index = self.outstanding.len();
+        if self.timed.is_none() && !self.switches.timestamps {
+            self.timed = Some((self.snd_max, now));
+        }
+        if let Some(retransmitted_at) = self.retransmitted_at.take()
+            && self.stats.rtt_count > 0
+        {
+            let rtt = self.stats.rtt_sum / self.stats.rtt_count as f64;
+            self.stats.recovery_wait_sum += now.since(retransmitted_at).secs() / rtt;
+            self.stats.recovery_wait_count += 1;
+        }
+        self.sent(seq, len, false, now)
+    }
+
+    fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
+        self.outstanding.mark_resent(index, now);
+        let (seq, len) = self.outstanding.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
+        self.stats.segments_retransmitted += 1;
+        self.stats.bytes_retransmitted += u64::from(len);
+        self.sent(seq, len, true, now)
+    }
+
+    fn sent(&mut self, seq: u64, len: u32, is_retransmission: bool, now: Time) -> DataSegment {
+        self.stats.segments_sent += 1;
+        self.stats.bytes_sent += u64::from(len);
+        self.last_sent = now;
+        if self.retransmit_deadline == Time::NEVER {
+            self.retransmit_deadline = self.estimator.deadline(now);
+        }
+        let context = self.context(now);
+        self.congestion.on_sent(&context, len);
+        DataSegment { seq, len, is_retransmission, is_syn: false }
+    }
+}
