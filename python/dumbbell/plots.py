@@ -380,7 +380,7 @@ def half_normal(
     count = len(sizes)
     quantiles = stats.halfnorm.ppf((np.arange(1, count + 1) - 0.5) / count)
     ax.plot(quantiles, sizes.to_numpy(), color=COLOURS[0], marker="o", markersize=3.5, linestyle="")
-    slope = _pseudo_standard_error(sizes.to_numpy(dtype=np.float64))
+    slope = _pseudo_standard_error(np.asarray(sizes, dtype=np.float64))
     ax.plot([0.0, quantiles[-1]], [0.0, slope * quantiles[-1]], color=_GREY, linewidth=0.9)
     for x, (term, size) in list(zip(quantiles, sizes.items(), strict=True))[::-1][:label]:
         ax.annotate(str(term), (x, size), xytext=(-5, 3), textcoords="offset points", ha="right", fontsize=8)

@@ -640,6 +640,7 @@ def test_several_responses_come_from_the_same_runs(engine):
         (lambda runs: runs.flows["timeouts"], "gave a Series whose index is not the jobs", 1),
         ("goodput_bps", "response = 'goodput_bps'; accepted: a pair", 0),
         ({}, "response = {}; accepted: at least one response", 0),
+        ({"delay": ("fg", "goodput_bps")}, "response name = 'delay'; accepted: one that is not a factor", 0),
     ],
 )
 def test_a_wrong_response_costs_one_run_at_most(engine, response, message, runs):

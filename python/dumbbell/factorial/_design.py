@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAXIMUM_FACTORS = 16
-_RESERVED = ("mean", "error", "replications", "other interactions", "cell", "replication", "job")
+_RESERVED = ("mean", "error", "replications", "other interactions", "other terms", "cell", "replication")
 
 
 class Scenario(Protocol):
@@ -228,6 +228,9 @@ class Design:
 
         _check_response(response)
         named = _named(response)
+        for name in named:
+            if name in self.names or name in _RESERVED:
+                raise ValueError(f"response name = {name!r}; accepted: one that is not a factor or reserved")
         jobs = self.jobs(base, seed)
         # A response that does not fit must not cost all the runs.
         pilot = run_many(jobs[:1], threads=1, progress=False)
