@@ -67,7 +67,7 @@ def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
     assert run("git ls-files --others", checkout).splitlines() == [new_file]
     assert run("git diff --numstat", checkout).splitlines() == [f"1\t0\t{REGISTRY}"]
 
-    run("cargo fmt --check --package dumbbell-cc", checkout)
+    run(f"rustfmt --check --edition 2024 {new_file}", checkout)
     run("cargo run --quiet --locked --package xtask -- tidy", checkout)
     tested = run("cargo test --locked --package dumbbell-cc", checkout)
     assert f"algorithms::{name}::tests" in tested
