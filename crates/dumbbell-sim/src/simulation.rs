@@ -32,7 +32,8 @@ struct Connection {
     /// Time of the pending deadline event, if any.
     deadline_at: Time,
     telnet: Option<Telnet>,
-    next_write: u64,
+    /// The pending write: when, and how many bytes.
+    next_write: Option<(Time, u64)>,
     /// First bytes of segments lost on the way and not yet repaired.
     lost: Vec<u64>,
 }
@@ -450,7 +451,7 @@ impl<'a> Simulation<'a> {
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
             telnet,
-            next_write: 0,
+            next_write: None,
             lost: Vec::new(),
         };
         self.flows[flow as usize].totals.connections += 1;
@@ -507,10 +508,8 @@ impl<'a> Simulation<'a> {
 
     fn on_write(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
-        if !connection.is_open || connection.next_write == 0 {
-            return;
-        }
-        let bytes = std::mem::take(&mut connection.next_write);
+        let due = connection.next_write.filter(|&(at, _)| at == self.now && connection.is_open);
+        let Some((_, bytes)) = due else { return };
         self.note(6 << 32 | u64::from(owner), bytes);
         let connection = &mut self.connections[owner as usize];
         connection.sender.write(bytes);
@@ -522,11 +521,9 @@ impl<'a> Simulation<'a> {
         let has_stopped = self.flows[self.connections[owner as usize].flow as usize].has_stopped;
         let connection = &mut self.connections[owner as usize];
         let next = connection.telnet.as_mut().and_then(|telnet| telnet.next_write(self.now));
-        match next.filter(|_| !has_stopped) {
-            Some((at, bytes)) => {
-                connection.next_write = bytes;
-                self.events.push(at, Event::Write(owner));
-            }
+        connection.next_write = next.filter(|_| !has_stopped);
+        match connection.next_write {
+            Some((at, _)) => self.events.push(at, Event::Write(owner)),
             None => connection.writes_on = false,
         }
     }

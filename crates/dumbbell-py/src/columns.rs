@@ -1,0 +1,158 @@
+//! Outcomes as Arrow columns, handed to Python without copying.
+
+use arrow_array::{Array, ArrayRef, Float64Array, StringArray, StructArray, UInt32Array, UInt64Array};
+use arrow_schema::Field;
+use dumbbell_sim::trace::Recording;
+use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+use std::sync::Arc;
+
+/// A table of columns that any Arrow library takes over without copying.
+#[pyclass(frozen)]
+pub struct ArrowColumns(StructArray);
+
+#[pymethods]
+impl ArrowColumns {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyTuple>> {
+        to_array_pycapsules(py, Arc::new(self.field()), &self.0, requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, &self.field())
+    }
+}
+
+impl ArrowColumns {
+    fn field(&self) -> Field {
+        Field::new("", self.0.data_type().clone(), false)
+    }
+
+    fn new(columns: Vec<(&str, ArrayRef)>) -> PyResult<Self> {
+        let fields: Vec<Field> = columns
+            .iter()
+            .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.is_nullable()))
+            .collect();
+        let arrays = columns.into_iter().map(|(_, array)| array).collect();
+        StructArray::try_new(fields.into(), arrays, None)
+            .map(ArrowColumns)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+/// The rows of one table with the outcome each belongs to.
+struct Rows<'a, T>(Vec<(u32, &'a Outcome, &'a T)>);
+
+impl<T> Rows<'_, T> {
+    fn u64(&self, value: impl Fn(&T) -> u64) -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(self.0.iter().map(|row| value(row.2))))
+    }
+
+    fn f64(&self, value: impl Fn(&T) -> f64) -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(self.0.iter().map(|row| value(row.2))))
+    }
+
+    fn maybe(&self, value: impl Fn(&T) -> Option<f64>) -> ArrayRef {
+        Arc::new(self.0.iter().map(|row| value(row.2)).collect::<Float64Array>())
+    }
+
+    fn text(&self, value: impl Fn(&T) -> &str) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(self.0.iter().map(|row| value(row.2))))
+    }
+
+    fn run(&self, value: impl Fn(&Outcome) -> u64) -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(self.0.iter().map(|row| value(row.1))))
+    }
+
+    fn head(&self) -> Vec<(&'static str, ArrayRef)> {
+        let jobs = UInt32Array::from_iter_values(self.0.iter().map(|row| row.0));
+        vec![
+            ("job", Arc::new(jobs) as ArrayRef),
+            ("seed", self.run(|outcome| outcome.seed)),
+            ("run", self.run(|outcome| outcome.run)),
+        ]
+    }
+}
+
+/// One row per job and flow.
+pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult<ArrowColumns> {
+    let rows: Rows<'_, FlowOutcome> = Rows(
+        outcomes.flat_map(|(job, outcome)| outcome.flows.iter().map(move |row| (job, outcome, row))).collect(),
+    );
+    let simulated = rows.0.iter().map(|row| row.1.simulated_s);
+    let mut columns = rows.head();
+    columns.extend([
+        ("fingerprint", rows.run(|outcome| outcome.fingerprint)),
+        ("simulated_s", Arc::new(Float64Array::from_iter_values(simulated)) as ArrayRef),
+        ("events", rows.run(|outcome| outcome.events)),
+        ("name", rows.text(|row| &row.name)),
+        ("goodput_bps", rows.f64(|row| row.goodput_bps)),
+        ("throughput_bps", rows.f64(|row| row.throughput_bps)),
+        ("bytes_delivered", rows.u64(|row| row.bytes_delivered)),
+        ("segments_sent", rows.u64(|row| row.segments_sent)),
+        ("segments_retransmitted", rows.u64(|row| row.segments_retransmitted)),
+        ("bytes_retransmitted", rows.u64(|row| row.bytes_retransmitted)),
+        ("timeouts", rows.u64(|row| row.timeouts)),
+        ("fast_retransmits", rows.u64(|row| row.fast_retransmits)),
+        ("completion_s", rows.maybe(|row| row.completion_s)),
+        ("start_s", rows.f64(|row| row.start_s)),
+        ("rtt_mean_s", rows.maybe(|row| row.rtt_mean_s)),
+        ("rtt_min_s", rows.maybe(|row| row.rtt_min_s)),
+        ("segments_lost", rows.u64(|row| row.segments_lost)),
+        ("connections", rows.u64(|row| row.connections)),
+        ("first_slow_start_timeouts", rows.u64(|row| row.first_slow_start_timeouts)),
+        ("first_slow_start_losses", rows.u64(|row| row.first_slow_start_losses)),
+        ("timeouts_multiple_loss", rows.u64(|row| row.timeouts_multiple_loss)),
+        ("timeouts_any_loss", rows.u64(|row| row.timeouts_any_loss)),
+        ("recovery_wait_rtts", rows.maybe(|row| row.recovery_wait_rtts)),
+        ("cwnd_after_recovery", rows.maybe(|row| row.cwnd_after_recovery)),
+        ("receive_window_limited", rows.u64(|row| row.receive_window_limited)),
+    ]);
+    ArrowColumns::new(columns)
+}
+
+/// One row per job and link.
+pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult<ArrowColumns> {
+    let rows: Rows<'_, LinkOutcome> = Rows(
+        outcomes.flat_map(|(job, outcome)| outcome.links.iter().map(move |row| (job, outcome, row))).collect(),
+    );
+    let mut columns = rows.head();
+    columns.extend([
+        ("name", rows.text(|row| &row.name)),
+        ("utilization", rows.f64(|row| row.utilization)),
+        ("drops_queue", rows.u64(|row| row.drops_queue)),
+        ("drops_impairment", rows.u64(|row| row.drops_impairment)),
+        ("packets", rows.u64(|row| row.packets)),
+        ("backlog_mean_packets", rows.f64(|row| row.backlog_mean_packets)),
+        ("backlog_max_packets", rows.u64(|row| row.backlog_max_packets)),
+    ]);
+    ArrowColumns::new(columns)
+}
+
+/// One table per quantity that was probed.
+pub fn traces(recordings: &[Recording]) -> PyResult<Vec<(&'static str, ArrowColumns)>> {
+    let mut quantities: Vec<&'static str> = recordings.iter().map(|r| r.quantity.name()).collect();
+    quantities.sort_unstable();
+    quantities.dedup();
+    let table = |quantity: &'static str| {
+        let chosen: Vec<&Recording> = recordings.iter().filter(|r| r.quantity.name() == quantity).collect();
+        let names = chosen.iter().flat_map(|r| r.times.iter().map(|_| r.name.as_str()));
+        let times = chosen.iter().flat_map(|r| r.times.iter().copied());
+        let values = chosen.iter().flat_map(|r| r.values.iter().copied());
+        let columns = vec![
+            ("time_s", Arc::new(Float64Array::from_iter_values(times)) as ArrayRef),
+            ("name", Arc::new(StringArray::from_iter_values(names))),
+            ("value", Arc::new(Float64Array::from_iter_values(values))),
+        ];
+        Ok((quantity, ArrowColumns::new(columns)?))
+    };
+    quantities.into_iter().map(table).collect()
+}

@@ -1,0 +1,170 @@
+//! The native module `dumbbell._engine`: scenario in, Arrow columns out, GIL released.
+//!
+//! Everything public is documented in the Python package; this module translates, and runs jobs
+//! on threads, which the engine itself never does.
+
+mod columns;
+mod many;
+
+use columns::ArrowColumns;
+use dumbbell_sim::{catalogue, Outcome, Scenario};
+use dumbbell_units::spec::SpecError;
+use many::ManyResult;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+pyo3::create_exception!(
+    _engine,
+    ScenarioError,
+    PyValueError,
+    "A scenario was refused: `field` names where, `value` what was found, `accepted` what is \
+     accepted, `suggestion` a near miss or None."
+);
+
+fn refused(error: &SpecError) -> PyErr {
+    Python::attach(|py| {
+        let raised = ScenarioError::new_err(error.to_string());
+        let value = raised.value(py);
+        let set = value
+            .setattr("field", &error.field)
+            .and_then(|()| value.setattr("value", &error.value))
+            .and_then(|()| value.setattr("accepted", &error.accepted))
+            .and_then(|()| value.setattr("suggestion", &error.suggestion));
+        set.err().unwrap_or(raised)
+    })
+}
+
+fn scenario(json_text: &str) -> PyResult<Scenario> {
+    Scenario::from_json(json_text).map_err(|error| refused(&error))
+}
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    dumbbell_sim::VERSION
+}
+
+/// JSON Schema of a scenario, as text.
+#[pyfunction]
+fn schema() -> String {
+    catalogue::schema().to_string()
+}
+
+/// Everything a scenario may name, as JSON text.
+#[pyfunction(name = "catalogue")]
+fn catalogue_text() -> String {
+    catalogue::entries().to_string()
+}
+
+/// Canonical JSON of a scenario given as TOML or JSON.
+#[pyfunction]
+fn normalize(text: &str, format: &str) -> PyResult<String> {
+    let scenario = match format {
+        "toml" => Scenario::from_toml(text),
+        "json" => Scenario::from_json(text),
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "format: \"{other}\" is not accepted; expected \"toml\" or \"json\""
+            )));
+        }
+    };
+    scenario.map(|scenario| scenario.to_json()).map_err(|error| refused(&error))
+}
+
+/// Hash of a scenario's canonical form: 16 hexadecimal digits.
+#[pyfunction]
+fn scenario_hash(json_text: &str) -> PyResult<String> {
+    Ok(format!("{:016x}", scenario(json_text)?.hash()))
+}
+
+/// One run with its tables and traces.
+#[pyclass(frozen)]
+struct RunResult(Outcome);
+
+#[pymethods]
+impl RunResult {
+    #[getter]
+    fn flows(&self) -> PyResult<ArrowColumns> {
+        columns::flows(std::iter::once((0, &self.0)))
+    }
+
+    #[getter]
+    fn links(&self) -> PyResult<ArrowColumns> {
+        columns::links(std::iter::once((0, &self.0)))
+    }
+
+    #[getter]
+    fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let traces = PyDict::new(py);
+        for (quantity, table) in columns::traces(&self.0.recordings)? {
+            traces.set_item(quantity, table)?;
+        }
+        Ok(traces)
+    }
+
+    fn summary(&self) -> String {
+        self.0.summary().to_string()
+    }
+}
+
+/// Runs a scenario once.
+#[pyfunction]
+fn run(py: Python<'_>, json_text: &str, seed: u64, run: u64) -> PyResult<RunResult> {
+    let scenario = scenario(json_text)?;
+    Ok(RunResult(py.detach(|| dumbbell_sim::run(&scenario, seed, run))))
+}
+
+/// Runs many jobs on threads; see [`many`].
+#[pyfunction]
+#[pyo3(signature = (json_texts, jobs, threads, progress=None, *, partial=false))]
+fn run_many(
+    py: Python<'_>,
+    json_texts: Vec<String>,
+    jobs: Vec<(usize, u64, u64)>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    partial: bool,
+) -> PyResult<ManyResult> {
+    let scenarios = json_texts.iter().map(|text| scenario(text)).collect::<PyResult<Vec<_>>>()?;
+    if let Some(&(index, ..)) = jobs.iter().find(|&&(index, ..)| index >= scenarios.len()) {
+        return Err(PyValueError::new_err(format!(
+            "jobs: scenario {index} is not accepted; expected an index below {}",
+            scenarios.len()
+        )));
+    }
+    many::run(py, &scenarios, &jobs, threads, progress, partial)
+}
+
+/// The engine's Vegas replaying Table III of TCP Vegas Revisited, in segments.
+#[pyfunction]
+fn table3(py: Python<'_>, corrected: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: dumbbell_sim::table3::Row| {
+        let entry = PyDict::new(py);
+        entry.set_item("event", row.event)?;
+        entry.set_item("eq3", row.eq3)?;
+        entry.set_item("eq4", row.eq4)?;
+        entry.set_item("beg_seq", row.beg_seq)?;
+        entry.set_item("snd_nxt", row.snd_nxt)?;
+        entry.set_item("snd_una", row.snd_una)?;
+        Ok(entry)
+    };
+    dumbbell_sim::table3::replay(corrected).into_iter().map(row).collect()
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<ArrowColumns>()?;
+    module.add_class::<RunResult>()?;
+    module.add_class::<ManyResult>()?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
+    module.add_function(wrap_pyfunction!(normalize, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_many, module)?)?;
+    module.add_function(wrap_pyfunction!(table3, module)?)?;
+    Ok(())
+}
