@@ -20,9 +20,11 @@ def schema() -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(_engine.schema()))
 
 
-def catalogue() -> dict[str, list[dict[str, Any]]]:
+def catalogue() -> dict[str, list[Any]]:
     """Return what the engine knows, by kind (``"algorithms"``, …), as ``dumbbell list`` prints it.
 
-    Every entry has a ``name``, a ``summary``, a ``source`` and its ``parameters``.
+    The entries of a registry have a ``name``, a ``summary`` and their ``parameters``, each with ``name``,
+    ``description``, ``default``, ``unit``, ``accepted`` and ``source``. ``"tcp"`` is the list of a connection's
+    parameters itself, ``"variants"`` a list of names.
     """
-    return cast(dict[str, list[dict[str, Any]]], json.loads(_engine.catalogue()))
+    return cast(dict[str, list[Any]], json.loads(_engine.catalogue()))

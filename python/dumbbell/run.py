@@ -257,8 +257,23 @@ def run_many(
     indexed = [
         (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
     ]
-    with _watched(progress, len(listed)) as told:
+    failures: list[BaseException] = []
+    with _watched(progress, len(listed)) as watch:
+
+        def told(done: int, total: int) -> None:
+            try:
+                watch(done, total)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                # The engine stops at any exception of its caller and returns what is done; only an interrupt is
+                # a reason to keep that.
+                failures.append(error)
+                raise
+
         result = _engine.run_many(list(texts), indexed, threads or _cores(), told, partial=True)
+    if failures:
+        raise failures[0]
     done = Runs(
         jobs=listed,
         completed=result.completed,

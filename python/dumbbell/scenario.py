@@ -67,14 +67,21 @@ def _plain(value: Any, path: str) -> Any:
     """Return `value` as the plain data TOML and JSON share; `path` names it in an error."""
     if isinstance(value, Part):
         return value.to_dict()
-    if isinstance(value, str | bool | int):
-        return value
+    for kind in (bool, int, str):
+        if isinstance(value, kind):
+            # Subclasses, as NumPy has them, become the plain type.
+            return kind(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise refusal(path, value, "a finite number")
-        return value
+            raise refusal(path, float(value), "a finite number")
+        return float(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+        # What is None is not stated, as in the builders.
+        return {
+            str(key): _plain(item, f"{path}.{key}" if path else str(key))
+            for key, item in value.items()
+            if item is not None
+        }
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
     if callable(getattr(value, "item", None)):
@@ -215,11 +222,11 @@ class Forced(Impairment):
     Parameters
     ----------
     packets
-        Which data packets of the link to drop, counted in order of arrival.
+        Which data packets to drop, counted from 1 as they enter the link.
     """
 
     tag: ClassVar = ("kind", "forced")
-    packets: Sequence[int]
+    packets: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +240,7 @@ class Bernoulli(Impairment):
     """
 
     tag: ClassVar = ("kind", "bernoulli")
-    probability: float
+    probability: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +295,7 @@ class Transfer(Source):
     """
 
     tag: ClassVar = ("kind", "transfer")
-    size: str
+    size: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,7 +306,7 @@ class Tcplib(Source):
     ----------
     interarrival
         Mean time between the starts of two conversations.
-    item_cap
+    conversation_cap
         Most bytes one conversation sends; the default is no cap.
     size_multiplier
         Factor on the sizes of all items, above zero.
@@ -308,8 +315,8 @@ class Tcplib(Source):
     """
 
     tag: ClassVar = ("kind", "tcplib")
-    interarrival: str
-    item_cap: str | None = None
+    interarrival: str | None = None
+    conversation_cap: str | None = None
     size_multiplier: float | None = None
     mix: Mapping[str, float] | None = None
 
@@ -327,8 +334,8 @@ class Cbr(Source):
     """
 
     tag: ClassVar = ("kind", "cbr")
-    rate: str
-    packet: str
+    rate: str | None = None
+    packet: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,8 +351,8 @@ class Poisson(Source):
     """
 
     tag: ClassVar = ("kind", "poisson")
-    rate: str
-    packet: str
+    rate: str | None = None
+    packet: str | None = None
 
 
 class Timer(Part):
@@ -573,7 +580,7 @@ class Flow(Part):
     from_, to
         Names of the nodes it goes between.
     source
-        What it has to send.
+        What it has to send; without one it always has data.
     tcp
         A variant's name or a `Tcp`; absent for a source of datagrams.
     path, reverse_path
@@ -588,7 +595,7 @@ class Flow(Part):
     name: str
     from_: str
     to: str
-    source: str | Source | Data
+    source: str | Source | Data | None = None
     tcp: str | Tcp | None = None
     path: Sequence[str] | None = None
     reverse_path: Sequence[str] | None = None
@@ -598,7 +605,7 @@ class Flow(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Part):
-    """Records quantities over time: of `flows` or of `links`, not of both.
+    """Records quantities over time.
 
     Parameters
     ----------
@@ -606,7 +613,7 @@ class Probe(Part):
         Of flows: ``cwnd``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
         ``seq_sent``, ``seq_acked``; of links: ``backlog``, ``drops``.
     flows, links
-        Names of what is observed.
+        Names of what is observed; ``*`` for all.
     period
         Sampling period, a time; without it every change is recorded.
     """
@@ -640,7 +647,7 @@ class Scenario(Part):
     Parameters
     ----------
     name
-        The scenario's name.
+        What people call it.
     duration
         Upper bound of simulated time.
     nodes
@@ -668,7 +675,7 @@ class Scenario(Part):
         "flows": _each(_table(Flow)),
         "probes": _each(_table(Probe)),
     }
-    name: str
+    name: str | None = None
     duration: str
     nodes: Sequence[Node | str | Data]
     links: Sequence[Link | Data]
@@ -775,8 +782,8 @@ class Scenario(Part):
         return _engine.scenario_hash(self.canonical_json)
 
     def resolved(self) -> dict[str, Any]:
-        """Return the scenario as plain data with every default stated."""
-        return cast(dict[str, Any], json.loads(self.canonical_json))
+        """Return the scenario as plain data with every default stated; what has no default is left out."""
+        return cast(dict[str, Any], _plain(json.loads(self.canonical_json), ""))
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
         """Return the scenario with some values changed.

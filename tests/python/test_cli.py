@@ -242,7 +242,7 @@ def test_list_shows_every_kind_with_parameters_defaults_and_units():
     for kind, entries in dumbbell.catalogue().items():
         assert f"{kind}\n" in result.stdout
         for entry in entries:
-            assert entry["name"] in result.stdout
+            assert (entry if isinstance(entry, str) else entry["name"]) in result.stdout
     for word in ("alpha", "segments", "droptail", "tcplib", "rfc6298", "cwnd"):
         assert word in result.stdout
 
@@ -289,10 +289,14 @@ def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path, two_hosts):
         two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml(), encoding="utf-8"
     )
     process = start("run", path)
-    time.sleep(2)
-    assert process.poll() is None, "the run was over before it could be interrupted"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    try:
+        time.sleep(2)
+        assert process.poll() is None, "the run was over before it could be interrupted"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 130, err
     assert out == ""
     assert "interrupted" in err
@@ -301,11 +305,11 @@ def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path, two_hosts):
 
 
 def test_a_reader_that_goes_away_is_no_error(file):
-    process = start("list")
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.stderr.read() == ""
-    assert process.wait(timeout=20) == 0
+    with start("list") as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=20) == 0
 
 
 def test_the_script_is_installed():

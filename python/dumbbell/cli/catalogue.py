@@ -49,9 +49,15 @@ def show_version() -> None:
     typer.echo(f"dumbbell {engine.version()}")
 
 
-def _show_kind(kind: str, entries: list[dict[str, Any]]) -> None:
+def _show_kind(kind: str, entries: list[Any]) -> None:
     out = console()
     out.print(Text(f"{kind}\n", style="bold"))
+    if all(isinstance(entry, str) for entry in entries):
+        out.print(Text(", ".join(entries) + "\n"))
+        return
+    if all("default" in entry for entry in entries):
+        print_table(PARAMETER_COLUMNS, [_shown(parameter) for parameter in entries])
+        return
     for entry in entries:
         line = Text(entry["name"], style="bold")
         line.append(f"  {entry.get('summary') or ''}", style="not bold")
@@ -64,9 +70,20 @@ def _show_kind(kind: str, entries: list[dict[str, Any]]) -> None:
     out.print()
 
 
-def _shown(parameter: dict[str, Any]) -> dict[str, str | None]:
-    """Return a parameter with every field as text, JSON's own spelling for what is not text already."""
-    return {
-        key: value if isinstance(value, str) or value is None else json.dumps(value)
-        for key, value in parameter.items()
-    }
+def _shown(parameter: dict[str, Any]) -> dict[str, str]:
+    """Return a parameter with every field as text."""
+    return {key: _text(value) for key, value in parameter.items()}
+
+
+def _text(value: Any) -> str:
+    """Return a value as scenarios spell it, a table by its short form."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "–"
+    if isinstance(value, dict):
+        if "kind" in value or "name" in value:
+            return str(value.get("kind", value.get("name")))
+        if all(isinstance(item, bool) for item in value.values()):
+            return "".join(key for key, is_on in value.items() if is_on) or "none"
+    return json.dumps(value, ensure_ascii=False)

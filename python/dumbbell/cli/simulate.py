@@ -110,26 +110,31 @@ def _make_directory(directory: Path) -> None:
 def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
     import pyarrow.parquet
 
-    units = {entry["name"]: entry.get("unit") for entry in catalogue().get("probes", [])}
+    # The engine's own words for a quantity, with its unit.
+    meanings = {entry["name"]: entry["summary"] for entry in catalogue()["probes"]}
     for quantity, table in result.arrow_traces.items():
         stem = re.sub(r"[^\w.-]+", "_", quantity)
         path = directory / f"{stem}.parquet"
         pyarrow.parquet.write_table(table, path)
         written.append(path)
-        title = f"{result.scenario.name}, seed {result.seed}, run {result.run}"
+        title = f"{_title(result)}, seed {result.seed}, run {result.run}\n{meanings[quantity]}"
         picture = directory / f"{stem}.png"
-        figure = trace_figure(quantity, result.traces[quantity], unit=units.get(quantity), title=title)
+        figure = trace_figure(quantity, result.traces[quantity], title=title)
         figure.savefig(picture, dpi=150)
         written.append(picture)
 
 
 def _print_tables(result: Run) -> None:
     typer.echo(
-        f"{result.scenario.name}: seed {result.seed}, run {result.run}, {result.simulated_s:g} s simulated, "
+        f"{_title(result)}: seed {result.seed}, run {result.run}, {result.simulated_s:g} s simulated, "
         f"{result.events} events, fingerprint {result.fingerprint}"
     )
     print_table(FLOW_COLUMNS, _records(result.flows))
     print_table(LINK_COLUMNS, _records(result.links))
+
+
+def _title(result: Run) -> str:
+    return result.scenario.name or "unnamed scenario"
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:

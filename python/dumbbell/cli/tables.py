@@ -48,10 +48,16 @@ class Column:
         return f"{value * self.scale:.{self.digits}f}"
 
 
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        # The reader of a pipe went away; the command line answers that in one place for all commands.
+        raise BrokenPipeError from None
+
+
 def console() -> Console:
     """Return the console of standard output: as wide as the terminal, or as the lines need in a file."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=UNBOUNDED_WIDTH)
+    found = _Output(highlight=False)
+    return found if found.is_terminal else _Output(highlight=False, width=UNBOUNDED_WIDTH)
 
 
 def print_table(
