@@ -14,8 +14,8 @@ pub use algorithms::{Algorithm, AlgorithmSpec};
 pub use mechanisms::Mechanisms;
 pub use toolbox::{Growth, Halving, WindowRules};
 
-use dumbbell_units::spec::Params;
 use dumbbell_units::Time;
+use dumbbell_units::spec::Params;
 
 /// What an algorithm learns when its connection starts.
 #[derive(Clone, Debug)]

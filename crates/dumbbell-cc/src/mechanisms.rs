@@ -1,8 +1,8 @@
 //! The ten mechanisms by which TCP Vegas differs from Reno, each one switch
 //! [hengartner2000 §VI]. Vegas's own file owns A, B, F and I; the sender owns C, D, E, G, H and J.
 
-use dumbbell_units::spec::{Field, Node, SpecError};
 use dumbbell_units::Value;
+use dumbbell_units::spec::{Field, Node, SpecError};
 
 macro_rules! mechanisms {
     ($( $(#[doc = $doc:literal])+ $field:ident = $letter:literal, )+) => {

@@ -1,7 +1,7 @@
 //! Losses that are not the queue's. They strike after transmission, so the link's capacity is
 //! used all the same.
 
-use dumbbell_units::{params, tagged, Stream};
+use dumbbell_units::{Stream, params, tagged};
 
 params! {
     /// Loss of stated packets, for scripted experiments.

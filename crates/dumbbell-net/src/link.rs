@@ -8,7 +8,7 @@
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::packet::{Packet, PacketKind};
 use crate::queue::{DropTail, QueueSpec};
-use dumbbell_units::{params, Rate, Stream, Time};
+use dumbbell_units::{Rate, Stream, Time, params};
 use std::collections::VecDeque;
 
 params! {

@@ -1,6 +1,6 @@
 //! Queue disciplines. A FIFO queue decides at arrival; the time each packet leaves is then known.
 
-use dumbbell_units::{params, tagged, Limit};
+use dumbbell_units::{Limit, params, tagged};
 
 params! {
     /// A first-in first-out queue that drops what finds no room.

@@ -1,7 +1,7 @@
 //! What applications offer to a flow.
 
 use crate::tcplib::TcplibSource;
-use dumbbell_units::{params, tagged, Bytes, Rate};
+use dumbbell_units::{Bytes, Rate, params, tagged};
 
 params! {
     /// Data without end.

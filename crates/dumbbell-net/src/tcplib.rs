@@ -7,7 +7,7 @@
 //! Tables: tcplib 0.9, P. Danzig and S. Jamin, University of Southern California. See the notice
 //! beside the data.
 
-use dumbbell_units::{params, Bytes, Stream, Time};
+use dumbbell_units::{Bytes, Stream, Time, params};
 use std::sync::LazyLock;
 
 params! {

@@ -85,7 +85,9 @@ impl<T> Rows<'_, T> {
 /// One row per job and flow.
 pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult<ArrowColumns> {
     let rows: Rows<'_, FlowOutcome> = Rows(
-        outcomes.flat_map(|(job, outcome)| outcome.flows.iter().map(move |row| (job, outcome, row))).collect(),
+        outcomes
+            .flat_map(|(job, outcome)| outcome.flows.iter().map(move |row| (job, outcome, row)))
+            .collect(),
     );
     let simulated = rows.0.iter().map(|row| row.1.simulated_s);
     let mut columns = rows.head();
@@ -122,7 +124,9 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
 /// One row per job and link.
 pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult<ArrowColumns> {
     let rows: Rows<'_, LinkOutcome> = Rows(
-        outcomes.flat_map(|(job, outcome)| outcome.links.iter().map(move |row| (job, outcome, row))).collect(),
+        outcomes
+            .flat_map(|(job, outcome)| outcome.links.iter().map(move |row| (job, outcome, row)))
+            .collect(),
     );
     let mut columns = rows.head();
     columns.extend([

@@ -7,7 +7,7 @@ mod columns;
 mod many;
 
 use columns::ArrowColumns;
-use dumbbell_sim::{catalogue, Outcome, Scenario};
+use dumbbell_sim::{Outcome, Scenario, catalogue};
 use dumbbell_units::spec::SpecError;
 use many::ManyResult;
 use pyo3::exceptions::PyValueError;

@@ -7,8 +7,8 @@ use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
 use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{Recovery, Tcp};
-use dumbbell_units::spec::{catalogue, doc, Field, Params};
 use dumbbell_units::Value;
+use dumbbell_units::spec::{Field, Params, catalogue, doc};
 use serde_json::json;
 
 fn named(entries: &[(&str, &[&str])]) -> Value {

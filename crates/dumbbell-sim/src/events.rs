@@ -145,13 +145,8 @@ mod tests {
     #[test]
     fn simultaneous_events_come_by_rank_then_component() {
         let mut queue = EventQueue::default();
-        let events = [
-            Event::Flow(0),
-            Event::Arrival(7),
-            Event::Write(1),
-            Event::Deadline(3),
-            Event::Arrival(2),
-        ];
+        let events =
+            [Event::Flow(0), Event::Arrival(7), Event::Write(1), Event::Deadline(3), Event::Arrival(2)];
         events.iter().for_each(|&event| queue.push(Time(5), event));
         queue.push(Time(4), Event::Flow(9));
         let mut seen = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::scenario::{FlowSpec, Scenario};
 use dumbbell_units::spec::SpecError;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Ends a route in the list of hops.
 pub const END: u32 = u32::MAX;
@@ -19,20 +19,106 @@ pub struct Routes {
     pub sole_feeder: Vec<Option<u32>>,
 }
 
+/// The names of a scenario's components with their positions.
+#[derive(Clone, Debug, Default)]
+pub struct Names<'a>(BTreeMap<&'a str, usize>);
+
+impl<'a> Names<'a> {
+    /// The names in their order; of two that are the same the later counts.
+    pub fn new(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Names(names.into_iter().enumerate().map(|(index, name)| (name, index)).collect())
+    }
+
+    /// The position of a name.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.0.get(name).copied()
+    }
+
+    /// The names in alphabetical order.
+    pub fn sorted(&self) -> Vec<&'a str> {
+        self.0.keys().copied().collect()
+    }
+}
+
+/// The links of a scenario between the positions of their nodes.
+struct Graph<'a> {
+    scenario: &'a Scenario,
+    nodes: Names<'a>,
+    links: Names<'a>,
+    /// For each node the links that leave it, with the nodes they reach.
+    leaving: Vec<Vec<(u32, usize)>>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let nodes = Names::new(scenario.node_names());
+        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
+        for (number, link) in scenario.links.iter().enumerate() {
+            if let (Some(from), Some(to)) = (nodes.index(&link.from), nodes.index(&link.to)) {
+                leaving[from].push((number as u32, to));
+            }
+        }
+        Graph { scenario, nodes, links: Names::new(scenario.link_names()), leaving }
+    }
+
+    fn stated_path(&self, names: &[String], from: &str, to: &str) -> Result<Vec<u32>, String> {
+        let mut at = from;
+        let mut path = Vec::with_capacity(names.len());
+        for name in names {
+            let index = self.links.index(name).filter(|&index| self.scenario.links[index].from == at);
+            let index = index.ok_or_else(|| format!("\"{name}\""))?;
+            at = &self.scenario.links[index].to;
+            path.push(index as u32);
+        }
+        if at == to && !path.is_empty() { Ok(path) } else { Err(format!("a path that ends at {at}")) }
+    }
+
+    /// Breadth first, links in their order, so that the choice among equals is stated.
+    fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<u32>> {
+        let (start, goal) = (self.nodes.index(from)?, self.nodes.index(to)?);
+        let mut reached_by = BTreeMap::new();
+        let mut waiting = VecDeque::from([start]);
+        while let Some(node) = waiting.pop_front() {
+            if node == goal {
+                break;
+            }
+            // A host with one link to a router is never on the way to another host.
+            for &(link, next) in
+                self.leaving[node].iter().filter(|&&(_, next)| next == goal || self.leaving[next].len() > 1)
+            {
+                if next != start && !reached_by.contains_key(&next) {
+                    reached_by.insert(next, (link, node));
+                    waiting.push_back(next);
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut at = goal;
+        while at != start {
+            let &(link, previous) = reached_by.get(&at)?;
+            path.push(link);
+            at = previous;
+        }
+        path.reverse();
+        Some(path)
+    }
+}
+
 impl Routes {
     /// Stated paths, or those of fewest hops.
     pub fn new(scenario: &Scenario) -> Result<Routes, SpecError> {
+        let graph = Graph::new(scenario);
         let mut routes = Routes::default();
         for flow in &scenario.flows {
-            let forward = routes.add(scenario, flow, false)?;
-            let reverse = routes.add(scenario, flow, true)?;
+            let forward = routes.add(&graph, flow, false)?;
+            let reverse = routes.add(&graph, flow, true)?;
             routes.begins.push((forward, reverse));
         }
         routes.find_feeders(scenario.links.len());
         Ok(routes)
     }
 
-    fn add(&mut self, scenario: &Scenario, flow: &FlowSpec, reverse: bool) -> Result<u32, SpecError> {
+    fn add(&mut self, graph: &Graph<'_>, flow: &FlowSpec, reverse: bool) -> Result<u32, SpecError> {
         let (from, to, member, stated) = if reverse {
             (&flow.to, &flow.from, "reverse_path", &flow.reverse_path)
         } else {
@@ -45,9 +131,10 @@ impl Routes {
             suggestion: None,
         };
         let path = match stated {
-            Some(names) => stated_path(scenario, names, from, to)
+            Some(names) => graph
+                .stated_path(names, from, to)
                 .map_err(|at| refuse(at, format!("connected links from {from} to {to}")))?,
-            None => shortest_path(scenario, from, to).ok_or_else(|| {
+            None => graph.shortest_path(from, to).ok_or_else(|| {
                 refuse(format!("no path from {from} to {to}"), "links that connect them".into())
             })?,
         };
@@ -76,46 +163,4 @@ impl Routes {
         }
         self.sole_feeder = feeder.into_iter().map(|link| link.filter(|&link| link != MANY)).collect();
     }
-}
-
-fn stated_path(scenario: &Scenario, names: &[String], from: &str, to: &str) -> Result<Vec<u32>, String> {
-    let mut at = from;
-    let mut path = Vec::with_capacity(names.len());
-    for name in names {
-        let link = scenario.links.iter().position(|link| link.name == *name && link.from == at);
-        let index = link.ok_or_else(|| format!("\"{name}\""))?;
-        at = &scenario.links[index].to;
-        path.push(index as u32);
-    }
-    if at == to && !path.is_empty() { Ok(path) } else { Err(format!("a path that ends at {at}")) }
-}
-
-/// Breadth first, links in their order, so that the choice among equals is stated.
-fn shortest_path(scenario: &Scenario, from: &str, to: &str) -> Option<Vec<u32>> {
-    let names = scenario.node_names();
-    let index = |name: &str| names.iter().position(|known| *known == name);
-    let (start, goal) = (index(from)?, index(to)?);
-    let mut links_from = vec![Vec::new(); names.len()];
-    for (number, link) in scenario.links.iter().enumerate() {
-        links_from[index(&link.from)?].push((number as u32, index(&link.to)?));
-    }
-    let mut reached_by = vec![None; names.len()];
-    let mut waiting = VecDeque::from([start]);
-    while let Some(node) = waiting.pop_front() {
-        for &(link, next) in &links_from[node] {
-            if next != start && reached_by[next].is_none() {
-                reached_by[next] = Some((link, node));
-                waiting.push_back(next);
-            }
-        }
-    }
-    let mut path = Vec::new();
-    let mut at = goal;
-    while at != start {
-        let (link, previous) = reached_by[at]?;
-        path.push(link);
-        at = previous;
-    }
-    path.reverse();
-    Some(path)
 }

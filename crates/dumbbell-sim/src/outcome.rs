@@ -1,7 +1,7 @@
 //! What a run returns: a row per flow, a row per link, traces, and a fingerprint.
 
 use crate::trace::Recording;
-use serde_json::{json, Map, Value};
+use serde_json::{Map, Value, json};
 
 /// One flow within the measurement window.
 #[derive(Clone, Debug, Default)]

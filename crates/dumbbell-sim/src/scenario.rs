@@ -1,13 +1,13 @@
 //! A scenario: nodes, links, flows, probes and the time they are given. It is data; this module
 //! reads it, checks that it makes sense, and writes it in its canonical form.
 
-use crate::network::Routes;
+use crate::network::{Names, Routes};
 use crate::trace::Quantity;
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_tcp::Tcp;
 use dumbbell_units::random::name_hash;
-use dumbbell_units::spec::{any_of, closed_object, near_miss, Field, Members, Node, SpecError};
-use dumbbell_units::{params, Time, Value};
+use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, near_miss};
+use dumbbell_units::{Time, Value, params};
 use serde_json::json;
 
 /// When a host's clocks tick.
@@ -181,13 +181,18 @@ fn refuse(field: String, value: impl Into<String>, accepted: impl Into<String>) 
     SpecError { field, value: value.into(), accepted: accepted.into(), suggestion: None }
 }
 
-/// The position of `name` among `names`, or an error that lists them.
-fn find(names: &[&str], name: &str, field: String, what: &str) -> Result<usize, SpecError> {
-    names.iter().position(|known| *known == name).ok_or_else(|| SpecError {
-        field,
-        value: format!("\"{name}\""),
-        accepted: format!("the name of a {what}: {}", names.join(", ")),
-        suggestion: near_miss(name, names),
+/// The position of `name`, or an error that lists what there is.
+fn find(names: &Names<'_>, name: &str, field: String, what: &str) -> Result<usize, SpecError> {
+    names.index(name).ok_or_else(|| {
+        let known = names.sorted();
+        let listed = known.iter().take(20).copied().collect::<Vec<_>>().join(", ");
+        let more = if known.len() > 20 { ", ..." } else { "" };
+        SpecError {
+            field,
+            value: format!("\"{name}\""),
+            accepted: format!("the name of a {what}: {listed}{more}"),
+            suggestion: near_miss(name, &known),
+        }
     })
 }
 
@@ -205,7 +210,8 @@ impl Scenario {
     pub fn from_toml(text: &str) -> Result<Scenario, SpecError> {
         let table: toml::Table = toml::from_str(text).map_err(|error| {
             let reason = error.message().trim().to_owned();
-            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            let line =
+                error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             refuse(format!("line {line}"), reason, "a scenario in TOML")
         })?;
         Scenario::from_value(&json_of(toml::Value::Table(table)))
@@ -213,8 +219,9 @@ impl Scenario {
 
     /// Reads a scenario from JSON.
     pub fn from_json(text: &str) -> Result<Scenario, SpecError> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON"))?;
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON")
+        })?;
         Scenario::from_value(&value)
     }
 
@@ -257,6 +264,7 @@ impl Scenario {
         refuse_repeated(&nodes, "nodes")?;
         refuse_repeated(&links, "links")?;
         refuse_repeated(&flows, "flows")?;
+        let (nodes, links, flows) = (Names::new(nodes), Names::new(links), Names::new(flows));
         for link in &self.links {
             let field = |member: &str| format!("links.{}.{member}", link.name);
             find(&nodes, &link.from, field("from"), "node")?;
@@ -277,58 +285,59 @@ impl Scenario {
             return Err(refuse("measure_from".into(), self.measure_from.to_string(), accepted));
         }
         for flow in &self.flows {
-            self.validate_flow(flow, &nodes)?;
+            validate_flow(flow, &nodes)?;
         }
         for (index, probe) in self.probes.iter().enumerate() {
-            self.validate_probe(probe, &format!("probes.{index}"))?;
+            validate_probe(probe, &format!("probes.{index}"), &flows, &links)?;
         }
         Routes::new(self).map(|_| ())
     }
+}
 
-    fn validate_flow(&self, flow: &FlowSpec, nodes: &[&str]) -> Result<(), SpecError> {
-        let field = |member: &str| format!("flows.{}.{member}", flow.name);
-        find(nodes, &flow.from, field("from"), "node")?;
-        find(nodes, &flow.to, field("to"), "node")?;
-        if flow.from == flow.to {
-            return Err(refuse(field("to"), format!("\"{}\"", flow.to), "a node other than `from`"));
-        }
-        let earliest_stop = match flow.start {
-            Start::At(at) | Start::Uniform(_, at) => at,
-        };
-        if let Some(stop) = flow.stop
-            && stop <= earliest_stop
-        {
-            return Err(refuse(field("stop"), stop.to_string(), "a time after the start"));
-        }
-        match (flow.source.is_datagram(), flow.tcp.is_some()) {
-            (true, true) => {
-                Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP"))
-            }
-            (false, false) => {
-                Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP"))
-            }
-            _ => Ok(()),
-        }
+fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
+    let field = |member: &str| format!("flows.{}.{member}", flow.name);
+    find(nodes, &flow.from, field("from"), "node")?;
+    find(nodes, &flow.to, field("to"), "node")?;
+    if flow.from == flow.to {
+        return Err(refuse(field("to"), format!("\"{}\"", flow.to), "a node other than `from`"));
     }
+    let earliest_stop = match flow.start {
+        Start::At(at) | Start::Uniform(_, at) => at,
+    };
+    if let Some(stop) = flow.stop
+        && stop <= earliest_stop
+    {
+        return Err(refuse(field("stop"), stop.to_string(), "a time after the start"));
+    }
+    match (flow.source.is_datagram(), flow.tcp.is_some()) {
+        (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),
+        (false, false) => Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP")),
+        _ => Ok(()),
+    }
+}
 
-    fn validate_probe(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
-        for name in probe.flows.iter().filter(|name| *name != "*") {
-            find(&self.flow_names(), name, format!("{path}.flows"), "flow")?;
-        }
-        for name in probe.links.iter().filter(|name| *name != "*") {
-            find(&self.link_names(), name, format!("{path}.links"), "link")?;
-        }
-        let lacks = |of_link: bool, targets: &[String]| {
-            targets.is_empty() && probe.quantities.iter().any(|q| q.is_of_link() == of_link)
-        };
-        if lacks(true, &probe.links) {
-            return Err(refuse(format!("{path}.links"), "nothing", "names of links for backlog and drops"));
-        }
-        if lacks(false, &probe.flows) {
-            return Err(refuse(format!("{path}.flows"), "nothing", "names of flows for these quantities"));
-        }
-        Ok(())
+fn validate_probe(
+    probe: &ProbeSpec,
+    path: &str,
+    flows: &Names<'_>,
+    links: &Names<'_>,
+) -> Result<(), SpecError> {
+    for name in probe.flows.iter().filter(|name| *name != "*") {
+        find(flows, name, format!("{path}.flows"), "flow")?;
     }
+    for name in probe.links.iter().filter(|name| *name != "*") {
+        find(links, name, format!("{path}.links"), "link")?;
+    }
+    let lacks = |of_link: bool, targets: &[String]| {
+        targets.is_empty() && probe.quantities.iter().any(|q| q.is_of_link() == of_link)
+    };
+    if lacks(true, &probe.links) {
+        return Err(refuse(format!("{path}.links"), "nothing", "names of links for backlog and drops"));
+    }
+    if lacks(false, &probe.flows) {
+        return Err(refuse(format!("{path}.flows"), "nothing", "names of flows for these quantities"));
+    }
+    Ok(())
 }
 
 fn json_of(value: toml::Value) -> Value {

@@ -2,9 +2,9 @@
 //! everything that happens is dispatched.
 
 use crate::events::{Event, EventQueue};
-use crate::network::{Routes, END};
+use crate::network::{END, Names, Routes};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome};
-use crate::scenario::{FlowSpec, NodeSpec, Scenario, Start, TickPhase};
+use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Link, Offer, Packet, PacketKind, SourceSpec};
@@ -120,8 +120,9 @@ impl<'a> Simulation<'a> {
                 .any(|&probe| simulation.recordings[probe as usize].quantity == Quantity::Backlog);
             simulation.links.push(Link::new(link, random, window, traced));
         }
+        let nodes = Names::new(scenario.node_names());
         for (index, flow) in scenario.flows.iter().enumerate() {
-            simulation.add_flow(index as u32, flow, seed, run);
+            simulation.add_flow(index as u32, flow, &nodes, (seed, run));
         }
         simulation
     }
@@ -145,7 +146,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn add_flow(&mut self, index: u32, flow: &FlowSpec, seed: u64, run: u64) {
+    fn add_flow(&mut self, index: u32, flow: &FlowSpec, nodes: &Names<'_>, (seed, run): (u64, u64)) {
         let stream = |part: &str| Stream::new(seed, run, &format!("flow:{}:{part}", flow.name));
         let started_at = match flow.start {
             Start::At(at) => at,
@@ -153,7 +154,10 @@ impl<'a> Simulation<'a> {
                 Time::from_secs(stream("start").uniform_between(from.secs(), to.secs()))
             }
         };
-        let clock = |name: &str| host_clock(&self.scenario.nodes, name, flow, seed, run);
+        let clock = |name: &str| {
+            let phase = nodes.index(name).map(|node| self.scenario.nodes[node].0.tick_phase);
+            host_clock(phase.unwrap_or_default(), flow, || Stream::new(seed, run, &format!("node:{name}")))
+        };
         self.clocks.push((clock(&flow.from), clock(&flow.to)));
         self.flows.push(FlowState {
             random: Some(stream("traffic")),
@@ -738,10 +742,9 @@ impl<'a> Simulation<'a> {
 static TCP_OF_DATAGRAMS: std::sync::LazyLock<TcpParams> = std::sync::LazyLock::new(TcpParams::default);
 
 /// The clock of a host. A host's phase is drawn from its own stream, once for all its flows.
-fn host_clock(nodes: &[NodeSpec], name: &str, flow: &FlowSpec, seed: u64, run: u64) -> HostClock {
-    let phase = nodes.iter().find(|node| node.0.name == name).map(|node| node.0.tick_phase);
-    match phase.unwrap_or_default() {
-        TickPhase::Random => HostClock(Stream::new(seed, run, &format!("node:{name}")).uniform()),
+fn host_clock(phase: TickPhase, flow: &FlowSpec, random: impl Fn() -> Stream) -> HostClock {
+    match phase {
+        TickPhase::Random => HostClock(random().uniform()),
         TickPhase::At(at) => {
             let tick = flow.tcp.as_ref().map_or(Time(1), |tcp| tcp.0.timer.tick());
             HostClock((at.0 % tick.0) as f64 / tick.0 as f64)

@@ -83,13 +83,8 @@ pub fn replay(corrected: bool) -> Vec<Row> {
         rules: TcpParams::default().window_rules(),
         mechanisms: Mechanisms::from_bits(0b1_1111_1111),
     };
-    let mut replay = Replay {
-        vegas: Vegas::new(&params, &setup),
-        snd_nxt: 5,
-        snd_una: 0,
-        now: 0,
-        rows: Vec::new(),
-    };
+    let mut replay =
+        Replay { vegas: Vegas::new(&params, &setup), snd_nxt: 5, snd_una: 0, now: 0, rows: Vec::new() };
     // Segments 0 to 4 are acknowledged, which begins a round at 5; 5 to 9 are sent and 5 is lost.
     replay.acknowledge("0-4 acknowledged", 5);
     replay.rows.clear();

@@ -1,7 +1,7 @@
 //! Typed columns per probe, recorded on change or on a period.
 
 use crate::scenario::ProbeSpec;
-use dumbbell_units::{choice, Time};
+use dumbbell_units::{Time, choice};
 
 choice! {
     /// What a probe records.

@@ -6,7 +6,7 @@
 use crate::rtt::{BsdTimer, RfcTimer, TimerSpec};
 use dumbbell_cc::{AlgorithmSpec, Growth, Halving, Mechanisms, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
-use dumbbell_units::{choice, params, Bytes, Time, Value, Window};
+use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 
 choice! {
     /// How lost segments are repaired.
@@ -319,9 +319,7 @@ impl Field for Tcp {
                 let mut params = TcpParams::of(rules.unwrap_or(Rules::Rfc));
                 if let Some(variant) = node.child("variant") {
                     let name = String::decode(&variant)?;
-                    params = params
-                        .with_variant(&name)
-                        .ok_or_else(|| variant.unknown_name(&name, &names))?;
+                    params = params.with_variant(&name).ok_or_else(|| variant.unknown_name(&name, &names))?;
                 }
                 let mut rest: Members = members.clone();
                 rest.shift_remove("rules");

@@ -82,11 +82,8 @@ impl Receiver {
         };
         if self.waiting_segments == 0 {
             self.waiting_echo = sent;
-            self.deadline = if params.on_tick {
-                self.clock.after(params.timer, now, 1)
-            } else {
-                now + params.timer
-            };
+            self.deadline =
+                if params.on_tick { self.clock.after(params.timer, now, 1) } else { now + params.timer };
         }
         self.waiting_segments += 1;
         if self.waiting_segments >= params.segments {

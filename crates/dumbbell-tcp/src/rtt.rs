@@ -1,7 +1,7 @@
 //! Round-trip estimation and the retransmission timeout: the coarse ticking clock of BSD, and
 //! [RFC 6298 §2] with its granularity and minimum as parameters.
 
-use dumbbell_units::{params, tagged, Time};
+use dumbbell_units::{Time, params, tagged};
 
 params! {
     /// The BSD estimator in scaled ticks [jacobson1988 appendix A].
@@ -111,8 +111,8 @@ impl RttEstimator {
             TimerSpec::Rfc6298(rfc) => {
                 let mut rtt = now.since(sent).0;
                 if rfc.whole_ticks && rfc.granularity.0 > 0 {
-                    let ticks = self.clock.ticks(rfc.granularity, now)
-                        - self.clock.ticks(rfc.granularity, sent);
+                    let ticks =
+                        self.clock.ticks(rfc.granularity, now) - self.clock.ticks(rfc.granularity, sent);
                     rtt = ticks.max(1) * rfc.granularity.0;
                 }
                 self.rfc_sample(rtt as i64);

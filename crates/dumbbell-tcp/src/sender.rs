@@ -354,8 +354,7 @@ impl Sender {
         }
         let fine_expired = self.switches.mechanisms.fine_retransmit
             && self.outstanding.head().is_some_and(|head| self.fine.has_expired(head.sent_at, now));
-        let sack_says_lost =
-            self.switches.recovery == Recovery::Sack && self.outstanding.is_head_lost();
+        let sack_says_lost = self.switches.recovery == Recovery::Sack && self.outstanding.is_head_lost();
         if self.duplicates == DUPLICATE_THRESHOLD || fine_expired || sack_says_lost {
             if self.may_retransmit_fast() {
                 self.retransmit_fast(now);
@@ -372,10 +371,9 @@ impl Sender {
         let Some(recover) = self.recover else { return true };
         match self.switches.recovery {
             Recovery::NewReno | Recovery::Sack => self.snd_una > recover,
-            Recovery::Tahoe | Recovery::Reno => {
-                !self.switches.careful
-                    || self.snd_una > recover
-                    || self.last_cut != LastCut::Timeout
+            Recovery::Tahoe => !self.switches.careful || self.snd_una > recover,
+            Recovery::Reno => {
+                !self.switches.careful || self.snd_una > recover || self.last_cut != LastCut::Timeout
             }
         }
     }
@@ -398,8 +396,7 @@ impl Sender {
             self.window_before = self.congestion.cwnd();
         }
         // A retransmission leaves after the cut that caused it, though the clock shows the same.
-        let cut = !mechanisms.one_reduction
-            || self.last_reduction.is_none_or(|reduced| reduced <= sent_at);
+        let cut = !mechanisms.one_reduction || self.last_reduction.is_none_or(|reduced| reduced <= sent_at);
         if cut {
             if self.switches.limited_transmit && self.duplicates <= DUPLICATE_THRESHOLD {
                 self.inflation = 0.0;
@@ -456,16 +453,11 @@ impl Sender {
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
         self.snd_nxt = self.snd_nxt.max(ack.ack);
-        let rtt = newest
-            .filter(|sent| sent.transmissions == 1)
-            .map(|sent| now.since(sent.sent_at));
+        let rtt = newest.filter(|sent| sent.transmissions == 1).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
 
-        self.congestion
-            .on_ack(&context, &Ack { ack: ack.ack, acked, rtt, in_recovery: is_partial });
-        if self.initial_slow_start_end.is_none()
-            && self.congestion.cwnd() >= self.congestion.ssthresh()
-        {
+        self.congestion.on_ack(&context, &Ack { ack: ack.ack, acked, rtt, in_recovery: is_partial });
+        if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {
             self.end_initial_slow_start();
         }
         // The fine timeout is what it was when the acknowledged segment was still waited for.
@@ -550,10 +542,7 @@ impl Sender {
             return;
         }
         self.checks_left -= 1;
-        let expired = self
-            .outstanding
-            .head()
-            .is_some_and(|head| self.fine.has_expired(head.sent_at, now));
+        let expired = self.outstanding.head().is_some_and(|head| self.fine.has_expired(head.sent_at, now));
         if expired {
             self.resend_head = true;
             self.timed = None;
@@ -568,7 +557,8 @@ impl Sender {
     fn measure_rate(&mut self, now: Time) {
         let (round_end, round_start) = self.pace_round;
         if self.snd_una >= round_end {
-            let bytes = (self.snd_una - round_end.min(self.snd_una)) as f64 + (self.snd_nxt - self.snd_una) as f64;
+            let bytes =
+                (self.snd_una - round_end.min(self.snd_una)) as f64 + (self.snd_nxt - self.snd_una) as f64;
             let elapsed = now.since(round_start).secs();
             if bytes > 0.0 && elapsed > 0.0 {
                 self.pace_per_byte = elapsed / (2.0 * bytes);
@@ -610,8 +600,7 @@ impl Sender {
         if self.initial_slow_start_end.is_some_and(|end| self.snd_una < end) {
             self.stats.first_slow_start_timeouts += 1;
         }
-        let retransmitted_before =
-            self.outstanding.head().is_some_and(|head| head.transmissions > 1);
+        let retransmitted_before = self.outstanding.head().is_some_and(|head| head.transmissions > 1);
         if !self.in_recovery {
             // Limited transmit's allowance is no part of the window that is halved.
             self.inflation = 0.0;
@@ -649,8 +638,8 @@ impl Sender {
                 return Some(self.send_again(0, now));
             }
         }
-        let limited = self.switches.mechanisms.burst_limit
-            || (self.in_recovery && self.switches.recovery_burst > 0);
+        let limited =
+            self.switches.mechanisms.burst_limit || (self.in_recovery && self.switches.recovery_burst > 0);
         if limited {
             let sent = BURST_LIMIT - self.burst_left;
             let bound = if self.in_recovery && self.switches.recovery_burst > 0 {

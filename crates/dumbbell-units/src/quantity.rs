@@ -139,14 +139,8 @@ impl fmt::Display for Window {
 pub type Unit = (&'static str, f64);
 
 /// Units of time; the base is the nanosecond.
-pub const TIME_UNITS: &[Unit] = &[
-    ("s", 1e9),
-    ("ms", 1e6),
-    ("us", 1e3),
-    ("ns", 1.0),
-    ("min", 60e9),
-    ("h", 3600e9),
-];
+pub const TIME_UNITS: &[Unit] =
+    &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
 /// Units of rate; the base is the bit per second.
 pub const RATE_UNITS: &[Unit] = &[
     ("Gbit/s", 1e9),
@@ -191,7 +185,10 @@ pub fn amount(text: &str, units: &[Unit]) -> Option<f64> {
     let split = text
         .char_indices()
         .find(|&(at, c)| {
-            c.is_alphabetic() && !(matches!(c, 'e' | 'E') && text[at + 1..].starts_with(['+', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']))
+            c.is_alphabetic()
+                && !(matches!(c, 'e' | 'E')
+                    && text[at + 1..]
+                        .starts_with(['+', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']))
         })?
         .0;
     let number: f64 = text[..split].trim().parse().ok()?;

@@ -6,10 +6,9 @@
 //! name, a near miss.
 
 use crate::quantity::{
-    amount, Bytes, Limit, Rate, Time, Window, PACKET_UNITS, RATE_UNITS, SEGMENT_UNITS, SIZE_UNITS,
-    TIME_UNITS,
+    Bytes, Limit, PACKET_UNITS, RATE_UNITS, Rate, SEGMENT_UNITS, SIZE_UNITS, TIME_UNITS, Time, Window, amount,
 };
-use serde_json::{json, Map, Value};
+use serde_json::{Map, Value, json};
 use std::fmt;
 
 /// Why a scenario was refused.
@@ -85,9 +84,8 @@ impl<'a> Node<'a> {
         let Value::Object(members) = self.value else {
             return Err(self.error("a table"));
         };
-        let addressed = |(key, value): (&'a String, &'a Value)| {
-            (key.as_str(), Node { value, path: self.join(key) })
-        };
+        let addressed =
+            |(key, value): (&'a String, &'a Value)| (key.as_str(), Node { value, path: self.join(key) });
         Ok(members.iter().map(addressed).collect())
     }
 
@@ -146,11 +144,7 @@ impl<'a> Node<'a> {
 
 fn written(value: &Value) -> String {
     let text = value.to_string();
-    if text.chars().count() <= 60 {
-        text
-    } else {
-        text.chars().take(57).collect::<String>() + "..."
-    }
+    if text.chars().count() <= 60 { text } else { text.chars().take(57).collect::<String>() + "..." }
 }
 
 /// The accepted name most like `name`, if any is close.
@@ -558,10 +552,7 @@ impl Field for bool {
 
 impl Field for f64 {
     fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
-        node.value()
-            .as_f64()
-            .filter(|value| value.is_finite())
-            .ok_or_else(|| node.error(Self::accepted()))
+        node.value().as_f64().filter(|value| value.is_finite()).ok_or_else(|| node.error(Self::accepted()))
     }
     fn encode(&self) -> Value {
         json!(self)
@@ -635,10 +626,7 @@ impl<T: Field> Field for Vec<T> {
 }
 
 fn quantity(node: &Node<'_>, units: &[crate::quantity::Unit], accepted: &str) -> Result<f64, SpecError> {
-    node.value()
-        .as_str()
-        .and_then(|text| amount(text, units))
-        .ok_or_else(|| node.error(accepted))
+    node.value().as_str().and_then(|text| amount(text, units)).ok_or_else(|| node.error(accepted))
 }
 
 macro_rules! quantity_field {
@@ -661,7 +649,11 @@ macro_rules! quantity_field {
 }
 
 quantity_field!(Time, TIME_UNITS, "a time such as \"50 ms\" (s, ms, us, ns, min, h), not negative");
-quantity_field!(Rate, RATE_UNITS, "a rate such as \"1.6 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, KiB/s)");
+quantity_field!(
+    Rate,
+    RATE_UNITS,
+    "a rate such as \"1.6 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, KiB/s)"
+);
 quantity_field!(Bytes, SIZE_UNITS, "a size such as \"1400 bytes\" (bytes, kB, MB, KiB, MiB)");
 
 impl Field for Limit {

@@ -2,7 +2,7 @@
 
 use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
 use dumbbell_units::spec::{self, Params};
-use dumbbell_units::{tagged, Value};
+use dumbbell_units::{Value, tagged};
 
 macro_rules! registry {
     ($( $name:literal => $module:ident::$Type:ident, )+) => {
