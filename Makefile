@@ -15,6 +15,7 @@ REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
 unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
@@ -97,12 +98,12 @@ $(STAMPS)/python:
 
 $(STAMPS)/packages: pyproject.toml $(STAMPS)/python
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.txt
-	$(BIN)/pip install --quiet --requirement $(STAMPS)/packages.txt
+	$(BIN)/pip install --requirement $(STAMPS)/packages.txt
 	@touch $@
 
 $(STAMPS)/test-packages: $(STAMPS)/packages
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.txt
-	$(BIN)/pip install --quiet --requirement $(STAMPS)/test-packages.txt
+	$(BIN)/pip install --requirement $(STAMPS)/test-packages.txt
 	@touch $@
 
 # The interface in Python is installed as it stands in python/, so only a change of the engine builds again.
