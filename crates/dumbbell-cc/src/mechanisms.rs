@@ -70,7 +70,7 @@ macro_rules! mechanisms {
                 $( members.insert($letter.to_owned(), bool::schema()); )+
                 dumbbell_units::spec::any_of(vec![
                     String::schema(),
-                    dumbbell_units::spec::closed_object(members),
+                    dumbbell_units::spec::closed_object(members, &[]),
                 ])
             }
         }

@@ -27,7 +27,7 @@ impl ArrowColumns {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, &self.field())
+        to_schema_pycapsule(py, self.field())
     }
 }
 
@@ -148,13 +148,13 @@ pub fn traces(recordings: &[Recording]) -> PyResult<Vec<(&'static str, ArrowColu
     quantities.dedup();
     let table = |quantity: &'static str| {
         let chosen: Vec<&Recording> = recordings.iter().filter(|r| r.quantity.name() == quantity).collect();
-        let names = chosen.iter().flat_map(|r| r.times.iter().map(|_| r.name.as_str()));
-        let times = chosen.iter().flat_map(|r| r.times.iter().copied());
-        let values = chosen.iter().flat_map(|r| r.values.iter().copied());
+        let names: Vec<&str> = chosen.iter().flat_map(|r| r.times.iter().map(|_| r.name.as_str())).collect();
+        let times: Vec<f64> = chosen.iter().flat_map(|r| r.times.iter().copied()).collect();
+        let values: Vec<f64> = chosen.iter().flat_map(|r| r.values.iter().copied()).collect();
         let columns = vec![
-            ("time_s", Arc::new(Float64Array::from_iter_values(times)) as ArrayRef),
+            ("time_s", Arc::new(Float64Array::from(times)) as ArrayRef),
             ("name", Arc::new(StringArray::from_iter_values(names))),
-            ("value", Arc::new(Float64Array::from_iter_values(values))),
+            ("value", Arc::new(Float64Array::from(values))),
         ];
         Ok((quantity, ArrowColumns::new(columns)?))
     };

@@ -10,7 +10,7 @@ use columns::ArrowColumns;
 use dumbbell_sim::{Outcome, Scenario, catalogue};
 use dumbbell_units::spec::SpecError;
 use many::ManyResult;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -111,8 +111,10 @@ impl RunResult {
 /// Runs a scenario once.
 #[pyfunction]
 fn run(py: Python<'_>, json_text: &str, seed: u64, run: u64) -> PyResult<RunResult> {
-    let scenario = scenario(json_text)?;
-    Ok(RunResult(py.detach(|| dumbbell_sim::run(&scenario, seed, run))))
+    let scenarios = [scenario(json_text)?];
+    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, None, false)?;
+    let outcome = done.into_outcomes().pop().map(|(_, outcome)| outcome);
+    outcome.map(RunResult).ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
 }
 
 /// Runs many jobs on threads; see [`many`].
@@ -152,6 +154,7 @@ fn table3(py: Python<'_>, corrected: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
     dumbbell_sim::table3::replay(corrected).into_iter().map(row).collect()
 }
 
+/// The native engine. Private: the `dumbbell` package documents and types what it returns.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

@@ -3,6 +3,7 @@
 
 use crate::columns::{self, ArrowColumns};
 use dumbbell_sim::{Outcome, Scenario};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -33,6 +34,13 @@ impl ManyResult {
     }
 }
 
+impl ManyResult {
+    /// The outcomes with the jobs they belong to.
+    pub fn into_outcomes(self) -> Vec<(u32, Outcome)> {
+        self.0
+    }
+}
+
 /// What the threads share.
 struct Shared<'a> {
     scenarios: &'a [Scenario],
@@ -50,7 +58,8 @@ impl Shared<'_> {
         while !self.stop.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(scenario, seed, run)) = self.jobs.get(job) else { break };
-            let outcome = dumbbell_sim::run(&self.scenarios[scenario], seed, run);
+            let outcome = dumbbell_sim::run_unless(&self.stop, &self.scenarios[scenario], seed, run);
+            let Some(outcome) = outcome else { break };
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
         }
@@ -73,8 +82,8 @@ impl Shared<'_> {
     }
 }
 
-/// Runs every job. An exception of `progress`, or an interrupt, stops the jobs not yet begun; it
-/// is raised again unless `partial`, which returns what was completed.
+/// Runs every job. An interrupt, or an exception of `progress`, stops all jobs. It is raised again,
+/// but for an interrupt with `partial`, which returns what was completed.
 pub fn run(
     py: Python<'_>,
     scenarios: &[Scenario],
@@ -102,8 +111,9 @@ pub fn run(
         py.detach(|| while shared.wait() {});
         watched
     });
-    if !partial {
-        watched?;
+    match watched {
+        Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => return Err(error),
+        _ => {}
     }
     let mut outcomes = shared.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_unstable_by_key(|(job, _)| *job);

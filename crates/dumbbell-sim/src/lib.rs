@@ -13,7 +13,7 @@ pub mod trace;
 
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use scenario::Scenario;
-pub use simulation::run;
+pub use simulation::{run, run_unless};
 
 /// Version of the engine; results are only comparable within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

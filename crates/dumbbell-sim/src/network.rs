@@ -1,7 +1,7 @@
 //! Routes over the links of a scenario, and which links need no event of their own.
 
 use crate::scenario::{FlowSpec, Scenario};
-use dumbbell_units::spec::SpecError;
+use dumbbell_units::spec::{SpecError, near_miss};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Ends a route in the list of hops.
@@ -40,6 +40,13 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Why a path was refused.
+struct Refusal {
+    value: String,
+    accepted: String,
+    suggestion: Option<String>,
+}
+
 /// The links of a scenario between the positions of their nodes.
 struct Graph<'a> {
     scenario: &'a Scenario,
@@ -61,16 +68,29 @@ impl<'a> Graph<'a> {
         Graph { scenario, nodes, links: Names::new(scenario.link_names()), leaving }
     }
 
-    fn stated_path(&self, names: &[String], from: &str, to: &str) -> Result<Vec<u32>, String> {
+    /// The links named, or the first name that does not lead on from where the path has come.
+    fn stated_path(&self, names: &[String], from: &str, to: &str) -> Result<Vec<u32>, Refusal> {
         let mut at = from;
         let mut path = Vec::with_capacity(names.len());
         for name in names {
-            let index = self.links.index(name).filter(|&index| self.scenario.links[index].from == at);
-            let index = index.ok_or_else(|| format!("\"{name}\""))?;
+            let leads_on = |index: &usize| self.scenario.links[*index].from == at;
+            let index = self.links.index(name).filter(leads_on).ok_or_else(|| {
+                let leaving = self.scenario.links.iter().filter(|link| link.from == at);
+                let leaving: Vec<&str> = leaving.map(|link| link.name.as_str()).collect();
+                Refusal {
+                    value: format!("\"{name}\""),
+                    accepted: format!("a link that leaves {at}: {}", leaving.join(", ")),
+                    suggestion: near_miss(name, &leaving),
+                }
+            })?;
             at = &self.scenario.links[index].to;
             path.push(index as u32);
         }
-        if at == to && !path.is_empty() { Ok(path) } else { Err(format!("a path that ends at {at}")) }
+        if at == to && !path.is_empty() {
+            return Ok(path);
+        }
+        let accepted = format!("a path that ends at {to}");
+        Err(Refusal { value: format!("a path that ends at {at}"), accepted, suggestion: None })
     }
 
     /// Breadth first, links in their order, so that the choice among equals is stated.
@@ -124,20 +144,20 @@ impl Routes {
         } else {
             (&flow.from, &flow.to, "path", &flow.path)
         };
-        let refuse = |value: String, accepted: String| SpecError {
+        let found = match stated {
+            Some(names) => graph.stated_path(names, from, to),
+            None => graph.shortest_path(from, to).ok_or_else(|| Refusal {
+                value: format!("no path from {from} to {to}"),
+                accepted: "links that connect them".into(),
+                suggestion: None,
+            }),
+        };
+        let path = found.map_err(|Refusal { value, accepted, suggestion }| SpecError {
             field: format!("flows.{}.{member}", flow.name),
             value,
             accepted,
-            suggestion: None,
-        };
-        let path = match stated {
-            Some(names) => graph
-                .stated_path(names, from, to)
-                .map_err(|at| refuse(at, format!("connected links from {from} to {to}")))?,
-            None => graph.shortest_path(from, to).ok_or_else(|| {
-                refuse(format!("no path from {from} to {to}"), "links that connect them".into())
-            })?,
-        };
+            suggestion,
+        })?;
         let begin = self.hops.len() as u32;
         self.hops.extend(path);
         self.hops.push(END);

@@ -110,7 +110,7 @@ impl Field for Start {
     fn schema() -> Value {
         let mut members = Members::new();
         members.insert("uniform".into(), Vec::<Time>::schema());
-        any_of(vec![Time::schema(), closed_object(members)])
+        any_of(vec![Time::schema(), closed_object(members, &["uniform"])])
     }
 }
 

@@ -10,6 +10,7 @@ use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Link, Offer, Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, Sender, TcpParams};
 use dumbbell_units::{Stream, Time};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a packet carries between end points.
 #[derive(Clone, Copy, Debug)]
@@ -82,10 +83,21 @@ struct Simulation<'a> {
 
 /// Runs a scenario once. The scenario must come from one of its checked constructors.
 pub fn run(scenario: &Scenario, seed: u64, run: u64) -> Outcome {
+    let never = AtomicBool::new(false);
     let mut simulation = Simulation::new(scenario, seed, run);
-    simulation.run();
+    simulation.run(&never);
     simulation.finish(seed, run)
 }
+
+/// Like [`run`], but gives up soon after `stop` becomes true.
+pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -> Option<Outcome> {
+    let mut simulation = Simulation::new(scenario, seed, run);
+    simulation.run(stop);
+    (!stop.load(Ordering::Relaxed)).then(|| simulation.finish(seed, run))
+}
+
+/// Events between two looks at the stop flag, a power of two.
+const EVENTS_PER_LOOK: u64 = 1 << 14;
 
 impl<'a> Simulation<'a> {
     fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
@@ -168,13 +180,16 @@ impl<'a> Simulation<'a> {
         self.events.push(started_at, Event::Flow(index));
     }
 
-    fn run(&mut self) {
+    fn run(&mut self, stop: &AtomicBool) {
         while let Some((at, event)) = self.events.peek() {
             if at > self.scenario.duration {
                 break;
             }
             self.now = at;
             self.event_count += 1;
+            if self.event_count.is_multiple_of(EVENTS_PER_LOOK) && stop.load(Ordering::Relaxed) {
+                return;
+            }
             match event {
                 Event::Arrival(link) => self.on_arrival(link),
                 Event::Deadline(connection) => {

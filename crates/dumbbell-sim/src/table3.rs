@@ -104,7 +104,9 @@ pub fn replay(corrected: bool) -> Vec<Row> {
 mod tests {
     use super::*;
 
-    fn numbers(corrected: bool) -> Vec<(Option<f64>, Option<f64>, u64, u64, u64)> {
+    type Numbers = (Option<f64>, Option<f64>, u64, u64, u64);
+
+    fn numbers(corrected: bool) -> Vec<Numbers> {
         let row = |row: Row| (row.eq3, row.eq4, row.beg_seq, row.snd_nxt, row.snd_una);
         replay(corrected).into_iter().map(row).collect()
     }

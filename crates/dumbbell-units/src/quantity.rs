@@ -195,7 +195,7 @@ pub fn amount(text: &str, units: &[Unit]) -> Option<f64> {
     let unit = text[split..].trim();
     let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
     let value = number * factor;
-    (value.is_finite() && value >= 0.0 && value < 9.0e18).then_some(value)
+    (0.0..9.0e18).contains(&value).then_some(value)
 }
 
 #[cfg(test)]

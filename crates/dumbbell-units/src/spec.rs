@@ -475,8 +475,13 @@ pub fn any_of(schemas: Vec<Value>) -> Value {
 }
 
 /// JSON Schema of a table with these members and no others.
-pub fn closed_object(members: Members) -> Value {
-    json!({ "type": "object", "properties": members, "additionalProperties": false })
+pub fn closed_object(members: Members, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": members,
+        "required": required,
+        "additionalProperties": false,
+    })
 }
 
 /// A catalogue entry.
@@ -731,6 +736,13 @@ mod tests {
             /// An example.
             One(Example) = "one",
         }
+    }
+
+    #[test]
+    fn choices_and_tagged_tables_list_what_they_offer() {
+        assert_eq!(Colour::ALL.len(), 2);
+        assert_eq!(Thing::One(Example::default()).name(), "one");
+        assert_eq!(Thing::catalogue()[0]["parameters"][0]["name"], "rate");
     }
 
     fn parse<T: Field>(value: Value) -> Result<T, SpecError> {
