@@ -8,6 +8,7 @@ mod engine;
 mod leftovers;
 mod papers;
 mod registry;
+mod silenced;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -86,8 +87,15 @@ impl Tree {
 
 /// Runs every rule and returns the findings in the order of their places.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let rules =
-        [citations::check, crates::check, engine::check, leftovers::check, papers::check, registry::check];
+    let rules = [
+        citations::check,
+        crates::check,
+        engine::check,
+        leftovers::check,
+        papers::check,
+        registry::check,
+        silenced::check,
+    ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
     findings.sort();
     findings
