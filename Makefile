@@ -80,11 +80,11 @@ bench-smoke:
 	cargo run --release --locked --quiet --package dumbbell-benches -- --smoke
 
 fuzz:
-	@test -f fuzz/Cargo.toml || { echo "there are no fuzz targets in this checkout" >&2; exit 2; }
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
 	@set -e; for target in $$(cargo +nightly fuzz list); do \
 		echo "fuzz: $$target for $(FUZZ_SECONDS) s"; \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
+		mkdir -p fuzz/corpus/$$target fuzz/seeds/$$target; \
+		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS); \
 	done
 
 # --- the environment ---
