@@ -194,8 +194,15 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
 
     Examples
     --------
-    >>> result = dumbbell.run(scenario, seed=1)  # doctest: +SKIP
-    >>> result.flows[["name", "goodput_bps"]]  # doctest: +SKIP
+    >>> import dumbbell
+    >>> from dumbbell import Flow, topologies
+    >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+    >>> scenario = shape.scenario(duration="10 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="reno")])
+    >>> result = dumbbell.run(scenario, seed=1)
+    >>> bool(result.flow("fg").goodput_bps < 1.6e6)
+    True
+    >>> result.fingerprint == dumbbell.run(scenario, seed=1).fingerprint
+    True
     """
     import pyarrow as pa
 
@@ -246,6 +253,18 @@ def run_many(
     ------
     RunsInterrupted
         The batch was interrupted from the keyboard. The exception's `runs` hold what was finished.
+
+    Examples
+    --------
+    >>> import dumbbell
+    >>> from dumbbell import Flow, Uniform, topologies
+    >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+    >>> flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
+    >>> runs = dumbbell.run_many(shape.scenario(duration="10 s", flows=[flow]), runs=5, progress=False)
+    >>> runs
+    Runs(5 of 5 runs)
+    >>> len(runs.flows)
+    5
     """
     import pyarrow as pa
 
@@ -266,8 +285,8 @@ def run_many(
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                # The engine stops at any exception of its caller and returns what is done; only an interrupt is
-                # a reason to keep that.
+                # The engine stops at any exception of its caller and returns what is done; only an
+                # interrupt is a reason to keep that.
                 failures.append(error)
                 raise
 

@@ -804,7 +804,13 @@ class Scenario(Part):
 
         Examples
         --------
-        >>> slower = scenario.with_values({"links.r1-r2.rate": "800 kbit/s"})  # doctest: +SKIP
+        >>> from dumbbell import Flow, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+        >>> vegas = Flow(name="fg", from_="s1", to="d1", tcp="vegas")
+        >>> scenario = shape.scenario(duration="10 s", flows=[vegas])
+        >>> changed = scenario.with_values({"links.r1-r2.delay": "20 ms", "flows.fg.tcp.mechanisms.B": False})
+        >>> changed.resolved()["flows"][0]["tcp"]["mechanisms"]["B"]
+        False
         """
         data = self.to_dict()
         resolved = self.resolved()

@@ -55,13 +55,13 @@ class Topology:
         return tuple(f"{left}-{right}" for left, right in pairwise(routers))
 
     def scenario(
-        self, *, name: str, duration: str, flows: Sequence[Flow | Data], **settings: Any
+        self, *, duration: str, flows: Sequence[Flow | Data], name: str | None = None, **settings: Any
     ) -> Scenario:
         """Return a scenario on this network.
 
         Parameters
         ----------
-        name, duration, flows
+        duration, flows, name
             As `Scenario` takes them.
         **settings
             Further fields of `Scenario`, as ``probes`` or ``measure_from``.

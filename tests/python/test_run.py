@@ -85,8 +85,8 @@ def test_tables_have_the_stated_columns_and_types(result):
 
 
 def test_rows_are_found_by_name(result):
-    assert result.flow("fg").goodput_bps > 1e6
-    assert 0.5 < result.link("r1-r2").utilization <= 1
+    assert 1e5 < result.flow("fg").goodput_bps < 1.6e6
+    assert 0.1 < result.link("r1-r2").utilization <= 1
     assert result.flow("fg").seed == 3
     assert result.flow("fg").run == 2
     with pytest.raises(KeyError, match="fg"):
@@ -289,7 +289,7 @@ def test_other_python_threads_run_meanwhile(long_scenario):
     thread = threading.Thread(target=count)
     begin = time.perf_counter()
     thread.start()
-    dumbbell.run(long_scenario.with_values({"duration": "5000 s"}))
+    dumbbell.run(long_scenario.with_values({"duration": "50000 s"}))
     took = time.perf_counter() - begin
     stop.set()
     thread.join()

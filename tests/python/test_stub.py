@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell import _engine
+from dumbbell import _engine, engine
 
 STUB = ast.parse(
     (Path(__file__).resolve().parents[2] / "python" / "dumbbell" / "_engine.pyi").read_text("utf-8")
@@ -67,3 +67,25 @@ def test_the_error_has_the_stated_attributes():
 def test_the_module_says_what_it_is():
     for node in FUNCTIONS:
         assert getattr(_engine, node.name).__doc__, f"{node.name} is not documented"
+
+
+def test_the_package_wraps_every_function_of_the_module():
+    package = Path(_engine.__file__).parent
+    called = {
+        node.func.attr
+        for path in package.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "_engine"
+    }
+    assert called == {node.name for node in FUNCTIONS}
+
+
+@pytest.mark.parametrize(("corrected", "first", "second"), [(False, (-2, 2), (3, 6)), (True, (2, 2), (3, 3))])
+def test_table_three_is_replayed(corrected, first, second):
+    checks = [
+        (row["eq3"], row["eq4"]) for row in engine.table3(corrected=corrected) if row["eq3"] is not None
+    ]
+    assert checks == [first, second]

@@ -42,10 +42,10 @@ LINK_COLUMNS: Sequence[Column] = (
     Column("link", "name"),
     Column("utilization\n%", "utilization", scale=100.0, digits=2),
     Column("packets\n", "packets"),
-    Column("drops by\nqueue", "drops_queue"),
-    Column("drops by\nimpairment", "drops_impairment"),
-    Column("mean backlog\npackets", "backlog_mean_packets", digits=2),
-    Column("max. backlog\npackets", "backlog_max_packets"),
+    Column("queue\ndrops", "drops_queue"),
+    Column("impairment\ndrops", "drops_impairment"),
+    Column("mean\nbacklog", "backlog_mean_packets", digits=2),
+    Column("max.\nbacklog", "backlog_max_packets"),
 )
 
 

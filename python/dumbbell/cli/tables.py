@@ -9,6 +9,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -60,14 +61,38 @@ def console() -> Console:
     return found if found.is_terminal else _Output(highlight=False, width=UNBOUNDED_WIDTH)
 
 
-def print_table(
-    columns: Sequence[Column], records: Sequence[Mapping[str, Any]], *, title: str | None = None
-) -> None:
-    """Print records as a table: text to the left, numbers to the right."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, padding=(0, 1))
-    for column in columns:
-        is_text = all(isinstance(record.get(column.key), str | None) for record in records)
-        table.add_column(column.heading, justify="left" if is_text else "right", overflow="fold")
+def print_table(columns: Sequence[Column], records: Sequence[Mapping[str, Any]]) -> None:
+    """Print records as a table, text to the left and numbers to the right.
+
+    A table of text folds its cells to fit a terminal. A number is never folded: a terminal too narrow for a
+    table of numbers gets each record as a list.
+    """
+    is_text = [
+        all(isinstance(record.get(column.key), str | None) for record in records) for column in columns
+    ]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column, is_left in zip(columns, is_text, strict=True):
+        table.add_column(column.heading, justify="left" if is_left else "right", overflow="fold")
     for record in records:
         table.add_row(*(Text(column.text(record.get(column.key))) for column in columns))
-    console().print(table)
+    out = console()
+    unbounded = out.options.update(width=UNBOUNDED_WIDTH)
+    if all(is_text) or Measurement.get(out, unbounded, table).maximum <= out.width:
+        out.print(table)
+    else:
+        _print_lists(out, columns, records)
+
+
+def _print_lists(out: Console, columns: Sequence[Column], records: Sequence[Mapping[str, Any]]) -> None:
+    head, *rest = columns
+    for record in records:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_row(Text(_in_one_line(head.heading)), Text(head.text(record.get(head.key)), overflow="fold"))
+        for column in rest:
+            grid.add_row(Text(f"  {_in_one_line(column.heading)}"), Text(column.text(record.get(column.key))))
+        out.print(grid)
+    out.print()
+
+
+def _in_one_line(heading: str) -> str:
+    return heading.replace("-\n", "").replace("\n", " ").strip()
