@@ -12,9 +12,11 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import dumbbell
-from bad_input import CASES, spoilt
+from bad_input import CASES, Bad, spoilt
 from dumbbell import (
     BsdTimer,
     DelayedAck,
@@ -393,6 +395,35 @@ def test_bad_input_names_field_value_and_what_is_accepted(two_hosts_data, bad):
         assert bad.suggestion in text
     for name in bad.names:
         assert name in text
+
+
+VALUES = st.recursive(
+    st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["1 s", "2 packets", "vegas", "*", "h1"]),
+    lambda inner: (
+        st.lists(inner | st.none(), max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+FIELDS = sorted({bad.address for bad in CASES} - {"", "flows.fg", "probes.0"})
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(address=st.sampled_from(FIELDS), value=VALUES)
+def test_any_value_anywhere_is_a_scenario_or_refused(two_hosts_data, address, value):
+    try:
+        scenario = Scenario.from_dict(spoilt(two_hosts_data, Bad("any", address, value)))
+    except ScenarioError as refused:
+        scenario, error = None, refused
+    if scenario is None:
+        assert error.accepted
+        assert error.field in str(error)
+    else:
+        assert Scenario.from_dict(scenario.resolved()) == scenario
+        assert Scenario.from_dict(tomllib.loads(scenario.to_toml())) == scenario
 
 
 def test_a_spoilt_scenario_was_valid_before(two_hosts_data):
