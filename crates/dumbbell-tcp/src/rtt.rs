@@ -73,12 +73,17 @@ impl HostClock {
 
     /// The time of the `n`th tick after `now`, n at least 1.
     pub fn after(self, period: Time, now: Time, n: u64) -> Time {
-        let number = self.ticks(period, now) + n;
+        let number = self.ticks(period, now).saturating_add(n);
         Time(self.phase(period).saturating_add((number - 1).saturating_mul(period.0)))
     }
 }
 
 const MAX_BACKOFFS: u32 = 12;
+/// Longest round-trip time that enters the averages, in ticks, so that their scaled arithmetic stays
+/// within 64 bits.
+const LONGEST_TICKS: u64 = 1 << 50;
+/// The same in nanoseconds: about 36 years.
+const LONGEST_NANOSECONDS: u64 = 1 << 60;
 
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
@@ -99,26 +104,30 @@ impl RttEstimator {
     }
 
     /// Takes a segment sent once at `sent` and acknowledged at `now` into account, and ends the
-    /// back-off.
+    /// back-off. An echoed time may be any: one that is still to come counts as now.
     pub fn sample(&mut self, sent: Time, now: Time) {
         self.backoffs = 0;
         match &self.spec {
             TimerSpec::Bsd(bsd) => {
-                let elapsed = self.clock.ticks(bsd.tick, now) - self.clock.ticks(bsd.tick, sent);
+                let elapsed = self.ticks_between(bsd.tick, sent, now);
                 let fix = bsd.precision_fix;
                 self.bsd_sample(elapsed as i64 + 1, fix);
             }
             TimerSpec::Rfc6298(rfc) => {
                 let mut rtt = now.since(sent).0;
                 if rfc.whole_ticks && rfc.granularity.0 > 0 {
-                    let ticks =
-                        self.clock.ticks(rfc.granularity, now) - self.clock.ticks(rfc.granularity, sent);
-                    rtt = ticks.max(1) * rfc.granularity.0;
+                    let ticks = self.ticks_between(rfc.granularity, sent, now);
+                    rtt = ticks.max(1).saturating_mul(rfc.granularity.0);
                 }
-                self.rfc_sample(rtt as i64);
+                self.rfc_sample(rtt.min(LONGEST_NANOSECONDS) as i64);
             }
         }
         self.has_sample = true;
+    }
+
+    fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {
+        let elapsed = self.clock.ticks(period, now).saturating_sub(self.clock.ticks(period, sent.min(now)));
+        elapsed.min(LONGEST_TICKS)
     }
 
     /// `ticks` counts from 1: a value r means between r - 1 and r ticks.
@@ -158,7 +167,7 @@ impl RttEstimator {
             }
         };
         let bounded = (ticks.max(0) as u64).clamp(bsd.min_ticks, bsd.max_ticks.max(bsd.min_ticks));
-        (bounded << self.backoffs.min(6)).min(bsd.max_ticks.max(bsd.min_ticks))
+        bounded.saturating_mul(1 << self.backoffs.min(6)).min(bsd.max_ticks.max(bsd.min_ticks))
     }
 
     /// When a timer that starts at `now` expires.
@@ -172,15 +181,15 @@ impl RttEstimator {
     /// The timeout with its back-off.
     pub fn timeout(&self) -> Time {
         match &self.spec {
-            TimerSpec::Bsd(bsd) => Time(self.bsd_ticks(bsd) * bsd.tick.0),
+            TimerSpec::Bsd(bsd) => Time(self.bsd_ticks(bsd).saturating_mul(bsd.tick.0)),
             TimerSpec::Rfc6298(rfc) => {
                 let base = if self.has_sample {
                     let variation = (4 * self.rttvar).max(rfc.granularity.0 as i64);
-                    Time(((self.srtt + variation) as u64).max(rfc.minimum.0))
+                    Time((self.srtt.saturating_add(variation) as u64).max(rfc.minimum.0))
                 } else {
                     rfc.initial
                 };
-                Time((base.0 << self.backoffs.min(6)).min(rfc.maximum.0.max(base.0)))
+                Time(base.0.saturating_mul(1 << self.backoffs.min(6)).min(rfc.maximum.0.max(base.0)))
             }
         }
     }
@@ -273,6 +282,39 @@ mod tests {
         assert!((0..11).all(|_| estimator.back_off()));
         assert_eq!(estimator.timeout(), Time(64_000_000_000));
         assert!(!estimator.back_off());
+    }
+
+    #[test]
+    fn times_of_any_size_keep_the_timeout_above_zero() {
+        let ns2 = RfcTimer {
+            whole_ticks: true,
+            granularity: Time(9_000_000_000_000_000_000),
+            ..RfcTimer::default()
+        };
+        let huge = BsdTimer {
+            tick: Time(9_000_000_000_000_000_000),
+            min_ticks: u64::MAX,
+            max_ticks: u64::MAX,
+            ..BsdTimer::default()
+        };
+        let fine = BsdTimer { tick: Time(1), ..BsdTimer::default() };
+        let timers = [
+            TimerSpec::Rfc6298(ns2),
+            TimerSpec::Rfc6298(RfcTimer::default()),
+            TimerSpec::Bsd(huge),
+            TimerSpec::Bsd(fine),
+        ];
+        let times = [Time(0), Time(1), Time(1 << 62), Time::NEVER];
+        for timer in timers {
+            let mut estimator = RttEstimator::new(&timer, HostClock(0.9));
+            for (step, sent) in times.into_iter().cycle().take(16).enumerate() {
+                let now = Time(step as u64 * (1 << 58));
+                estimator.sample(sent, now);
+                assert!(estimator.timeout() > Time::ZERO && estimator.deadline(now) > now);
+                estimator.back_off();
+                assert!(estimator.timeout() > Time::ZERO && estimator.deadline(now) > now);
+            }
+        }
     }
 
     #[test]
