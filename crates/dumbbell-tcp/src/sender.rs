@@ -582,6 +582,10 @@ impl Sender {
     /// Time has reached [`next_deadline`](Self::next_deadline).
     pub fn on_deadline(&mut self, now: Time) {
         self.burst_left = BURST_LIMIT;
+        if now >= self.pace_until {
+            // The wait is over, whether or not the window lets anything go.
+            self.pace_until = Time::ZERO;
+        }
         if now < self.retransmit_deadline {
             return;
         }

@@ -1,0 +1,40 @@
+//! What fuzzing the sender has found, each as the shortest sequence that shows it.
+
+use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
+use dumbbell_units::Time;
+use dumbbell_units::spec::{Field, Node};
+use serde_json::{Value, json};
+
+fn sender(tcp: Value) -> Sender {
+    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
+    Sender::new(&params, HostClock(0.0), Time::ZERO)
+}
+
+fn ack(ack: u64) -> AckSegment {
+    AckSegment { ack, timestamp_echo: Time::ZERO, sack: SackBlocks::default(), is_syn: false }
+}
+
+fn poll_all(sender: &mut Sender, now: Time) -> usize {
+    std::iter::from_fn(|| sender.poll_transmit(now)).take(1000).count()
+}
+
+#[test]
+fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
+    let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "J", "receive_buffer": "2 segments" }));
+    sender.write(u64::MAX);
+    assert_eq!(poll_all(&mut sender, Time(0)), 2);
+    // The second acknowledgement ends the first round that is measured, and pacing begins.
+    for (at, acked) in [(100_000_000, 1), (200_000_000, 2), (300_000_000, 3), (300_000_001, 4)] {
+        sender.on_ack(Time(at), &ack(acked * 1460));
+        poll_all(&mut sender, Time(at));
+    }
+    let mut spaced = Vec::new();
+    for _ in 0..4 {
+        let now = sender.next_deadline();
+        spaced.push(now);
+        sender.on_deadline(now);
+        poll_all(&mut sender, now);
+        assert!(sender.next_deadline() > now, "asked for {now} again");
+    }
+    assert!(spaced.is_sorted());
+}
