@@ -151,6 +151,8 @@ params! {
         careful: bool = true, "-", "[RFC 6582 §4]";
         /// At most so many segments per ACK while recovering; 0 for no bound.
         recovery_burst: u64 = 0, "segments", "[floyd1999 §3]";
+        /// With SACK, send the newest segment again once a recovery when nothing else may be sent.
+        rescue: bool = true, "-", "[RFC 6675 §4]";
         /// Open with a three-way handshake.
         handshake: bool = false, "-", "[RFC 9293 §3.5]";
         /// Restart from the initial window after an idle retransmission timeout.
@@ -202,6 +204,7 @@ impl TcpParams {
                     initial: Time(3_000_000_000),
                 }),
                 recovery_burst: 2,
+                rescue: false,
                 halving: Halving::RealWindow,
                 ..TcpParams::default()
             },

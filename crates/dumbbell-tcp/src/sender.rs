@@ -82,6 +82,7 @@ struct Switches {
     check_both: bool,
     idle_restart: bool,
     recovery_burst: u64,
+    rescue: bool,
     uses_fine_timeout: bool,
 }
 
@@ -128,6 +129,8 @@ pub struct Sender {
     pace_round: (u64, Time),
     pace_per_byte: f64,
     pace_until: Time,
+    /// `pace_until` while a segment waits for it, else never.
+    pace_deadline: Time,
 
     initial_slow_start_end: Option<u64>,
     retransmitted_at: Option<Time>,
@@ -167,6 +170,7 @@ impl Sender {
                 check_both: params.check_both,
                 idle_restart: params.idle_restart,
                 recovery_burst: params.recovery_burst,
+                rescue: params.rescue,
                 uses_fine_timeout: mechanisms.fine_retransmit || mechanisms.check_after_retransmit,
             },
             mss,
@@ -199,6 +203,7 @@ impl Sender {
             pace_round: (0, now),
             pace_per_byte: 0.0,
             pace_until: Time::ZERO,
+            pace_deadline: Time::NEVER,
             initial_slow_start_end: None,
             retransmitted_at: None,
             window_before: 0.0,
@@ -283,11 +288,7 @@ impl Sender {
 
     /// When the sender wants to be told the time; [`Time::NEVER`] if it waits for nothing.
     pub fn next_deadline(&self) -> Time {
-        self.retransmit_deadline.min(if self.pace_until > self.last_sent {
-            self.pace_until
-        } else {
-            Time::NEVER
-        })
+        self.retransmit_deadline.min(self.pace_deadline)
     }
 
     fn context(&self, now: Time) -> Context {
@@ -655,7 +656,9 @@ impl Sender {
                 return None;
             }
         }
+        self.pace_deadline = Time::NEVER;
         if self.switches.mechanisms.spike_suppression && now < self.pace_until {
+            self.pace_deadline = self.pace_until;
             return None;
         }
         let segment = if self.in_recovery && self.switches.recovery == Recovery::Sack {
@@ -739,7 +742,11 @@ impl Sender {
             }
             self.stats.receive_window_limited += 1;
         }
-        let index = self.outstanding.next_unreported().or_else(|| self.outstanding.rescue())?;
+        let mut index = self.outstanding.next_unreported();
+        if index.is_none() && self.switches.rescue {
+            index = self.outstanding.rescue();
+        }
+        let index = index?;
         Some(self.send_again(index, now))
     }
 

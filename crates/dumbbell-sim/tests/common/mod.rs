@@ -1,0 +1,64 @@
+//! Scenarios that several tests build on.
+
+use dumbbell_sim::{FlowOutcome, Outcome, Scenario, run};
+use serde_json::{Value, json};
+
+/// Two hosts behind two routers; `bottleneck` overrides members of the link r1-r2.
+pub fn two_hosts(rate: &str, delay: &str, bottleneck: Value) -> Value {
+    let link = |from: &str, to: &str, rate: &str, delay: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": rate, "delay": delay });
+    let mut scenario = json!({
+        "duration": "60 s",
+        "nodes": ["h1", "r1", "r2", "h2"],
+        "links": [
+            link("h1", "r1", "10 Gbit/s", "0 s"),
+            link("r1", "r2", rate, delay),
+            link("r2", "h2", "10 Gbit/s", "0 s"),
+            link("h2", "r2", "10 Gbit/s", "0 s"),
+            link("r2", "r1", rate, delay),
+            link("r1", "h1", "10 Gbit/s", "0 s"),
+        ],
+        "flows": [],
+    });
+    if let Value::Object(members) = bottleneck {
+        for (key, value) in members {
+            scenario["links"][1][key] = value;
+        }
+    }
+    scenario
+}
+
+/// Adds a flow from h1 to h2.
+pub fn with_flow(mut scenario: Value, name: &str, tcp: Value, source: Value) -> Value {
+    let flow = json!({ "name": name, "from": "h1", "to": "h2", "tcp": tcp, "source": source });
+    if let Value::Array(flows) = &mut scenario["flows"] {
+        flows.push(flow);
+    }
+    scenario
+}
+
+/// Runs a scenario that must be accepted, and checks that no packet appeared or vanished.
+pub fn outcome_of(scenario: &Value, seed: u64) -> Outcome {
+    let scenario = Scenario::from_value(scenario).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, seed, 0);
+    assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
+    outcome
+}
+
+/// The same with the first seed.
+pub fn outcome(scenario: &Value) -> Outcome {
+    outcome_of(scenario, 1)
+}
+
+/// The recording of one quantity.
+#[allow(dead_code, reason = "not every test traces")]
+pub fn trace<'a>(outcome: &'a Outcome, quantity: &str) -> Vec<(f64, f64)> {
+    let recording = outcome.recordings.iter().find(|r| r.quantity.name() == quantity);
+    let recording = recording.unwrap_or_else(|| panic!("no probe of {quantity}"));
+    recording.times.iter().copied().zip(recording.values.iter().copied()).collect()
+}
+
+/// The first flow.
+#[allow(dead_code, reason = "not every test looks at flows")]
+pub fn flow(outcome: &Outcome) -> &FlowOutcome {
+    &outcome.flows[0]
+}
