@@ -309,6 +309,12 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     {
         return Err(refuse(field("stop"), stop.to_string(), "a time after the start"));
     }
+    if let SourceSpec::Poisson(source) = &flow.source
+        && source.packet.0.saturating_mul(8_000_000_000) < source.rate.0
+    {
+        let accepted = "a rate at which a packet comes at most once a nanosecond";
+        return Err(refuse(field("source.rate"), source.rate.to_string(), accepted));
+    }
     match (flow.source.is_datagram(), flow.tcp.is_some()) {
         (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),
         (false, false) => Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP")),

@@ -558,8 +558,7 @@ impl Sender {
     fn measure_rate(&mut self, now: Time) {
         let (round_end, round_start) = self.pace_round;
         if self.snd_una >= round_end {
-            let bytes =
-                (self.snd_una - round_end.min(self.snd_una)) as f64 + (self.snd_nxt - self.snd_una) as f64;
+            let bytes = self.snd_nxt.saturating_sub(round_end) as f64;
             let elapsed = now.since(round_start).secs();
             if bytes > 0.0 && elapsed > 0.0 {
                 self.pace_per_byte = elapsed / (2.0 * bytes);
@@ -583,10 +582,6 @@ impl Sender {
     /// Time has reached [`next_deadline`](Self::next_deadline).
     pub fn on_deadline(&mut self, now: Time) {
         self.burst_left = BURST_LIMIT;
-        if now >= self.pace_until {
-            // The wait is over, whether or not the window lets anything go.
-            self.pace_until = Time::ZERO;
-        }
         if now < self.retransmit_deadline {
             return;
         }

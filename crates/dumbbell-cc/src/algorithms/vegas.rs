@@ -117,7 +117,11 @@ impl Vegas {
 
     fn round_rtt(&self, now: Time) -> f64 {
         if self.rtt_count == 0 {
-            return now.since(self.beg_time).secs();
+            // After a timeout ACKs jump, and a round may last less than any round-trip time. The
+            // released code believes it; the corrected one keeps to measured times.
+            let elapsed = now.since(self.beg_time).secs();
+            let is_measured = self.params.fix_base_rtt && self.base_rtt.is_finite();
+            return if is_measured { elapsed.max(self.base_rtt) } else { elapsed };
         }
         match self.params.rtt {
             RttChoice::Mean => self.rtt_sum / f64::from(self.rtt_count),
@@ -128,10 +132,6 @@ impl Vegas {
 
     fn check(&mut self, context: &Context, ack: &Ack) {
         let rtt = self.round_rtt(context.now);
-        self.rtt_sum = 0.0;
-        self.rtt_count = 0;
-        self.rtt_minimum = f64::INFINITY;
-
         let snd_nxt_after = context.snd_nxt.max(ack.ack);
         let next_round = match self.params.numerator {
             Numerator::Ns2 => snd_nxt_after,
@@ -149,7 +149,9 @@ impl Vegas {
         };
         self.last_check = Check { window_size, rtt_len };
 
-        if rtt < self.base_rtt || (!self.params.fix_base_rtt && rtt_len <= context.mss) {
+        if !self.base_rtt.is_finite() {
+            self.base_rtt = rtt;
+        } else if !self.params.fix_base_rtt && (rtt < self.base_rtt || rtt_len <= context.mss) {
             self.base_rtt = rtt;
         }
         let expected = window_size / self.base_rtt;
@@ -161,11 +163,15 @@ impl Vegas {
         self.diff = Some(diff);
         self.decide(diff, context.mss);
 
-        self.beg_seq = next_round;
-        self.beg_time = context.now;
-        if self.params.fix_invariant && ack.ack > context.snd_nxt {
-            self.beg_seq = ack.ack;
-        }
+        self.begin_round(next_round, context.now);
+    }
+
+    fn begin_round(&mut self, first: u64, now: Time) {
+        self.beg_seq = first;
+        self.beg_time = now;
+        self.rtt_sum = 0.0;
+        self.rtt_count = 0;
+        self.rtt_minimum = f64::INFINITY;
     }
 
     fn decide(&mut self, diff: f64, mss: f64) {
@@ -249,6 +255,10 @@ impl CongestionControl for Vegas {
         if !ack.in_recovery {
             if ack.ack > self.beg_seq {
                 self.check(context, ack);
+            }
+            if self.params.fix_invariant && ack.ack > context.snd_nxt {
+                // Data of before a timeout: the round that measured it is void.
+                self.begin_round(ack.ack, context.now);
             }
             let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64;
             let keeps_up = !self.mechanisms.growth_guard
