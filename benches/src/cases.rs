@@ -1,0 +1,142 @@
+//! What is measured. Each case is a dumbbell with packets of 1,000 bytes, 20 ms of propagation on the bottleneck, and access links of 1 ms
+//! that are ten times faster.
+
+use dumbbell_sim::Scenario;
+use dumbbell_units::spec::SpecError;
+use serde_json::{Value, json};
+
+/// Payload of a full segment, in bytes.
+pub const PAYLOAD: u32 = 960;
+/// Headers of a segment, and the whole of an acknowledgement, in bytes.
+pub const HEADER: u32 = 40;
+
+/// One case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// How it is chosen on the command line.
+    pub name: &'static str,
+    /// Greedy flows from left to right.
+    pub flows: u32,
+    /// Their congestion control and recovery.
+    pub variant: &'static str,
+    /// Rate of the bottleneck, in Mbit/s.
+    pub megabits: u32,
+    /// Room of the bottleneck's queue, in packets.
+    pub buffer: u32,
+    /// Packets that the bottleneck can carry within the run, in millions.
+    pub million_packets: f64,
+}
+
+const fn case(
+    name: &'static str,
+    flows: u32,
+    variant: &'static str,
+    megabits: u32,
+    buffer: u32,
+    million_packets: f64,
+) -> Case {
+    Case { name, flows, variant, megabits, buffer, million_packets }
+}
+
+/// Every case. The last one runs longer: its windows of thousands of segments take minutes to grow again after a loss.
+pub const CASES: [Case; 5] = [
+    case("a", 1, "newreno", 10, 100, 3.0),
+    case("b", 10, "reno", 50, 100, 3.0),
+    case("c100", 100, "reno", 1000, 1000, 3.0),
+    case("c1000", 1000, "reno", 1000, 1000, 3.0),
+    case("d", 2, "sack", 1000, 3000, 7.5),
+];
+
+/// The cases whose names begin with `name`.
+pub fn named(name: &str) -> Result<Vec<Case>, String> {
+    let found: Vec<Case> =
+        CASES.iter().filter(|case| !name.is_empty() && case.name.starts_with(name)).cloned().collect();
+    if found.is_empty() {
+        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        return Err(format!("--case: \"{name}\" is not accepted; expected one of {}", names.join(", ")));
+    }
+    Ok(found)
+}
+
+impl Case {
+    /// What it is, for people.
+    pub fn summary(&self) -> String {
+        let flows = if self.flows == 1 { "flow" } else { "flows" };
+        format!("{} {} {flows}, {} Mbit/s, buffer {}", self.flows, self.variant, self.megabits, self.buffer)
+    }
+
+    /// The scenario, with `share` of its packets.
+    pub fn scenario(&self, share: f64) -> Result<Scenario, SpecError> {
+        let packet_bits = f64::from((PAYLOAD + HEADER) * 8);
+        let duration = self.million_packets * share * packet_bits / f64::from(self.megabits);
+        let queue = json!({ "kind": "droptail", "limit": format!("{} packets", self.buffer) });
+        let bottleneck = |from: &str, to: &str| {
+            json!({
+                "name": format!("{from}-{to}"), "from": from, "to": to,
+                "rate": format!("{} Mbit/s", self.megabits), "delay": "20 ms", "queue": queue,
+            })
+        };
+        let access = |from: &str, to: &str| {
+            json!({
+                "name": format!("{from}-{to}"), "from": from, "to": to,
+                "rate": format!("{} Mbit/s", 10 * self.megabits), "delay": "1 ms",
+            })
+        };
+        let mut nodes = vec![json!("r1"), json!("r2")];
+        let mut links = vec![bottleneck("r1", "r2"), bottleneck("r2", "r1")];
+        let mut flows = Vec::new();
+        for number in 0..self.flows {
+            let (source, sink) = (format!("s{number}"), format!("d{number}"));
+            for (host, router) in [(&source, "r1"), (&sink, "r2")] {
+                links.extend([access(host, router), access(router, host)]);
+                nodes.push(json!(host));
+            }
+            // Starts are spread over a tenth of the run, or the first slow starts would all be one.
+            let start = duration / 10.0 * f64::from(number) / f64::from(self.flows);
+            flows.push(json!({
+                "name": format!("f{number}"), "from": source, "to": sink, "start": format!("{start} s"),
+                "tcp": {
+                    "variant": self.variant, "mss": format!("{PAYLOAD} bytes"),
+                    "header": format!("{HEADER} bytes"), "ack_size": format!("{HEADER} bytes"),
+                },
+                "source": "greedy",
+            }));
+        }
+        Scenario::from_value(&Value::Object(serde_json::Map::from_iter([
+            ("name".to_owned(), json!(self.name)),
+            ("duration".to_owned(), json!(format!("{duration} s"))),
+            ("nodes".to_owned(), json!(nodes)),
+            ("links".to_owned(), json!(links)),
+            ("flows".to_owned(), json!(flows)),
+        ])))
+    }
+
+    /// Segments that each flow of the bare loop keeps outstanding: together they fill the path and half of the queue.
+    pub fn window(&self) -> u32 {
+        let round_trip_ms = 2 * (1 + 20 + 1);
+        let path = self.megabits * 1000 * round_trip_ms / ((PAYLOAD + HEADER) * 8);
+        ((path + self.buffer / 2) / self.flows).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_a_scenario() {
+        for case in CASES {
+            let scenario = case.scenario(1.0).expect(case.name);
+            assert_eq!(scenario.flows.len(), case.flows as usize);
+            assert_eq!(scenario.links.len(), 2 + 4 * case.flows as usize);
+        }
+    }
+
+    #[test]
+    fn windows_fill_the_path_and_half_of_the_queue() {
+        // 10 Mbit/s for 44 ms are 55 packets of 1,000 bytes; half of 100 more.
+        assert_eq!(CASES[0].window(), 105);
+        // 1 Gbit/s for 44 ms are 5,500 packets; with half of 1,000 there are 6 for each of 1,000 flows.
+        assert_eq!(CASES[3].window(), 6);
+    }
+}

@@ -1,0 +1,146 @@
+//! Delivered packets per CPU second, beside a bare loop over the same links.
+//!
+//! Every measurement is a process of its own, so that its CPU time and its peak memory are its alone. Engine and bare loop take turns, and
+//! their ratio is taken turn by turn: what else the machine does strikes both. CPU time covers building the network and running it; reading
+//! the scenario is left out on both sides. Nothing is asserted about time.
+
+#![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
+
+mod bare;
+mod cases;
+mod measurement;
+mod report;
+
+use cases::{CASES, Case};
+use measurement::{Contender, Measurement};
+use report::Turns;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: dumbbell-benches [--case NAME]... [--seconds-per-case SECONDS] [--smoke] [--json]
+  --case NAME               only this case, or the cases whose names begin so; again for more
+  --seconds-per-case SECONDS
+                            CPU seconds a case may take before no further turn begins (20); it has three turns at least
+  --smoke                   one turn of a twentieth of the packets, to see that it works
+  --json                    one JSON object instead of the table";
+
+/// Turns of a case that are always made, so that there is a median and a spread.
+const LEAST_TURNS: usize = 3;
+/// Share of the packets that a smoke run delivers.
+const SMOKE: f64 = 0.05;
+
+#[derive(Debug, PartialEq)]
+struct Options {
+    cases: Vec<Case>,
+    seconds_per_case: f64,
+    is_smoke: bool,
+    is_json: bool,
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options { cases: Vec::new(), seconds_per_case: 20.0, is_smoke: false, is_json: false };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--case" => options.cases.extend(cases::named(rest.next().map_or("", String::as_str))?),
+            "--seconds-per-case" => {
+                let given = rest.next().map_or("", String::as_str);
+                let seconds =
+                    given.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
+                options.seconds_per_case = seconds.ok_or_else(|| {
+                    format!("--seconds-per-case: \"{given}\" is not accepted; expected a number, at least 0")
+                })?;
+            }
+            "--smoke" => options.is_smoke = true,
+            "--json" => options.is_json = true,
+            other => return Err(format!("{other} is not an option\n{USAGE}")),
+        }
+    }
+    if options.cases.is_empty() {
+        options.cases = CASES.to_vec();
+    }
+    Ok(options)
+}
+
+/// Engine and bare loop in turns, until the case has had its time.
+fn take_turns(case: &Case, options: &Options) -> Result<Turns, String> {
+    let share = if options.is_smoke { SMOKE } else { 1.0 };
+    let least = if options.is_smoke { 1 } else { LEAST_TURNS };
+    let mut turns = Turns::new(case.clone());
+    loop {
+        turns.engine.push(Measurement::in_own_process(case, Contender::Engine, share)?);
+        turns.bare.push(Measurement::in_own_process(case, Contender::Bare, share)?);
+        let is_over = options.is_smoke || turns.cpu_s() >= options.seconds_per_case;
+        if turns.engine.len() >= least && is_over {
+            return Ok(turns);
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let mut all = Vec::new();
+    for case in &options.cases {
+        if !options.is_json {
+            eprintln!("{}: {}", case.name, case.summary());
+        }
+        all.push(take_turns(case, options)?);
+    }
+    if options.is_json {
+        println!("{:#}", report::json(&all));
+    } else {
+        print!("{}", report::table(&all));
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let result = match arguments.split_first() {
+        Some((first, of)) if first == measurement::CHILD => {
+            Measurement::of_arguments(of).map(|measured| println!("{}", measured.to_json()))
+        }
+        _ => parse(&arguments).and_then(|options| run(&options)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Options, String> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn without_options_every_case_is_measured() {
+        let options = parsed("").expect("no options");
+        assert_eq!(options.cases.len(), CASES.len());
+        assert!(!options.is_smoke && !options.is_json);
+    }
+
+    #[test]
+    fn cases_are_chosen_by_their_beginnings() {
+        let options = parsed("--case c --case a --seconds-per-case 2.5").expect("options");
+        let names: Vec<_> = options.cases.iter().map(|case| case.name).collect();
+        assert_eq!(names, ["c100", "c1000", "a"]);
+        assert_eq!(options.seconds_per_case, 2.5);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        assert!(parsed("--case z").unwrap_err().contains("\"z\""));
+        assert!(parsed("--case").is_err());
+        assert!(parsed("--seconds-per-case -1").unwrap_err().contains("-1"));
+        assert!(parsed("--quick").unwrap_err().contains("usage"));
+    }
+}
