@@ -1,0 +1,105 @@
+//! Any text, read as TOML and as JSON. The parser never panics; what it accepts has a canonical form that reads back to itself; and what it accepts and
+//! is small enough runs without a panic and loses no packet.
+
+#![no_main]
+
+use dumbbell_net::SourceSpec;
+use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::{Scenario, run};
+use dumbbell_units::spec::Field;
+use dumbbell_units::{Rate, Time};
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+/// Longest simulated time of a run.
+const DURATION: Time = Time(50_000_000);
+/// Most nodes, links, flows, probes and lost packets of a scenario that is run.
+const COMPONENTS: usize = 24;
+/// Most packets that a link or a source sends in that time, and most segments of a window.
+const PACKETS: f64 = 2000.0;
+/// Shortest time between samples of a probe and between conversations.
+const SPACING: Time = Time(100_000);
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Corpus::Reject };
+    for read in [Scenario::from_toml, Scenario::from_json] {
+        match read(text) {
+            Ok(scenario) => check(&scenario),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    Corpus::Keep
+});
+
+fn check(scenario: &Scenario) {
+    let canonical = scenario.to_json();
+    let again = match Scenario::from_json(&canonical) {
+        Ok(again) => again,
+        Err(error) => panic!("the canonical form is refused: {error}\n{canonical}"),
+    };
+    assert_eq!(again.to_json(), canonical, "the canonical form changes when it is read");
+    assert_eq!(again.hash(), scenario.hash());
+    let Some(small) = bounded(scenario) else { return };
+    let outcome = run(&small, 1, 0);
+    assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
+    assert!(outcome.simulated_s <= DURATION.secs());
+}
+
+/// The scenario cut to the time a run may take; `None` if it is too large even so.
+fn bounded(scenario: &Scenario) -> Option<Scenario> {
+    let counts = [scenario.nodes.len(), scenario.links.len(), scenario.flows.len(), scenario.probes.len()];
+    if counts.iter().any(|&count| count > COMPONENTS) {
+        return None;
+    }
+    let smallest = scenario.flows.iter().map(smallest_packet).min().unwrap_or(1);
+    let is_slow = |rate: Rate| packets(rate, smallest) <= PACKETS;
+    let has_time = |period: Option<Time>| period.is_none_or(|period| period >= SPACING);
+    let is_small = scenario
+        .links
+        .iter()
+        .all(|link| is_slow(link.rate) && link.impairments.len() <= COMPONENTS)
+        && scenario.flows.iter().all(is_small_flow)
+        && scenario.probes.iter().all(|probe| has_time(probe.period) && probe.quantities.len() <= COMPONENTS);
+    if !is_small {
+        return None;
+    }
+    let mut small = scenario.clone();
+    small.duration = small.duration.min(DURATION);
+    if small.measure_from >= small.measure_until() {
+        small.measure_from = Time::ZERO;
+    }
+    // Only a scenario that its constructor has checked may run.
+    match Scenario::from_value(&small.encode()) {
+        Ok(small) => Some(small),
+        Err(error) => panic!("cutting a scenario short makes it invalid: {error}"),
+    }
+}
+
+/// Packets of `size` bytes that `rate` passes within the longest run.
+fn packets(rate: Rate, size: u64) -> f64 {
+    rate.0 as f64 * DURATION.secs() / 8.0 / size as f64
+}
+
+fn smallest_packet(flow: &FlowSpec) -> u64 {
+    match (&flow.source, &flow.tcp) {
+        (SourceSpec::ConstantRate(source), _) => source.packet.0,
+        (SourceSpec::Poisson(source), _) => source.packet.0,
+        (_, Some(tcp)) => tcp.0.ack_size.0.min(tcp.0.header.0.max(1)),
+        (_, None) => 1,
+    }
+}
+
+fn is_small_flow(flow: &FlowSpec) -> bool {
+    let is_slow = match &flow.source {
+        SourceSpec::ConstantRate(source) => packets(source.rate, source.packet.0) <= PACKETS,
+        SourceSpec::Poisson(source) => packets(source.rate, source.packet.0) <= PACKETS,
+        SourceSpec::Tcplib(source) => source.interarrival >= SPACING,
+        SourceSpec::Greedy(_) | SourceSpec::Transfer(_) => true,
+    };
+    let has_small_window = flow.tcp.as_ref().is_none_or(|tcp| {
+        let mss = tcp.0.mss.0 as u32;
+        let window = tcp.0.receive_buffer.bytes(mss).min(tcp.0.send_buffer.bytes(mss));
+        let starts_small = tcp.0.initial_window.bytes(mss).max(tcp.0.loss_window.bytes(mss));
+        window.min(starts_small) <= PACKETS * f64::from(mss)
+    });
+    is_slow && has_small_window
+}

@@ -1,0 +1,364 @@
+//! Any rules of TCP, and any sequence of acknowledgements, expired deadlines, writes and polls. The sender never panics, keeps its sequence numbers in
+//! order and its window at one segment or more, stops sending when its window is full, does not wait for a time that has passed, and does the same again
+//! when it is told the same again.
+
+#![no_main]
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use dumbbell_tcp::{AckSegment, DataSegment, HostClock, SackBlocks, Sender, Tcp, TcpParams};
+use dumbbell_units::spec::{Field, Members, Node};
+use dumbbell_units::{Time, Value, Window};
+use libfuzzer_sys::{Corpus, fuzz_target};
+use serde_json::json;
+use std::sync::LazyLock;
+
+/// Most steps of one sequence.
+const STEPS: usize = 300;
+/// Most segments of a window.
+const SEGMENTS: u32 = 200;
+/// How often a sender may ask for the same instant before it counts as stuck.
+const REPEATS: usize = 40;
+/// Times stay below this, so that a timeout may always be added: about nine years.
+const END: u64 = 1 << 58;
+
+/// The schema is what the parser, the catalogue and this generator share: a new parameter or algorithm is met here without a change.
+static SCHEMA: LazyLock<Value> = LazyLock::new(Tcp::schema);
+
+/// The `tcp` field of a scenario.
+#[derive(Debug)]
+struct TcpTable(Value);
+
+impl<'a> Arbitrary<'a> for TcpTable {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        value_of(&SCHEMA, u).map(TcpTable)
+    }
+}
+
+/// A value that mostly satisfies a schema.
+fn value_of(schema: &Value, u: &mut Unstructured<'_>) -> Result<Value> {
+    if let Some(Value::Array(schemas)) = schema.get("anyOf") {
+        return value_of(u.choose(schemas)?, u);
+    }
+    if let Some(constant) = schema.get("const") {
+        return Ok(constant.clone());
+    }
+    if let Some(Value::Array(names)) = schema.get("enum") {
+        return Ok(u.choose(names)?.clone());
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("boolean") => Ok(json!(bool::arbitrary(u)?)),
+        Some("integer") => Ok(json!(number(u)? as u64)),
+        Some("number") => Ok(json!(number(u)?)),
+        Some("string") => match schema.get("x-quantity").and_then(Value::as_str) {
+            Some(accepted) => quantity(accepted, u),
+            None => letters(u),
+        },
+        Some("array") => {
+            let items = schema.get("items").unwrap_or(&Value::Null);
+            (0..u.int_in_range(0..=3)?).map(|_| value_of(items, u)).collect::<Result<_>>().map(Value::Array)
+        }
+        Some("object") => {
+            let required = schema.get("required").and_then(Value::as_array);
+            let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|n| n == name));
+            let mut table = Members::new();
+            for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                if is_required(name) || u.ratio(1, 5)? {
+                    table.insert(name.clone(), value_of(member, u)?);
+                }
+            }
+            Ok(Value::Object(table))
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+fn number(u: &mut Unstructured<'_>) -> Result<f64> {
+    match u.int_in_range(0..=9)? {
+        0..=6 => Ok(f64::from(u.int_in_range(0..=8)?)),
+        7 => Ok(f64::from(u16::arbitrary(u)?) / 16.0),
+        8 => Ok(f64::from(u32::arbitrary(u)?)),
+        _ => Ok(u64::arbitrary(u)? as f64),
+    }
+}
+
+fn quantity(accepted: &str, u: &mut Unstructured<'_>) -> Result<Value> {
+    let units: &[&str] = match accepted {
+        text if text.contains("segments") => &["segments", "segments", "bytes", "KiB", "unlimited"],
+        text if text.contains("time") => &["ms", "ms", "s", "us", "ns", "h"],
+        text if text.contains("size") => &["bytes", "bytes", "kB", "MiB"],
+        _ => &["bit/s", "Mbit/s"],
+    };
+    let unit = u.choose(units)?;
+    if *unit == "unlimited" {
+        return Ok(json!(unit));
+    }
+    let scale = u.choose(&[1.0, 1.0, 100.0, 1000.0])?;
+    Ok(json!(format!("{} {unit}", number(u)? * scale)))
+}
+
+/// Letters of mechanisms.
+fn letters(u: &mut Unstructured<'_>) -> Result<Value> {
+    let bits = u16::arbitrary(u)?;
+    Ok(json!(
+        ('A'..='J').enumerate().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, c)| c).collect::<String>()
+    ))
+}
+
+/// A byte of the sequence space.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Byte {
+    Una,
+    Nxt,
+    Max,
+    SegmentsAboveUna(u8),
+    BytesAboveUna(u16),
+    BytesBelowUna(u16),
+    Any(u64),
+}
+
+/// A distance in the sequence space.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Distance {
+    Segments(u8),
+    Bytes(u32),
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Span {
+    Nanoseconds(u8),
+    Microseconds(u16),
+    Milliseconds(u16),
+    Seconds(u16),
+    Any(u64),
+}
+
+/// When the segment that an acknowledgement answers was sent.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Echo {
+    Before(Span),
+    Any(u64),
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Step {
+    Pass(Span),
+    Acknowledge { ack: Byte, echo: Echo, sack: [Option<(Distance, Distance)>; 4] },
+    AcknowledgeSegments(u8),
+    Duplicate { sack: (Distance, Distance) },
+    AcceptOpening,
+    Deadline,
+    Poll(u8),
+    PollAll,
+    Write(u16),
+    WriteSegments(u8),
+    WriteWithoutEnd,
+    Close,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    tcp: TcpTable,
+    /// Phase of the host's clock, in parts of 256.
+    phase: u8,
+    steps: Vec<Step>,
+}
+
+fuzz_target!(|input: Input| -> Corpus {
+    let Ok(Tcp(params)) = Tcp::decode(&Node::root(&input.tcp.0)) else { return Corpus::Reject };
+    let first = drive(params.clone(), &input);
+    assert_eq!(first, drive(params, &input), "the same sequence gives the same output");
+    Corpus::Keep
+});
+
+/// What a sequence brought forth: segments with their times, and the state after each step.
+type Output = (Vec<(Time, DataSegment)>, Vec<(Time, u64)>);
+
+fn drive(mut params: TcpParams, input: &Input) -> Output {
+    let mss = params.mss.0 as u32;
+    if params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)) > f64::from(SEGMENTS * mss) {
+        params.send_buffer = Window::Segments(f64::from(SEGMENTS));
+    }
+    let now = Time::ZERO;
+    let mut host = Host {
+        sender: Sender::new(&params, HostClock(f64::from(input.phase) / 256.0), now),
+        max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
+        mss,
+        now,
+        written: 0,
+        outstanding: Vec::new(),
+        output: Output::default(),
+    };
+    for &step in input.steps.iter().take(STEPS) {
+        host.take(step);
+        host.check();
+    }
+    host.output
+}
+
+struct Host {
+    sender: Sender,
+    max_window: f64,
+    mss: u32,
+    now: Time,
+    written: u64,
+    /// Ends of the segments sent and not acknowledged.
+    outstanding: Vec<u64>,
+    output: Output,
+}
+
+impl Host {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Pass(span) => self.now = Time((self.now + self.span(span)).0.min(END)),
+            Step::Acknowledge { ack, echo, sack } => {
+                let timestamp_echo = match echo {
+                    Echo::Before(span) => self.now - self.span(span),
+                    Echo::Any(at) => Time(at),
+                };
+                let mut blocks = SackBlocks::default();
+                for (offset, len) in sack.into_iter().flatten() {
+                    blocks.push(self.distance(offset), self.distance(len));
+                }
+                let ack = self.byte(ack);
+                self.acknowledge(AckSegment { ack, timestamp_echo, sack: blocks, is_syn: false });
+            }
+            Step::AcknowledgeSegments(count) => {
+                let ack = (self.sender.snd_una() + u64::from(count) * u64::from(self.mss))
+                    .min(self.sender.snd_max());
+                let sack = SackBlocks::default();
+                self.acknowledge(AckSegment { ack, timestamp_echo: self.now, sack, is_syn: false });
+            }
+            Step::Duplicate { sack: (offset, len) } => {
+                let mut sack = SackBlocks::default();
+                sack.push(self.distance(offset), self.distance(len));
+                let ack = self.sender.snd_una();
+                self.acknowledge(AckSegment { ack, timestamp_echo: self.now, sack, is_syn: false });
+            }
+            Step::AcceptOpening => {
+                let sack = SackBlocks::default();
+                self.acknowledge(AckSegment { ack: 0, timestamp_echo: self.now, sack, is_syn: true });
+            }
+            Step::Deadline => self.expire(),
+            Step::Poll(count) => {
+                let _ = (0..count).take_while(|_| self.poll()).count();
+            }
+            Step::PollAll => self.poll_all(),
+            Step::Write(bytes) => self.write(u64::from(bytes)),
+            Step::WriteSegments(count) => self.write(u64::from(count) * u64::from(self.mss)),
+            Step::WriteWithoutEnd => self.write(u64::MAX),
+            Step::Close => {
+                self.sender.close();
+                self.written = self.written.min(self.sender.snd_max());
+            }
+        }
+    }
+
+    fn span(&self, span: Span) -> Time {
+        match span {
+            Span::Nanoseconds(n) => Time(u64::from(n)),
+            Span::Microseconds(n) => Time(u64::from(n) * 1000),
+            Span::Milliseconds(n) => Time(u64::from(n) * 1_000_000),
+            Span::Seconds(n) => Time(u64::from(n) * 1_000_000_000),
+            Span::Any(n) => Time(n % END),
+        }
+    }
+
+    fn distance(&self, distance: Distance) -> u32 {
+        match distance {
+            Distance::Segments(n) => u32::from(n) * self.mss,
+            Distance::Bytes(n) => n,
+        }
+    }
+
+    fn byte(&self, byte: Byte) -> u64 {
+        let una = self.sender.snd_una();
+        match byte {
+            Byte::Una => una,
+            Byte::Nxt => self.sender.snd_nxt(),
+            Byte::Max => self.sender.snd_max(),
+            Byte::SegmentsAboveUna(n) => una + u64::from(n) * u64::from(self.mss),
+            Byte::BytesAboveUna(n) => una + u64::from(n),
+            Byte::BytesBelowUna(n) => una.saturating_sub(u64::from(n)),
+            Byte::Any(byte) => byte,
+        }
+    }
+
+    fn acknowledge(&mut self, ack: AckSegment) {
+        let before = self.sender.snd_una();
+        self.sender.on_ack(self.now, &ack);
+        let una = self.sender.snd_una();
+        assert!(una == before || una == ack.ack, "snd_una went from {before} to {una} by {ack:?}");
+        self.outstanding.retain(|&end| end > una);
+    }
+
+    fn write(&mut self, bytes: u64) {
+        self.sender.write(bytes);
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// As the event loop does: the time the sender asked for has come. Once that is answered it waits for a later one.
+    fn expire(&mut self) {
+        let mut repeats = 0;
+        while !self.sender.has_given_up() {
+            let deadline = self.sender.next_deadline();
+            if repeats == 0 {
+                if deadline.0 > END {
+                    return;
+                }
+                self.now = self.now.max(deadline);
+            } else if deadline > self.now {
+                return;
+            }
+            self.sender.on_deadline(self.now);
+            self.poll_all();
+            repeats += 1;
+            assert!(repeats < REPEATS, "at {} the sender asks for {deadline} again and again", self.now);
+        }
+    }
+
+    fn poll_all(&mut self) {
+        let window = (self.max_window / f64::from(self.mss)) as usize;
+        let bound = self.outstanding.len() + window + 4;
+        let count = (0..=bound).take_while(|_| self.poll()).count();
+        assert!(count <= bound, "{count} segments without an acknowledgement in between");
+    }
+
+    /// Asks for one segment, and looks at it.
+    fn poll(&mut self) -> bool {
+        let before = self.sender.snd_max();
+        let Some(segment) = self.sender.poll_transmit(self.now) else { return false };
+        let end = segment.seq + u64::from(segment.len);
+        let una = self.sender.snd_una();
+        if segment.is_syn {
+            assert_eq!((segment.seq, segment.len), (0, 0));
+        } else if segment.is_retransmission {
+            assert!(
+                una <= segment.seq && segment.seq < end && end <= before,
+                "{segment:?} of {una}..{before}"
+            );
+        } else {
+            assert!(segment.seq == before && end == self.sender.snd_max(), "{segment:?} after {before}");
+            assert!((1..=self.mss).contains(&segment.len), "{segment:?}");
+            assert!(end <= self.written, "{segment:?} of {} bytes written", self.written);
+            assert!((end - una) as f64 <= self.max_window, "{segment:?} beyond the buffers from {una}");
+            self.outstanding.push(end);
+        }
+        self.output.0.push((self.now, segment));
+        true
+    }
+
+    fn check(&mut self) {
+        let sender = &self.sender;
+        let (una, nxt, max) = (sender.snd_una(), sender.snd_nxt(), sender.snd_max());
+        assert!(una <= nxt && nxt <= max, "snd_una {una}, snd_nxt {nxt}, snd_max {max}");
+        let (cwnd, inflated, mss) = (sender.congestion().cwnd(), sender.cwnd(), f64::from(self.mss));
+        // Written so that a window that is no number fails as well.
+        assert!(cwnd >= mss && inflated >= mss, "window {cwnd}, inflated {inflated}, of segments of {mss}");
+        assert!(sender.congestion().ssthresh() >= mss, "threshold {}", sender.congestion().ssthresh());
+        assert!(sender.rto() > Time::ZERO, "a timeout of nothing");
+        assert!(sender.srtt().is_none_or(|srtt| srtt >= 0.0), "{:?}", sender.srtt());
+        assert_eq!(sender.flight_size(), nxt - una);
+        let _ = (sender.congestion().probe(), sender.stats(), sender.is_complete());
+        self.output.1.push((sender.next_deadline(), cwnd.to_bits()));
+    }
+}
