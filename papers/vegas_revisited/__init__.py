@@ -1,0 +1,165 @@
+"""TCP Vegas Revisited [hengartner2000]: scenarios, the paper's numbers, claims, figures and report.
+
+Run with ``dumbbell reproduce vegas-revisited``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dumbbell import Runs
+from dumbbell.claims import Claim, Finding, judge
+from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.report import Section
+
+from . import content, observations, register, scenarios, sensitivity, table_claims
+from . import discussion_claims as _discussion_claims  # registers its claims
+from . import fairness_claims as _fairness_claims  # registers its claims
+from . import text_claims as _text_claims  # registers its claims
+from .evidence import Evidence
+
+__all__ = ["PAPER", "VegasRevisited"]
+
+BOTTLENECK = "r1-r2"
+
+FLOW_COLUMNS = (
+    "timeouts",
+    "fast_retransmits",
+    "first_slow_start_timeouts",
+    "first_slow_start_losses",
+    "timeouts_multiple_loss",
+    "timeouts_any_loss",
+    "recovery_wait_rtts",
+    "cwnd_after_recovery",
+    "receive_window_limited",
+)
+
+
+def _by_load(counts: Mapping[str, int]) -> str:
+    """Return replications by load in words."""
+    return ", ".join(f"{count} {load}" for load, count in counts.items())
+
+
+class VegasRevisited:
+    """The paper, as `dumbbell.papers` takes it."""
+
+    name = "vegas-revisited"
+    title = "TCP Vegas Revisited"
+    citation = "U. Hengartner, J. Bolliger, T. Gross: TCP Vegas Revisited, INFOCOM 2000. Reproduced on Dumbbell's engine."
+    columns = (
+        "throughput",
+        "retransmitted",
+        "duration",
+        "completed",
+        "loss_rate",
+        "utilization",
+        "fingerprint_high",
+        *FLOW_COLUMNS,
+    )
+
+    def __init__(self) -> None:
+        self._moves: list[sensitivity.Moved] = []
+
+    @staticmethod
+    def claims() -> list[Claim[Evidence]]:
+        """Return every claim of the paper."""
+        return [*table_claims.claims(), *register.REGISTERED]
+
+    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
+        """Return the runs to make."""
+        return scenarios.plan(settings)
+
+    def reduce(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each finished job: what the claims need of the foreground and the bottleneck."""
+        flows = runs.flows
+        foreground = flows[flows["name"] == "fg"].set_index("job")
+        links = runs.links
+        bottleneck = links[links["name"] == BOTTLENECK].set_index("job")
+        completion = foreground["completion_s"].to_numpy(dtype=np.float64)
+        completed = ~np.isnan(completion)
+        # A transfer that did not end counts with what it delivered until the end of the run.
+        elapsed = np.where(
+            completed,
+            completion,
+            foreground["simulated_s"].to_numpy(dtype=np.float64)
+            - foreground["start_s"].to_numpy(dtype=np.float64),
+        )
+        delivered = foreground["bytes_delivered"].to_numpy(dtype=np.float64)
+        offered = bottleneck["packets"].to_numpy(dtype=np.float64)
+        frame = pd.DataFrame(
+            {
+                "throughput": np.where(completed, scenarios.TRANSFER, delivered) / scenarios.KB / elapsed,
+                "retransmitted": foreground["bytes_retransmitted"].to_numpy(dtype=np.float64) / scenarios.KB,
+                "duration": elapsed,
+                "completed": completed.astype(np.float64),
+                "loss_rate": bottleneck["drops_queue"].to_numpy(dtype=np.float64) / np.maximum(offered, 1.0),
+                "utilization": bottleneck["utilization"].to_numpy(dtype=np.float64),
+                # The upper 53 bits are exact as a number.
+                "fingerprint_high": (
+                    foreground["fingerprint"].to_numpy(dtype=np.uint64) >> np.uint64(11)
+                ).astype(np.float64),
+            },
+            index=foreground.index,
+        )
+        for column in FLOW_COLUMNS:
+            frame[column] = foreground[column].to_numpy(dtype=np.float64)
+        return frame[list(self.columns)]
+
+    def observe(self, settings: Settings, steps: Steps) -> Mapping[str, Any]:
+        """Return what traces and single runs show."""
+        return observations.observe(settings, steps)
+
+    def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
+        """Return the evidence the claims are judged on."""
+        full = scenarios.replications(settings).table == 50
+        return Evidence(results, observed, seed=settings.seed, full=full)
+
+    def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[Finding]:
+        """Return the findings on every claim; misses say which moved assumptions turn them."""
+        evidence = self.evidence(settings, results, observed)
+        claims = self.claims()
+        findings = judge(claims, evidence)
+        self._moves = sensitivity.study(claims, evidence, scenarios.replications(settings).sensitivity)
+        return sensitivity.explain(findings, self._moves)
+
+    def sections(
+        self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[Finding]
+    ) -> Sequence[Section]:
+        """Return the sections of the report."""
+        return content.sections(
+            settings, self.evidence(settings, results, observed), observed, findings, self._moves
+        )
+
+    def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return what the head of the report states."""
+        base = scenarios.calibrated()
+        counts = scenarios.replications(settings)
+        return [
+            (
+                "replications",
+                f"{counts.table} (tables), {_by_load(counts.pair)} (pairs), {_by_load(counts.seven)} (2^7), {counts.ten} (2^10)",
+            ),
+            (
+                "calibrated",
+                f"cap {base.conversation_cap}, multiplier {base.size_multiplier:g}, warm-up {base.warm_up_s:g} s",
+            ),
+        ]
+
+    def notice(self, settings: Settings) -> str:
+        """Return a remark on the number of replications, if it is not the paper's."""
+        counts = scenarios.replications(settings)
+        if settings.quick:
+            return (
+                f"Quick mode: {counts.table} replications for the tables instead of the paper's 50 and {_by_load(counts.seven)} for the seven-factor "
+                "design. Intervals are wide, and claims close to their limit change sides by chance."
+            )
+        if counts.table != 50:
+            return f"{counts.table} replications for the tables instead of the paper's 50."
+        return ""
+
+
+PAPER = VegasRevisited()

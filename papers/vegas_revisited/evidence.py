@@ -1,0 +1,329 @@
+"""What the claims are judged on: the runs' results with resamples, effects of the designs, and what traces showed.
+
+Every quantity is an array whose first entry comes from all runs and whose other entries come from resamples of the runs
+(the bootstrap: runs of a configuration drawn with replacement). A claim's number, its interval and how often an inequality
+survives resampling therefore follow from one definition.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, KeysView, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell import factorial
+from dumbbell.claims import NotMeasured
+from dumbbell.statistics import Interval, mean_interval
+
+from .printed import CELLS, PHASES
+from .scenarios import ALIASES, seven_cells, stable_seed
+
+__all__ = ["Evidence", "FactorEffects"]
+
+Values = NDArray[np.float64]
+
+RESAMPLES = 400
+
+METRICS = {"thr": "throughput", "rtx": "retransmitted"}
+"""Columns of the results by the name a quantity has in claims."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorEffects:
+    """Effects and shares of variation of a replicated 2^k design, with resamples.
+
+    Parameters
+    ----------
+    terms
+        Effects by term (letters or phases joined by ``_``), each with its resamples; ``"mean"`` is one of them.
+    percent
+        Shares of variation by term and ``"error"``, %, with resamples.
+    s_e
+        Standard deviation of the errors, with resamples.
+    hw_one_sided, hw_two_sided
+        Half-widths of the intervals of every effect: with the quantile at 0.90, as the paper printed, and at 0.95.
+    cells, replications
+        Size of the design.
+    """
+
+    terms: Mapping[str, Values]
+    percent: Mapping[str, Values]
+    s_e: Values
+    hw_one_sided: Values
+    hw_two_sided: Values
+    cells: int
+    replications: int
+
+    @property
+    def s_q(self) -> Values:
+        """Standard error of an effect."""
+        return self.s_e / math.sqrt(self.cells * self.replications)
+
+    def interval(self, term: str) -> tuple[float, float]:
+        """Return the two-sided 90 % interval of an effect."""
+        effect, half = float(self.terms[term][0]), float(self.hw_two_sided[0])
+        return effect - half, effect + half
+
+    def percent_interval(self, term: str) -> tuple[float, float]:
+        """Return the interval of a share: what the limits of the effect's interval would explain."""
+        low, high = self.interval(term)
+        effect = float(self.terms[term][0])
+        total = float(self.percent[term][0]) / effect**2 if effect else 0.0
+        squares = sorted((low**2, high**2))
+        return (0.0 if low <= 0 <= high else total * squares[0]), min(100.0, total * squares[1])
+
+
+def _effects(means: Values, variances: Values, replications: int, names: Sequence[str]) -> FactorEffects:
+    """Return the effects of a full design.
+
+    Parameters
+    ----------
+    means, variances
+        Means and (biased) variances of the cells: shape (2^k, 1 + resamples), standard order.
+    replications
+        Runs per cell.
+    names
+        Names of the factors, slowest first.
+    """
+    from scipy import stats
+
+    cells = means.shape[0]
+    levels = np.array(list(itertools.product((-1.0, 1.0), repeat=len(names))))
+    subsets = [
+        subset for size in range(len(names) + 1) for subset in itertools.combinations(range(len(names)), size)
+    ]
+    signs = np.stack([levels[:, subset].prod(axis=1) for subset in subsets], axis=1)
+    effects = signs.T @ means / cells
+    sse = replications * variances.sum(axis=0)
+    squares = cells * replications * effects[1:] ** 2
+    total = squares.sum(axis=0) + sse
+    degrees = cells * (replications - 1)
+    s_e = np.sqrt(sse / degrees) if degrees else np.full(means.shape[1], np.nan)
+    s_q = s_e / math.sqrt(cells * replications)
+    labels = ["_".join(names[index] for index in subset) or "mean" for subset in subsets]
+    one, two = (stats.t.ppf(q, degrees) if degrees else math.nan for q in (0.90, 0.95))
+    return FactorEffects(
+        terms=dict(zip(labels, effects, strict=True)),
+        percent=dict(zip(labels[1:], 100 * squares / total, strict=True)) | {"error": 100 * sse / total},
+        s_e=s_e,
+        hw_one_sided=one * s_q,
+        hw_two_sided=two * s_q,
+        cells=cells,
+        replications=replications,
+    )
+
+
+class Evidence:
+    """The results of the runs, and what was observed in traces.
+
+    Parameters
+    ----------
+    results
+        The table of results: ``key``, ``run`` and the columns of `dumbbell.papers.Paper.columns`.
+    observed
+        What traces and single runs showed, by name.
+    seed
+        Seed of the resampling.
+    group
+        Which group of keys stands for the tables: ``"table"``, or the name of a variation of an assumption. What a
+        variation did not run is taken from the tables.
+    replications
+        Use this many runs per configuration at most, by load; ``None`` for all.
+    full
+        Whether these are the replications the paper states, against which the size of its design can be judged.
+    """
+
+    def __init__(
+        self,
+        results: pd.DataFrame,
+        observed: Mapping[str, Any],
+        *,
+        seed: int = 1,
+        group: str = "table",
+        replications: Mapping[str, int] | None = None,
+        full: bool = True,
+    ) -> None:
+        self.results = results
+        self.observed = observed
+        self.full = full
+        self._seed = seed
+        self._group = group
+        self._limit = replications
+        self._weights: dict[tuple[str, int], Values] = {}
+        self._designs: dict[tuple[str, str, str, str], FactorEffects] = {}
+
+    @cached_property
+    def _by_key(self) -> dict[str, pd.DataFrame]:
+        return {str(key): frame for key, frame in self.results.groupby("key", sort=False)}
+
+    def with_group(self, group: str, replications: Mapping[str, int]) -> Evidence:
+        """Return the evidence of a variation, or of the tables, at a limited number of replications."""
+        other = Evidence(
+            self.results, self.observed, seed=self._seed, group=group, replications=replications, full=False
+        )
+        other.__dict__["_by_key"] = self._by_key
+        return other
+
+    def keys(self) -> KeysView[str]:
+        """Return the keys there are runs of."""
+        return self._by_key.keys()
+
+    def observation(self, name: str) -> Any:
+        """Return something observed in traces.
+
+        Raises
+        ------
+        NotMeasured
+            It was not observed.
+        """
+        if name not in self.observed:
+            raise NotMeasured(f"Nothing was recorded for {name}.")
+        return self.observed[name]
+
+    def key(self, foreground: str, background: str, load: str, group: str = "table") -> str:
+        """Return the key of a configuration; names like ``vegasfix`` are those of its cell."""
+        name = f"{ALIASES.get(foreground, foreground)}|{background}|{load}"
+        if (
+            group == "pair"
+            and self._group == "table"
+            and self._limit is None
+            and f"pair/{name}" in self._by_key
+        ):
+            return f"pair/{name}"
+        own = f"{self._group}/{name}"
+        return own if own in self._by_key else f"table/{name}"
+
+    def runs(self, key: str, column: str) -> Values:
+        """Return a column's values in the runs of a key, in the order of the runs.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        frame = self._by_key.get(key)
+        if frame is None:
+            raise NotMeasured(f"There are no runs of {key}.")
+        values = frame[column].to_numpy(dtype=np.float64)
+        return values if self._limit is None else values[: self._limit.get(key.rsplit("|", 1)[-1])]
+
+    def _weight(self, key: str, count: int) -> Values:
+        """Return the weights of the runs of a key: all equal first, then those of each resample.
+
+        Configurations that were run with common random numbers are resampled together.
+        """
+        group, name = key.split("/", 1)
+        stream = f"{group}/{name.rsplit('|', 1)[-1]}" if group == "pair" else f"{self._group}>{key}"
+        identity = (stream, count)
+        if identity not in self._weights:
+            random = np.random.default_rng(stable_seed(self._seed, f"resample/{stream}/{count}"))
+            drawn = random.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
+            self._weights[identity] = np.vstack([np.full(count, 1 / count), drawn])
+        return self._weights[identity]
+
+    def mean(self, key: str, column: str) -> Values:
+        """Return the mean of a column over the runs of a key, with resamples. Missing values are left out."""
+        values = self.runs(key, column)
+        weights = self._weight(key, len(values))
+        known = ~np.isnan(values)
+        if known.all():
+            return weights @ values
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (weights[:, known] @ values[known]) / weights[:, known].sum(axis=1)
+
+    def pooled(self, keys: Iterable[str], column: str) -> Values:
+        """Return the mean of a column over the runs of several keys, with resamples."""
+        numerator: Values | float = 0.0
+        denominator: Values | float = 0.0
+        for key in keys:
+            values = self.runs(key, column)
+            weights = self._weight(key, len(values)) * len(values)
+            known = ~np.isnan(values)
+            numerator = numerator + weights[:, known] @ values[known]
+            denominator = denominator + weights[:, known].sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(numerator / denominator)
+
+    def thr(self, foreground: str, background: str, load: str, group: str = "table") -> Values:
+        """Return the mean throughput of a configuration, KB/s, with resamples."""
+        return self.mean(self.key(foreground, background, load, group), METRICS["thr"])
+
+    def rtx(self, foreground: str, background: str, load: str, group: str = "table") -> Values:
+        """Return the mean retransmitted data of a configuration, KB, with resamples."""
+        return self.mean(self.key(foreground, background, load, group), METRICS["rtx"])
+
+    def metric(
+        self, metric: str, foreground: str, background: str, load: str, group: str = "table"
+    ) -> Values:
+        """Return `thr` or `rtx` by its name."""
+        return self.mean(self.key(foreground, background, load, group), METRICS[metric])
+
+    def interval(self, metric: str, foreground: str, background: str, load: str) -> Interval:
+        """Return the 90 % interval (Student's t) of a configuration's mean."""
+        return mean_interval(
+            self.runs(self.key(foreground, background, load), METRICS[metric]), confidence=0.90
+        )
+
+    def phases(self, metric: str, load: str, background: str) -> FactorEffects:
+        """Return the effects of the three-factor design on a metric."""
+        return self._design("phases", metric, load, background)
+
+    def seven(self, metric: str, load: str, background: str) -> FactorEffects:
+        """Return the effects of the seven-factor design on a metric."""
+        return self._design("seven", metric, load, background)
+
+    def _design(self, design: str, metric: str, load: str, background: str) -> FactorEffects:
+        identity = (design, metric, load, background)
+        if identity not in self._designs:
+            if design == "phases":
+                names: Sequence[str] = PHASES
+                keys = [self.key(f"cell{cell}", background, load) for cell in CELLS]
+            else:
+                names = tuple("ABCDEFG")
+                keys = [f"seven/{letters or 'none'}|{background}|{load}" for letters in seven_cells()]
+            column = METRICS[metric]
+            means, variances = [], []
+            for key in keys:
+                values = self.runs(key, column)
+                weights = self._weight(key, len(values))
+                first = weights @ values
+                means.append(first)
+                variances.append(np.maximum(weights @ values**2 - first**2, 0.0))
+            self._designs[identity] = _effects(np.array(means), np.array(variances), len(values), names)
+        return self._designs[identity]
+
+    def analysis(self, metric: str, load: str, background: str) -> factorial.Analysis:
+        """Return the three-factor design as the package's own analysis."""
+        column = METRICS[metric]
+        responses = np.array([self.runs(self.key(f"cell{cell}", background, load), column) for cell in CELLS])
+        return factorial.analyse(responses, PHASES)
+
+    def ten_percent(self) -> Values:
+        """Return the shares of variation of every effect of the ten-factor design, %."""
+        keys = [key for key in self._by_key if key.startswith("ten/")]
+        if len(keys) != 1024:
+            raise NotMeasured("The ten-factor design was not run.")
+        letters = "ABCDEFGHIJ"
+        means = np.zeros((2,) * len(letters))
+        variance = 0.0
+        count = 0
+        for key in keys:
+            on = key.removeprefix("ten/").split("|")[0]
+            values = self.runs(key, METRICS["thr"])
+            count = len(values)
+            means[tuple(int(letter in on and on != "none") for letter in letters)] = values.mean()
+            variance += float(((values - values.mean()) ** 2).sum())
+        # The fast Walsh-Hadamard transform: one butterfly along each factor.
+        effects = means
+        for axis in range(len(letters)):
+            low, high = np.take(effects, 0, axis=axis), np.take(effects, 1, axis=axis)
+            effects = np.stack([(low + high) / 2, (high - low) / 2], axis=axis)
+        squares = means.size * count * effects.ravel()[1:] ** 2
+        return np.asarray(100 * squares / (squares.sum() + variance))

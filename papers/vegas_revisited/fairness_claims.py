@@ -1,0 +1,306 @@
+"""The claims on fairness with Fig. 2, the worked example and the design, and those of cited work.
+
+[hengartner2000 §II, §III, §VIII.A, §VIII.B, §IX]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dumbbell import factorial, statistics
+from dumbbell.claims import NotMeasured, Outcome
+
+from .evidence import Evidence, FactorEffects
+from .printed import data, effect_column
+from .register import (
+    Values,
+    all_positive,
+    claim,
+    listing,
+    minimum,
+    only_ca,
+)
+from .scenarios import BACKGROUNDS, SWEEP
+
+# Section IX and Fig. 2: fairness
+
+
+@claim("VR-Q-116")
+def _(evidence: Evidence) -> Outcome:
+    rule = evidence.observation("thresholds")
+    return Outcome.of(
+        rule["cuts_agree"],
+        holds=rule["cuts_agree"] == 1.0 and rule["cuts"] > 0,
+        note=f"{rule['cuts']} cuts in the runs of Fig. 2; the algebra agrees on {rule['grid']} points",
+    )
+
+
+@claim("VR-Q-117")
+def _(evidence: Evidence) -> Outcome:
+    rule = evidence.observation("thresholds")
+    return Outcome.of(
+        rule["growths_agree"],
+        holds=rule["growths_agree"] == 1.0 and rule["growths"] > 0,
+        note=f"{rule['growths']} rounds of growth in the runs of Fig. 2",
+    )
+
+
+def _five(evidence: Evidence, name: str) -> tuple[Values, Values]:
+    """Return the mean of a quantity of the five connections of Fig. 2 over the runs, and its resamples."""
+    values = np.asarray(evidence.observation("figure_2")[name], dtype=np.float64)
+    runs = values.shape[0]
+    random = np.random.default_rng(2)
+    weights = np.vstack(
+        [np.full(runs, 1 / runs), random.multinomial(runs, np.full(runs, 1 / runs), size=400) / runs]
+    )
+    return weights @ values, values
+
+
+@claim("VR-Q-118")
+def _(evidence: Evidence) -> Outcome:
+    least, _ = _five(evidence, "least_ratio")
+    smallest = minimum(list(least.T)) if least.ndim > 1 else least
+    return Outcome.of(
+        smallest,
+        holds=smallest < 0.5,
+        note="mean over the runs of the smallest ratio of any connection; queue of 25 packets",
+    )
+
+
+@claim("VR-Q-119")
+def _(evidence: Evidence) -> Outcome:
+    base, _ = _five(evidence, "base_rtt")
+    steps = np.diff(base, axis=1).min(axis=1)
+    return Outcome.of(
+        steps, holds=steps >= 0, note="means " + ", ".join(f"{1000 * value:.0f}" for value in base[0]) + " ms"
+    )
+
+
+@claim("VR-Q-120")
+def _(evidence: Evidence) -> Outcome:
+    window, _ = _five(evidence, "window")
+    gap = window[:, 1:].min(axis=1) - window[:, 0]
+    return Outcome.of(
+        gap, holds=gap > 0, note="mean windows " + ", ".join(f"{value:.1f}" for value in window[0])
+    )
+
+
+@claim("VR-Q-121")
+def _(evidence: Evidence) -> Outcome:
+    window, _ = _five(evidence, "window")
+    gap = window[:, 4] - window[:, :4].max(axis=1)
+    return Outcome.of(gap, holds=gap > 0)
+
+
+@claim("VR-Q-122")
+def _(evidence: Evidence) -> Outcome:
+    share, _ = _five(evidence, "share")
+    gap = share[:, 4] - share[:, :4].max(axis=1)
+    return Outcome.of(
+        gap, holds=gap > 0, note="mean shares " + ", ".join(f"{value:.3f}" for value in share[0])
+    )
+
+
+@claim("VR-Q-123")
+def _(evidence: Evidence) -> Outcome:
+    window, _ = _five(evidence, "window")
+    return Outcome.of(window[:, 1] - window[:, 0])
+
+
+@claim("VR-Q-124")
+def _(evidence: Evidence) -> Outcome:
+    both, _ = _five(evidence, "first_at_3_and_last")
+    return Outcome.of(both[:, 0] - both[:, 1], note=f"{both[0, 0]:.1f} and {both[0, 1]:.1f} segments")
+
+
+@claim("VR-Q-125")
+def _(evidence: Evidence) -> Outcome:
+    both, _ = _five(evidence, "first_at_3_and_end")
+    return Outcome.of(both[:, 0] - both[:, 1], holds=both[:, 0] > both[:, 1])
+
+
+@claim("VR-Q-126")
+def _(evidence: Evidence) -> Outcome:
+    kept, values = _five(evidence, "last_after_slow_start")
+    growth = kept[:, 1] - kept[:, 0]
+    share = float((values[:, 1] >= values[:, 0] - 1e-9).mean())
+    return Outcome.of(growth, holds=growth >= 0, note=f"it did not shrink in {100 * share:.0f} % of the runs")
+
+
+@claim("VR-Q-127")
+def _(evidence: Evidence) -> Outcome:
+    spread, _ = _five(evidence, "window_spread")
+    losses = np.asarray(evidence.observation("figure_2")["late_losses"])
+    mean = spread.mean(axis=1)
+    return Outcome.of(
+        mean,
+        holds=(mean < 0.5) & (losses.max() == 0),
+        note=f"{int(losses.sum())} losses in the last 10 s of {len(losses)} runs",
+    )
+
+
+@claim("VR-Q-128")
+def _(evidence: Evidence) -> Outcome:
+    window, _ = _five(evidence, "window")
+    steps = np.diff(window, axis=1).min(axis=1)
+    return Outcome.of(steps, holds=steps >= 0)
+
+
+@claim("VR-Q-129")
+def _(evidence: Evidence) -> Outcome:
+    fairness = evidence.observation("fairness")
+    gap = np.asarray(fairness["reno"]) - np.asarray(fairness["vegasfix"])
+    interval = statistics.mean_interval(gap)
+    return Outcome.of(
+        float(gap.mean()),
+        holds=float(gap.mean()) > 0,
+        interval=(interval.low, interval.high),
+        note=f"{np.mean(fairness['reno']):.3f} Reno, {np.mean(fairness['vegasfix']):.3f} Vegas",
+    )
+
+
+@claim("VR-Q-130")
+def _(evidence: Evidence) -> Outcome:
+    queued, _ = _five(evidence, "queued")
+    late = queued[:, 3:].min(axis=1)
+    return Outcome.of(
+        late,
+        holds=late > 3,
+        note="queued by connections 1 to 5: " + ", ".join(f"{value:.1f}" for value in queued[0]),
+    )
+
+
+def _default(evidence: Evidence, parameter: str) -> Outcome:
+    return Outcome.of(float(evidence.observation("defaults")[parameter]))
+
+
+@claim("VR-Q-131")
+def _(evidence: Evidence) -> Outcome:
+    return _default(evidence, "alpha")
+
+
+@claim("VR-Q-132")
+def _(evidence: Evidence) -> Outcome:
+    return _default(evidence, "beta")
+
+
+@claim("VR-Q-133")
+def _(evidence: Evidence) -> Outcome:
+    traced = evidence.observation("traced")
+    least = min(traced[variant]["least_window"] for variant in ("vegas", "vegasfix"))
+    return Outcome.of(
+        float(least),
+        note=f"in {traced['vegas']['runs'] + traced['vegasfix']['runs']} traced runs at high load",
+    )
+
+
+# The worked example and the design
+
+
+def _example(term: str) -> tuple[float, float]:
+    """Return the effect of a term in the low Reno column recomputed from its cells, and its printed half-width's value."""
+    column = effect_column("VI", "reno")
+    cells = {f"{index:03b}": column.cell_mean(f"{index:03b}") for index in range(8)}
+    # Two values per cell around its mean: the analysis of the package then has to return the effects they came from.
+    analysis = factorial.analyse(
+        {cell: (mean - 1, mean + 1) for cell, mean in cells.items()}, ("ss", "ca", "rec")
+    )
+    half = factorial.half_widths(column.s_e(), cells=8, replications=50).one_sided
+    return float(analysis.effects[term]), float(half)
+
+
+@claim("VR-EX-01")
+def _(_evidence: Evidence) -> Outcome:
+
+    effects = {term.replace("_", ":"): value for term, value in effect_column("VI", "reno").effect.items()}
+    cells = factorial.cells_from_effects(effects, ("ss", "ca", "rec"))
+    return Outcome.of(float(cells[data()["example"]["cell"]]))
+
+
+@claim("VR-EX-02")
+def _(_evidence: Evidence) -> Outcome:
+    return Outcome.of(_example("ss")[0])
+
+
+@claim("VR-EX-03")
+def _(_evidence: Evidence) -> Outcome:
+    return Outcome.of(_example("ss")[1])
+
+
+def _stated_size(evidence: Evidence) -> FactorEffects:
+    effects = evidence.phases("thr", "low", "reno")
+    if not evidence.full:
+        raise NotMeasured(
+            f"This reproduction was asked for {effects.replications} replications; the paper's number runs by default."
+        )
+    return effects
+
+
+@claim("VR-EX-04")
+def _(evidence: Evidence) -> Outcome:
+    effects = _stated_size(evidence)
+    return Outcome.of(float(effects.cells * effects.replications))
+
+
+@claim("VR-EX-05")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(float(len(evidence.phases("thr", "low", "reno").percent) - 1))
+
+
+@claim("VR-EX-06")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(float(len(evidence.ten_percent())))
+
+
+@claim("VR-EX-07")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(float(_stated_size(evidence).replications))
+
+
+# Cited work
+
+
+@claim("VR-CTX-01")
+def _(evidence: Evidence) -> Outcome:
+    lead = np.asarray(evidence.observation("reno_lead"))
+    interval = statistics.mean_interval(lead)
+    return Outcome.of(
+        float(lead.mean()), holds=float(lead.mean()) > 0, interval=(interval.low, interval.high)
+    )
+
+
+@claim("VR-CTX-02")
+def _(evidence: Evidence) -> Outcome:
+    shares = evidence.observation("far_share")
+    gap = np.asarray(shares["vegasfix"]) - np.asarray(shares["reno"])
+    interval = statistics.mean_interval(gap)
+    return Outcome.of(
+        float(gap.mean()),
+        holds=float(gap.mean()) > 0,
+        interval=(interval.low, interval.high),
+        note=f"the far connection gets {np.mean(shares['vegasfix']):.2f} with Vegas, {np.mean(shares['reno']):.2f} with Reno",
+    )
+
+
+@claim("VR-CTX-03")
+def _(evidence: Evidence) -> Outcome:
+    gaps = [-gap for gap in only_ca(evidence, "high")]
+    low = only_ca(evidence, "low")
+    note = "the cited Internet transfers met heavy traffic; at low load the lead of only ca is " + listing(
+        BACKGROUNDS, low
+    )
+    return all_positive(gaps, note)
+
+
+@claim("VR-CTX-04")
+def _(evidence: Evidence) -> Outcome:
+    ratios = [
+        evidence.mean(f"sweep/cell111|{gap}", "throughput")
+        / evidence.mean(f"sweep/cell000|{gap}", "throughput")
+        for gap in SWEEP
+    ]
+    return Outcome.of(
+        ratios[0],
+        holds=(ratios[0] < 1) & (ratios[-1] > 1),
+        note="ratio by mean gap of conversations: " + listing(SWEEP, ratios),
+    )

@@ -1,0 +1,267 @@
+"""The report's figures, each as SVG text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dumbbell import plots
+
+from .evidence import Evidence
+from .printed import CELLS, EFFECT_TABLES, TERMS, effect_column
+from .scenarios import BACKGROUNDS, LOADS, calibrated
+from .sensitivity import Moved
+
+__all__ = ["cells", "effects", "figure_2", "main_effects", "scan", "sensitivity", "topology"]
+
+PAPER = "#9a9a9a"
+OURS = plots.COLOURS[0]
+SHORT = {"throughput": "thr", "retransmissions": "rtx"}
+BACKGROUND_NAMES = {"reno": "Reno background", "vegasfix": "Vegas background"}
+
+
+def topology() -> str:
+    """Draw the network of Fig. 1 with our rates and delays."""
+    figure, axes = plots.figure(width=9.0, height=2.6)
+    ax = axes[0, 0]
+    ax.set_axis_off()
+    ax.grid(visible=False)
+    places = {"h1": (0, 1), "h2": (0, 0), "r1": (1.2, 0.5), "r2": (3.2, 0.5), "h3": (4.4, 1), "h4": (4.4, 0)}
+    usual = calibrated()
+    wan = LOADS["wan"].changes
+    for one, two in (("h1", "r1"), ("h2", "r1"), ("r1", "r2"), ("r2", "h3"), ("r2", "h4")):
+        (x1, y1), (x2, y2) = places[one], places[two]
+        bottleneck = (one, two) == ("r1", "r2")
+        ax.plot(
+            [x1, x2],
+            [y1, y2],
+            color=OURS if bottleneck else PAPER,
+            linewidth=3.0 if bottleneck else 1.4,
+            zorder=1,
+        )
+    for name, (x, y) in places.items():
+        router = name.startswith("r")
+        ax.scatter(
+            [x], [y], s=900, marker="s" if router else "o", color="white", edgecolor="#333333", zorder=2
+        )
+        ax.text(x, y, name.upper(), ha="center", va="center", fontsize=10, zorder=3)
+    ax.text(2.2, 0.6, f"{usual.rate}, {usual.delay} each way", ha="center", va="bottom", fontsize=10)
+    ax.text(
+        2.2, 0.4, f"WAN: {wan['rate']}, {wan['delay']}", ha="center", va="top", fontsize=9, color="#555555"
+    )
+    ax.text(
+        2.2,
+        0.14,
+        "drop-tail queues of 10 segments (WAN 50, Fig. 2: 25)",
+        ha="center",
+        va="top",
+        fontsize=9,
+        color="#555555",
+    )
+    for x, y in ((0.62, 0.86), (3.8, 0.86)):
+        ax.text(
+            x,
+            y,
+            f"{usual.access_rate}\n{usual.access_delay}",
+            ha="center",
+            va="bottom",
+            fontsize=8,
+            color="#555555",
+        )
+    ax.text(-0.25, 1, "1 MB transfer", ha="right", va="center", fontsize=9)
+    ax.text(-0.25, 0, "tcplib conversations", ha="right", va="center", fontsize=9)
+    ax.set_xlim(-1.6, 4.9)
+    ax.set_ylim(-0.3, 1.35)
+    return plots.to_svg(figure)
+
+
+def cells(evidence: Evidence) -> str:
+    """Draw the means of the cells of the three-factor design beside those the paper's effects imply."""
+    figure, axes = plots.figure(2, len(EFFECT_TABLES), width=2.75, height=2.7)
+    for column, table in enumerate(EFFECT_TABLES):
+        for row, background in enumerate(BACKGROUNDS):
+            ax = axes[row, column]
+            printed = effect_column(table, background)
+            metric = SHORT[printed.metric]
+            position = np.arange(len(CELLS))
+            ax.plot(
+                position,
+                [printed.cell_mean(cell) for cell in CELLS],
+                "_",
+                color="black",
+                markersize=13,
+                markeredgewidth=1.6,
+                label="paper",
+            )
+            intervals = [evidence.interval(metric, f"cell{cell}", background, printed.load) for cell in CELLS]
+            ax.errorbar(
+                position,
+                [interval.estimate for interval in intervals],
+                yerr=[interval.half_width for interval in intervals],
+                fmt="o", color=OURS, markersize=4, capsize=2, linewidth=1, label="measured, 90 %",
+            )  # fmt: skip
+            ax.set_ylim(bottom=0)
+            ax.set_xticks(position, CELLS, rotation=90, fontsize=7)
+            unit = "KB/s" if metric == "thr" else "KB"
+            ax.set_title(
+                f"{table}: {'throughput' if metric == 'thr' else 'retransmitted'}, {printed.load}\n{BACKGROUND_NAMES[background]}",
+                fontsize=8.5,
+            )
+            ax.tick_params(axis="y", labelsize=7)
+            if column == 0:
+                ax.set_ylabel(f"mean [{unit}]", fontsize=8)
+            if row == 1:
+                ax.set_xlabel("ss ca rec", fontsize=8)
+    axes[0, 0].legend(frameon=False, fontsize=7, loc="lower right")
+    return plots.to_svg(figure)
+
+
+def effects(evidence: Evidence) -> str:
+    """Draw the effects of the three phases and their interactions beside the paper's."""
+    figure, axes = plots.figure(2, len(EFFECT_TABLES), width=2.75, height=2.5)
+    position = np.arange(len(TERMS))[::-1]
+    for column, table in enumerate(EFFECT_TABLES):
+        for row, background in enumerate(BACKGROUNDS):
+            ax = axes[row, column]
+            printed = effect_column(table, background)
+            ours = evidence.phases(SHORT[printed.metric], printed.load, background)
+            ax.axvline(0, color="#888888", linewidth=0.8)
+            ax.plot(
+                [printed.effect[term] for term in TERMS],
+                position,
+                "|",
+                color="black",
+                markersize=11,
+                markeredgewidth=1.6,
+                label="paper",
+            )
+            ax.errorbar(
+                [float(ours.terms[term][0]) for term in TERMS],
+                position,
+                xerr=float(ours.hw_two_sided[0]),
+                fmt="o", color=OURS, markersize=4, capsize=2, linewidth=1, label="measured, 90 %",
+            )  # fmt: skip
+            ax.set_yticks(position, TERMS if column == 0 else [""] * len(TERMS), fontsize=7)
+            ax.tick_params(axis="x", labelsize=7)
+            unit = "KB/s" if printed.metric == "throughput" else "KB"
+            ax.set_title(
+                f"{table}: {printed.metric}, {printed.load}\n{BACKGROUND_NAMES[background]}", fontsize=8.5
+            )
+            if row == 1:
+                ax.set_xlabel(f"effect [{unit}]", fontsize=8)
+    axes[0, 0].legend(frameon=False, fontsize=7, loc="lower right")
+    return plots.to_svg(figure)
+
+
+def figure_2(observed: Mapping[str, Any]) -> str:
+    """Draw the windows of the five connections over time, and their windows in the end over all runs."""
+    measured = observed["figure_2"]
+    figure, axes = plots.figure(1, 2, width=5.4, height=3.4)
+    names = list(measured["curves"])
+    left, right = axes[0]
+    for index, name in enumerate(names):
+        time, value = measured["curves"][name]
+        left.step(
+            np.append(time, 30.0),
+            np.append(value, value[-1]),
+            where="post",
+            color=plots.COLOURS[index],
+            linewidth=1.2,
+            label=f"connection {index + 1}",
+        )
+    left.set_xlabel("time [s]")
+    left.set_ylabel("congestion window [segments]")
+    left.set_xlim(0, 30)
+    left.set_ylim(0, 30)
+    left.legend(frameon=False, fontsize=8, ncols=2)
+    left.set_title("one run", fontsize=9)
+    window = measured["window"]
+    for index in range(window.shape[1]):
+        jitter = np.linspace(-0.18, 0.18, window.shape[0])
+        right.plot(
+            index + 1 + jitter, np.sort(window[:, index]), ".", color=plots.COLOURS[index], markersize=4
+        )
+        right.plot([index + 0.7, index + 1.3], [window[:, index].mean()] * 2, color="black", linewidth=1.4)
+    right.set_xlabel("connection, by time of start")
+    right.set_ylabel("mean window from 20 to 30 s [segments]")
+    right.set_ylim(bottom=0)
+    right.set_title(f"all {window.shape[0]} runs; bars are means", fontsize=9)
+    return plots.to_svg(figure)
+
+
+def main_effects(evidence: Evidence) -> str:
+    """Draw the shares of the seven algorithms' main effects."""
+    figure, axes = plots.figure(1, 2, width=5.2, height=3.0)
+    letters = "ABCDEFG"
+    for ax, metric, title in zip(axes[0], ("thr", "rtx"), ("throughput", "retransmitted data"), strict=True):
+        for index, (load, background) in enumerate(
+            (load, background) for load in ("low", "high") for background in BACKGROUNDS
+        ):
+            shares = evidence.seven(metric, load, background).percent
+            ax.bar(
+                np.arange(len(letters)) + (index - 1.5) * 0.2,
+                [float(shares[letter][0]) for letter in letters],
+                width=0.19,
+                color=plots.COLOURS[index],
+                label=f"{load}, {BACKGROUND_NAMES[background]}",
+            )
+        ax.set_xticks(np.arange(len(letters)), letters)
+        ax.set_ylabel("share of variation [%]")
+        ax.set_title(title, fontsize=9)
+    axes[0, 0].legend(frameon=False, fontsize=7)
+    return plots.to_svg(figure)
+
+
+def scan(calibration: Mapping[str, Any]) -> str:
+    """Draw the scan of the calibration: both fitted numbers over the cap, one line for each warm-up."""
+    rows = calibration.get("scan", [])
+    figure, axes = plots.figure(1, 2, width=5.2, height=3.0)
+    targets = (("throughput", 73.4, "throughput [KB/s]"), ("retransmitted", 48.6, "retransmitted data [KB]"))
+    warm_ups = sorted({row["warm_up_s"] for row in rows})
+    for ax, (name, target, label) in zip(axes[0], targets, strict=True):
+        for index, warm_up in enumerate(warm_ups):
+            line = sorted((row["cap_bytes"], row[name]) for row in rows if row["warm_up_s"] == warm_up)
+            ax.plot(
+                [cap / 1e3 for cap, _ in line],
+                [value for _, value in line],
+                "o-",
+                markersize=3,
+                color=plots.COLOURS[index],
+                label=f"warm-up {warm_up:g} s",
+            )
+        ax.axhline(target, color="black", linewidth=0.9, linestyle="--")
+        ax.set_xscale("log")
+        ax.set_xlabel("cap of a conversation [kB]")
+        ax.set_ylabel(label)
+    axes[0, 0].legend(frameon=False, fontsize=7)
+    return plots.to_svg(figure)
+
+
+def sensitivity(moves: Sequence[Moved]) -> str:
+    """Draw how many claims each moved assumption gains and loses."""
+    moved = [move for move in moves if move.variation is not None]
+    figure, axes = plots.figure(width=8.5, height=0.6 + 0.24 * len(moved))
+    ax = axes[0, 0]
+    position = np.arange(len(moved))[::-1]
+    ax.barh(
+        position,
+        [len(move.gained) for move in moved],
+        color=plots.COLOURS[2],
+        height=0.7,
+        label="reproduced only with the move",
+    )
+    ax.barh(
+        position,
+        [-len(move.lost) for move in moved],
+        color=plots.COLOURS[1],
+        height=0.7,
+        label="lost by the move",
+    )
+    ax.axvline(0, color="#333333", linewidth=0.8)
+    labels = [f"{move.variation.assumption}: {move.variation.value}" for move in moved if move.variation]
+    ax.set_yticks(position, labels, fontsize=8)
+    ax.set_xlabel("claims")
+    ax.legend(frameon=False, fontsize=8)
+    return plots.to_svg(figure)

@@ -1,0 +1,148 @@
+"""How the claims of the text are written down: a register, and outcomes that several claims share.
+
+The measure of a claim is the function below its description. It returns the measured number, its interval, and, for an
+inequality, on which resamples it holds.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.claims import Claim, Outcome
+
+from .evidence import Evidence, FactorEffects
+from .scenarios import BACKGROUNDS
+
+__all__ = ["claims"]
+
+Measure = Callable[[Evidence], Outcome]
+Values = NDArray[np.float64]
+
+# Foregrounds of both loads with the background they meet in Tables I and II.
+CASES = tuple((load, background) for load in ("low", "high") for background in ("reno", "vegas"))
+
+THROUGHPUT_COLUMNS = tuple(
+    (load, background) for load in ("low", "high", "wan") for background in BACKGROUNDS
+)
+
+INTERACTIONS = ("ss_ca", "ss_rec", "ca_rec", "ss_ca_rec")
+
+REGISTERED: list[Claim[Evidence]] = []
+"""The claims registered so far, in order."""
+
+
+@cache
+def _described() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+
+
+def claim(name: str) -> Callable[[Measure], Measure]:
+    """Register the decorated function as the measure of a claim.
+
+    Parameters
+    ----------
+    name
+        The claim's name in ``claims.toml``, which says everything else about it.
+    """
+
+    def register(measure: Measure) -> Measure:
+        entry = _described()[name]
+        within = entry.get("within")
+        paper = entry.get("paper")
+        REGISTERED.append(
+            Claim(
+                id=name,
+                source=entry["source"],
+                kind=entry["kind"],
+                statement=entry["statement"],
+                scenario=entry["scenario"],
+                units=entry.get("units", ""),
+                paper_value=None if paper is None else float(paper),
+                tolerance_kind="order" if within is None else "rel" if entry.get("relative") else "abs",
+                tolerance=float(within or 0),
+                bound=entry.get("bound", ""),
+                measure=measure,
+            )
+        )
+        return measure
+
+    return register
+
+
+def minimum(parts: Sequence[Values]) -> Values:
+    return np.minimum.reduce(list(parts))
+
+
+def maximum(parts: Sequence[Values]) -> Values:
+    return np.maximum.reduce(list(parts))
+
+
+def all_positive(margins: Sequence[Values], note: str = "") -> Outcome:
+    """Return the outcome of several strict inequalities, each given as a margin that must be positive."""
+    least = minimum(margins)
+    return Outcome.of(least, holds=least > 0, note=note)
+
+
+def listing(names: Sequence[str], values: Sequence[Values], form: str = "{:.2f}") -> str:
+    """Return several values in a sentence."""
+    return ", ".join(f"{name} " + form.format(value[0]) for name, value in zip(names, values, strict=True))
+
+
+def case_names(cases: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{load}/{background}" for load, background in cases]
+
+
+def sign_outcome(effects: FactorEffects, term: str, expected: int, note: str = "") -> Outcome:
+    low, high = effects.interval(term)
+    found = np.sign(effects.terms[term])
+    text = f"effect {effects.terms[term][0]:.2f}, 90 % interval {low:.2f} to {high:.2f}"
+    return Outcome.of(
+        float(found[0]),
+        holds=found == expected,
+        interval=(math.nan, math.nan),
+        note=f"{text}; {note}" if note else text,
+    )
+
+
+def share_of(metric: str, load: str, background: str, term: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        effects = evidence.phases(metric, load, background)
+        return Outcome.of(
+            effects.percent[term], interval=None if term == "error" else effects.percent_interval(term)
+        )
+
+    return measure
+
+
+def throughput_columns(evidence: Evidence) -> list[FactorEffects]:
+    """Return the effects on throughput in all six columns: LAN at both loads and WAN, both backgrounds."""
+    return [evidence.phases("thr", load, background) for load, background in THROUGHPUT_COLUMNS]
+
+
+def against_vegas(evidence: Evidence, foreground: str, loads: Sequence[str]) -> Outcome:
+    """Return by how much a foreground is slower against released Vegas than against Reno, KB/s."""
+    margins = [
+        evidence.thr(foreground, "reno", load, "pair") - evidence.thr(foreground, "vegas", load, "pair")
+        for load in loads
+    ]
+    return all_positive(margins, "paired runs; " + listing(loads, margins))
+
+
+def sign_of(metric: str, load: str, background: str, term: str, expected: int) -> Measure:
+    return lambda evidence: sign_outcome(evidence.phases(metric, load, background), term, expected)
+
+
+def only_ca(evidence: Evidence, load: str) -> list[Values]:
+    """Return by how much Vegas with only ca is faster than Reno against both backgrounds, KB/s."""
+    return [
+        evidence.thr("vegas-onlyca", background, load) - evidence.thr("reno", background, load)
+        for background in BACKGROUNDS
+    ]

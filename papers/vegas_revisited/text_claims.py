@@ -1,0 +1,545 @@
+"""The claims of the paper's text up to its results: validation, implementation, corrections, effects.
+
+[hengartner2000 §II to §VIII.C]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dumbbell import statistics
+from dumbbell.claims import Outcome
+
+from .evidence import Evidence
+from .printed import TERMS, effect_column
+from .register import (
+    CASES,
+    INTERACTIONS,
+    THROUGHPUT_COLUMNS,
+    Measure,
+    Values,
+    against_vegas,
+    all_positive,
+    case_names,
+    claim,
+    listing,
+    maximum,
+    minimum,
+    share_of,
+    sign_of,
+    sign_outcome,
+    throughput_columns,
+)
+from .scenarios import BACKGROUNDS
+
+# Section V: Reno and released Vegas
+
+
+def _gains(evidence: Evidence, metric: str, group: str = "table") -> list[Values]:
+    """Return the ratio of released Vegas to Reno in the four cases of Tables I and II."""
+    return [
+        evidence.metric(metric, "vegas", background, load, group)
+        / evidence.metric(metric, "reno", background, load, group)
+        for load, background in CASES
+    ]
+
+
+@claim("VR-Q-01")
+def _(evidence: Evidence) -> Outcome:
+    gains = [gain - 1 for gain in _gains(evidence, "thr")]
+    return all_positive(gains, "gains " + listing(case_names(CASES), gains))
+
+
+@claim("VR-Q-02")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(minimum(_gains(evidence, "thr")) - 1)
+
+
+@claim("VR-Q-03")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(maximum(_gains(evidence, "thr")) - 1)
+
+
+@claim("VR-Q-04")
+def _(evidence: Evidence) -> Outcome:
+    savings = [1 - ratio for ratio in _gains(evidence, "rtx")]
+    return all_positive(savings, "savings " + listing(case_names(CASES), savings))
+
+
+@claim("VR-Q-05")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(1 - maximum(_gains(evidence, "rtx")))
+
+
+@claim("VR-Q-06")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(1 - minimum(_gains(evidence, "rtx")))
+
+
+@claim("VR-Q-07")
+def _(evidence: Evidence) -> Outcome:
+    low_reno, low_vegas, high_reno, high_vegas = _gains(evidence, "thr")
+    return all_positive([high_reno - low_reno, high_vegas - low_vegas])
+
+
+@claim("VR-Q-08")
+def _(evidence: Evidence) -> Outcome:
+    low_reno, low_vegas, high_reno, high_vegas = _gains(evidence, "rtx")
+    return all_positive([high_reno - low_reno, high_vegas - low_vegas])
+
+
+@claim("VR-Q-09")
+def _(evidence: Evidence) -> Outcome:
+    return against_vegas(evidence, "reno", ("low", "high"))
+
+
+@claim("VR-Q-10")
+def _(evidence: Evidence) -> Outcome:
+    return against_vegas(evidence, "vegas", ("low", "high"))
+
+
+@claim("VR-Q-11")
+def _(evidence: Evidence) -> Outcome:
+    names, margins = [], []
+    for foreground in ("reno", "vegas"):
+        for load in ("low", "high"):
+            names.append(f"{foreground}/{load}")
+            margins.append(
+                evidence.rtx(foreground, "vegas", load, "pair")
+                - evidence.rtx(foreground, "reno", load, "pair")
+            )
+    return all_positive(margins, "paired runs; " + listing(names, margins))
+
+
+# Section IV: the validation of Reno
+
+
+@claim("VR-Q-12")
+def _(evidence: Evidence) -> Outcome:
+    margins = []
+    for load in ("low", "high"):
+        older = evidence.mean(f"pair/reno-2var|reno|{load}", "throughput")
+        margins.append(older - evidence.thr("reno", "reno", load, "pair"))
+    mean = (margins[0] + margins[1]) / 2
+    return Outcome.of(
+        mean, holds=mean >= 0, note="paired runs, mean of both loads; " + listing(("low", "high"), margins)
+    )
+
+
+@claim("VR-Q-13")
+def _(evidence: Evidence) -> Outcome:
+    cases = evidence.observation("timers")
+    share = float(np.mean(cases["agree"]))
+    return Outcome.of(share, holds=share == 1.0, note=cases["note"])
+
+
+# Section VI: the implementation
+
+
+def _run_by_run(evidence: Evidence, first: str, second: str, places: Sequence[str]) -> Outcome:
+    """Return the largest difference between two variants in any run, KB/s, and whether all fingerprints agree."""
+    gaps, same, count = [0.0], True, 0
+    for place in places:
+        one, two = (
+            evidence.runs(f"validation/{variant}|{place}", "throughput") for variant in (first, second)
+        )
+        marks = [
+            evidence.runs(f"validation/{variant}|{place}", "fingerprint_high") for variant in (first, second)
+        ]
+        gaps.append(float(np.abs(one - two).max()))
+        same = same and bool((marks[0] == marks[1]).all())
+        count += len(one)
+    note = f"{count} pairs of runs; the sequences of events are {'identical' if same else 'not identical'}"
+    return Outcome.of(max(gaps), note=note)
+
+
+@claim("VR-Q-14")
+def _(evidence: Evidence) -> Outcome:
+    places = [f"{background}|{load}" for load in ("low", "high") for background in BACKGROUNDS]
+    return _run_by_run(evidence, "reno", "cell000", places)
+
+
+@claim("VR-Q-15")
+def _(evidence: Evidence) -> Outcome:
+    return _run_by_run(evidence, "preset", "switches", [f"reno|{load}" for load in ("low", "high")])
+
+
+@claim("VR-Q-16")
+def _(evidence: Evidence) -> Outcome:
+    letters = evidence.observation("switches")
+    return Outcome.of(float(len(letters)), note=f"accepted: {''.join(letters)}")
+
+
+@claim("VR-Q-17")
+def _(evidence: Evidence) -> Outcome:
+    bursts = evidence.observation("burst")
+    return Outcome.of(float(bursts["on"]), note=f"{bursts['off']} segments with H off")
+
+
+@claim("VR-Q-18")
+def _(evidence: Evidence) -> Outcome:
+    guard = evidence.observation("guard")
+    return Outcome.of(
+        guard["on"],
+        holds=guard["on"] <= 2.0 + 1e-9 and guard["off"] > 2.0,
+        note=f"with I off it grew at an excess of up to {guard['off']:.2f} segments",
+    )
+
+
+@claim("VR-Q-19")
+def _(evidence: Evidence) -> Outcome:
+    spike = evidence.observation("spike")
+    return Outcome.of(
+        spike["on"],
+        holds=spike["on"] <= 2.0 + 0.02 and spike["off"] > 2.0,
+        note=f"with J off the largest ratio is {spike['off']:.1f}; 1 % of slack for the reading of the current rate",
+    )
+
+
+@claim("VR-Q-20")
+def _(evidence: Evidence) -> Outcome:
+    ratio = evidence.observation("recovery_window")
+    return Outcome.of(
+        float(np.mean(ratio["on"])),
+        note=f"{np.mean(ratio['off']):.3f} with F off; {len(ratio['on'])} single losses at windows of a multiple of four segments",
+    )
+
+
+@claim("VR-Q-21")
+def _(evidence: Evidence) -> Outcome:
+    window = evidence.observation("start_window")
+    agree = window["on_start"] == window["on_timeout"] and window["off_start"] == window["off_timeout"] == 1.0
+    return Outcome.of(
+        window["on_start"] if agree else math.nan,
+        note=f"at the start and after a timeout {window['on_start']:g} and {window['on_timeout']:g} with G on, "
+        f"{window['off_start']:g} and {window['off_timeout']:g} with G off",
+    )
+
+
+@claim("VR-Q-22")
+def _(evidence: Evidence) -> Outcome:
+    period = evidence.observation("doubling")
+    return Outcome.of(
+        float(round(period["on"])),
+        note=f"unrounded {period['on']:.2f} round trips; {period['off']:.2f} with A off",
+    )
+
+
+# Section VII: the corrections
+
+
+@claim("VR-Q-23")
+def _(evidence: Evidence) -> Outcome:
+    growth = evidence.observation("after_timeout")
+    ratio = growth["fixed_window"] / growth["released_window"]
+    shapes = growth["released_growth"] <= 1.5 and growth["fixed_growth"] > growth["released_growth"]
+    return Outcome.of(
+        ratio,
+        holds=ratio > 1 and shapes,
+        note=f"when the last data of before the timeout is acknowledged: {growth['released_window']:.1f} segments "
+        f"released, {growth['fixed_window']:.1f} corrected; largest growth within a round trip "
+        f"{growth['released_growth']:.1f} and {growth['fixed_growth']:.1f} segments",
+    )
+
+
+@claim("VR-Q-24")
+def _(evidence: Evidence) -> Outcome:
+    growth = evidence.observation("after_timeout")
+    gap = growth["released_half_s"] - growth["fixed_half_s"]
+    return Outcome.of(
+        gap,
+        holds=gap > 0,
+        note=f"{growth['released_half_s']:.2f} s released, {growth['fixed_half_s']:.2f} s corrected",
+    )
+
+
+@claim("VR-Q-25")
+def _(evidence: Evidence) -> Outcome:
+    traced = evidence.observation("traced")
+    return Outcome.of(
+        float(traced["vegasfix"]["base_rtt_raised"]),
+        note=f"in {traced['vegasfix']['runs']} traced runs; {traced['vegas']['base_rtt_raised']} in released Vegas",
+    )
+
+
+def _fixes(evidence: Evidence, metric: str) -> list[Values]:
+    """Return the ratio of corrected to released Vegas in the four cases of Tables IV and V."""
+    return [
+        evidence.metric(metric, "vegasfix", "reno" if background == "reno" else "vegasfix", load, "pair")
+        / evidence.metric(metric, "vegas", background, load, "pair")
+        for load, background in CASES
+    ]
+
+
+@claim("VR-Q-26")
+def _(evidence: Evidence) -> Outcome:
+    losses = [1 - ratio for ratio in _fixes(evidence, "thr")]
+    return all_positive(losses, "paired runs; losses " + listing(case_names(CASES), losses, "{:.3f}"))
+
+
+@claim("VR-Q-27")
+def _(evidence: Evidence) -> Outcome:
+    ratios = _fixes(evidence, "rtx")
+    count = np.sum([ratio > 1 for ratio in ratios], axis=0).astype(float)
+    return Outcome.of(count, note="paired runs; ratios " + listing(case_names(CASES), ratios, "{:.3f}"))
+
+
+@claim("VR-Q-28")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.of(maximum([np.abs(ratio - 1) for ratio in _fixes(evidence, "thr")]), note="paired runs")
+
+
+@claim("VR-Q-29")
+def _(evidence: Evidence) -> Outcome:
+    traced = evidence.observation("traced")
+    released, fixed = traced["vegas"]["growth_per_rtt"], traced["vegasfix"]["growth_per_rtt"]
+    gap = released - fixed
+    interval = statistics.mean_interval(gap)
+    return Outcome.of(
+        float(gap.mean()),
+        holds=float(gap.mean()) >= 0,
+        interval=(interval.low, interval.high),
+        note=f"{released.mean():.3f} released, {fixed.mean():.3f} corrected, {len(gap)} pairs of traced runs at high load",
+    )
+
+
+@claim("VR-Q-30")
+def _(evidence: Evidence) -> Outcome:
+    unchanged, changed = evidence.observation("tables_one_and_four")
+    return Outcome.of(
+        unchanged,
+        holds=unchanged == 0 and changed > 0,
+        note=f"{changed:.2f} KB/s in the Vegas columns, same seeds",
+    )
+
+
+@claim("VR-T3-25")
+def _(evidence: Evidence) -> Outcome:
+    traced = evidence.observation("traced")
+    count = traced["vegasfix"]["invariant_broken"]
+    return Outcome.of(
+        float(count),
+        holds=count == 0,
+        note=f"of {traced['vegasfix']['checks']} checks in {traced['vegasfix']['runs']} traced runs; "
+        f"{traced['vegas']['invariant_broken']} of {traced['vegas']['checks']} in released Vegas",
+    )
+
+
+# Section VIII-A: designs
+
+
+@claim("VR-Q-31")
+def _(evidence: Evidence) -> Outcome:
+    shares = evidence.ten_percent()
+    small = float((shares < 1).mean())
+    largest = float(shares.max())
+    return Outcome.of(
+        small, holds=small >= 0.5, note=f"{len(shares)} effects, the largest explains {largest:.1f} %"
+    )
+
+
+def _main_order(evidence: Evidence, metric: str, load: str, background: str, order: Sequence[str]) -> Outcome:
+    """Return by how much each share exceeds the next, percentage points."""
+    shares = evidence.phases(metric, load, background).percent
+    margins = [shares[first] - shares[second] for first, second in zip(order, order[1:], strict=False)]
+    return all_positive(
+        margins, "shares " + listing(order, [shares[term] for term in order], "{:.1f}") + " %"
+    )
+
+
+def _largest(
+    evidence: Evidence, metric: str, load: str, background: str, terms: Sequence[str], limit: float
+) -> Outcome:
+    """Return the largest share among terms, which must stay below a limit."""
+    shares = evidence.phases(metric, load, background).percent
+    most = maximum([shares[term] for term in terms])
+    return Outcome.of(most, holds=most < limit)
+
+
+def _dominates(evidence: Evidence, background: str) -> Outcome:
+    """Return by how much the share of recovery exceeds all other effects together, high load."""
+    shares = evidence.phases("thr", "high", background).percent
+    others = np.sum([shares[term] for term in TERMS if term != "rec"], axis=0)
+    return Outcome.of(
+        shares["rec"] - others,
+        holds=shares["rec"] > others,
+        note=f"recovery {shares['rec'][0]:.1f} %, the others {others[0]:.1f} %",
+    )
+
+
+# Section VIII-B: throughput
+
+
+@claim("VR-Q-32")
+def _(evidence: Evidence) -> Outcome:
+    return _main_order(evidence, "thr", "low", "reno", ("ss", "rec", "ca"))
+
+
+claim("VR-Q-33")(share_of("thr", "low", "reno", "ca"))
+
+
+@claim("VR-Q-34")
+def _(evidence: Evidence) -> Outcome:
+    return _largest(evidence, "thr", "low", "reno", INTERACTIONS, 3.0)
+
+
+claim("VR-Q-35")(share_of("thr", "low", "reno", "error"))
+
+
+@claim("VR-Q-36")
+def _(evidence: Evidence) -> Outcome:
+    return _main_order(evidence, "thr", "low", "vegasfix", ("rec", "ss", "ca"))
+
+
+claim("VR-Q-37")(share_of("thr", "low", "vegasfix", "rec"))
+claim("VR-Q-38")(share_of("thr", "low", "vegasfix", "ca"))
+
+
+@claim("VR-Q-39")
+def _(evidence: Evidence) -> Outcome:
+    return _largest(evidence, "thr", "low", "vegasfix", INTERACTIONS, 3.0)
+
+
+claim("VR-Q-40")(share_of("thr", "low", "vegasfix", "error"))
+
+
+@claim("VR-Q-41")
+def _(evidence: Evidence) -> Outcome:
+    return _dominates(evidence, "reno")
+
+
+@claim("VR-Q-42")
+def _(evidence: Evidence) -> Outcome:
+    return _largest(evidence, "thr", "high", "reno", [term for term in TERMS if term != "rec"], 3.0)
+
+
+@claim("VR-Q-43")
+def _(evidence: Evidence) -> Outcome:
+    return sign_outcome(evidence.phases("thr", "high", "reno"), "ca", -1)
+
+
+claim("VR-Q-44")(share_of("thr", "high", "reno", "error"))
+
+
+@claim("VR-Q-45")
+def _(evidence: Evidence) -> Outcome:
+    return _dominates(evidence, "vegasfix")
+
+
+@claim("VR-Q-46")
+def _(evidence: Evidence) -> Outcome:
+    return sign_outcome(evidence.phases("thr", "high", "vegasfix"), "ca", -1)
+
+
+@claim("VR-Q-47")
+def _(evidence: Evidence) -> Outcome:
+    shares = [effects.percent["ca"] for effects in throughput_columns(evidence)]
+    most = maximum(shares)
+    return Outcome.of(most, holds=most <= 5, note=listing(case_names(THROUGHPUT_COLUMNS), shares, "{:.1f}"))
+
+
+@claim("VR-Q-48")
+def _(evidence: Evidence) -> Outcome:
+    return all_positive(
+        [
+            np.maximum(effects.percent["ss"], effects.percent["rec"]) - effects.percent["ca"]
+            for effects in throughput_columns(evidence)
+        ]
+    )
+
+
+@claim("VR-Q-49")
+def _(evidence: Evidence) -> Outcome:
+    ratios = [
+        (effects.percent["ss"] + effects.percent["rec"]) / np.maximum(effects.percent["ca"], 1e-9)
+        for effects in throughput_columns(evidence)
+    ]
+    least = minimum(ratios)
+    return Outcome.of(least, holds=least > 10, note=listing(case_names(THROUGHPUT_COLUMNS), ratios, "{:.0f}"))
+
+
+@claim("VR-Q-50")
+def _(evidence: Evidence) -> Outcome:
+    good = np.sum(
+        [
+            (effects.percent["ca"] <= 5) | (effects.terms["ca"] < 0)
+            for effects in throughput_columns(evidence)
+        ],
+        axis=0,
+    ).astype(float)
+    return Outcome.of(good, holds=good == len(THROUGHPUT_COLUMNS))
+
+
+# Section VIII-C: retransmissions
+
+
+def _slow_start_then_ca(background: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        shares = evidence.phases("rtx", "low", background).percent
+        others = maximum([shares[term] for term in TERMS if term not in ("ss", "ca")])
+        return all_positive(
+            [shares["ss"] - shares["ca"], shares["ca"] - others],
+            f"ss {shares['ss'][0]:.1f} %, ca {shares['ca'][0]:.1f} %, the largest other {others[0]:.1f} %",
+        )
+
+    return measure
+
+
+def _retransmission_claims() -> None:
+    """Register the claims of section VIII-C, which are the same for both backgrounds."""
+    for background, name, first in (("reno", "Reno", 51), ("vegasfix", "Vegas", 58)):
+        low, high = f"low load, {name} background", f"high load, {name} background"
+        claim(f"VR-Q-{first}")(_slow_start_then_ca(background))
+        for offset, (term, expected, words) in enumerate(
+            (
+                ("rec", 1, "the changes of recovery raise retransmissions"),
+                ("ss_ca", 1, "the interaction of slow start and ca raises retransmissions"),
+                ("ss", -1, "the changes of slow start lower retransmissions"),
+                ("ca", -1, "ca lowers retransmissions"),
+            ),
+            start=1,
+        ):
+            claim(f"VR-Q-{first + offset}")(sign_of("rtx", "low", background, term, expected))
+        claim(f"VR-Q-{first + 5}")(share_of("rtx", "high", background, "error"))
+        printed = max(effect_column("IX", background).percent[term] for term in TERMS)
+
+        def negligible(evidence: Evidence, background: str = background) -> Outcome:
+            return _largest(evidence, "rtx", "high", background, TERMS, 10.0)
+
+        claim(f"VR-Q-{first + 6}")(negligible)
+
+
+_retransmission_claims()
+
+
+@claim("VR-Q-65")
+def _(evidence: Evidence) -> Outcome:
+    savings = [
+        1 - evidence.rtx("vegasfix", background, "high") / evidence.rtx("reno", background, "high")
+        for background in BACKGROUNDS
+    ]
+    most = maximum(savings)
+    return Outcome.of(most, holds=most < 0.15, note=listing(BACKGROUNDS, savings))
+
+
+def _lowers_more(evidence: Evidence, load: str, other: str) -> Outcome:
+    """Return whether ca lowers retransmissions and another phase lowers them more, against both backgrounds, KB."""
+    margins, notes = [], []
+    for background in BACKGROUNDS:
+        effects = evidence.phases("rtx", load, background).terms
+        margins += [effects["ca"] - effects[other], -effects["ca"]]
+        notes.append(f"{background}: {other} {effects[other][0]:.2f}, ca {effects['ca'][0]:.2f}")
+    return all_positive(margins, "; ".join(notes))
+
+
+@claim("VR-Q-66")
+def _(evidence: Evidence) -> Outcome:
+    return _lowers_more(evidence, "low", "ss")
+
+
+@claim("VR-Q-67")
+def _(evidence: Evidence) -> Outcome:
+    return _lowers_more(evidence, "high", "rec")

@@ -1,0 +1,366 @@
+"""Claims of a paper and how they are judged.
+
+A claim is a sentence of a paper together with a function from evidence (the results of runs) to a measured number with
+an interval. The verdict follows from the number, the interval plays no part in it and is shown beside it. A function
+that finds its evidence missing raises `NotMeasured`, and the claim is not checkable for the reason it gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Claim", "Finding", "Kind", "NotMeasured", "Outcome", "Verdict", "judge", "number", "scoreboard"]
+
+Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
+Verdict = Literal["reproduced", "not-reproduced", "not-checkable"]
+
+E = TypeVar("E")
+
+# Relative slack for sums of binary floating-point numbers where a tolerance of zero asks for equality.
+ROUNDING = 1e-9
+
+# A statement that fewer or more than these shares of resamples support is taken to be outside sampling noise.
+NOISE_BAND = (0.05, 0.95)
+
+# The groups the claims are counted in, with the share (percent) that is aimed at.
+GROUPS: tuple[tuple[str, tuple[Kind, ...], int], ...] = (
+    ("orderings, signs and shapes", ("ordering", "sign", "shape"), 90),
+    ("values and ratios", ("value", "ratio"), 70),
+)
+
+
+class NotMeasured(Exception):  # noqa: N818 - a finding about the evidence, not a failure of the program
+    """The evidence a claim needs is not there; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a claim's function found.
+
+    Parameters
+    ----------
+    measured
+        The measured number, in the claim's units.
+    low, high
+        Limits of its 90 % interval; NaN where there is none (a count, an exact replay).
+    holds
+        Whether the claim's inequality holds; ``None`` for a claim judged by its tolerance alone.
+    support
+        Share of the resamples of the runs in which the inequality holds, from 0 to 1; NaN where nothing was resampled.
+    note
+        What else is worth saying, a sentence or two.
+    """
+
+    measured: float
+    low: float = math.nan
+    high: float = math.nan
+    holds: bool | None = None
+    support: float = math.nan
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        values: NDArray[np.float64] | float,
+        *,
+        holds: NDArray[np.bool_] | bool | None = None,
+        interval: tuple[float, float] | None = None,
+        note: str = "",
+    ) -> Outcome:
+        """Return the outcome of a resampled quantity.
+
+        Parameters
+        ----------
+        values
+            The quantity: its value from all runs first, then from each resample of them; or a plain number.
+        holds
+            The inequality on the same resamples.
+        interval
+            Limits to use instead of the 5 % and 95 % quantiles of the resamples.
+        note
+            See the class.
+        """
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        low, high = math.nan, math.nan
+        if interval is not None:
+            low, high = interval
+        elif array.size > 1:
+            low, high = (float(limit) for limit in np.nanquantile(array[1:], (0.05, 0.95)))
+        flags = None if holds is None else np.atleast_1d(np.asarray(holds, dtype=np.bool_))
+        return cls(
+            measured=float(array[0]),
+            low=low,
+            high=high,
+            holds=None if flags is None else bool(flags[0]),
+            support=float(flags[1:].mean()) if flags is not None and flags.size > 1 else math.nan,
+            note=note,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(Generic[E]):
+    """A claim of a paper.
+
+    Parameters
+    ----------
+    id
+        Its name, unique in the paper.
+    source
+        Table, figure or section it is taken from.
+    kind
+        ``"value"``, ``"ratio"``, ``"ordering"``, ``"sign"`` or ``"shape"``.
+    statement
+        What is claimed, in a sentence.
+    measure
+        Function from the evidence to an `Outcome`.
+    units
+        Units of the number; empty for a pure number.
+    paper_value
+        The paper's number, if it gives one.
+    tolerance_kind
+        ``"rel"`` (relative), ``"abs"`` (in the claim's units) or ``"order"`` (the outcome says whether it holds).
+    tolerance
+        Size of the tolerance.
+    bound
+        The bound of an ordering in words, such as ``"< 3"``.
+    scenario
+        The scenarios it is judged on.
+    """
+
+    id: str
+    source: str
+    kind: Kind
+    statement: str
+    measure: Callable[[E], Outcome]
+    units: str = ""
+    paper_value: float | None = None
+    tolerance_kind: Literal["rel", "abs", "order"] = "order"
+    tolerance: float = 0.0
+    bound: str = ""
+    scenario: str = ""
+
+    def rule(self) -> str:
+        """Return the rule of judgement in words."""
+        if self.tolerance_kind == "order":
+            return self.bound or "strict on the means"
+        if self.tolerance == 0.0:
+            return "exact"
+        if self.tolerance_kind == "rel":
+            return f"within {100 * self.tolerance:g} %"
+        return f"within {self.tolerance:g}{f' {self.units}' if self.units else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A judged claim.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    verdict
+        ``"reproduced"``, ``"not-reproduced"`` or ``"not-checkable"``.
+    measured, low, high
+        The measured number and the limits of its 90 % interval; ``None`` where there is none.
+    support
+        Share of resamples in which an inequality holds; ``None`` where nothing was resampled.
+    why
+        Why the verdict is what it is.
+    """
+
+    claim: Claim[Any]
+    verdict: Verdict
+    measured: float | None
+    low: float | None
+    high: float | None
+    support: float | None
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data for JSON."""
+        return {
+            "id": self.claim.id,
+            "source": self.claim.source,
+            "kind": self.claim.kind,
+            "statement": self.claim.statement,
+            "units": self.claim.units,
+            "scenario": self.claim.scenario,
+            "rule": self.claim.rule(),
+            "verdict": self.verdict,
+            "measured": self.measured,
+            "low": self.low,
+            "high": self.high,
+            "support": self.support,
+            "paper_value": self.claim.paper_value,
+            "why": self.why,
+        }
+
+
+def number(value: float | None, *, digits: int = 3) -> str:
+    """Return a number for reading: `digits` significant ones, at least the whole part, with a true minus sign."""
+    if value is None or math.isnan(value):
+        return ""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{min(decimals, 4)}f}"
+    return text.replace("-", "−") if float(text) != 0 else "0"
+
+
+def _within(claim: Claim[Any], measured: float) -> bool:
+    """Return whether the measured number is within the claim's tolerance of the paper's."""
+    paper = claim.paper_value
+    if paper is None:
+        raise ValueError(f"claim {claim.id} has a tolerance but no value to compare with")
+    allowed = claim.tolerance * abs(paper) if claim.tolerance_kind == "rel" else claim.tolerance
+    return abs(measured - paper) <= allowed + ROUNDING * max(1.0, abs(paper))
+
+
+def _known(value: float) -> float | None:
+    """Return the value, or ``None`` for NaN."""
+    return None if math.isnan(value) else value
+
+
+def _reason(claim: Claim[Any], outcome: Outcome, passed: bool) -> str:
+    """Return why the verdict on a claim is what it is."""
+    parts: list[str] = []
+    unit = f" {claim.units}" if claim.units not in ("", "-", "flag", "sign") else ""
+    has_interval = not math.isnan(outcome.low)
+    if outcome.holds is None or claim.tolerance_kind != "order":
+        paper = claim.paper_value if claim.paper_value is not None else math.nan
+        gap = outcome.measured - paper
+        if not passed:
+            relative = f" ({100 * gap / abs(paper):+.0f} %)".replace("-", "−") if paper else ""
+            parts.append(
+                f"measured {number(outcome.measured)}{unit} against {number(paper)}{unit}{relative}; "
+                f"accepted {claim.rule()}"
+            )
+            if has_interval:
+                inside = outcome.low <= paper <= outcome.high
+                parts.append(
+                    "the paper's number lies inside our 90 % interval: sampling noise can explain the miss"
+                    if inside
+                    else "the paper's number lies outside our 90 % interval: more runs would not bring it back"
+                )
+    elif not passed:
+        parts.append(f"the inequality does not hold ({number(outcome.measured)}{unit})")
+    if not math.isnan(outcome.support) and outcome.holds is not None:
+        share = 100 * outcome.support
+        if NOISE_BAND[0] < outcome.support < NOISE_BAND[1]:
+            parts.append(f"inside sampling noise: it holds in {share:.0f} % of the resamples")
+        elif not passed:
+            parts.append(f"it holds in {share:.0f} % of the resamples")
+    if outcome.note:
+        parts.append(outcome.note.rstrip("."))
+    text = "; ".join(parts)
+    return text[:1].upper() + text[1:] + "." if text else ""
+
+
+def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
+    """Return the findings on claims, in their order.
+
+    Parameters
+    ----------
+    claims
+        The claims.
+    evidence
+        What their functions take.
+    """
+    findings: list[Finding] = []
+    for claim in claims:
+        try:
+            outcome = claim.measure(evidence)
+        except NotMeasured as reason:
+            findings.append(
+                Finding(
+                    claim=claim,
+                    verdict="not-checkable",
+                    measured=None,
+                    low=None,
+                    high=None,
+                    support=None,
+                    why=str(reason),
+                )
+            )
+            continue
+        if math.isnan(outcome.measured) and outcome.holds is None:
+            passed = False
+        elif claim.tolerance_kind == "order":
+            passed = bool(outcome.holds)
+        else:
+            passed = _within(claim, outcome.measured) if outcome.holds is None else outcome.holds
+        findings.append(
+            Finding(
+                claim=claim,
+                verdict="reproduced" if passed else "not-reproduced",
+                measured=_known(outcome.measured),
+                low=_known(outcome.low),
+                high=_known(outcome.high),
+                support=_known(outcome.support),
+                why=_reason(claim, outcome, passed),
+            )
+        )
+    return findings
+
+
+def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> dict[str, Any]:
+    """Return the counts of verdicts of some findings, and the share reproduced of those that could be checked."""
+    reproduced = sum(finding.verdict == "reproduced" for finding in findings)
+    missed = sum(finding.verdict == "not-reproduced" for finding in findings)
+    checked = reproduced + missed
+    share = 100 * reproduced / checked if checked else math.nan
+    return {
+        "name": name,
+        "reproduced": reproduced,
+        "missed": missed,
+        "unchecked": len(findings) - checked,
+        "share": None if math.isnan(share) else share,
+        "percent": f"{share:.1f} %" if checked else "–",
+        "width": f"{share:.1f}" if checked else "0",
+        "aim": aim,
+    }
+
+
+def scoreboard(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return the counts of verdicts: over all, by group of kinds, by kind and by source.
+
+    Parameters
+    ----------
+    findings
+        The findings to count.
+
+    Returns
+    -------
+    dict
+        ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced``, ``missed``, ``unchecked``,
+        ``share`` (percent of the checkable ones) and ``aim`` (percent, or ``None``).
+    """
+    groups = [_tally("all", findings)]
+    groups += [
+        _tally(name, [finding for finding in findings if finding.claim.kind in kinds], aim)
+        for name, kinds, aim in GROUPS
+    ]
+    by_kind: Mapping[str, list[Finding]] = _by(findings, lambda finding: finding.claim.kind)
+    by_source: Mapping[str, list[Finding]] = _by(findings, lambda finding: finding.claim.source)
+    return {
+        "groups": groups,
+        "kinds": [_tally(name, members) for name, members in by_kind.items()],
+        "sources": [_tally(name, members) for name, members in by_source.items()],
+        "note": "Shares are of the claims that could be checked.",
+    }
+
+
+def _by(findings: Sequence[Finding], key: Callable[[Finding], str]) -> dict[str, list[Finding]]:
+    """Return the findings grouped by a key, in order of first appearance."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(key(finding), []).append(finding)
+    return groups

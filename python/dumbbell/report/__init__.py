@@ -1,0 +1,217 @@
+"""Reports: one self-contained HTML file of text, tables, figures and a scoreboard of claims.
+
+A report is a tree of plain values (`Section` of `Text`, `Table`, `Figure`, `Details`) given to `render`. The file it
+returns needs nothing beside it: styles, scripts and figures (SVG) are inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jinja2
+from markupsafe import Markup, escape
+
+__all__ = ["Block", "Cell", "Column", "Details", "Figure", "Section", "Table", "Text", "render"]
+
+Tone = Literal["", "good", "bad", "muted", "strong"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """Paragraphs of running text. Words between back-quotes are set as code.
+
+    Parameters
+    ----------
+    paragraphs
+        The paragraphs, without markup other than back-quotes.
+    """
+
+    paragraphs: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    align
+        ``"left"`` for words, ``"right"`` for numbers.
+    """
+
+    title: str
+    align: Literal["left", "right", "centre"] = "right"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A cell of a table.
+
+    Parameters
+    ----------
+    text
+        What is read first, for instance our number.
+    detail
+        A second, smaller line, for instance the paper's number.
+    tone
+        A meaning shown by colour: ``"good"``, ``"bad"``, ``"muted"``, ``"strong"`` or none.
+    hint
+        A text shown on hovering.
+    """
+
+    text: str
+    detail: str = ""
+    tone: Tone = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table with aligned columns.
+
+    Parameters
+    ----------
+    caption
+        What the table shows.
+    columns
+        The columns, in order.
+    rows
+        The rows: each as many cells (or plain strings) as there are columns.
+    groups
+        Optional headings over several columns: (title, number of columns) from left to right.
+    note
+        A remark under the table.
+    """
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell | str]]
+    groups: Sequence[tuple[str, int]] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure.
+
+    Parameters
+    ----------
+    svg
+        The picture as SVG text.
+    caption
+        What it shows.
+    """
+
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """Blocks that are folded away until they are asked for.
+
+    Parameters
+    ----------
+    title
+        The line that is always shown.
+    blocks
+        What opens under it.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+
+
+Block = Text | Table | Figure | Details
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A section of a report.
+
+    Parameters
+    ----------
+    anchor
+        Its name in links, unique in the report.
+    title
+        Its heading.
+    blocks
+        What stands in it, in order.
+    """
+
+    anchor: str
+    title: str
+    blocks: Sequence[Block]
+
+
+def _inline(text: str) -> Markup:
+    """Return `text` escaped, with words between back-quotes set as code."""
+    parts = re.split(r"`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
+        for index, part in enumerate(parts)
+    )
+
+
+def _embedded_svg(svg: str) -> Markup:
+    """Return the ``<svg>`` element of an SVG file, without the XML prologue that HTML does not take."""
+    start = svg.find("<svg")
+    return Markup(svg[start:] if start >= 0 else svg)  # the project's own figures
+
+
+def render(
+    *,
+    title: str,
+    subtitle: str,
+    facts: Sequence[tuple[str, str]],
+    scoreboard: Mapping[str, Any],
+    claims: Sequence[Mapping[str, Any]],
+    sections: Sequence[Section],
+    notice: str = "",
+) -> str:
+    """Return a report as the text of one self-contained HTML file.
+
+    Parameters
+    ----------
+    title, subtitle
+        The heading of the report.
+    facts
+        Pairs of name and value shown under the heading, such as the engine's version.
+    scoreboard
+        The counts of verdicts: ``groups`` and ``sources``, each a list of rows with ``name``, ``reproduced``,
+        ``missed``, ``unchecked``, ``percent`` and optionally ``aim`` (percent).
+    claims
+        One mapping for each claim: ``id``, ``source``, ``kind``, ``statement``, ``paper``, ``measured``, ``interval``,
+        ``tolerance``, ``verdict``, ``why``.
+    sections
+        The rest of the report.
+    notice
+        A remark shown above everything else, for instance that few replications were used.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dumbbell.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["inline"] = _inline
+    environment.filters["svg"] = _embedded_svg
+    environment.filters["cell"] = lambda cell: Cell(text=cell) if isinstance(cell, str) else cell
+    environment.tests["text"] = lambda block: isinstance(block, Text)
+    environment.tests["table"] = lambda block: isinstance(block, Table)
+    environment.tests["figure"] = lambda block: isinstance(block, Figure)
+    return environment.get_template("report.html.j2").render(
+        title=title,
+        subtitle=subtitle,
+        facts=facts,
+        scoreboard=scoreboard,
+        claims=claims,
+        sections=sections,
+        notice=notice,
+    )
