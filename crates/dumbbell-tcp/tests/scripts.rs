@@ -1,0 +1,77 @@
+//! Conformance cases of the sender as readable scripts of segments, one file a case in `scripts/`.
+//!
+//! The first line that is no comment holds the rules of TCP as JSON. Every other line begins with
+//! a time in milliseconds: `write BYTES`, `ack BYTE [START:END ...]` with SACK blocks, or `expire`
+//! for a deadline that must fall there. What the sender then sends stands below as `> START:END`,
+//! in order and complete; `cwnd BYTES` states the window with its inflation.
+
+use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
+use dumbbell_units::Time;
+use dumbbell_units::spec::{Field, Node};
+use std::collections::VecDeque;
+use std::path::Path;
+
+fn range(text: &str) -> (u64, u64) {
+    let (start, end) = text.split_once(':').unwrap_or_else(|| panic!("{text}: a range START:END"));
+    (start.parse().expect("a first byte"), end.parse().expect("a last byte"))
+}
+
+fn ack(words: &[&str]) -> AckSegment {
+    if words == ["syn"] {
+        return AckSegment { ack: 0, timestamp_echo: Time::ZERO, sack: SackBlocks::default(), is_syn: true };
+    }
+    let number: u64 = words[0].parse().expect("an acknowledgement");
+    let mut sack = SackBlocks::default();
+    for (start, end) in words[1..].iter().map(|word| range(word)) {
+        sack.push((start - number) as u32, (end - start) as u32);
+    }
+    AckSegment { ack: number, timestamp_echo: Time::ZERO, sack, is_syn: false }
+}
+
+fn play(name: &str, script: &str) {
+    let mut lines = script.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    let rules = lines.by_ref().find(|line| !line.is_empty()).expect("the rules of TCP");
+    let rules = serde_json::from_str(rules).expect("rules in JSON");
+    let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut sender = Sender::new(&params, HostClock(0.0), Time::ZERO);
+    let mut sent: VecDeque<(u64, u64)> = VecDeque::new();
+    for line in lines.filter(|line| !line.is_empty()) {
+        let place = format!("{name}: {line}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [">", expected] => assert_eq!(sent.pop_front(), Some(range(expected)), "{place}"),
+            ["cwnd", bytes] => assert_eq!(sender.cwnd(), bytes.parse::<f64>().expect("bytes"), "{place}"),
+            [at, event, ref rest @ ..] => {
+                assert!(sent.is_empty(), "{sent:?} sent before `{place}`, but not in the script");
+                let now = Time(at.parse::<u64>().expect("milliseconds") * 1_000_000);
+                match event {
+                    "write" => sender.write(rest[0].parse().expect("bytes")),
+                    "ack" => sender.on_ack(now, &ack(rest)),
+                    "expire" => {
+                        assert_eq!(sender.next_deadline(), now, "{place}");
+                        sender.on_deadline(now);
+                    }
+                    other => panic!("{place}: {other}: write, ack or expire"),
+                }
+                while let Some(segment) = sender.poll_transmit(now) {
+                    sent.push_back((segment.seq, segment.seq + u64::from(segment.len)));
+                }
+            }
+            _ => panic!("{place}: not a line of a script"),
+        }
+    }
+    assert!(sent.is_empty(), "{name}: {sent:?} sent at the end, but not in the script");
+}
+
+#[test]
+fn every_script_plays() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut played = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder of scripts") {
+        let path = entry.expect("a script").path();
+        let script = std::fs::read_to_string(&path).expect("a script");
+        play(&path.file_stem().unwrap_or_default().to_string_lossy(), &script);
+        played += 1;
+    }
+    assert!(played >= 10, "{played} scripts");
+}
