@@ -3,12 +3,15 @@
 
 #![no_main]
 
+use arbitrary::Unstructured;
+use dumbbell_fuzz::{change, names};
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::{Scenario, run};
 use dumbbell_units::spec::Field;
-use dumbbell_units::{Rate, Time};
-use libfuzzer_sys::{Corpus, fuzz_target};
+use dumbbell_units::{Rate, Stream, Time, Value};
+use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
+use std::sync::LazyLock;
 
 /// Longest simulated time of a run.
 const DURATION: Time = Time(50_000_000);
@@ -21,14 +24,50 @@ const SPACING: Time = Time(100_000);
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
     let Ok(text) = std::str::from_utf8(bytes) else { return Corpus::Reject };
+    let mut is_scenario = false;
     for read in [Scenario::from_toml, Scenario::from_json] {
         match read(text) {
-            Ok(scenario) => check(&scenario),
+            Ok(scenario) => {
+                check(&scenario);
+                is_scenario = true;
+            }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
-    Corpus::Keep
+    // Changes start from scenarios only: what is refused is met on the way.
+    if is_scenario { Corpus::Keep } else { Corpus::Reject }
 });
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
+
+// Of four changes of a text one is blind and three keep to the schema, or hardly any would still be a scenario.
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    if seed.is_multiple_of(4) {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    match changed(&data[..size], seed) {
+        Some(text) if text.len() <= max_size => {
+            data[..text.len()].copy_from_slice(text.as_bytes());
+            text.len()
+        }
+        _ => fuzzer_mutate(data, size, max_size),
+    }
+});
+
+/// The scenario in JSON with one to four changes that keep to the schema; `None` if `text` is no table.
+fn changed(text: &[u8], seed: u32) -> Option<String> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut value: Value = serde_json::from_str(text).ok().or_else(|| toml::from_str(text).ok())?;
+    let mut random = Stream::new(u64::from(seed), 0, "change");
+    let bytes: Vec<u8> = (0..1024).map(|_| (random.uniform() * 256.0) as u8).collect();
+    let mut u = Unstructured::new(&bytes);
+    let mut texts = names(&value);
+    texts.push("*".to_owned());
+    for _ in 0..u.int_in_range(1..=4).ok()? {
+        change(&mut value, &SCHEMA, &texts, &mut u).ok()?;
+    }
+    Some(value.to_string())
+}
 
 fn check(scenario: &Scenario) {
     let canonical = scenario.to_json();

@@ -5,11 +5,11 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
+use dumbbell_fuzz::value_of;
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, SackBlocks, Sender, Tcp, TcpParams};
-use dumbbell_units::spec::{Field, Members, Node};
+use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Time, Value, Window};
 use libfuzzer_sys::{Corpus, fuzz_target};
-use serde_json::json;
 use std::sync::LazyLock;
 
 /// Most steps of one sequence.
@@ -30,78 +30,12 @@ struct TcpTable(Value);
 
 impl<'a> Arbitrary<'a> for TcpTable {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        value_of(&SCHEMA, u).map(TcpTable)
+        // The one text of this table that is neither a quantity nor a choice is a list of mechanisms.
+        let bits = u16::arbitrary(u)?;
+        let letters = ('A'..='J').enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        let mechanisms = [letters.map(|(_, letter)| letter).collect::<String>()];
+        value_of(&SCHEMA, &mechanisms, u).map(TcpTable)
     }
-}
-
-/// A value that mostly satisfies a schema.
-fn value_of(schema: &Value, u: &mut Unstructured<'_>) -> Result<Value> {
-    if let Some(Value::Array(schemas)) = schema.get("anyOf") {
-        return value_of(u.choose(schemas)?, u);
-    }
-    if let Some(constant) = schema.get("const") {
-        return Ok(constant.clone());
-    }
-    if let Some(Value::Array(names)) = schema.get("enum") {
-        return Ok(u.choose(names)?.clone());
-    }
-    match schema.get("type").and_then(Value::as_str) {
-        Some("boolean") => Ok(json!(bool::arbitrary(u)?)),
-        Some("integer") => Ok(json!(number(u)? as u64)),
-        Some("number") => Ok(json!(number(u)?)),
-        Some("string") => match schema.get("x-quantity").and_then(Value::as_str) {
-            Some(accepted) => quantity(accepted, u),
-            None => letters(u),
-        },
-        Some("array") => {
-            let items = schema.get("items").unwrap_or(&Value::Null);
-            (0..u.int_in_range(0..=3)?).map(|_| value_of(items, u)).collect::<Result<_>>().map(Value::Array)
-        }
-        Some("object") => {
-            let required = schema.get("required").and_then(Value::as_array);
-            let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|n| n == name));
-            let mut table = Members::new();
-            for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-                if is_required(name) || u.ratio(1, 5)? {
-                    table.insert(name.clone(), value_of(member, u)?);
-                }
-            }
-            Ok(Value::Object(table))
-        }
-        _ => Ok(Value::Null),
-    }
-}
-
-fn number(u: &mut Unstructured<'_>) -> Result<f64> {
-    match u.int_in_range(0..=9)? {
-        0..=6 => Ok(f64::from(u.int_in_range(0..=8)?)),
-        7 => Ok(f64::from(u16::arbitrary(u)?) / 16.0),
-        8 => Ok(f64::from(u32::arbitrary(u)?)),
-        _ => Ok(u64::arbitrary(u)? as f64),
-    }
-}
-
-fn quantity(accepted: &str, u: &mut Unstructured<'_>) -> Result<Value> {
-    let units: &[&str] = match accepted {
-        text if text.contains("segments") => &["segments", "segments", "bytes", "KiB", "unlimited"],
-        text if text.contains("time") => &["ms", "ms", "s", "us", "ns", "h"],
-        text if text.contains("size") => &["bytes", "bytes", "kB", "MiB"],
-        _ => &["bit/s", "Mbit/s"],
-    };
-    let unit = u.choose(units)?;
-    if *unit == "unlimited" {
-        return Ok(json!(unit));
-    }
-    let scale = u.choose(&[1.0, 1.0, 100.0, 1000.0])?;
-    Ok(json!(format!("{} {unit}", number(u)? * scale)))
-}
-
-/// Letters of mechanisms.
-fn letters(u: &mut Unstructured<'_>) -> Result<Value> {
-    let bits = u16::arbitrary(u)?;
-    Ok(json!(
-        ('A'..='J').enumerate().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, c)| c).collect::<String>()
-    ))
 }
 
 /// A byte of the sequence space.
