@@ -507,6 +507,8 @@ class Tcp(Part):
         Whether duplicate acknowledgements of data sent again after a timeout cause no fast retransmit.
     recovery_burst
         Most segments an acknowledgement releases during recovery; 0 for no bound.
+    rescue
+        Whether a recovery with SACK may send its newest segment again once, when nothing else may go.
     handshake
         Whether the connection opens with a three-way handshake.
     idle_restart
@@ -546,6 +548,7 @@ class Tcp(Part):
     partial_ack: str | None = None
     careful: bool | None = None
     recovery_burst: int | None = None
+    rescue: bool | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None
     window_growth: str | None = None

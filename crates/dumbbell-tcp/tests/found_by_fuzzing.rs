@@ -38,3 +38,17 @@ fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
     }
     assert!(spaced.is_sorted());
 }
+
+#[test]
+fn the_inflation_by_very_many_duplicate_acknowledgements_is_their_bytes() {
+    let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "CF", "mss": "65495 bytes" }));
+    sender.write(u64::MAX);
+    poll_all(&mut sender, Time(0));
+    sender.on_ack(Time(1_000_000), &ack(65_495));
+    poll_all(&mut sender, Time(1_000_000));
+    // More than 2^32 bytes; the last one comes after the fine timeout and starts a retransmission.
+    for number in 0..66_000 {
+        sender.on_ack(Time(1_000_001 + number / 65_999 * 1_000_000_000), &ack(65_495));
+    }
+    assert!(sender.cwnd() > 66_000.0 * 65_495.0);
+}

@@ -149,9 +149,8 @@ impl Vegas {
         };
         self.last_check = Check { window_size, rtt_len };
 
-        if !self.base_rtt.is_finite() {
-            self.base_rtt = rtt;
-        } else if !self.params.fix_base_rtt && (rtt < self.base_rtt || rtt_len <= context.mss) {
+        let resets = !self.params.fix_base_rtt && (rtt < self.base_rtt || rtt_len <= context.mss);
+        if resets || !self.base_rtt.is_finite() {
             self.base_rtt = rtt;
         }
         let expected = window_size / self.base_rtt;
