@@ -410,7 +410,7 @@ impl Sender {
             self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
             self.last_reduction = Some(now);
             let credit = if mechanisms.quarter_cut { self.duplicates } else { DUPLICATE_THRESHOLD };
-            self.inflation = f64::from(credit * self.mss);
+            self.inflation = f64::from(credit) * f64::from(self.mss);
         }
         self.last_cut = LastCut::DuplicateAcks;
         self.recover = Some(self.snd_max);
