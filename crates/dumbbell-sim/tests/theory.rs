@@ -45,7 +45,7 @@ fn a_reno_flow_agrees_with_the_sawtooth() {
     let time_below = below * rtt;
     let time_above = (peak * peak - pipe * pipe) / (2.0 * capacity);
     let area_below = (pipe * pipe - peak * peak / 4.0) / 2.0 * rtt;
-    let area_above = (peak.powi(3) - pipe.powi(3)) / (3.0 * capacity);
+    let area_above = (peak * peak * peak - pipe * pipe * pipe) / (3.0 * capacity);
     let period = time_below + time_above;
     let mean_window = (area_below + area_above) / period;
     let throughput = (area_below / rtt + capacity * time_above) / period;

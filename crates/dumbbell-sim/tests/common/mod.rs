@@ -51,7 +51,7 @@ pub fn outcome(scenario: &Value) -> Outcome {
 
 /// The recording of one quantity.
 #[allow(dead_code, reason = "not every test traces")]
-pub fn trace<'a>(outcome: &'a Outcome, quantity: &str) -> Vec<(f64, f64)> {
+pub fn trace(outcome: &Outcome, quantity: &str) -> Vec<(f64, f64)> {
     let recording = outcome.recordings.iter().find(|r| r.quantity.name() == quantity);
     let recording = recording.unwrap_or_else(|| panic!("no probe of {quantity}"));
     recording.times.iter().copied().zip(recording.values.iter().copied()).collect()
