@@ -1,15 +1,16 @@
-//! Any rules of TCP, and any sequence of acknowledgements, expired deadlines, writes and polls. The sender never panics, keeps its sequence numbers in
-//! order and its window at one segment or more, stops sending when its window is full, does not wait for a time that has passed, and does the same again
-//! when it is told the same again.
+//! Any rules of TCP, and any sequence of acknowledgements (an honest receiver's and nonsense), losses, expired deadlines, writes and polls. The sender never
+//! panics, keeps its sequence numbers in order and its window at one segment or more, stops sending when its window is full, does not wait for a time that
+//! has passed, and does the same again when it is told the same again.
 
 #![no_main]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use dumbbell_fuzz::value_of;
-use dumbbell_tcp::{AckSegment, DataSegment, HostClock, SackBlocks, Sender, Tcp, TcpParams};
+use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Time, Value, Window};
 use libfuzzer_sys::{Corpus, fuzz_target};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// Most steps of one sequence.
@@ -76,10 +77,20 @@ enum Echo {
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Step {
     Pass(Span),
-    Acknowledge { ack: Byte, echo: Echo, sack: [Option<(Distance, Distance)>; 4] },
+    Acknowledge {
+        ack: Byte,
+        echo: Echo,
+        sack: [Option<(Distance, Distance)>; 4],
+    },
     AcknowledgeSegments(u8),
-    Duplicate { sack: (Distance, Distance) },
+    Duplicate {
+        sack: (Distance, Distance),
+    },
     AcceptOpening,
+    /// So many of the oldest segments in flight reach an honest receiver, whose answers come back at once.
+    Deliver(u8),
+    Lose(u8),
+    ReceiverDeadline,
     Deadline,
     Poll(u8),
     PollAll,
@@ -119,6 +130,8 @@ fn drive(mut params: TcpParams, input: &Input) -> Output {
         mss,
         now,
         written: 0,
+        receiver: Receiver::new(&params, HostClock(f64::from(input.phase) / 256.0)),
+        in_flight: VecDeque::new(),
         outstanding: Vec::new(),
         output: Output::default(),
     };
@@ -135,6 +148,9 @@ struct Host {
     mss: u32,
     now: Time,
     written: u64,
+    receiver: Receiver,
+    /// Segments on their way, with the times they were sent.
+    in_flight: VecDeque<(Time, DataSegment)>,
     /// Ends of the segments sent and not acknowledged.
     outstanding: Vec<u64>,
     output: Output,
@@ -171,6 +187,29 @@ impl Host {
             Step::AcceptOpening => {
                 let sack = SackBlocks::default();
                 self.acknowledge(AckSegment { ack: 0, timestamp_echo: self.now, sack, is_syn: true });
+            }
+            Step::Deliver(count) => {
+                for _ in 0..count {
+                    let Some((sent, segment)) = self.in_flight.pop_front() else { return };
+                    let ack = self.receiver.on_segment(self.now, &segment, sent);
+                    self.answer(ack);
+                }
+            }
+            Step::Lose(count) => {
+                let count = usize::from(count).min(self.in_flight.len());
+                self.in_flight.drain(..count);
+            }
+            Step::ReceiverDeadline => {
+                let deadline = self.receiver.next_deadline();
+                if deadline.0 <= END {
+                    self.now = self.now.max(deadline);
+                    let ack = self.receiver.on_deadline(self.now);
+                    assert!(
+                        ack.is_some() && self.receiver.next_deadline() > self.now,
+                        "{deadline} is asked for again"
+                    );
+                    self.answer(ack);
+                }
             }
             Step::Deadline => self.expire(),
             Step::Poll(count) => {
@@ -225,6 +264,15 @@ impl Host {
         self.outstanding.retain(|&end| end > una);
     }
 
+    /// What the receiver answers reaches the sender, which then sends what it may.
+    fn answer(&mut self, ack: Option<AckSegment>) {
+        assert!(self.receiver.rcv_nxt() <= self.sender.snd_max(), "bytes that were never sent");
+        if let Some(ack) = ack {
+            self.acknowledge(ack);
+            self.poll_all();
+        }
+    }
+
     fn write(&mut self, bytes: u64) {
         self.sender.write(bytes);
         self.written = self.written.saturating_add(bytes);
@@ -277,6 +325,7 @@ impl Host {
             assert!((end - una) as f64 <= self.max_window, "{segment:?} beyond the buffers from {una}");
             self.outstanding.push(end);
         }
+        self.in_flight.push_back((self.now, segment));
         self.output.0.push((self.now, segment));
         true
     }
