@@ -331,19 +331,22 @@ class FluidVegasResult:
 
     Attributes
     ----------
-    window : int
-        Where the window stands, packets.
+    window : float
+        Mean window of the steady state, packets; a whole number where the window stands.
     throughput : float
-        W / rtt, packets/s.
+        Packets/s of the steady state.
     rtt : float
-        Round-trip time of the standing window, s.
+        Average round-trip time of its packets, s.
+    steady : tuple of FluidSlot
+        The mini-slots that recur: one where the window stands, several where it hunts.
     slots : tuple of FluidSlot
-        The way there, from the start to the first mini-slot in which nothing changes any more.
+        The way there from the start, with the steady state once at its end.
     """
 
-    window: int
+    window: float
     throughput: float
     rtt: float
+    steady: tuple[FluidSlot, ...]
     slots: tuple[FluidSlot, ...]
 
 
@@ -936,17 +939,18 @@ def next_first_rtt(bottleneck: Bottleneck, window: ArrayLike, first_rtt: ArrayLi
 def fluid_vegas(
     bottleneck: Bottleneck, *, alpha: float = 1.0, beta: float = 3.0, start: int = 1
 ) -> FluidVegasResult:
-    """Congestion avoidance of Vegas mini-slot by mini-slot, until nothing changes any more.
+    """Congestion avoidance of Vegas mini-slot by mini-slot, up to its steady state.
 
     Growth by a packet: delta = D + 1 / nu and rtt = D + min(1 / nu, mu / (nu^2 W)). A window that stands or
-    falls: both D. The window grows where W (1 - T / rtt) is below alpha, falls where it is above beta.
+    falls: both D. The window grows where W (1 - T / rtt) is below alpha, falls where it is above beta. With
+    thresholds less than two packets apart it often hunts: what it adds is seen too late.
 
     Parameters
     ----------
     bottleneck : Bottleneck
         The shared queue; its buffer is taken as large enough.
     alpha, beta : float
-        Thresholds, packets, 0 < alpha and alpha + 1 <= beta: with less between them the window hunts.
+        Thresholds, packets, 0 < alpha <= beta.
     start : int
         Window of the first generation, which meets an empty queue, packets, at least 1.
 
@@ -957,27 +961,42 @@ def fluid_vegas(
 
     Examples
     --------
-    >>> fluid_vegas(Bottleneck(service_rate=100.0, fixed_delay=0.1)).window
-    13
+    >>> steady = fluid_vegas(Bottleneck(service_rate=100.0, fixed_delay=0.1))
+    >>> steady.window, steady.rtt, len(steady.steady)
+    (13.0, 0.13, 1)
     """
     low, high = _thresholds(alpha, beta)
-    if high < low + 1.0:
-        raise refusal("beta", beta, f"a number of packets of at least alpha + 1, {low + 1.0:g}")
     window = whole("start", start, 1)
     nu, base_rtt = bottleneck.available_rate, bottleneck.base_rtt
     _bounded("start", start, float(window))
     _bounded("fixed_delay", bottleneck.fixed_delay, bottleneck.bdp + high + bottleneck.service_rate / nu)
     first_rtt, change = base_rtt, 0
     slots: list[FluidSlot] = []
+    seen: dict[tuple[int, int, float], int] = {}
     while True:
+        # D contracts by lambda / mu a mini-slot, so that a state recurs to this precision.
+        state = (window, change, round(first_rtt / base_rtt, 11))
+        if state in seen:
+            return _fluid_vegas_result(tuple(slots), seen[state])
+        seen[state] = len(slots)
         duration, rtt = _fluid_avoidance(bottleneck, window, first_rtt, grows=change > 0)
         slots.append(FluidSlot(window=window, first_rtt=first_rtt, duration=duration, rtt=rtt))
         diff = window * (1.0 - base_rtt / rtt)
         change = 1 if diff < low - _ROUNDING * window else -1 if diff > high + _ROUNDING * window else 0
-        following = max(base_rtt, (window + bottleneck.exogenous_rate * first_rtt) / bottleneck.service_rate)
-        if change == 0 and abs(following - first_rtt) <= _ROUNDING * first_rtt:
-            return FluidVegasResult(window=window, throughput=window / rtt, rtt=rtt, slots=tuple(slots))
-        window, first_rtt = max(1, window + change), following
+        first_rtt = max(base_rtt, (window + bottleneck.exogenous_rate * first_rtt) / bottleneck.service_rate)
+        window = max(1, window + change)
+
+
+def _fluid_vegas_result(slots: tuple[FluidSlot, ...], recurs_from: int) -> FluidVegasResult:
+    steady = slots[recurs_from:]
+    packets = sum(slot.window for slot in steady)
+    return FluidVegasResult(
+        window=packets / len(steady),
+        throughput=packets / math.fsum(slot.duration for slot in steady),
+        rtt=math.fsum(slot.window * slot.rtt for slot in steady) / packets,
+        steady=steady,
+        slots=slots,
+    )
 
 
 def fluid_slow_start_threshold(bottleneck: Bottleneck, *, gamma: float = 1.0, slot: Slot = "doubling") -> int:
