@@ -272,7 +272,8 @@ impl<'a> Simulation<'a> {
         self.conservation.dropped += 1;
         for &probe in &self.link_probes[link as usize] {
             let recording = &mut self.recordings[probe as usize];
-            if recording.quantity == Quantity::Drops {
+            // A chained link runs ahead of the clock, perhaps beyond the end of the run.
+            if recording.quantity == Quantity::Drops && at <= self.scenario.duration {
                 let total = self.links[link as usize].stats();
                 recording.record(at, Some((total.drops_queue + total.drops_impairment) as f64));
             }

@@ -97,9 +97,13 @@ impl Recording {
         }
     }
 
-    /// Completes a periodic recording.
+    /// Completes a periodic recording, and forgets what a chained link knew beforehand of times
+    /// after the end.
     pub fn finish(&mut self, end: Time) {
         self.sample_before(end);
+        let kept = self.times.partition_point(|&time| time <= end.secs());
+        self.times.truncate(kept);
+        self.values.truncate(kept);
     }
 }
 
@@ -115,6 +119,15 @@ mod tests {
         recording.record(Time(25), Some(2.0));
         recording.finish(Time(41));
         assert_eq!(recording.values, [1.0, 1.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn nothing_is_recorded_after_the_end() {
+        let mut recording = Recording::new("l", Quantity::Drops, &ProbeSpec::default());
+        recording.record(Time(1_000_000_000), Some(1.0));
+        recording.record(Time(3_000_000_000), Some(2.0));
+        recording.finish(Time(2_000_000_000));
+        assert_eq!((recording.times, recording.values), (vec![1.0], vec![1.0]));
     }
 
     #[test]
