@@ -125,12 +125,12 @@ fn drive(mut params: TcpParams, input: &Input) -> Output {
     }
     let now = Time::ZERO;
     let mut host = Host {
-        sender: Sender::new(&params, HostClock(f64::from(input.phase) / 256.0), now),
+        sender: Sender::new(&params, HostClock::Fraction(f64::from(input.phase) / 256.0), now),
         max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
         mss,
         now,
         written: 0,
-        receiver: Receiver::new(&params, HostClock(f64::from(input.phase) / 256.0)),
+        receiver: Receiver::new(&params, HostClock::Fraction(f64::from(input.phase) / 256.0)),
         in_flight: VecDeque::new(),
         outstanding: Vec::new(),
         output: Output::default(),

@@ -34,7 +34,7 @@ tagged! {
 /// The state of one impairment of one link.
 #[derive(Clone, Debug)]
 pub enum Impairment {
-    /// Ordinals still to lose, ascending, and data packets seen.
+    /// Ordinals to lose, ascending, and data packets seen.
     Forced(Vec<u64>, u64),
     /// Probability of loss.
     Bernoulli(f64),

@@ -54,9 +54,17 @@ pub struct LinkStats {
     /// Nanoseconds of transmission.
     pub busy: u64,
     /// Nanoseconds that packets waited, summed.
-    pub waited: u64,
+    pub waited: u128,
     /// Most packets waiting behind the one in service.
     pub backlog_max: usize,
+}
+
+/// A packet in the system: when it entered, when it departs, and its size.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    entered: Time,
+    at: Time,
+    size: u32,
 }
 
 /// A change of the backlog, for probes.
@@ -76,8 +84,8 @@ pub struct Link<P> {
     queue: DropTail,
     impairments: Vec<Impairment>,
     random: Stream,
-    /// Packets in the system, oldest in service: when each departs, and its size.
-    departures: VecDeque<(Time, u32)>,
+    /// Packets in the system, oldest in service.
+    departures: VecDeque<Departure>,
     bytes_in_system: u64,
     busy_until: Time,
     remainder: u64,
@@ -134,7 +142,7 @@ impl<P: Copy> Link<P> {
         let counted = at >= self.window.0 && at < self.window.1;
         self.stats.packets += u64::from(counted);
         self.depart(at);
-        let in_service = self.departures.front().map(|&(_, size)| size);
+        let in_service = self.departures.front().map(|packet| packet.size);
         let waiting = self.departures.len().saturating_sub(1);
         let waiting_bytes = self.bytes_in_system - in_service.map_or(0, u64::from);
         if !self.queue.admits(packet.size, (waiting, waiting_bytes), in_service) {
@@ -144,7 +152,7 @@ impl<P: Copy> Link<P> {
         let begins = self.begin_service(at);
         let ends = begins + self.serialization(packet.size);
         self.busy_until = ends;
-        self.departures.push_back((ends, packet.size));
+        self.departures.push_back(Departure { entered: at, at: ends, size: packet.size });
         self.bytes_in_system += u64::from(packet.size);
         self.count(at, begins, ends);
         let is_data = packet.kind != PacketKind::Ack;
@@ -163,14 +171,14 @@ impl<P: Copy> Link<P> {
             self.bytes_in_system = 0;
             return;
         }
-        while let Some(&(departure, size)) = self.departures.front()
-            && departure <= at
+        while let Some(&departure) = self.departures.front()
+            && departure.at <= at
         {
             self.departures.pop_front();
-            self.bytes_in_system -= u64::from(size);
+            self.bytes_in_system -= u64::from(departure.size);
             if let Some(changes) = &mut self.changes {
                 let waiting = self.departures.len().saturating_sub(1);
-                changes.push(BacklogChange { at: departure, waiting });
+                changes.push(BacklogChange { at: departure.at, waiting });
             }
         }
     }
@@ -205,7 +213,7 @@ impl<P: Copy> Link<P> {
         let overlap = |start: Time, end: Time| end.min(to).since(start.max(from)).0;
         self.stats.busy += overlap(begins, ends);
         if begins > at {
-            self.stats.waited += overlap(at, begins);
+            self.stats.waited += u128::from(overlap(at, begins));
             if at >= from && at < to {
                 let waiting = self.departures.len() - 1;
                 self.stats.backlog_max = self.stats.backlog_max.max(waiting);
@@ -214,6 +222,25 @@ impl<P: Copy> Link<P> {
         if let Some(changes) = &mut self.changes {
             changes.push(BacklogChange { at, waiting: self.departures.len() - 1 });
         }
+    }
+
+    /// Takes back what was counted beyond `end`, where a run has ended before its window.
+    pub fn end(&mut self, end: Time) {
+        self.depart(end);
+        let (from, to) = self.window;
+        let beyond = |begins: Time, ends: Time| ends.min(to).since(begins.max(end).max(from)).0;
+        for packet in &self.departures {
+            let begins = packet.at - Time(u64::from(packet.size) * 8_000_000_000 / self.rate);
+            self.stats.busy = self.stats.busy.saturating_sub(beyond(begins, packet.at));
+            let waited = u128::from(beyond(packet.entered, begins));
+            self.stats.waited = self.stats.waited.saturating_sub(waited);
+        }
+    }
+
+    /// Takes back a drop that the end of the run forestalled.
+    pub fn forget_drop(&mut self, by_queue: bool) {
+        let drops = if by_queue { &mut self.stats.drops_queue } else { &mut self.stats.drops_impairment };
+        *drops = drops.saturating_sub(1);
     }
 
     /// Keeps a packet until it arrives at `at`. True if it is the oldest in flight, so that its
@@ -269,6 +296,9 @@ mod tests {
         assert_eq!(link.offer(Time(0), &packet(1000)), Offer::DroppedByQueue);
         assert_eq!(link.offer(Time(1_000_000), &packet(1000)), Offer::Arrives(Time(3_001_000)));
         assert_eq!(link.stats().waited, 1_000_000 + 1_000_000);
+        // The last packet enters at 1 ms, waits until 2 ms and departs at 3 ms.
+        link.end(Time(1_500_000));
+        assert_eq!((link.stats().waited, link.stats().busy), (1_500_000, 1_500_000));
         assert_eq!(link.stats().backlog_max, 1);
     }
 

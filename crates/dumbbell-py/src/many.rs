@@ -55,16 +55,19 @@ struct Shared<'a> {
 
 impl Shared<'_> {
     fn work(&self) {
+        let _guard = Ended(self);
         while !self.stop.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(scenario, seed, run)) = self.jobs.get(job) else { break };
             let outcome = dumbbell_sim::run_unless(&self.stop, &self.scenarios[scenario], seed, run);
-            let Some(outcome) = outcome else { break };
+            let Some(mut outcome) = outcome else { break };
+            if self.jobs.len() > 1 {
+                // Many runs return their tables; only a single one hands its traces out.
+                outcome.recordings.clear();
+            }
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
         }
-        *self.working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.one_ended.notify_all();
     }
 
     fn completed(&self) -> usize {
@@ -79,6 +82,16 @@ impl Shared<'_> {
         }
         let waited = self.one_ended.wait_timeout(working, HEARTBEAT);
         *waited.unwrap_or_else(PoisonError::into_inner).0 > 0
+    }
+}
+
+/// Says that a thread has ended, however it did.
+struct Ended<'a>(&'a Shared<'a>);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        *self.0.working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.one_ended.notify_all();
     }
 }
 

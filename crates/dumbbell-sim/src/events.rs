@@ -1,8 +1,8 @@
 //! The event queue: a four-way heap ordered by time, then rank of kind, then component.
 //!
-//! Every component has at most one pending event of its kind, so the order is total and owes
-//! nothing to the order of insertion. Nothing is ever cancelled; an event that comes too early
-//! for its component is ignored or armed again.
+//! Every component has at most one event of its kind that still means something, so the order is
+//! total and owes nothing to the order of insertion. Nothing is ever cancelled: an event that comes
+//! too early is armed again, and one that an earlier event has made obsolete is ignored.
 
 use dumbbell_units::Time;
 

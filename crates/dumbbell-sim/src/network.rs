@@ -103,9 +103,9 @@ impl<'a> Graph<'a> {
                 break;
             }
             // A host with one link to a router is never on the way to another host.
-            for &(link, next) in
-                self.leaving[node].iter().filter(|&&(_, next)| next == goal || self.leaving[next].len() > 1)
-            {
+            for &(link, next) in self.leaving[node].iter().filter(|&&(_, next)| {
+                next == goal || self.leaving[next].iter().any(|&(_, onward)| onward != node)
+            }) {
                 if next != start && !reached_by.contains_key(&next) {
                     reached_by.insert(next, (link, node));
                     waiting.push_back(next);

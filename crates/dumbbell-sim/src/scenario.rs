@@ -177,6 +177,9 @@ params! {
     }
 }
 
+/// Most samples of a periodic probe.
+const MOST_SAMPLES: u64 = 10_000_000;
+
 fn refuse(field: String, value: impl Into<String>, accepted: impl Into<String>) -> SpecError {
     SpecError { field, value: value.into(), accepted: accepted.into(), suggestion: None }
 }
@@ -264,6 +267,8 @@ impl Scenario {
         refuse_repeated(&nodes, "nodes")?;
         refuse_repeated(&links, "links")?;
         refuse_repeated(&flows, "flows")?;
+        let completing: Vec<&str> = self.stop_when_complete.iter().map(String::as_str).collect();
+        refuse_repeated(&completing, "stop_when_complete")?;
         let (nodes, links, flows) = (Names::new(nodes), Names::new(links), Names::new(flows));
         for link in &self.links {
             let field = |member: &str| format!("links.{}.{member}", link.name);
@@ -288,7 +293,14 @@ impl Scenario {
             validate_flow(flow, &nodes)?;
         }
         for (index, probe) in self.probes.iter().enumerate() {
-            validate_probe(probe, &format!("probes.{index}"), &flows, &links)?;
+            let path = format!("probes.{index}");
+            validate_probe(probe, &path, &flows, &links)?;
+            if let Some(period) = probe.period
+                && self.duration.0 / period.0 > MOST_SAMPLES
+            {
+                let accepted = format!("a period with at most {MOST_SAMPLES} samples in the duration");
+                return Err(refuse(format!("{path}.period"), period.to_string(), accepted));
+            }
         }
         Routes::new(self).map(|_| ())
     }
@@ -309,11 +321,16 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     {
         return Err(refuse(field("stop"), stop.to_string(), "a time after the start"));
     }
-    if let SourceSpec::Poisson(source) = &flow.source
-        && source.packet.0.saturating_mul(8_000_000_000) < source.rate.0
+    let gap = match &flow.source {
+        SourceSpec::Poisson(source) => Some((source.rate, source.packet)),
+        SourceSpec::ConstantRate(source) => Some((source.rate, source.packet)),
+        _ => None,
+    };
+    if let Some((rate, packet)) = gap
+        && packet.0.saturating_mul(8_000_000_000) < rate.0
     {
         let accepted = "a rate at which a packet comes at most once a nanosecond";
-        return Err(refuse(field("source.rate"), source.rate.to_string(), accepted));
+        return Err(refuse(field("source.rate"), rate.to_string(), accepted));
     }
     match (flow.source.is_datagram(), flow.tcp.is_some()) {
         (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),
@@ -350,6 +367,8 @@ fn json_of(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => json!(text),
         toml::Value::Integer(number) => json!(number),
+        // JSON has no such numbers; as text they are refused by the field that finds them.
+        toml::Value::Float(number) if !number.is_finite() => json!(number.to_string()),
         toml::Value::Float(number) => json!(number),
         toml::Value::Boolean(truth) => json!(truth),
         toml::Value::Datetime(datetime) => json!(datetime.to_string()),

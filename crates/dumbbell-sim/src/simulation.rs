@@ -39,6 +39,15 @@ struct Connection {
     lost: Vec<u64>,
 }
 
+/// A packet that a chained link will have dropped, once its time has come.
+#[derive(Clone, Copy, Debug)]
+struct Drop {
+    at: Time,
+    link: u32,
+    by_queue: bool,
+    packet: Packet<Payload>,
+}
+
 /// What a flow has counted beyond its connections' senders.
 #[derive(Clone, Debug, Default)]
 struct FlowState {
@@ -47,6 +56,7 @@ struct FlowState {
     has_started: bool,
     has_stopped: bool,
     completed_at: Option<Time>,
+    last_delivery: Time,
     bytes_delivered: u64,
     bytes_on_wire: u64,
     datagrams_sent: u64,
@@ -74,6 +84,8 @@ struct Simulation<'a> {
     connections: Vec<Connection>,
     free: Vec<u32>,
     conservation: Conservation,
+    /// Drops on chained links that are still to come.
+    future_drops: Vec<Drop>,
     to_complete: usize,
     recordings: Vec<Recording>,
     /// Recordings of each flow and of each link.
@@ -119,6 +131,7 @@ impl<'a> Simulation<'a> {
             connections: Vec::new(),
             free: Vec::new(),
             conservation: Conservation::default(),
+            future_drops: Vec::new(),
             to_complete: scenario.stop_when_complete.len(),
             recordings: Vec::new(),
             flow_probes: vec![Vec::new(); scenario.flows.len()],
@@ -168,7 +181,7 @@ impl<'a> Simulation<'a> {
         };
         let clock = |name: &str| {
             let phase = nodes.index(name).map(|node| self.scenario.nodes[node].0.tick_phase);
-            host_clock(phase.unwrap_or_default(), flow, || Stream::new(seed, run, &format!("node:{name}")))
+            host_clock(phase.unwrap_or_default(), || Stream::new(seed, run, &format!("node:{name}")))
         };
         self.clocks.push((clock(&flow.from), clock(&flow.to)));
         self.flows.push(FlowState {
@@ -261,39 +274,54 @@ impl<'a> Simulation<'a> {
                         self.events.push(arrival, Event::Arrival(index));
                     }
                 }
-                Offer::DroppedByQueue | Offer::DroppedByImpairment => self.on_drop(at, index, &packet),
+                offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
+                    let drop = Drop { at, link: index, by_queue: offer == Offer::DroppedByQueue, packet };
+                    if at > self.now { self.future_drops.push(drop) } else { self.on_drop(&drop) }
+                }
             }
             return;
         }
     }
 
+    /// Counts the drops on chained links whose time has come.
+    fn count_drops(&mut self) {
+        if self.future_drops.is_empty() {
+            return;
+        }
+        let due: Vec<Drop> = self.future_drops.extract_if(.., |drop| drop.at <= self.now).collect();
+        for drop in due {
+            self.on_drop(&drop);
+        }
+    }
+
     #[cold]
-    fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>) {
+    fn on_drop(&mut self, drop: &Drop) {
+        let Drop { at, link, packet, .. } = drop;
         self.conservation.dropped += 1;
-        for &probe in &self.link_probes[link as usize] {
+        for &probe in &self.link_probes[*link as usize] {
             let recording = &mut self.recordings[probe as usize];
-            // A chained link runs ahead of the clock, perhaps beyond the end of the run.
-            if recording.quantity == Quantity::Drops && at <= self.scenario.duration {
-                let total = self.links[link as usize].stats();
-                recording.record(at, Some((total.drops_queue + total.drops_impairment) as f64));
+            if recording.quantity == Quantity::Drops {
+                let dropped = recording.last().unwrap_or(0.0) + 1.0;
+                recording.record(*at, Some(dropped));
             }
         }
         match packet.payload {
             Payload::Data(segment) => {
                 let connection = &mut self.connections[packet.owner as usize];
+                if connection.generation != packet.generation || segment.is_syn {
+                    return;
+                }
                 let totals = &mut self.flows[connection.flow as usize].totals;
                 totals.segments_lost += 1;
-                if connection.generation == packet.generation && connection.is_open {
-                    let sender = &connection.sender;
-                    let early = |end: u64| segment.seq < end;
-                    if sender.initial_slow_start_end().is_none_or(early) {
-                        totals.first_slow_start_losses += 1;
-                    }
-                    let repaired = sender.snd_una();
-                    connection.lost.retain(|&seq| seq >= repaired);
-                    if !connection.lost.contains(&segment.seq) && connection.lost.len() < 4096 {
-                        connection.lost.push(segment.seq);
-                    }
+                let sender = &connection.sender;
+                let early = |end: u64| segment.seq < end;
+                if sender.initial_slow_start_end().is_none_or(early) {
+                    totals.first_slow_start_losses += 1;
+                }
+                let repaired = sender.snd_una();
+                connection.lost.retain(|&seq| seq >= repaired);
+                if !connection.lost.contains(&segment.seq) && connection.lost.len() < 4096 {
+                    connection.lost.push(segment.seq);
                 }
             }
             Payload::Nothing => self.flows[packet.owner as usize].totals.segments_lost += 1,
@@ -320,7 +348,9 @@ impl<'a> Simulation<'a> {
             Payload::Nothing => {
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 if self.is_measured() {
-                    self.flows[packet.owner as usize].bytes_delivered += u64::from(packet.size);
+                    let flow = &mut self.flows[packet.owner as usize];
+                    flow.bytes_delivered += u64::from(packet.size);
+                    flow.last_delivery = self.now;
                 }
             }
         }
@@ -336,7 +366,9 @@ impl<'a> Simulation<'a> {
         let ack = connection.receiver.on_segment(self.now, segment, packet.sent_at);
         let delivered = connection.receiver.rcv_nxt() - before;
         if self.now >= self.window.0 && self.now < self.window.1 {
-            self.flows[connection.flow as usize].bytes_delivered += delivered;
+            let flow = &mut self.flows[connection.flow as usize];
+            flow.bytes_delivered += delivered;
+            flow.last_delivery = self.now;
         }
         match ack {
             Some(ack) => self.send_ack(packet.owner, ack),
@@ -441,6 +473,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn on_sender_deadline(&mut self, owner: u32) {
+        self.count_drops();
         let connection = &mut self.connections[owner as usize];
         let timeouts = connection.sender.stats().timeouts;
         connection.sender.on_deadline(self.now);
@@ -491,14 +524,13 @@ impl<'a> Simulation<'a> {
         let connection = &mut self.connections[owner as usize];
         connection.is_open = false;
         let flow = connection.flow;
-        let completed = connection.sender.is_complete();
+        let acknowledged = connection.sender.snd_una();
         self.count_connection(owner);
         self.free.push(owner);
-        if matches!(self.scenario.flows[flow as usize].source, SourceSpec::Transfer(_)) && completed {
-            let state = &mut self.flows[flow as usize];
-            if !state.has_stopped {
-                state.completed_at = Some(self.now);
-            }
+        if let SourceSpec::Transfer(transfer) = &self.scenario.flows[flow as usize].source
+            && acknowledged >= transfer.size.0
+        {
+            self.flows[flow as usize].completed_at = Some(self.now);
             if self.scenario.stop_when_complete.contains(&self.scenario.flows[flow as usize].name) {
                 self.to_complete -= 1;
             }
@@ -613,6 +645,7 @@ impl<'a> Simulation<'a> {
             if connection.flow == flow && connection.is_open {
                 connection.sender.close();
                 connection.writes_on = false;
+                connection.next_write = None;
                 if connection.sender.is_complete() {
                     self.close(owner);
                 }
@@ -680,9 +713,17 @@ impl<'a> Simulation<'a> {
                 self.count_connection(owner);
             }
         }
-        self.conservation.in_flight = self.links.iter().map(|link| link.in_flight() as u64).sum();
+        self.count_drops();
+        for drop in std::mem::take(&mut self.future_drops) {
+            self.conservation.in_flight += 1;
+            self.links[drop.link as usize].forget_drop(drop.by_queue);
+        }
+        self.conservation.in_flight += self.links.iter().map(|link| link.in_flight() as u64).sum::<u64>();
         debug_assert!(self.conservation.holds(), "{:?}", self.conservation);
         self.finish_recordings();
+        for link in &mut self.links {
+            link.end(self.now);
+        }
         let flows = (0..self.flows.len()).map(|index| self.flow_outcome(index)).collect();
         let links = (0..self.links.len()).map(|index| self.link_outcome(index)).collect();
         Outcome {
@@ -719,7 +760,8 @@ impl<'a> Simulation<'a> {
     fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let spec = &self.scenario.flows[index];
         let state = &self.flows[index];
-        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).chain(spec.stop).min();
+        let stop = spec.stop.map(|stop| stop.max(state.last_delivery));
+        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).chain(stop).min();
         let begin = self.window.0.max(state.started_at);
         let active = end.unwrap_or(self.now).since(begin).secs();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
@@ -758,12 +800,9 @@ impl<'a> Simulation<'a> {
 static TCP_OF_DATAGRAMS: std::sync::LazyLock<TcpParams> = std::sync::LazyLock::new(TcpParams::default);
 
 /// The clock of a host. A host's phase is drawn from its own stream, once for all its flows.
-fn host_clock(phase: TickPhase, flow: &FlowSpec, random: impl Fn() -> Stream) -> HostClock {
+fn host_clock(phase: TickPhase, random: impl Fn() -> Stream) -> HostClock {
     match phase {
-        TickPhase::Random => HostClock(random().uniform()),
-        TickPhase::At(at) => {
-            let tick = flow.tcp.as_ref().map_or(Time(1), |tcp| tcp.0.timer.tick());
-            HostClock((at.0 % tick.0) as f64 / tick.0 as f64)
-        }
+        TickPhase::Random => HostClock::Fraction(random().uniform()),
+        TickPhase::At(at) => HostClock::At(at),
     }
 }

@@ -69,8 +69,14 @@ impl Recording {
             values: Vec::new(),
             period: probe.period,
             next_sample: Time::ZERO,
-            last: None,
+            // Drops are counted from none.
+            last: (quantity == Quantity::Drops).then_some(0.0),
         }
+    }
+
+    /// The value last recorded.
+    pub fn last(&self) -> Option<f64> {
+        self.last
     }
 
     /// The quantity has this value from `at` on; `None` while it has none.

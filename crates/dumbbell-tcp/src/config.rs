@@ -44,8 +44,20 @@ choice! {
     }
 }
 
+params! {
+    /// Members of the table that turns delayed acknowledgements on.
+    pub struct DelayedAckParams {
+        /// Segments per acknowledgement.
+        segments: u64 = 2, "segments", "[RFC 1122 §4.2.3.2]", |n| *n >= 2, "at least 2";
+        /// Longest delay, or period of the fast clock.
+        timer: Time = Time(200_000_000), "s", "[RFC 1122 §4.2.3.2]", |t| t.0 > 0, "a time above 0";
+        /// End the delay with the host's next fast tick, as BSD does.
+        on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
+    }
+}
+
 /// When the receiver delays its acknowledgements.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum DelayedAck {
     /// Every segment is acknowledged at once.
     #[default]
@@ -54,57 +66,25 @@ pub enum DelayedAck {
     On(DelayedAckParams),
 }
 
-/// Parameters of delayed acknowledgements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DelayedAckParams {
-    /// Segments per acknowledgement, at least 2.
-    pub segments: u64,
-    /// Longest delay; the period of the host's fast clock if `on_tick`.
-    pub timer: Time,
-    /// True if the delay ends with the host's next fast tick, as in BSD.
-    pub on_tick: bool,
-}
-
-params! {
-    /// Members of the table that turns delayed acknowledgements on.
-    pub struct DelayedAckTable {
-        /// Segments per acknowledgement.
-        segments: u64 = 2, "segments", "[RFC 1122 §4.2.3.2]", |n| *n >= 2, "at least 2";
-        /// Longest delay, or period of the fast clock.
-        timer: Time = Time(200_000_000), "s", "[RFC 1122 §4.2.3.2]", |t| t.0 > 0, "a time above 0";
-        /// End the delay with the host's fast tick.
-        on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
-    }
-}
-
 impl Field for DelayedAck {
     fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
         match node.value() {
             Value::String(text) if text == "off" => Ok(DelayedAck::Off),
-            Value::Object(_) => {
-                let table = DelayedAckTable::decode(node)?;
-                Ok(DelayedAck::On(DelayedAckParams {
-                    segments: table.segments,
-                    timer: table.timer,
-                    on_tick: table.on_tick,
-                }))
-            }
+            Value::Object(_) => DelayedAckParams::decode(node).map(DelayedAck::On),
             _ => Err(node.error(Self::accepted())),
         }
     }
     fn encode(&self) -> Value {
-        match *self {
+        match self {
             DelayedAck::Off => Value::from("off"),
-            DelayedAck::On(DelayedAckParams { segments, timer, on_tick }) => {
-                DelayedAckTable { segments, timer, on_tick }.encode()
-            }
+            DelayedAck::On(params) => params.encode(),
         }
     }
     fn accepted() -> String {
         "\"off\" or a table { segments = 2, timer = \"200 ms\" }".into()
     }
     fn schema() -> Value {
-        spec::any_of(vec![spec::choice_schema(&["off"]), DelayedAckTable::schema()])
+        spec::any_of(vec![spec::choice_schema(&["off"]), DelayedAckParams::schema()])
     }
 }
 
@@ -123,10 +103,10 @@ params! {
         /// Size on the wire of an acknowledgement.
         ack_size: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// Window at the start.
+        /// Window at the start. Mechanism G makes it two segments.
         initial_window: Window = Window::Segments(2.0), "bytes or segments", "[RFC 5681 §3.1]",
-            |w| !matches!(w, Window::Unlimited), "a size of at least one segment";
-        /// Window after a timeout.
+            |w| w.bytes(1 << 16) <= 4e9, "a size from one segment to 60000 segments or 4 GB";
+        /// Window after a timeout. Mechanism G makes it two segments.
         loss_window: Window = Window::Segments(1.0), "bytes or segments", "[RFC 5681 §3.1]",
             |w| !matches!(w, Window::Unlimited), "a size of at least one segment";
         /// Slow-start threshold at the start.
@@ -147,7 +127,8 @@ params! {
         deflation_fix: bool = true, "-", "[brakmo1995b §4]";
         /// What a partial acknowledgement does to the retransmission timer.
         partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
-        /// No fast retransmit by duplicate ACKs of data sent again after a timeout.
+        /// No fast retransmit by duplicate ACKs of data sent again after a timeout. NewReno and SACK are
+        /// always careful.
         careful: bool = true, "-", "[RFC 6582 §4]";
         /// At most so many segments per ACK while recovering; 0 for no bound.
         recovery_burst: u64 = 0, "segments", "[floyd1999 §3]";
@@ -288,8 +269,8 @@ impl TcpParams {
             TimerSpec::Bsd(bsd) if bsd.max_ticks < bsd.min_ticks => {
                 Err(refuse("timer.max_ticks", bsd.max_ticks.to_string(), "at least min_ticks"))
             }
-            TimerSpec::Rfc6298(rfc) if rfc.maximum < rfc.minimum => {
-                Err(refuse("timer.maximum", rfc.maximum.to_string(), "at least minimum"))
+            TimerSpec::Rfc6298(rfc) if rfc.maximum < rfc.minimum || rfc.maximum < rfc.initial => {
+                Err(refuse("timer.maximum", rfc.maximum.to_string(), "at least minimum and initial"))
             }
             _ => Ok(()),
         }

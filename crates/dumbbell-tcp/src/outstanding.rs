@@ -235,13 +235,14 @@ impl Outstanding {
         let from = self.index_of(self.repaired_to);
         for (offset, sent) in self.ring.range(from..).enumerate() {
             if sent.seq >= below {
-                return None;
+                break;
             }
             if sent.flags & (SACKED | RESENT) == 0 {
                 self.repaired_to = sent.seq;
                 return Some(from + offset);
             }
         }
+        self.repaired_to = below;
         None
     }
 
@@ -258,8 +259,7 @@ impl Outstanding {
         Some(self.ring.len() - 1)
     }
 
-    /// Forgets all reports, after a timeout [RFC 2018 §8]. Nothing outstanding counts as in the
-    /// network until it is sent again.
+    /// Forgets all reports, after a timeout [RFC 2018 §8]: all of it is to be sent again.
     pub fn forget_reports(&mut self) {
         for sent in &mut self.ring {
             sent.flags = 0;

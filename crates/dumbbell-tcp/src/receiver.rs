@@ -29,7 +29,7 @@ impl Receiver {
             out_of_order: RangeSet::default(),
             recent: [u64::MAX; 3],
             uses_sack: params.recovery == crate::Recovery::Sack,
-            delayed_ack: params.delayed_ack,
+            delayed_ack: params.delayed_ack.clone(),
             clock,
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
@@ -77,7 +77,7 @@ impl Receiver {
     }
 
     fn in_order(&mut self, now: Time, sent: Time) -> Option<AckSegment> {
-        let DelayedAck::On(params) = self.delayed_ack else {
+        let DelayedAck::On(params) = &self.delayed_ack else {
             return Some(self.acknowledge(sent));
         };
         if self.waiting_segments == 0 {
@@ -86,7 +86,8 @@ impl Receiver {
                 if params.on_tick { self.clock.after(params.timer, now, 1) } else { now + params.timer };
         }
         self.waiting_segments += 1;
-        if self.waiting_segments >= params.segments {
+        let is_full = self.waiting_segments >= params.segments;
+        if is_full {
             return Some(self.acknowledge(self.waiting_echo));
         }
         None
@@ -136,7 +137,7 @@ mod tests {
     }
 
     fn receiver(params: TcpParams) -> Receiver {
-        Receiver::new(&params, HostClock(0.0))
+        Receiver::new(&params, HostClock::Fraction(0.0))
     }
 
     #[test]

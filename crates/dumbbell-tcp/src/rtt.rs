@@ -47,23 +47,21 @@ tagged! {
     }
 }
 
-impl TimerSpec {
-    /// Length of the clock's tick, above 0.
-    pub fn tick(&self) -> Time {
-        match self {
-            TimerSpec::Bsd(bsd) => bsd.tick,
-            TimerSpec::Rfc6298(rfc) => rfc.granularity.max(Time(1)),
-        }
-    }
-}
-
-/// When a host's periodic clocks tick: a fraction of the period in [0, 1).
+/// When a host's periodic clocks tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HostClock(pub f64);
+pub enum HostClock {
+    /// At this fraction of every clock's period, in [0, 1).
+    Fraction(f64),
+    /// At this time, and whole periods before and after it.
+    At(Time),
+}
 
 impl HostClock {
     fn phase(self, period: Time) -> u64 {
-        (self.0 * period.0 as f64) as u64
+        match self {
+            HostClock::Fraction(fraction) => (fraction * period.0 as f64) as u64,
+            HostClock::At(at) => at.0 % period.0,
+        }
     }
 
     /// How many ticks have happened up to and including `at`.
@@ -189,7 +187,9 @@ impl RttEstimator {
                 } else {
                     rfc.initial
                 };
-                Time(base.0.saturating_mul(1 << self.backoffs.min(6)).min(rfc.maximum.0.max(base.0)))
+                // RFC 6298 doubles up to the maximum, ns-2 six times at most.
+                let doublings = if rfc.whole_ticks { 6 } else { MAX_BACKOFFS };
+                Time(base.0.saturating_mul(1 << self.backoffs.min(doublings)).min(rfc.maximum.0))
             }
         }
     }
@@ -197,10 +197,19 @@ impl RttEstimator {
     /// Doubles the timeout after an expiry. False once the connection is to be given up.
     pub fn back_off(&mut self) -> bool {
         self.backoffs += 1;
-        if self.backoffs == 4 && matches!(self.spec, TimerSpec::Bsd(_)) && self.srtt > 0 {
-            // The route may have changed: estimate afresh, from a generous deviation.
-            self.rttvar += self.srtt >> 3;
-            self.srtt = 0;
+        if self.backoffs == 4 && self.srtt > 0 {
+            // The route may have changed: BSD and ns-2 estimate afresh, and keep the timeout meanwhile.
+            match &self.spec {
+                TimerSpec::Bsd(_) => {
+                    self.rttvar += self.srtt >> 3;
+                    self.srtt = 0;
+                }
+                TimerSpec::Rfc6298(rfc) if rfc.whole_ticks => {
+                    self.rttvar += self.srtt / 4;
+                    self.srtt = 0;
+                }
+                TimerSpec::Rfc6298(_) => {}
+            }
         }
         self.backoffs <= MAX_BACKOFFS
     }
@@ -225,12 +234,12 @@ mod tests {
 
     fn bsd(precision_fix: bool, variation: u64) -> RttEstimator {
         let timer = BsdTimer { precision_fix, variation, ..BsdTimer::default() };
-        RttEstimator::new(&TimerSpec::Bsd(timer), HostClock(0.0))
+        RttEstimator::new(&TimerSpec::Bsd(timer), HostClock::Fraction(0.0))
     }
 
     #[test]
     fn ticks_count_from_the_phase_of_the_host() {
-        let clock = HostClock(0.5);
+        let clock = HostClock::Fraction(0.5);
         assert_eq!(clock.ticks(TICK, Time(249_999_999)), 0);
         assert_eq!(clock.ticks(TICK, Time(250_000_000)), 1);
         assert_eq!(clock.after(TICK, Time(250_000_000), 1), Time(750_000_000));
@@ -306,7 +315,7 @@ mod tests {
         ];
         let times = [Time(0), Time(1), Time(1 << 62), Time::NEVER];
         for timer in timers {
-            let mut estimator = RttEstimator::new(&timer, HostClock(0.9));
+            let mut estimator = RttEstimator::new(&timer, HostClock::Fraction(0.9));
             for (step, sent) in times.into_iter().cycle().take(16).enumerate() {
                 let now = Time(step as u64 * (1 << 58));
                 estimator.sample(sent, now);
@@ -321,7 +330,7 @@ mod tests {
     fn rfc_6298_follows_its_text() {
         // R = 100 ms: SRTT 100, RTTVAR 50, RTO 300 -> minimum 200 leaves 300.
         let timer = RfcTimer { minimum: Time(200_000_000), ..RfcTimer::default() };
-        let mut estimator = RttEstimator::new(&TimerSpec::Rfc6298(timer), HostClock(0.0));
+        let mut estimator = RttEstimator::new(&TimerSpec::Rfc6298(timer), HostClock::Fraction(0.0));
         assert_eq!(estimator.timeout(), Time(1_000_000_000));
         estimator.sample(Time(0), Time(100_000_000));
         assert_eq!(estimator.timeout(), Time(300_000_000));

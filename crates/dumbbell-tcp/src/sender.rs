@@ -106,6 +106,8 @@ pub struct Sender {
 
     duplicates: u32,
     inflation: f64,
+    /// New bytes that limited transmit sent on the present duplicate ACKs.
+    limited_bytes: u64,
     in_recovery: bool,
     recover: Option<u64>,
     saw_partial_ack: bool,
@@ -124,7 +126,7 @@ pub struct Sender {
     fine: FineTimeout,
     last_reduction: Option<Time>,
     checks_left: u32,
-    burst_left: u64,
+    burst_sent: u64,
     /// Spike suppression: end and start of the round being measured, and spacing of segments.
     pace_round: (u64, Time),
     pace_per_byte: f64,
@@ -184,6 +186,7 @@ impl Sender {
             outstanding: Outstanding::default(),
             duplicates: 0,
             inflation: 0.0,
+            limited_bytes: 0,
             in_recovery: false,
             recover: None,
             saw_partial_ack: false,
@@ -199,7 +202,7 @@ impl Sender {
             fine: FineTimeout::default(),
             last_reduction: None,
             checks_left: 0,
-            burst_left: BURST_LIMIT,
+            burst_sent: 0,
             pace_round: (0, now),
             pace_per_byte: 0.0,
             pace_until: Time::ZERO,
@@ -266,7 +269,7 @@ impl Sender {
         self.congestion.cwnd() + self.inflation
     }
 
-    /// Bytes sent and not known to have arrived.
+    /// Bytes between `snd_una` and `snd_nxt`; less than what was sent while data goes again after a timeout.
     pub fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
     }
@@ -306,7 +309,7 @@ impl Sender {
 
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment) {
-        self.burst_left = BURST_LIMIT;
+        self.burst_sent = 0;
         if ack.is_syn {
             self.on_open(now);
             return;
@@ -371,7 +374,8 @@ impl Sender {
     fn may_retransmit_fast(&self) -> bool {
         let Some(recover) = self.recover else { return true };
         match self.switches.recovery {
-            Recovery::NewReno | Recovery::Sack => self.snd_una > recover,
+            Recovery::NewReno => self.snd_una > recover,
+            Recovery::Sack => self.snd_una >= recover,
             Recovery::Tahoe => !self.switches.careful || self.snd_una > recover,
             Recovery::Reno => {
                 !self.switches.careful || self.snd_una > recover || self.last_cut != LastCut::Timeout
@@ -399,14 +403,15 @@ impl Sender {
         // A retransmission leaves after the cut that caused it, though the clock shows the same.
         let cut = !mechanisms.one_reduction || self.last_reduction.is_none_or(|reduced| reduced <= sent_at);
         if cut {
-            if self.switches.limited_transmit && self.duplicates <= DUPLICATE_THRESHOLD {
+            if self.switches.limited_transmit && !self.in_recovery {
                 self.inflation = 0.0;
             }
             let signal = match self.switches.recovery {
                 Recovery::Tahoe => Signal::Restart,
                 _ => Signal::FastRetransmit,
             };
-            let context = self.context(now);
+            let mut context = self.context(now);
+            context.flight_size -= self.limited_bytes as f64;
             self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
             self.last_reduction = Some(now);
             let credit = if mechanisms.quarter_cut { self.duplicates } else { DUPLICATE_THRESHOLD };
@@ -461,7 +466,6 @@ impl Sender {
         if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {
             self.end_initial_slow_start();
         }
-        // The fine timeout is what it was when the acknowledged segment was still waited for.
         if let Some(rtt) = rtt
             && self.switches.uses_fine_timeout
         {
@@ -482,7 +486,7 @@ impl Sender {
         }
         self.check_after_retransmission(now);
         if self.switches.mechanisms.spike_suppression {
-            self.measure_rate(now);
+            self.measure_rate(now, rtt);
         }
     }
 
@@ -503,6 +507,7 @@ impl Sender {
             }
         }
         self.inflation = 0.0;
+        self.limited_bytes = 0;
         self.duplicates = 0;
     }
 
@@ -555,11 +560,12 @@ impl Sender {
     }
 
     /// Mechanism J: once a round, the rate of that round bounds the next one to its double.
-    fn measure_rate(&mut self, now: Time) {
+    fn measure_rate(&mut self, now: Time, rtt: Option<Time>) {
         let (round_end, round_start) = self.pace_round;
         if self.snd_una >= round_end {
             let bytes = self.snd_nxt.saturating_sub(round_end) as f64;
-            let elapsed = now.since(round_start).secs();
+            let elapsed = now.since(round_start);
+            let elapsed = rtt.map_or(elapsed, |rtt| rtt.min(elapsed)).secs();
             if bytes > 0.0 && elapsed > 0.0 {
                 self.pace_per_byte = elapsed / (2.0 * bytes);
             }
@@ -581,7 +587,7 @@ impl Sender {
 
     /// Time has reached [`next_deadline`](Self::next_deadline).
     pub fn on_deadline(&mut self, now: Time) {
-        self.burst_left = BURST_LIMIT;
+        self.burst_sent = 0;
         if now < self.retransmit_deadline {
             return;
         }
@@ -613,8 +619,10 @@ impl Sender {
         self.recover = Some(self.snd_max);
         self.in_recovery = false;
         self.inflation = 0.0;
+        self.limited_bytes = 0;
         self.duplicates = 0;
         self.checks_left = 0;
+        self.pace_until = Time::ZERO;
         self.timed = None;
         self.retransmitted_at = None;
         if self.outstanding.has_sacked() {
@@ -638,18 +646,12 @@ impl Sender {
                 return Some(self.send_again(0, now));
             }
         }
-        let limited =
-            self.switches.mechanisms.burst_limit || (self.in_recovery && self.switches.recovery_burst > 0);
-        if limited {
-            let sent = BURST_LIMIT - self.burst_left;
-            let bound = if self.in_recovery && self.switches.recovery_burst > 0 {
-                self.switches.recovery_burst
-            } else {
-                BURST_LIMIT
-            };
-            if sent >= bound {
-                return None;
-            }
+        let mut bound = if self.switches.mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX };
+        if self.in_recovery && self.switches.recovery_burst > 0 {
+            bound = bound.min(self.switches.recovery_burst);
+        }
+        if self.burst_sent >= bound {
+            return None;
         }
         self.pace_deadline = Time::NEVER;
         if self.switches.mechanisms.spike_suppression && now < self.pace_until {
@@ -661,7 +663,7 @@ impl Sender {
         } else {
             self.poll_window(now)
         }?;
-        self.burst_left = self.burst_left.saturating_sub(1);
+        self.burst_sent += 1;
         if self.pace_per_byte > 0.0 {
             let spacing = Time::from_secs(f64::from(segment.len) * self.pace_per_byte);
             self.pace_until = now + spacing;
@@ -703,11 +705,8 @@ impl Sender {
             self.congestion.on_restart(&context);
         }
         let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
-        if needed > self.cwnd() {
-            return None;
-        }
-        if needed > self.max_window {
-            self.stats.receive_window_limited += 1;
+        if needed > self.cwnd().min(self.max_window) {
+            self.stats.receive_window_limited += u64::from(self.max_window <= self.cwnd());
             return None;
         }
         match again {
@@ -747,6 +746,9 @@ impl Sender {
 
     fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
         let seq = self.snd_max;
+        if self.switches.limited_transmit && self.duplicates > 0 && !self.in_recovery {
+            self.limited_bytes += u64::from(len);
+        }
         self.outstanding.push(seq, len, now);
         self.snd_max += u64::from(len);
         self.snd_nxt = self.snd_max;
@@ -767,6 +769,9 @@ impl Sender {
     fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         self.outstanding.mark_resent(index, now);
         let (seq, len) = self.outstanding.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
+        if self.timed.is_some_and(|(end, _)| end == seq + u64::from(len)) {
+            self.timed = None;
+        }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
         self.sent(seq, len, true, now)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 fn sender(tcp: Value) -> Sender {
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    Sender::new(&params, HostClock(0.0), Time::ZERO)
+    Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO)
 }
 
 fn ack(ack: u64) -> AckSegment {

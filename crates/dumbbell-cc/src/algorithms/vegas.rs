@@ -57,7 +57,8 @@ params! {
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
         /// Open exponentially at once after a timeout, instead of after the next check.
         fix_timeout: bool = true, "-", "[hengartner2000 §VII.A]";
-        /// Never raise the base RTT, instead of resetting it when one segment was sent in a round.
+        /// Let the base RTT be the minimum of measured times, instead of also taking over the length of a
+        /// round and resetting it when one segment was sent in a round.
         fix_base_rtt: bool = true, "-", "[hengartner2000 §VII.B]";
         /// Keep expected at least actual: no last term in eq. 3, and a fresh round after a timeout.
         fix_invariant: bool = true, "-", "[hengartner2000 §VII.C]";
@@ -252,14 +253,17 @@ impl CongestionControl for Vegas {
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if !ack.in_recovery {
-            if ack.ack > self.beg_seq {
+            // An ACK for data of before a timeout voids the round. If none of the round has been
+            // sent again there is nothing to check either.
+            let corrected = self.params.fix_invariant;
+            if ack.ack > self.beg_seq && !(corrected && context.snd_nxt <= self.beg_seq) {
                 self.check(context, ack);
             }
-            if self.params.fix_invariant && ack.ack > context.snd_nxt {
-                // Data of before a timeout: the round that measured it is void.
+            if corrected && ack.ack > context.snd_nxt {
                 self.begin_round(ack.ack, context.now);
             }
-            let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64;
+            // The segment just acknowledged still counts, as in the released code.
+            let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64 + context.mss;
             let keeps_up = !self.mechanisms.growth_guard
                 || self.cwnd - outstanding <= 2.0 * context.mss;
             if self.increment >= context.mss && self.cwnd >= self.ssthresh {
