@@ -804,7 +804,7 @@ def reno_averages(bottleneck: Bottleneck, buffer: float) -> RenoAverages:
     b = _reno_peak(bottleneck, buffer)
     x, nu = bottleneck.bdp, bottleneck.available_rate
     sent = 3.0 / 8.0 * b * (b + 2.0)
-    queue_empties = b / 2.0 < x
+    queue_empties = not _at_most(x, b / 2.0)
     if queue_empties:
         duration = (b**2 + x**2 - x * b + 3.0 * x + 2.0) / (2.0 * nu)
         throughput = (sent - 1.0) / duration

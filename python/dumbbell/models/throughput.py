@@ -284,9 +284,11 @@ def padhye(
     rtt : array_like
         Mean round-trip time, s, greater than 0, taken as independent of the window.
     rto : array_like
-        T0, mean duration of a first timeout, s, greater than 0.
+        T0, mean duration of a first timeout, s, greater than 0; meant to be some round-trip times, and below
+        one of them the rate may rise with losses.
     window_limit : array_like
-        Wm, largest window of the receiver, segments, at least 1; infinity for none.
+        Wm, largest window of the receiver, segments, at least 1; infinity for none. Where E[W] passes it the
+        rate jumps a little, because the two forms of X do not join.
     segments_per_ack : array_like
         b, greater than 0.
 
