@@ -205,8 +205,8 @@ def test_mini_slots_of_slow_start():
     st.floats(1, 4096),
 )
 def test_waits_in_slow_start_are_those_of_a_burst(link, phase, window):
+    # Packet j waits (j - 1) (1 / out - 1 / in). If the queue was left filled, the first packet's round-trip time
     # is what the burst before took to leave: its packets, `size` times the window, over its own rate.
-    # is what the burst before took to leave: its packets, `size` times this window's, over its own rate.
     before, size = {
         "reno-slow-start": ("reno-slow-start", 0.5),
         "vegas-doubling": ("vegas-constant", 0.5),
@@ -388,7 +388,8 @@ def test_the_round_trip_time_lags_behind_a_growing_window():
 @given(bottlenecks(), st.floats(0.5, 4.0), st.floats(0.0, 4.0), st.integers(1, 200))
 def test_fluid_vegas_comes_to_a_steady_state(link, alpha, gap, start):
     result = altman.fluid_vegas(link, alpha=alpha, beta=alpha + gap, start=start)
-    low, high = link.bdp + alpha, link.bdp + alpha + gap
+    # No window falls below one packet, even where the interval lies there.
+    low, high = link.bdp + alpha, max(1.0, link.bdp + alpha + gap)
     if len(result.steady) == 1:
         assert low - 1e-6 * low <= result.window <= high + 1e-6 * high
         assert result.throughput == pytest.approx(link.available_rate, rel=1e-6)
