@@ -943,8 +943,8 @@ def fluid_vegas(
 
     Growth by a packet: delta = D + 1 / nu and rtt = D + min(1 / nu, mu / (nu^2 W)). A window that stands or
     falls: both D. The window grows where W (1 - T / rtt) is below alpha, falls where it is above beta, to
-    no less than a packet. With thresholds less than two packets apart it often hunts: what it adds is seen too
-    late.
+    no less than a packet. With thresholds less than two packets apart it often hunts: what it adds is seen
+    too late.
 
     Parameters
     ----------
