@@ -206,7 +206,7 @@ def test_mini_slots_of_slow_start():
 )
 def test_waits_in_slow_start_are_those_of_a_burst(link, phase, window):
     # Packet j waits (j - 1) (1 / out - 1 / in). If the queue was left filled, the first packet's
-    # round-trip time is what the burst before took to leave: its packets, `size` times the window, over its rate.
+    # round-trip time is what the burst before took to leave: `size` times the window, over its own rate.
     before, size = {
         "reno-slow-start": ("reno-slow-start", 0.5),
         "vegas-doubling": ("vegas-constant", 0.5),
