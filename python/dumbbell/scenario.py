@@ -614,7 +614,7 @@ class Probe(Part):
     ----------
     quantities
         Of flows: ``cwnd``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
-        ``seq_sent``, ``seq_acked``; of links: ``backlog``, ``drops``.
+        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``; of links: ``backlog``, ``drops``.
     flows, links
         Names of what is observed; ``*`` for all.
     period

@@ -7,6 +7,7 @@
 //! growth, as in BSD, is exact in them.
 
 pub mod algorithms;
+pub mod delay;
 pub mod mechanisms;
 pub mod toolbox;
 
@@ -95,6 +96,10 @@ pub struct Probe {
     pub base_rtt: Option<f64>,
     /// Difference of expected and actual rate times the base RTT, in segments.
     pub vegas_diff: Option<f64>,
+    /// Lower of the two thresholds of that difference, where they move, in segments.
+    pub alpha: Option<f64>,
+    /// Bandwidth it believes to be available, in bytes per second.
+    pub bandwidth: Option<f64>,
 }
 
 /// A congestion control.
@@ -108,6 +113,13 @@ pub trait CongestionControl: Sized {
     const SUMMARY: &'static str;
     /// Where it is described, as a citation.
     const SOURCE: &'static str;
+    /// The recovery that a variant of its name brings; `None` leaves the environment's.
+    const RECOVERY: Option<&'static str> = None;
+    /// The letters of the mechanisms that a variant of its name switches on.
+    const MECHANISMS: &'static str = "";
+    /// The letters of the mechanisms that its own file carries out, among
+    /// [`Mechanisms::OF_WINDOWS`].
+    const OWNED_MECHANISMS: &'static str = "";
 
     /// Required: the state at the start of a connection.
     fn new(params: &Self::Params, setup: &Setup) -> Self;

@@ -1,5 +1,6 @@
 //! The ten mechanisms by which TCP Vegas differs from Reno, each one switch
-//! [hengartner2000 §VI]. Vegas's own file owns A, B, F and I; the sender owns C, D, E, G, H and J.
+//! [hengartner2000 §VI]. A, B, F and I belong to the window, so to the congestion controls that
+//! say they own them; the sender owns C, D, E, G, H and J.
 
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Node, SpecError};
@@ -16,6 +17,18 @@ macro_rules! mechanisms {
             /// Every letter with what it switches.
             pub const ALL: &'static [(&'static str, &'static [&'static str])] =
                 &[$( ($letter, &[$($doc),+]) ),+];
+
+            /// The combination of these letters; `None` if one is no mechanism's.
+            pub fn from_letters(letters: &str) -> Option<Self> {
+                let mut mechanisms = Mechanisms::default();
+                let known = letters.chars().all(|letter| mechanisms.set(&letter.to_string(), true));
+                known.then_some(mechanisms)
+            }
+
+            /// The letters that are on, in order.
+            pub fn letters(self) -> impl Iterator<Item = &'static str> {
+                [$( (self.$field, $letter) ),+].into_iter().filter_map(|(on, letter)| on.then_some(letter))
+            }
 
             /// The combination whose bit `i` switches the letter `i`, A being bit 0.
             pub fn from_bits(bits: u16) -> Self {
@@ -38,24 +51,20 @@ macro_rules! mechanisms {
         impl Field for Mechanisms {
             fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
                 let letters = [$($letter),+];
-                let mut mechanisms = Mechanisms::default();
                 match node.value() {
                     Value::String(text) => {
-                        for letter in text.chars().map(String::from) {
-                            if !mechanisms.set(&letter, true) {
-                                return Err(node.error(Self::accepted()));
-                            }
-                        }
+                        Self::from_letters(text).ok_or_else(|| node.error(Self::accepted()))
                     }
                     Value::Object(_) => {
                         node.refuse_unknown(&letters)?;
+                        let mut mechanisms = Mechanisms::default();
                         for (letter, member) in node.members()? {
                             mechanisms.set(letter, bool::decode(&member)?);
                         }
+                        Ok(mechanisms)
                     }
-                    _ => return Err(node.error(Self::accepted())),
+                    _ => Err(node.error(Self::accepted())),
                 }
-                Ok(mechanisms)
             }
             fn encode(&self) -> Value {
                 let mut members = dumbbell_units::spec::Members::new();
@@ -98,4 +107,9 @@ mechanisms! {
     growth_guard = "I",
     /// Sending rate at most twice the rate of the last RTT.
     spike_suppression = "J",
+}
+
+impl Mechanisms {
+    /// Letters of the switches that belong to the window, and so to a congestion control.
+    pub const OF_WINDOWS: &'static str = "ABFI";
 }

@@ -698,6 +698,8 @@ impl<'a> Simulation<'a> {
             (Quantity::Rto, Some(sender.rto().secs())),
             (Quantity::BaseRtt, probe.base_rtt),
             (Quantity::VegasDiff, probe.vegas_diff),
+            (Quantity::Alpha, probe.alpha),
+            (Quantity::Bandwidth, probe.bandwidth.map(|bandwidth| bandwidth * 8.0)),
             (Quantity::SeqAcked, Some(sender.snd_una() as f64)),
         ];
         for (quantity, value) in values {

@@ -20,6 +20,10 @@ choice! {
         BaseRtt = "base_rtt",
         /// Difference of expected and actual rate, in segments.
         VegasDiff = "vegas_diff",
+        /// Lower threshold of that difference where a congestion control moves it, in segments.
+        Alpha = "alpha",
+        /// Bandwidth that the congestion control believes to be available, in bit/s.
+        Bandwidth = "bandwidth",
         /// First byte of every data segment sent.
         SeqSent = "seq_sent",
         /// Cumulative acknowledgement, in bytes.

@@ -194,22 +194,15 @@ impl TcpParams {
 
     /// Congestion control and recovery of a variant; `None` for an unknown name.
     fn with_variant(mut self, name: &str) -> Option<TcpParams> {
-        let recovery = match name {
-            "tahoe" => Recovery::Tahoe,
-            "reno" => Recovery::Reno,
-            "newreno" => Recovery::NewReno,
-            "sack" => Recovery::Sack,
-            other => {
-                self.congestion = AlgorithmSpec::named(other)?;
-                if let AlgorithmSpec::Vegas(_) = self.congestion {
-                    self.recovery = Recovery::Reno;
-                    // A to I; spike suppression is off by default.
-                    self.mechanisms = Mechanisms::from_bits(0b01_1111_1111);
-                }
-                return Some(self);
-            }
-        };
-        self.recovery = recovery;
+        if let Some(recovery) = Recovery::named(name) {
+            self.recovery = recovery;
+            return Some(self);
+        }
+        self.congestion = AlgorithmSpec::named(name)?;
+        if let Some(recovery) = self.congestion.recovery() {
+            self.recovery = Recovery::named(recovery)?;
+        }
+        self.mechanisms = Mechanisms::from_letters(self.congestion.mechanisms())?;
         Some(self)
     }
 
@@ -249,12 +242,25 @@ impl TcpParams {
             return Err(refuse(&format!("congestion.{name}"), value, accepted));
         }
         let m = self.mechanisms;
-        let needs_vegas = m.slow_start_detection || m.avoidance_detection || m.quarter_cut || m.growth_guard;
-        if needs_vegas && !matches!(self.congestion, AlgorithmSpec::Vegas(_)) {
+        let owned = self.congestion.owned_mechanisms();
+        let ownerless: Vec<&str> = m
+            .letters()
+            .filter(|letter| Mechanisms::OF_WINDOWS.contains(letter) && !owned.contains(letter))
+            .collect();
+        if !ownerless.is_empty() {
+            let owns = |name: &&&str| {
+                AlgorithmSpec::named(name).is_some_and(|spec| {
+                    ownerless.iter().all(|letter| spec.owned_mechanisms().contains(letter))
+                })
+            };
+            let owners: Vec<&str> = AlgorithmSpec::NAMES.iter().filter(owns).copied().collect();
             return Err(refuse(
                 "mechanisms",
-                "a switch among A, B, F, I".to_owned(),
-                "these switches only with the congestion control vegas, which owns them",
+                format!("a switch among {}", ownerless.join(", ")),
+                &format!(
+                    "these switches only with a congestion control that owns them: {}",
+                    owners.join(", ")
+                ),
             ));
         }
         let fine = m.fine_retransmit || m.check_after_retransmit || m.one_reduction;

@@ -367,13 +367,20 @@ macro_rules! choice {
             pub fn name(self) -> &'static str {
                 match self { $( $Name::$variant => $text, )+ }
             }
+
+            /// What the name stands for; `None` for an unknown one.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $( $text => Some($Name::$variant), )+
+                    _ => None,
+                }
+            }
         }
 
         impl $crate::spec::Field for $Name {
             fn decode(node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
                 match node.value().as_str() {
-                    $( Some($text) => Ok($Name::$variant), )+
-                    Some(other) => Err(node.unknown_name(other, &[$($text),+])),
+                    Some(name) => Self::named(name).ok_or_else(|| node.unknown_name(name, &[$($text),+])),
                     None => Err(node.error(Self::accepted())),
                 }
             }

@@ -37,6 +37,21 @@ macro_rules! registry {
                 }
             }
 
+            /// See [`CongestionControl::RECOVERY`].
+            pub fn recovery(&self) -> Option<&'static str> {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::RECOVERY, )+ }
+            }
+
+            /// See [`CongestionControl::MECHANISMS`].
+            pub fn mechanisms(&self) -> &'static str {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::MECHANISMS, )+ }
+            }
+
+            /// See [`CongestionControl::OWNED_MECHANISMS`].
+            pub fn owned_mechanisms(&self) -> &'static str {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::OWNED_MECHANISMS, )+ }
+            }
+
             /// Catalogue entries: name, summary, source and parameters of every algorithm.
             pub fn algorithms() -> Value {
                 Value::Array(vec![$({

@@ -1,0 +1,385 @@
+//! What the delay-based congestion controls share: the measurement once per round trip, and the
+//! window that TCP Vegas moves by it [brakmo1995 §3], [hengartner2000 §VI].
+//!
+//! An algorithm asks [`Rounds`] whether an ACK ends a round, decides on the [`Check`] it gets, and
+//! tells its decision to [`VegasWindow`], which owns slow start and the answers to losses.
+
+use crate::{Ack, Congestion, Context, Mechanisms, Setup, Signal, WindowRules};
+use dumbbell_units::{Time, choice};
+
+choice! {
+    /// Which round-trip time of the past round enters the actual rate.
+    pub enum RttChoice {
+        /// The mean of its samples.
+        Mean = "mean",
+        /// The newest sample.
+        Newest = "newest",
+        /// The smallest sample.
+        Minimum = "minimum",
+    }
+}
+
+choice! {
+    /// What the expected rate divides by the base RTT.
+    pub enum Numerator {
+        /// The bytes in transit when the check falls due [hengartner2000 §VII.C].
+        InTransit = "in-transit",
+        /// The congestion window.
+        Cwnd = "cwnd",
+        /// The bytes in transit after the ACK, and one segment, as ns-2 computes them.
+        Ns2 = "ns2",
+    }
+}
+
+choice! {
+    /// How a window takes the segment that a check grants it.
+    pub enum Increase {
+        /// The whole segment when the check falls due.
+        AtOnce = "at-once",
+        /// A share of it with every ACK until the next check, as ns-2 does.
+        Spread = "spread",
+    }
+}
+
+/// How a round is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundRules {
+    /// Which round-trip time of the past round enters the actual rate.
+    pub rtt: RttChoice,
+    /// What the expected rate divides by the base RTT.
+    pub numerator: Numerator,
+    /// Round the difference to whole segments, as ns-2 does.
+    pub round_diff: bool,
+    /// Let the base RTT be the minimum of measured times [hengartner2000 §VII.B].
+    pub fix_base_rtt: bool,
+    /// Keep the expected rate at least the actual one [hengartner2000 §VII.C].
+    pub fix_invariant: bool,
+}
+
+/// What one check found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Check {
+    /// Numerator of the expected rate in bytes (eq. 3).
+    pub window_size: f64,
+    /// Numerator of the actual rate in bytes (eq. 4).
+    pub rtt_len: f64,
+    /// Actual rate in bytes per second.
+    pub actual: f64,
+    /// Difference of expected and actual rate times the base RTT, in segments (eq. 1-2).
+    pub diff: f64,
+    /// Round-trip time that entered the actual rate, in seconds.
+    pub rtt: f64,
+    /// Smallest round-trip time sampled in the round, in seconds.
+    pub rtt_minimum: Option<f64>,
+}
+
+/// The measurement that falls due once per round trip, and the base RTT.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    rules: RoundRules,
+    base_rtt: f64,
+    beg_seq: u64,
+    beg_time: Time,
+    rtt_sum: f64,
+    rtt_count: u32,
+    rtt_newest: f64,
+    rtt_minimum: f64,
+    last_check: Option<Check>,
+}
+
+impl Rounds {
+    /// The first round begins with the connection.
+    pub fn new(rules: RoundRules, now: Time) -> Self {
+        Rounds {
+            rules,
+            base_rtt: f64::INFINITY,
+            beg_seq: 0,
+            beg_time: now,
+            rtt_sum: 0.0,
+            rtt_count: 0,
+            rtt_newest: 0.0,
+            rtt_minimum: f64::INFINITY,
+            last_check: None,
+        }
+    }
+
+    /// Smallest round-trip time believed in, in seconds, once there is one.
+    pub fn base_rtt(&self) -> Option<f64> {
+        self.base_rtt.is_finite().then_some(self.base_rtt)
+    }
+
+    /// First byte of the round that the next check will cover.
+    pub fn beg_seq(&self) -> u64 {
+        self.beg_seq
+    }
+
+    /// What the last check found.
+    pub fn last_check(&self) -> Option<Check> {
+        self.last_check
+    }
+
+    /// What is found if `ack` ends the round; a new round begins then.
+    pub fn poll_check(&mut self, context: &Context, ack: &Ack, cwnd: f64) -> Option<Check> {
+        // An ACK for data of before a timeout voids the round. If none of the round has been sent
+        // again there is nothing to check either.
+        let corrected = self.rules.fix_invariant;
+        let is_due = ack.ack > self.beg_seq && !(corrected && context.snd_nxt <= self.beg_seq);
+        let check = is_due.then(|| self.check(context, ack, cwnd));
+        if check.is_some() {
+            self.last_check = check;
+        }
+        if corrected && ack.ack > context.snd_nxt {
+            self.begin_round(ack.ack, context.now);
+        }
+        check
+    }
+
+    /// An ACK gave a round-trip time; it counts for the round that follows the check it may have been due for.
+    pub fn on_sample(&mut self, rtt: Time) {
+        let rtt = rtt.secs();
+        self.rtt_sum += rtt;
+        self.rtt_count += 1;
+        self.rtt_newest = rtt;
+        self.rtt_minimum = self.rtt_minimum.min(rtt);
+        self.base_rtt = self.base_rtt.min(rtt);
+    }
+
+    fn round_rtt(&self, now: Time) -> f64 {
+        if self.rtt_count == 0 {
+            // After a timeout ACKs jump, and a round may last less than any round-trip time. The
+            // released code believes it; the corrected one keeps to measured times.
+            let elapsed = now.since(self.beg_time).secs();
+            let is_measured = self.rules.fix_base_rtt && self.base_rtt.is_finite();
+            return if is_measured { elapsed.max(self.base_rtt) } else { elapsed };
+        }
+        match self.rules.rtt {
+            RttChoice::Mean => self.rtt_sum / f64::from(self.rtt_count),
+            RttChoice::Newest => self.rtt_newest,
+            RttChoice::Minimum => self.rtt_minimum,
+        }
+    }
+
+    fn check(&mut self, context: &Context, ack: &Ack, cwnd: f64) -> Check {
+        let rtt = self.round_rtt(context.now);
+        let snd_nxt_after = context.snd_nxt.max(ack.ack);
+        let next_round = match self.rules.numerator {
+            Numerator::Ns2 => snd_nxt_after,
+            Numerator::InTransit | Numerator::Cwnd => context.snd_nxt,
+        };
+        let rtt_len = next_round as f64 - self.beg_seq as f64;
+        let window_size = match self.rules.numerator {
+            Numerator::Cwnd => cwnd,
+            Numerator::Ns2 => (snd_nxt_after - ack.ack) as f64 + context.mss,
+            Numerator::InTransit => {
+                let in_transit = (context.snd_nxt - context.snd_una.min(context.snd_nxt)) as f64;
+                let large_ack = (context.mss - ack.acked as f64).min(0.0);
+                if self.rules.fix_invariant { in_transit } else { in_transit + large_ack }
+            }
+        };
+
+        let is_reset = !self.rules.fix_base_rtt && (rtt < self.base_rtt || rtt_len <= context.mss);
+        if is_reset || !self.base_rtt.is_finite() {
+            self.base_rtt = rtt;
+        }
+        let expected = window_size / self.base_rtt;
+        let actual = rtt_len / rtt;
+        let mut diff = (expected - actual) * self.base_rtt / context.mss;
+        if self.rules.round_diff {
+            diff = (diff + 0.5).floor();
+        }
+        let rtt_minimum = (self.rtt_count > 0).then_some(self.rtt_minimum);
+        self.begin_round(next_round, context.now);
+        Check { window_size, rtt_len, actual, diff, rtt, rtt_minimum }
+    }
+
+    fn begin_round(&mut self, first: u64, now: Time) {
+        self.beg_seq = first;
+        self.beg_time = now;
+        self.rtt_sum = 0.0;
+        self.rtt_count = 0;
+        self.rtt_minimum = f64::INFINITY;
+    }
+}
+
+/// The window of Vegas with the mechanisms A, B, F and I; with all of them off it is Reno's.
+#[derive(Clone, Debug)]
+pub struct VegasWindow {
+    mechanisms: Mechanisms,
+    rules: WindowRules,
+    initial_window: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    /// Growth per ACK in bytes until the next check: a segment, its share, or nothing.
+    increment: f64,
+    grow_this_rtt: bool,
+    /// Open exponentially at once after a timeout [hengartner2000 §VII.A].
+    fix_timeout: bool,
+}
+
+impl VegasWindow {
+    /// The window at the start of a connection.
+    pub fn new(setup: &Setup, fix_timeout: bool) -> Self {
+        VegasWindow {
+            mechanisms: setup.mechanisms,
+            rules: setup.rules,
+            initial_window: setup.initial_window,
+            cwnd: setup.initial_window,
+            ssthresh: setup.initial_ssthresh,
+            increment: 0.0,
+            grow_this_rtt: true,
+            fix_timeout,
+        }
+    }
+
+    /// The window in bytes.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// The slow-start threshold in bytes.
+    #[inline]
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// True if the window is below its threshold.
+    pub fn is_below_ssthresh(&self) -> bool {
+        if self.mechanisms.slow_start_detection || self.mechanisms.avoidance_detection {
+            self.cwnd < self.ssthresh
+        } else {
+            self.rules.in_slow_start(self.cwnd, self.ssthresh)
+        }
+    }
+
+    /// True if checks decide about the window in congestion avoidance (mechanism B), and it is there.
+    pub fn is_in_avoidance(&self) -> bool {
+        self.mechanisms.avoidance_detection && !self.is_below_ssthresh()
+    }
+
+    /// A check fell due below the threshold: grow every other round, and leave slow start when
+    /// more than `gamma` segments are queued (mechanism A).
+    pub fn check_slow_start(&mut self, diff: f64, gamma: f64, mss: f64) {
+        if self.mechanisms.slow_start_detection {
+            self.grow_this_rtt = !self.grow_this_rtt;
+            self.increment = if !self.grow_this_rtt {
+                0.0
+            } else if diff > gamma {
+                self.ssthresh = 2.0 * mss;
+                self.cwnd = (self.cwnd - self.cwnd / 8.0).max(2.0 * mss);
+                0.0
+            } else {
+                mss
+            };
+        }
+    }
+
+    /// The window stays until the next check.
+    pub fn hold(&mut self) {
+        self.increment = 0.0;
+    }
+
+    /// The window loses a segment and then stays until the next check.
+    pub fn shrink(&mut self, mss: f64) {
+        self.cwnd = (self.cwnd - mss).max(2.0 * mss);
+        self.increment = 0.0;
+    }
+
+    /// The window gains a segment until the next check.
+    pub fn grow_until_check(&mut self, mss: f64) {
+        self.increment = mss * mss / self.cwnd;
+    }
+
+    /// The window gains a segment now, unless something else limits the connection, and then
+    /// stays until the next check.
+    pub fn grow_at_once(&mut self, context: &Context, ack: &Ack) {
+        self.increment = 0.0;
+        if self.may_grow(context, ack) {
+            self.cwnd = (self.cwnd + context.mss).min(context.max_window);
+        }
+    }
+
+    /// Grants a segment in one of the two ways.
+    pub fn grow(&mut self, increase: Increase, context: &Context, ack: &Ack) {
+        match increase {
+            Increase::AtOnce => self.grow_at_once(context, ack),
+            Increase::Spread => self.grow_until_check(context.mss),
+        }
+    }
+
+    /// New data was acknowledged, and a check that fell due has decided.
+    pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if self.increment >= context.mss && self.cwnd >= self.ssthresh {
+            self.increment = 0.0;
+        }
+        if self.may_grow(context, ack) {
+            self.cwnd = (self.cwnd + self.growth(context.mss)).min(context.max_window);
+        }
+    }
+
+    fn may_grow(&self, context: &Context, ack: &Ack) -> bool {
+        // The segment just acknowledged still counts, as in the released code.
+        let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64 + context.mss;
+        let keeps_up = !self.mechanisms.growth_guard || self.cwnd - outstanding <= 2.0 * context.mss;
+        keeps_up && self.cwnd < context.max_window
+    }
+
+    fn growth(&self, mss: f64) -> f64 {
+        if self.is_below_ssthresh() {
+            if self.mechanisms.slow_start_detection { self.increment } else { mss }
+        } else if self.mechanisms.avoidance_detection {
+            self.increment
+        } else {
+            self.rules.linear_growth(self.cwnd, mss)
+        }
+    }
+
+    /// Congestion was seen: cut by a quarter (mechanism F) or a half, or start again.
+    pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        let mss = context.mss;
+        let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
+        match congestion.signal {
+            Signal::FastRetransmit if self.mechanisms.quarter_cut => {
+                let window = (self.cwnd + context.inflation).min(context.max_window);
+                let segments = (window / mss).floor();
+                let kept = if segments <= 3.0 {
+                    2.0
+                } else if congestion.retransmitted_before {
+                    (segments / 2.0).floor()
+                } else {
+                    segments - (segments / 4.0).floor()
+                };
+                self.cwnd = kept * mss;
+                self.ssthresh = 2.0 * mss;
+            }
+            Signal::FastRetransmit => {
+                self.ssthresh = ssthresh;
+                self.cwnd = halved;
+            }
+            Signal::Restart | Signal::Timeout => {
+                self.ssthresh = ssthresh;
+                self.cwnd = context.loss_window;
+                if self.fix_timeout {
+                    self.increment = mss;
+                    self.grow_this_rtt = true;
+                }
+            }
+        }
+    }
+
+    /// After a timeout: no slow start, the window goes on from where it is.
+    pub fn skip_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+        self.increment = 0.0;
+    }
+
+    /// A fast recovery ended and left `kept_inflation` bytes in the window.
+    pub fn on_recovery_exit(&mut self, kept_inflation: f64) {
+        self.cwnd += kept_inflation;
+    }
+
+    /// The connection was idle: at most the initial window is left.
+    pub fn on_restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial_window);
+    }
+}
