@@ -7,6 +7,7 @@
 //! growth, as in BSD, is exact in them.
 
 pub mod algorithms;
+pub mod bandwidth;
 pub mod delay;
 pub mod mechanisms;
 pub mod toolbox;

@@ -366,6 +366,32 @@ mod tests {
     }
 
     #[test]
+    fn every_algorithm_brings_a_preset_that_is_accepted_under_all_rules() {
+        for name in AlgorithmSpec::NAMES {
+            for rules in ["rfc", "bsd", "ns2"] {
+                let params = parse(json!({ "variant": name, "rules": rules })).unwrap();
+                assert_eq!(params.congestion.name(), *name);
+                let recovery = params.congestion.recovery();
+                assert!(recovery.is_none_or(|recovery| recovery == params.recovery.name()));
+                assert_eq!(params.mechanisms.letters().collect::<String>(), params.congestion.mechanisms());
+            }
+        }
+        assert_eq!(
+            parse(json!({ "variant": "westwoodp", "rules": "ns2" })).unwrap().recovery,
+            Recovery::NewReno
+        );
+        assert!(parse(json!("code")).unwrap().mechanisms.quarter_cut);
+    }
+
+    #[test]
+    fn a_switch_of_the_window_needs_an_owner() {
+        let error = parse(json!({ "variant": "westwood", "mechanisms": "AFG" })).unwrap_err();
+        assert_eq!((error.field.as_str(), error.value.as_str()), (".mechanisms", "a switch among A, F"));
+        assert!(error.accepted.ends_with(": vegas, newvegas, vegasa, code"), "{}", error.accepted);
+        assert!(parse(json!({ "variant": "westwood", "mechanisms": "GHJ" })).is_ok());
+    }
+
+    #[test]
     fn overrides_win_over_rules_and_the_canonical_form_reads_back() {
         let params = parse(json!({
             "variant": "vegas", "rules": "bsd", "mechanisms": "ABC", "mss": "1400 bytes",

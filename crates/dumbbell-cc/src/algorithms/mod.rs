@@ -152,4 +152,9 @@ macro_rules! registry {
 registry! {
     "reno" => reno::Reno,
     "vegas" => vegas::Vegas,
+    "newvegas" => newvegas::NewVegas,
+    "vegasa" => vegasa::VegasA,
+    "code" => code::Code,
+    "westwood" => westwood::Westwood,
+    "westwoodp" => westwoodp::WestwoodPlus,
 }

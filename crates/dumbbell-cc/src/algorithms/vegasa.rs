@@ -1,0 +1,243 @@
+//! Vegas-A [srijith2005], as described in [chan2010 §2.5].
+//!
+//! Vegas whose band from `alpha` to `beta` follows its own throughput: while that rises within the
+//! band, window and band rise together; when it falls, or the queue passes the band, they sink
+//! together, down to the band from 1 to 3. `diff` and the rates are Vegas's, [chan2010 §2.2],
+//! eq. 1; throughput is the actual rate of a round, compared with that of the round before.
+//!
+//! Where it departs from the paper: the paper says nothing of losses. The band outlives them, the
+//! throughput before is forgotten, and all else is Vegas's. A band of fractional height stops at
+//! its floor of 1 instead of passing it. The window takes a segment in shares, as the authors'
+//! code in ns-2 does, not at once; and that code counts the ends of the band as within, which is
+//! `inclusive` here. The three corrections of Vegas [hengartner2000 §VII] are on.
+
+use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
+use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use dumbbell_units::params;
+
+/// The least `alpha`, in segments [chan2010 §2.5].
+const FLOOR: f64 = 1.0;
+
+params! {
+    /// Parameters of Vegas-A.
+    pub struct VegasAParams {
+        /// Lower end of the band at the start.
+        alpha: f64 = 1.0, "segments", "[chan2010 §2.5]",
+            |alpha| *alpha >= FLOOR, "a number of segments, at least 1";
+        /// Upper end of the band at the start.
+        beta: f64 = 3.0, "segments", "[chan2010 §2.5]",
+            |beta| *beta >= FLOOR, "a number of segments, at least alpha";
+        /// Leave slow start when more segments than this are queued.
+        gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
+            |gamma| *gamma >= 0.0, "a number of segments, at least 0";
+        /// Count the ends of the band as within it.
+        inclusive: bool = false, "-", "[chan2010 §2.5]";
+        /// How the window takes the segment it is granted.
+        increase: Increase = Increase::Spread, "-", "[srijith2005]";
+        /// Round the difference to whole segments before comparing, as ns-2 does.
+        round_diff: bool = false, "-", "[brakmo1995 §3.2]";
+        /// Which round-trip time enters the actual rate.
+        rtt: RttChoice = RttChoice::Mean, "-", "[chan2010 §2.2]";
+        /// What the expected rate divides by the base RTT.
+        numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
+    }
+}
+
+/// What a round does to window and band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Hold,
+    Grow,
+    GrowAndRise,
+    ShrinkAndSink,
+}
+
+/// The state of Vegas-A.
+#[derive(Clone, Debug)]
+pub struct VegasA {
+    params: VegasAParams,
+    rounds: Rounds,
+    window: VegasWindow,
+    alpha: f64,
+    beta: f64,
+    /// Actual rate of the round before, in bytes per second.
+    throughput: Option<f64>,
+}
+
+impl VegasA {
+    fn step(&self, diff: f64, throughput: f64) -> Step {
+        let rises = self.throughput.is_some_and(|before| throughput > before);
+        let falls = self.throughput.is_some_and(|before| throughput < before);
+        let is_within = if self.params.inclusive {
+            self.alpha <= diff && diff <= self.beta
+        } else {
+            self.alpha < diff && diff < self.beta
+        };
+        if is_within {
+            if rises { Step::GrowAndRise } else { Step::Hold }
+        } else if diff < self.alpha {
+            if self.alpha <= FLOOR || rises {
+                Step::Grow
+            } else if falls {
+                Step::ShrinkAndSink
+            } else {
+                Step::Hold
+            }
+        } else if diff > self.beta {
+            Step::ShrinkAndSink
+        } else {
+            Step::Hold
+        }
+    }
+
+    fn decide(&mut self, check: &Check, context: &Context, ack: &Ack) {
+        match self.step(check.diff, check.actual) {
+            Step::Hold => self.window.hold(),
+            Step::Grow => self.window.grow(self.params.increase, context, ack),
+            Step::GrowAndRise => {
+                self.window.grow(self.params.increase, context, ack);
+                self.alpha += 1.0;
+                self.beta += 1.0;
+            }
+            Step::ShrinkAndSink => {
+                self.window.shrink(context.mss);
+                let sunk = (self.alpha - FLOOR).min(1.0);
+                self.alpha -= sunk;
+                self.beta -= sunk;
+            }
+        }
+    }
+}
+
+impl CongestionControl for VegasA {
+    type Params = VegasAParams;
+    const SUMMARY: &'static str = "Vegas whose thresholds rise and sink with its own throughput.";
+    const SOURCE: &'static str = "[srijith2005], [chan2010 §2.5]";
+    const RECOVERY: Option<&'static str> = Some("reno");
+    const MECHANISMS: &'static str = "ABCDEFGHI";
+    const OWNED_MECHANISMS: &'static str = "ABFI";
+
+    fn new(params: &VegasAParams, setup: &Setup) -> Self {
+        let rules = RoundRules {
+            rtt: params.rtt,
+            numerator: params.numerator,
+            round_diff: params.round_diff,
+            fix_base_rtt: true,
+            fix_invariant: true,
+        };
+        VegasA {
+            params: params.clone(),
+            rounds: Rounds::new(rules, setup.now),
+            window: VegasWindow::new(setup, true),
+            alpha: params.alpha,
+            beta: params.beta,
+            throughput: None,
+        }
+    }
+
+    fn contradiction(params: &VegasAParams) -> Option<(&'static str, &'static str)> {
+        (params.alpha > params.beta).then_some(("alpha", "at most beta"))
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if !ack.in_recovery {
+            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd()) {
+                if self.window.is_in_avoidance() {
+                    self.decide(&check, context, ack);
+                } else if self.window.is_below_ssthresh() {
+                    self.window.check_slow_start(check.diff, self.params.gamma, context.mss);
+                }
+                self.throughput = Some(check.actual);
+            }
+            self.window.on_ack(context, ack);
+        }
+        if let Some(rtt) = ack.rtt {
+            self.rounds.on_sample(rtt);
+        }
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.window.on_congestion(context, congestion);
+        self.throughput = None;
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
+        self.window.on_recovery_exit(kept_inflation);
+    }
+
+    fn on_restart(&mut self, _context: &Context) {
+        self.window.on_restart();
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            base_rtt: self.rounds.base_rtt(),
+            vegas_diff: self.rounds.last_check().map(|check| check.diff),
+            alpha: Some(self.alpha),
+            ..Probe::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::newvegas::tests::{MSS, context, setup};
+    use super::*;
+
+    /// After one round with `diff` segments queued at `throughput` against 100 before, from 20
+    /// segments and a band of 2 above `alpha`: window and band, in segments.
+    fn after(params: VegasAParams, alpha: f64, diff: f64, throughput: f64) -> (f64, f64, f64) {
+        let params = VegasAParams { increase: Increase::AtOnce, ..params };
+        let mut vegas_a = VegasA::new(&params, &setup());
+        (vegas_a.alpha, vegas_a.beta) = (alpha, alpha + 2.0);
+        vegas_a.throughput = Some(100.0);
+        let check = Check { diff, actual: throughput, ..Check::default() };
+        let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, in_recovery: false };
+        vegas_a.decide(&check, &context(20.0 * MSS), &ack);
+        (vegas_a.cwnd() / MSS, vegas_a.alpha, vegas_a.beta)
+    }
+
+    #[test]
+    fn window_and_band_move_as_in_the_pseudocode() {
+        let step = |alpha, diff, throughput| after(VegasAParams::default(), alpha, diff, throughput);
+        // Within the band: both rise with the throughput, else both hold.
+        assert_eq!(step(1.0, 2.0, 101.0), (21.0, 2.0, 4.0));
+        assert_eq!(step(1.0, 2.0, 100.0), (20.0, 1.0, 3.0));
+        assert_eq!(step(1.0, 2.0, 99.0), (20.0, 1.0, 3.0));
+        // Below it, and above the floor: the throughput decides.
+        assert_eq!(step(2.0, 1.0, 101.0), (21.0, 2.0, 4.0));
+        assert_eq!(step(2.0, 1.0, 100.0), (20.0, 2.0, 4.0));
+        assert_eq!(step(2.0, 1.0, 99.0), (19.0, 1.0, 3.0));
+        // Below it at the floor: grow as Vegas does, whatever the throughput.
+        assert_eq!(step(1.0, 0.5, 99.0), (21.0, 1.0, 3.0));
+        // Above it: shrink, and sink down to the floor.
+        assert_eq!(step(2.0, 5.0, 101.0), (19.0, 1.0, 3.0));
+        assert_eq!(step(1.0, 5.0, 101.0), (19.0, 1.0, 3.0));
+        // 1.5 - 0.5 = 1: a fractional band stops there and keeps its width.
+        assert_eq!(step(1.5, 5.0, 101.0), (19.0, 1.0, 3.0));
+    }
+
+    #[test]
+    fn the_ends_of_the_band_hold_or_count_as_within() {
+        let inclusive = || VegasAParams { inclusive: true, ..VegasAParams::default() };
+        for diff in [1.0, 3.0] {
+            assert_eq!(after(VegasAParams::default(), 1.0, diff, 101.0), (20.0, 1.0, 3.0));
+            assert_eq!(after(inclusive(), 1.0, diff, 101.0), (21.0, 2.0, 4.0));
+        }
+    }
+
+    #[test]
+    fn a_round_after_a_loss_has_no_throughput_to_be_compared_with() {
+        let mut vegas_a = VegasA::new(&VegasAParams::default(), &setup());
+        vegas_a.throughput = None;
+        assert_eq!(vegas_a.step(2.0, 1e9), Step::Hold);
+    }
+}

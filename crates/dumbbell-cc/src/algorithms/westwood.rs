@@ -1,0 +1,234 @@
+//! TCP Westwood [mascolo2001], with the time-varying filter that [grieco2004 §2.2] compares with.
+//!
+//! Reno whose reaction to a loss is the bandwidth it was getting: every ACK gives a sample of the
+//! bandwidth, a low-pass filter smooths them, and a loss sets `ssthresh` to the estimate times the
+//! smallest round-trip time. ACKs that a queue on their way has pressed together make samples far
+//! above any bandwidth, which the filter lets through in part: Westwood+ is the answer to that.
+//!
+//! With the ACK k arriving `dt` after the one before and telling of `d` bytes, the sample is
+//! `b[k] = d / dt`, and with the filter's constant `tau`
+//! `bw[k] = ((2 tau / dt - 1) bw[k-1] + b[k] + b[k-1]) / (2 tau / dt + 1)`;
+//! a virtual sample of 0 is put in whenever `tau / m` passes without an ACK.
+//!
+//! Where it departs from the paper: virtual samples are put in when the next event shows that they
+//! were due, which is the same estimate at every moment it is used. The first ACK after virtual
+//! samples measures from the last ACK, as the sample is defined, while the filter goes on from the
+//! last virtual one. ACKs of the same instant make one sample, as their `dt` is 0. A loss before
+//! the first sample halves as in Reno.
+
+use crate::bandwidth::{AckCounter, BandwidthWindow};
+use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use dumbbell_units::{Time, math, params};
+
+params! {
+    /// Parameters of Westwood.
+    pub struct WestwoodParams {
+        /// Constant of the filter.
+        tau: Time = Time(1_000_000_000), "s", "[mascolo2001]",
+            |tau| tau.0 > 0, "a time above 0";
+        /// A virtual sample is put in after this fraction of the constant: tau / m.
+        m: f64 = 2.0, "-", "[mascolo2001]",
+            |m| *m >= 1.0 && *m <= 1000.0, "a number from 1 to 1000";
+    }
+}
+
+/// The filter of the bandwidth.
+#[derive(Clone, Debug)]
+struct Filter {
+    /// Constant, in seconds.
+    tau: f64,
+    /// Longest span without a sample, in seconds.
+    longest: f64,
+    /// Estimate, in bytes per second.
+    bandwidth: f64,
+    /// The sample before, in bytes per second.
+    sample: f64,
+    /// Seconds since the filter took its last sample, virtual or not, up to `at`.
+    age: f64,
+    at: Time,
+}
+
+impl Filter {
+    fn new(params: &WestwoodParams, now: Time) -> Self {
+        let tau = params.tau.secs();
+        Filter { tau, longest: tau / params.m, bandwidth: 0.0, sample: 0.0, age: 0.0, at: now }
+    }
+
+    fn input(&mut self, sample: f64, dt: f64) {
+        // The equation with both sides of the fraction multiplied by `dt`.
+        let sum = (2.0 * self.tau - dt) * self.bandwidth + dt * (sample + self.sample);
+        self.bandwidth = sum / (2.0 * self.tau + dt);
+        self.sample = sample;
+    }
+
+    /// Puts in the virtual samples that were due before `now`.
+    fn advance(&mut self, now: Time) {
+        self.age += now.since(self.at).secs();
+        self.at = now;
+        let due = (self.age / self.longest).ceil() - 1.0;
+        if due >= 1.0 {
+            self.input(0.0, self.longest);
+            // From the second on, a virtual sample only multiplies the estimate.
+            let factor = (2.0 * self.tau - self.longest) / (2.0 * self.tau + self.longest);
+            self.bandwidth *= math::pow(factor, due - 1.0);
+            self.age = (self.age - due * self.longest).max(0.0);
+        }
+    }
+
+    fn on_sample(&mut self, sample: f64, now: Time) {
+        self.advance(now);
+        self.input(sample, self.age);
+        self.age = 0.0;
+    }
+}
+
+/// The state of Westwood.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    window: BandwidthWindow,
+    counter: AckCounter,
+    filter: Filter,
+    /// When the last ACK came that made a sample.
+    last_ack: Time,
+    /// Bytes told of since then.
+    delivered: f64,
+    has_sample: bool,
+}
+
+impl Westwood {
+    fn on_delivered(&mut self, bytes: f64, now: Time) {
+        self.delivered += bytes;
+        let dt = now.since(self.last_ack).secs();
+        if dt > 0.0 {
+            self.filter.on_sample(self.delivered / dt, now);
+            self.delivered = 0.0;
+            self.last_ack = now;
+            self.has_sample = true;
+        }
+    }
+}
+
+impl CongestionControl for Westwood {
+    type Params = WestwoodParams;
+    const SUMMARY: &'static str =
+        "Reno whose window after a loss is the filtered rate of its ACKs times the smallest RTT.";
+    const SOURCE: &'static str = "[mascolo2001]";
+    const RECOVERY: Option<&'static str> = Some("newreno");
+
+    fn new(params: &WestwoodParams, setup: &Setup) -> Self {
+        Westwood {
+            window: BandwidthWindow::new(setup),
+            counter: AckCounter::default(),
+            filter: Filter::new(params, setup.now),
+            last_ack: setup.now,
+            delivered: 0.0,
+            has_sample: false,
+        }
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        let delivered = self.counter.on_ack(ack.acked as f64, context.mss);
+        self.on_delivered(delivered, context.now);
+        self.window.on_ack(context, ack);
+    }
+
+    fn on_duplicate_ack(&mut self, context: &Context) {
+        let delivered = self.counter.on_duplicate_ack(context.mss);
+        self.on_delivered(delivered, context.now);
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.filter.advance(context.now);
+        let bandwidth = self.has_sample.then_some(self.filter.bandwidth);
+        self.window.on_congestion(context, congestion, bandwidth, true);
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
+        self.window.on_recovery_exit(kept_inflation);
+    }
+
+    fn on_restart(&mut self, _context: &Context) {
+        self.window.on_restart();
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            base_rtt: self.window.rtt_min(),
+            bandwidth: self.has_sample.then_some(self.filter.bandwidth),
+            ..Probe::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter() -> Filter {
+        Filter::new(&WestwoodParams::default(), Time::ZERO)
+    }
+
+    fn at(seconds: f64) -> Time {
+        Time::from_secs(seconds)
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value} against {expected}");
+    }
+
+    #[test]
+    fn a_tenth_of_the_constant_weighs_the_past_by_19_and_the_samples_by_1_in_21() {
+        // 2 tau / dt = 20: (20 - 1) / (20 + 1) = 19/21, and 1/21 for each of the two samples.
+        let mut filter = filter();
+        filter.on_sample(2100.0, at(0.1));
+        close(filter.bandwidth, 100.0);
+        // 19/21 * 100 + (420 + 2100) / 21 = 1900/21 + 120.
+        filter.on_sample(420.0, at(0.2));
+        close(filter.bandwidth, 1900.0 / 21.0 + 120.0);
+    }
+
+    #[test]
+    fn silence_puts_in_a_virtual_sample_for_every_half_of_the_constant() {
+        // dt = 0.5 s: 2 tau / dt = 4, so 3/5 of the past and 1/5 of the samples. From 100 with a
+        // sample of 100 before: 60 + 20 = 80, then 48, then 28.8.
+        let steady = Filter { bandwidth: 100.0, sample: 100.0, ..filter() };
+        for (seconds, expected) in [(0.5, 100.0), (0.75, 80.0), (1.25, 48.0), (1.75, 28.8)] {
+            let mut filter = steady.clone();
+            filter.advance(at(seconds));
+            close(filter.bandwidth, expected);
+        }
+        // Asking on the way changes nothing.
+        let mut asked = steady;
+        [0.3, 0.9, 1.0, 1.75].iter().for_each(|&seconds| asked.advance(at(seconds)));
+        close(asked.bandwidth, 28.8);
+        // The ACK at 1.75 s comes 0.25 s after the last virtual sample: 2 tau / dt = 8, 7/9 and 1/9.
+        asked.on_sample(90.0, at(1.75));
+        close(asked.bandwidth, 28.8 * 7.0 / 9.0 + 10.0);
+    }
+
+    #[test]
+    fn a_steady_rate_is_found_and_pressed_together_acks_raise_it() {
+        let mut steady = filter();
+        let mut pressed = filter();
+        for ack in 1..=4000_u32 {
+            // 1000 bytes every 10 ms, or ten times that within 1 ms once in 100 ms.
+            steady.on_sample(100_000.0, at(f64::from(ack) * 0.01));
+        }
+        for burst in 1..=200_u32 {
+            let start = f64::from(burst) * 0.1;
+            pressed.on_sample(1000.0 / 0.0991, at(start));
+            (1..=9).for_each(|ack| pressed.on_sample(1000.0 / 0.0001, at(start + f64::from(ack) * 0.0001)));
+        }
+        close(steady.bandwidth, 100_000.0);
+        // The first ACK of a burst weighs the sample before, 10 Mbyte/s, by 99.1 ms / (2 s).
+        assert!(pressed.bandwidth > 400_000.0, "{}", pressed.bandwidth);
+    }
+}

@@ -1,0 +1,268 @@
+//! Westwood+ [grieco2004 §2].
+//!
+//! Westwood with one sample of the bandwidth per round trip instead of one per ACK, so that ACKs
+//! pressed together on their way do not look like bandwidth, and with a filter of constant
+//! coefficients, `bw[k] = 0.9 bw[k-1] + 0.1 b[k]` [grieco2004 equation (1)], whose last term is
+//! printed as an estimate and is meant as the sample. A sample is what was delivered since the
+//! last one over the time that took.
+//!
+//! Where it departs from the paper: three duplicate ACKs never raise the window, which the
+//! paper's text would do after too high an estimate; `only_reduce = false` is the text. What the
+//! paper leaves open: the first ACK opens the first interval, the first sample fills the filter,
+//! the smallest round-trip time is never forgotten, an interval lasts at least the newest
+//! round-trip time, and a loss before the first sample halves as in Reno. Linux takes no samples
+//! closer together than 50 ms: `minimum_interval` is that floor, and off by default.
+
+use crate::bandwidth::{AckCounter, BandwidthWindow};
+use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use dumbbell_units::{Time, choice, params};
+
+choice! {
+    /// Which round-trip time an interval of measurement lasts.
+    pub enum IntervalRtt {
+        /// The newest sample.
+        Newest = "newest",
+        /// The samples smoothed by 7/8, as by the retransmission timer.
+        Smoothed = "smoothed",
+    }
+}
+
+params! {
+    /// Parameters of Westwood+.
+    pub struct WestwoodPlusParams {
+        /// Weight of the past in the filter.
+        filter: f64 = 0.9, "-", "[grieco2004 equation (1)]",
+            |filter| *filter >= 0.0 && *filter < 1.0, "a fraction, at least 0 and below 1";
+        /// Which round-trip time an interval lasts.
+        interval_rtt: IntervalRtt = IntervalRtt::Newest, "-", "[grieco2004 §2.2]";
+        /// Shortest interval; 50 ms in Linux.
+        minimum_interval: Time = Time::ZERO, "s", "[grieco2004 §2.2]";
+        /// Never raise the window at three duplicate ACKs.
+        only_reduce: bool = true, "-", "[grieco2004 §2.1]";
+    }
+}
+
+/// The state of Westwood+.
+#[derive(Clone, Debug)]
+pub struct WestwoodPlus {
+    params: WestwoodPlusParams,
+    window: BandwidthWindow,
+    counter: AckCounter,
+    /// Length of an interval, in seconds, without its floor.
+    rtt: Option<f64>,
+    /// When the interval began; none before the first ACK.
+    begun: Option<Time>,
+    /// Bytes told of in the interval.
+    delivered: f64,
+    /// Estimate, in bytes per second.
+    bandwidth: Option<f64>,
+}
+
+impl WestwoodPlus {
+    fn on_rtt(&mut self, rtt: Time) {
+        let rtt = rtt.secs();
+        self.rtt = Some(match (self.params.interval_rtt, self.rtt) {
+            (IntervalRtt::Smoothed, Some(smoothed)) => smoothed + (rtt - smoothed) / 8.0,
+            _ => rtt,
+        });
+    }
+
+    fn on_delivered(&mut self, bytes: f64, now: Time) {
+        let Some(begun) = self.begun else {
+            self.begun = Some(now);
+            return;
+        };
+        self.delivered += bytes;
+        let Some(rtt) = self.rtt else { return };
+        let elapsed = now.since(begun).secs();
+        if elapsed > 0.0 && elapsed >= rtt.max(self.params.minimum_interval.secs()) {
+            let sample = self.delivered / elapsed;
+            let filter = self.params.filter;
+            self.bandwidth = Some(match self.bandwidth {
+                Some(bandwidth) => filter * bandwidth + (1.0 - filter) * sample,
+                None => sample,
+            });
+            self.begun = Some(now);
+            self.delivered = 0.0;
+        }
+    }
+}
+
+impl CongestionControl for WestwoodPlus {
+    type Params = WestwoodPlusParams;
+    const SUMMARY: &'static str =
+        "Westwood with a sample of the bandwidth per round trip, robust to ACK compression.";
+    const SOURCE: &'static str = "[grieco2004 §2]";
+    const RECOVERY: Option<&'static str> = Some("newreno");
+
+    fn new(params: &WestwoodPlusParams, setup: &Setup) -> Self {
+        WestwoodPlus {
+            params: params.clone(),
+            window: BandwidthWindow::new(setup),
+            counter: AckCounter::default(),
+            rtt: None,
+            begun: None,
+            delivered: 0.0,
+            bandwidth: None,
+        }
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.on_rtt(rtt);
+        }
+        let delivered = self.counter.on_ack(ack.acked as f64, context.mss);
+        self.on_delivered(delivered, context.now);
+        self.window.on_ack(context, ack);
+    }
+
+    fn on_duplicate_ack(&mut self, context: &Context) {
+        let delivered = self.counter.on_duplicate_ack(context.mss);
+        self.on_delivered(delivered, context.now);
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.window.on_congestion(context, congestion, self.bandwidth, self.params.only_reduce);
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
+        self.window.on_recovery_exit(kept_inflation);
+    }
+
+    fn on_restart(&mut self, _context: &Context) {
+        self.window.on_restart();
+    }
+
+    fn probe(&self) -> Probe {
+        Probe { base_rtt: self.window.rtt_min(), bandwidth: self.bandwidth, ..Probe::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Growth, Halving, Mechanisms, Signal, WindowRules};
+
+    const MSS: f64 = 1000.0;
+
+    struct Connection {
+        westwood: WestwoodPlus,
+        acked: u64,
+    }
+
+    impl Connection {
+        fn new(params: &WestwoodPlusParams) -> Self {
+            let setup = Setup {
+                now: Time::ZERO,
+                mss: MSS,
+                initial_window: 3.0 * MSS,
+                initial_ssthresh: f64::INFINITY,
+                rules: WindowRules {
+                    growth: Growth::Real,
+                    halving: Halving::Flight,
+                    slow_start_at_ssthresh: false,
+                    extra_eighth: false,
+                },
+                mechanisms: Mechanisms::default(),
+            };
+            Connection { westwood: WestwoodPlus::new(params, &setup), acked: 0 }
+        }
+
+        fn context(&self, millis: u64) -> Context {
+            Context {
+                now: Time(millis * 1_000_000),
+                mss: MSS,
+                snd_una: self.acked,
+                snd_nxt: self.acked + 40_000,
+                flight_size: 40_000.0,
+                inflation: 0.0,
+                max_window: f64::INFINITY,
+                loss_window: MSS,
+            }
+        }
+
+        fn ack(&mut self, millis: u64, segments: u64, rtt_millis: u64) {
+            let acked = segments * MSS as u64;
+            let rtt = Some(Time(rtt_millis * 1_000_000));
+            let ack = Ack { ack: self.acked + acked, acked, rtt, in_recovery: false };
+            self.westwood.on_ack(&self.context(millis), &ack);
+            self.acked += acked;
+        }
+    }
+
+    #[test]
+    fn a_round_trip_makes_one_sample_and_the_filter_keeps_nine_tenths() {
+        let mut connection = Connection::new(&WestwoodPlusParams::default());
+        connection.ack(100, 1, 100);
+        connection.ack(150, 2, 100);
+        assert_eq!(connection.westwood.bandwidth, None);
+        // From 100 to 200 ms: 2 + 2 segments in 0.1 s are 40 000 bytes/s, and fill the filter.
+        connection.ack(200, 2, 100);
+        assert_eq!(connection.westwood.bandwidth, Some(40_000.0));
+        // From 200 to 300 ms: a duplicate, and 2 segments of which it has told of one: 20 000
+        // bytes/s. 0.9 * 40 000 + 0.1 * 20 000 = 38 000.
+        connection.westwood.on_duplicate_ack(&connection.context(250));
+        connection.ack(300, 2, 100);
+        assert!((connection.westwood.bandwidth.expect("samples") - 38_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn acks_pressed_together_are_one_sample_over_the_time_since_the_last() {
+        let mut connection = Connection::new(&WestwoodPlusParams::default());
+        connection.ack(100, 1, 100);
+        // Ten segments within 9 ms after a silence of 100 ms: the first alone closes the interval,
+        // 1000 bytes / 0.1 s; the other nine belong to the next, 10 000 bytes / 0.1 s.
+        (200..210).for_each(|millis| connection.ack(millis, 1, 100));
+        assert_eq!(connection.westwood.bandwidth, Some(10_000.0));
+        connection.ack(300, 1, 100);
+        // 0.9 * 10 000 + 0.1 * 100 000 = 19 000.
+        assert!((connection.westwood.bandwidth.expect("samples") - 19_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_floor_of_50_ms_holds_only_where_it_is_switched_on() {
+        let bandwidth_after_20_ms = |minimum_interval| {
+            let params = WestwoodPlusParams { minimum_interval, ..Default::default() };
+            let mut connection = Connection::new(&params);
+            connection.ack(20, 1, 20);
+            connection.ack(40, 2, 20);
+            let first = connection.westwood.bandwidth;
+            connection.ack(70, 3, 20);
+            (first, connection.westwood.bandwidth)
+        };
+        // 2000 bytes in 20 ms; then 3000 in 30 ms, the same rate.
+        assert_eq!(bandwidth_after_20_ms(Time::ZERO), (Some(100_000.0), Some(100_000.0)));
+        // 5000 bytes in the 50 ms from 20 to 70 ms.
+        assert_eq!(bandwidth_after_20_ms(Time(50_000_000)), (None, Some(100_000.0)));
+    }
+
+    #[test]
+    fn a_smoothed_interval_follows_by_eighths() {
+        let params = WestwoodPlusParams { interval_rtt: IntervalRtt::Smoothed, ..Default::default() };
+        let mut connection = Connection::new(&params);
+        connection.ack(100, 1, 100);
+        connection.ack(150, 1, 180);
+        // 100 + (180 - 100) / 8 = 110 ms.
+        assert!((connection.westwood.rtt.expect("a sample") - 0.110).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_loss_leaves_the_estimate_times_the_smallest_round_trip_time() {
+        let mut connection = Connection::new(&WestwoodPlusParams::default());
+        connection.ack(100, 1, 100);
+        connection.ack(250, 30, 150);
+        // 30 000 bytes in 0.15 s are 200 000 bytes/s, times 0.1 s: 20 segments.
+        let congestion = Congestion { signal: Signal::Timeout, retransmitted_before: false };
+        connection.westwood.on_congestion(&connection.context(250), &congestion);
+        assert!((connection.westwood.ssthresh() - 20.0 * MSS).abs() < 1e-6);
+        assert_eq!(connection.westwood.cwnd(), MSS);
+    }
+}

@@ -1,0 +1,216 @@
+//! What the congestion controls share that estimate bandwidth from acknowledgements: counting what
+//! an ACK says was delivered, and the window that answers congestion by the estimate
+//! [mascolo2001], [grieco2004 §2.1].
+
+use crate::{Ack, Congestion, Context, Setup, Signal, WindowRules};
+
+/// Counts delivered data once, whether duplicate, delayed or cumulative ACKs tell of it
+/// [grieco2004 §2.2].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckCounter {
+    /// Bytes that duplicate ACKs have told of and no cumulative ACK has covered since.
+    accounted: f64,
+}
+
+impl AckCounter {
+    /// Bytes that a duplicate ACK tells of: one segment arrived.
+    pub fn on_duplicate_ack(&mut self, mss: f64) -> f64 {
+        self.accounted += mss;
+        mss
+    }
+
+    /// Bytes that an ACK of `acked` new bytes tells of: one segment, or what exceeds the segments
+    /// that duplicate ACKs have told of.
+    pub fn on_ack(&mut self, acked: f64, mss: f64) -> f64 {
+        if acked <= mss {
+            return acked;
+        }
+        if self.accounted >= acked {
+            self.accounted -= acked;
+            return mss;
+        }
+        acked - std::mem::take(&mut self.accounted)
+    }
+}
+
+/// Reno's window, whose threshold after a loss is the estimated bandwidth times the smallest
+/// round-trip time.
+#[derive(Clone, Debug)]
+pub struct BandwidthWindow {
+    cwnd: f64,
+    ssthresh: f64,
+    initial_window: f64,
+    rules: WindowRules,
+    /// Smallest round-trip time sampled, in seconds; infinite before the first.
+    rtt_min: f64,
+}
+
+impl BandwidthWindow {
+    /// The window at the start of a connection.
+    pub fn new(setup: &Setup) -> Self {
+        BandwidthWindow {
+            cwnd: setup.initial_window,
+            ssthresh: setup.initial_ssthresh,
+            initial_window: setup.initial_window,
+            rules: setup.rules,
+            rtt_min: f64::INFINITY,
+        }
+    }
+
+    /// The window in bytes.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// The slow-start threshold in bytes.
+    #[inline]
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// Smallest round-trip time sampled, in seconds, once there is one.
+    pub fn rtt_min(&self) -> Option<f64> {
+        self.rtt_min.is_finite().then_some(self.rtt_min)
+    }
+
+    /// New data was acknowledged: grow as Reno does.
+    pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt_min = self.rtt_min.min(rtt.secs());
+        }
+        if !ack.in_recovery && self.cwnd < context.max_window {
+            let growth = self.rules.reno_growth(self.cwnd, self.ssthresh, context.mss);
+            self.cwnd = (self.cwnd + growth).min(context.max_window);
+        }
+    }
+
+    /// Congestion was seen while `bandwidth` bytes per second were believed to be available. With
+    /// no estimate yet, the reaction is Reno's.
+    pub fn on_congestion(
+        &mut self,
+        context: &Context,
+        congestion: &Congestion,
+        bandwidth: Option<f64>,
+        only_reduce: bool,
+    ) {
+        let window = match (bandwidth, self.rtt_min()) {
+            (Some(bandwidth), Some(rtt_min)) => {
+                self.ssthresh = (bandwidth * rtt_min).max(2.0 * context.mss);
+                if only_reduce { self.cwnd.min(self.ssthresh) } else { self.ssthresh.min(context.max_window) }
+            }
+            _ => {
+                let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
+                self.ssthresh = ssthresh;
+                halved
+            }
+        };
+        self.cwnd = match congestion.signal {
+            Signal::FastRetransmit => window,
+            Signal::Restart | Signal::Timeout => context.loss_window,
+        };
+    }
+
+    /// A fast recovery ended and left `kept_inflation` bytes in the window.
+    pub fn on_recovery_exit(&mut self, kept_inflation: f64) {
+        self.cwnd += kept_inflation;
+    }
+
+    /// The connection was idle: at most the initial window is left.
+    pub fn on_restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial_window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Growth, Halving, Mechanisms};
+    use dumbbell_units::Time;
+
+    const MSS: f64 = 1000.0;
+
+    /// Segments told of by a sequence of ACKs: 0 is a duplicate, n acknowledges n segments.
+    fn told(acks: &[u32]) -> Vec<f64> {
+        let mut counter = AckCounter::default();
+        acks.iter()
+            .map(|&segments| match segments {
+                0 => counter.on_duplicate_ack(MSS) / MSS,
+                n => counter.on_ack(f64::from(n) * MSS, MSS) / MSS,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn ordinary_and_delayed_acks_count_what_they_acknowledge() {
+        assert_eq!(told(&[1, 1, 2, 2, 1]), [1.0, 1.0, 2.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn a_cumulative_ack_counts_what_its_duplicates_have_not() {
+        // Segment 1 of 5 is lost: four duplicates tell of 2 to 5, then all five are acknowledged,
+        // of which 5 - 4 = 1 is news. Nothing is left over: the delayed ACK counts 2.
+        assert_eq!(told(&[0, 0, 0, 0, 5, 2]), [1.0, 1.0, 1.0, 1.0, 1.0, 2.0]);
+        // One of the four duplicates was lost on its way: 5 - 3 = 2.
+        assert_eq!(told(&[0, 0, 0, 5, 2]), [1.0, 1.0, 1.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn partial_acks_use_up_what_duplicates_have_told() {
+        // Segments 1 and 4 of 8 are lost: six duplicates tell of 2, 3, 5, 6, 7, 8. The partial ACK of
+        // 1 to 3 counts one and leaves 6 - 3 = 3; that of 4 to 8 counts 5 - 3 = 2. That is nine in
+        // all, one more than arrived: the rule takes segment 1 out of what was accounted for too.
+        assert_eq!(told(&[0, 0, 0, 0, 0, 0, 3, 5]), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]);
+        // An ACK of one segment leaves what is accounted for: 4 - 2 = 2 later.
+        assert_eq!(told(&[0, 0, 1, 4]), [1.0, 1.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_short_segment_counts_its_bytes() {
+        assert_eq!(AckCounter::default().on_ack(300.0, MSS), 300.0);
+    }
+
+    fn after(signal: Signal, bandwidth: Option<f64>, only_reduce: bool) -> (f64, f64) {
+        let setup = Setup {
+            now: Time::ZERO,
+            mss: MSS,
+            initial_window: 40.0 * MSS,
+            initial_ssthresh: f64::INFINITY,
+            rules: WindowRules {
+                growth: Growth::Real,
+                halving: Halving::Flight,
+                slow_start_at_ssthresh: false,
+                extra_eighth: false,
+            },
+            mechanisms: Mechanisms::default(),
+        };
+        let mut window = BandwidthWindow::new(&setup);
+        window.rtt_min = 0.1;
+        let context = Context {
+            now: Time::ZERO,
+            mss: MSS,
+            snd_una: 0,
+            snd_nxt: 40_000,
+            flight_size: 40.0 * MSS,
+            inflation: 0.0,
+            max_window: f64::INFINITY,
+            loss_window: MSS,
+        };
+        let congestion = Congestion { signal, retransmitted_before: false };
+        window.on_congestion(&context, &congestion, bandwidth, only_reduce);
+        (window.cwnd() / MSS, window.ssthresh() / MSS)
+    }
+
+    #[test]
+    fn a_loss_sets_the_window_to_bandwidth_times_smallest_round_trip_time() {
+        // 250 000 bytes/s * 0.1 s = 25 segments; 5 000 * 0.1 = 500 bytes, but at least 2 segments.
+        assert_eq!(after(Signal::FastRetransmit, Some(250_000.0), true), (25.0, 25.0));
+        assert_eq!(after(Signal::FastRetransmit, Some(5_000.0), true), (2.0, 2.0));
+        assert_eq!(after(Signal::Timeout, Some(250_000.0), true), (1.0, 25.0));
+        // 600 000 * 0.1 = 60 segments are more than the 40 of the window.
+        assert_eq!(after(Signal::FastRetransmit, Some(600_000.0), true), (40.0, 60.0));
+        assert_eq!(after(Signal::FastRetransmit, Some(600_000.0), false), (60.0, 60.0));
+        // No estimate: half of the 40 segments in flight.
+        assert_eq!(after(Signal::FastRetransmit, None, true), (20.0, 20.0));
+    }
+}
