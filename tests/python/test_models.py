@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dumbbell import ScenarioError
@@ -20,7 +20,7 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 PRINTED = 6e-6  # the grid is printed to five decimals
 
 # How long an example takes says nothing on a busy machine.
-unhurried = settings(deadline=None, max_examples=60)
+unhurried = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 loss_rates = st.floats(1e-8, 0.5)
 times = st.floats(1e-3, 2.0)
@@ -293,10 +293,10 @@ def test_slow_start_ends_where_the_difference_reaches_gamma(link, gamma, slot):
 
 
 @unhurried
-@given(st.integers(5, 100), st.integers(5, 100))
-def test_the_closed_form_is_the_sum_over_whole_windows(x, half):
+@given(st.integers(5, 100), st.integers(0, 60))
+def test_the_closed_form_is_the_sum_over_whole_windows(x, more):
     # Without other traffic and with mu = 100: nu T = 100 (d + 0.01) = x, and W_max = x + B = 2 half.
-    assume(2 * half >= x + 1)
+    half = x // 2 + 1 + more
     link = altman.Bottleneck(service_rate=100.0, fixed_delay=(x - 1) / 100.0)
     buffer = float(2 * half - x)
     cycle, averages = altman.reno_cycle(link, buffer), altman.reno_averages(link, buffer)
@@ -399,12 +399,11 @@ def test_fluid_vegas_comes_to_a_steady_state(link, alpha, gap, start):
 
 
 @unhurried
-@given(bottlenecks(max_load=0.6), st.integers(20, 120))
-def test_fluid_loss_window_where_the_queue_stays_filled(link, buffer):
+@given(bottlenecks(max_load=0.6), st.floats(1.3, 4.0))
+def test_fluid_loss_window_where_the_queue_stays_filled(link, factor):
     # A packet more than nu (T + B / mu) + lambda / nu, if the growth is long enough for the lag to settle.
     nu = link.available_rate
-    assume(altman.loss_window(link, buffer) > 30.0)
-    assume(altman.loss_window(link, buffer) > 2.2 * link.bdp)
+    buffer = 80 + math.ceil(factor * link.service_rate * link.base_rtt)
     formula = nu * (link.base_rtt + buffer / link.service_rate) + link.exogenous_rate / nu
     result = altman.fluid_reno(link, buffer)
     assert abs(result.loss_window - (math.floor(formula) + 1)) <= 1.0
