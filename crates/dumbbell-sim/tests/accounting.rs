@@ -1,0 +1,153 @@
+//! What a run counts must be what happened, at the end of a run and at the edges of its flows.
+
+mod common;
+
+use common::{flow, outcome, outcome_of, trace, two_hosts, with_flow};
+use dumbbell_sim::Scenario;
+use serde_json::{Value, json};
+
+fn refused_field(scenario: &Value) -> String {
+    Scenario::from_value(scenario).expect_err("a refusal").field
+}
+
+#[test]
+fn a_run_that_ends_early_counts_no_work_beyond_its_end() {
+    let network = two_hosts("1 Mbit/s", "1 ms", json!({}));
+    let transfer = json!({ "kind": "transfer", "size": "20 kB" });
+    let mut scenario = with_flow(network, "f", json!({ "variant": "reno", "mss": "1000 bytes" }), transfer);
+    let flood = json!({ "kind": "cbr", "rate": "5 Mbit/s", "packet": "1000 bytes" });
+    if let Value::Array(flows) = &mut scenario["flows"] {
+        flows.push(json!({ "name": "x", "from": "h1", "to": "h2", "start": "20 ms", "source": flood }));
+    }
+    scenario["stop_when_complete"] = json!(["f"]);
+    let outcome = outcome(&scenario);
+    for link in &outcome.links {
+        assert!(link.utilization <= 1.0 + 1e-9, "{}: {}", link.name, link.utilization);
+        assert!(link.backlog_mean_packets <= link.backlog_max_packets as f64, "{}", link.name);
+    }
+}
+
+#[test]
+fn the_receive_window_is_named_when_it_stops_the_sender() {
+    let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "receive_buffer": "10 segments" });
+    let source = json!({ "kind": "transfer", "size": "1 MB" });
+    let limited = outcome(&with_flow(two_hosts("100 Mbit/s", "50 ms", json!({})), "f", tcp, source));
+    assert!(flow(&limited).receive_window_limited > 500);
+}
+
+#[test]
+fn sack_enters_a_second_recovery_when_the_first_new_segment_of_the_first_is_lost() {
+    let run = |lost: Vec<u64>| {
+        let loss = json!({ "impairments": [{ "kind": "forced", "packets": lost }] });
+        let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_ssthresh": "16 segments",
+                          "limited_transmit": false });
+        let source = json!({ "kind": "transfer", "size": "300 kB" });
+        let mut scenario = with_flow(two_hosts("10 Mbit/s", "50 ms", loss), "f", tcp, source);
+        scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["seq_sent"] }]);
+        let outcome = outcome(&scenario);
+        let sent: Vec<u64> =
+            trace(&outcome, "seq_sent").iter().map(|&(_, seq)| (seq / 1000.0) as u64).collect();
+        (flow(&outcome).timeouts, sent)
+    };
+    let (_, sent) = run(vec![61]);
+    let resent = (61..sent.len()).find(|&at| sent[at] == 60).expect("segment 60 sent again");
+    // The retransmission is packet `resent + 1`, the first new segment the one after it.
+    let (timeouts, _) = run(vec![61, resent as u64 + 2]);
+    assert_eq!(timeouts, 0);
+}
+
+#[test]
+fn segments_of_limited_transmit_are_not_halved_with_the_flight() {
+    let threshold = |limited: bool| {
+        let loss = json!({ "impairments": [{ "kind": "forced", "packets": [61] }] });
+        let tcp = json!({ "variant": "newreno", "mss": "1000 bytes", "initial_ssthresh": "16 segments",
+                          "limited_transmit": limited });
+        let source = json!({ "kind": "transfer", "size": "300 kB" });
+        let mut scenario = with_flow(two_hosts("10 Mbit/s", "50 ms", loss), "f", tcp, source);
+        scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["ssthresh"] }]);
+        trace(&outcome(&scenario), "ssthresh").last().map(|&(_, ssthresh)| ssthresh)
+    };
+    assert_eq!(threshold(true), threshold(false));
+}
+
+#[test]
+fn drops_are_probed_from_the_beginning_whatever_the_window() {
+    let loss = json!({ "impairments": [{ "kind": "forced", "packets": [5, 10, 15] }] });
+    let source = json!({ "kind": "transfer", "size": "300 kB" });
+    let mut scenario = with_flow(two_hosts("10 Mbit/s", "50 ms", loss), "f", json!("sack"), source);
+    scenario["probes"] = json!([{ "links": ["r1-r2"], "quantities": ["drops"] }]);
+    scenario["measure_from"] = json!("30 s");
+    let drops: Vec<f64> = trace(&outcome(&scenario), "drops").iter().map(|&(_, drops)| drops).collect();
+    assert_eq!(drops, [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn links_of_one_direction_make_a_path() {
+    let link = |from: &str, to: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": "10 Mbit/s", "delay": "1 ms" });
+    let ring = json!({
+        "duration": "10 s",
+        "nodes": ["a", "up", "b", "down"],
+        "links": [link("a", "up"), link("up", "b"), link("b", "down"), link("down", "a")],
+        "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno",
+                    "source": { "kind": "transfer", "size": "30 kB" } }],
+    });
+    assert_eq!(flow(&outcome(&ring)).bytes_delivered, 30_000);
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_where_they_stand() {
+    let text = r#"
+        duration = "1 s"
+        nodes = ["a", "b"]
+        links = [{ name = "ab", from = "a", to = "b", rate = "1 Mbit/s", delay = "1 ms",
+                   impairments = [{ kind = "bernoulli", probability = nan }] }]
+        flows = []
+    "#;
+    let error = Scenario::from_toml(text).expect_err("a refusal");
+    assert_eq!(error.field, "links.ab.impairments.0.probability");
+}
+
+#[test]
+fn contradictory_ends_and_rates_are_refused() {
+    let source = json!({ "kind": "transfer", "size": "30 kB" });
+    let mut scenario = with_flow(two_hosts("10 Mbit/s", "5 ms", json!({})), "f", json!("reno"), source);
+    scenario["stop_when_complete"] = json!(["f", "f"]);
+    assert_eq!(refused_field(&scenario), "stop_when_complete");
+    let mut fast = two_hosts("10 Mbit/s", "5 ms", json!({}));
+    let source = json!({ "kind": "cbr", "rate": "1000 Gbit/s", "packet": "1 bytes" });
+    fast["flows"] = json!([{ "name": "x", "from": "h1", "to": "h2", "source": source }]);
+    assert_eq!(refused_field(&fast), "flows.x.source.rate");
+}
+
+#[test]
+fn nothing_new_is_sent_after_the_stop() {
+    let mix = json!({ "telnet": 1.0, "ftp": 0.0, "nntp": 0.0, "smtp": 0.0 });
+    let source = json!({ "kind": "tcplib", "interarrival": "100 ms", "mix": mix });
+    let mut scenario = with_flow(two_hosts("10 Mbit/s", "500 ms", json!({})), "f", json!("reno"), source);
+    scenario["flows"][0]["stop"] = json!("10 s");
+    scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["seq_sent"] }]);
+    for seed in 1..30 {
+        let outcome = outcome_of(&scenario, seed);
+        let late = trace(&outcome, "seq_sent").iter().filter(|&&(at, _)| at > 10.0).count() as u64;
+        assert!(late <= flow(&outcome).segments_retransmitted, "seed {seed}: {late} segments");
+    }
+}
+
+#[test]
+fn a_transfer_that_was_sent_before_its_stop_completes() {
+    let source = json!({ "kind": "transfer", "size": "2 kB" });
+    let tcp = json!({ "variant": "reno", "mss": "1000 bytes" });
+    let mut scenario = with_flow(two_hosts("10 Mbit/s", "500 ms", json!({})), "f", tcp, source);
+    scenario["flows"][0]["stop"] = json!("600 ms");
+    assert!(flow(&outcome(&scenario)).completion_s.is_some_and(|took| took > 1.0));
+}
+
+#[test]
+fn a_stopped_flow_is_not_credited_with_more_than_its_line_carries() {
+    let queue = json!({ "queue": { "kind": "droptail", "limit": "1000 packets" } });
+    let mut scenario = two_hosts("1 Mbit/s", "1 ms", queue);
+    let source = json!({ "kind": "cbr", "rate": "10 Mbit/s", "packet": "1000 bytes" });
+    scenario["flows"] =
+        json!([{ "name": "x", "from": "h1", "to": "h2", "stop": "500 ms", "source": source }]);
+    assert!(flow(&outcome(&scenario)).goodput_bps <= 1.01e6);
+}
