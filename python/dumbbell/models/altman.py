@@ -620,8 +620,9 @@ def stable_window_reached(
     candidates = np.arange(max(window, 1), max(window, math.ceil(x + low + 2.0)) + 1, dtype=np.float64)
     _, growth = _mini_slot(bottleneck, candidates, "growth")
     _, standing = _mini_slot(bottleneck, candidates, "constant")
-    # A window from between the thresholds has not grown, and is judged by the standing round-trip time.
-    rtt = np.where(candidates > window, growth, np.where(window > 1, standing, growth))
+    # With alpha below 1 the extra packet's own delay may stop the growth for one mini-slot, in which the
+    # window stands and sees less than alpha: it has to pass as both.
+    rtt = np.where(candidates > window, np.minimum(growth, standing), standing)
     passed = candidates * (1.0 - bottleneck.base_rtt / rtt) >= low - _ROUNDING * candidates
     return int(candidates[np.argmax(passed)])
 
@@ -781,7 +782,8 @@ def reno_averages(bottleneck: Bottleneck, buffer: float) -> RenoAverages:
         rtt nu N = b^3 / 3 - x b^2 / 8 + (x / 4 + 1 / 6) b + x^3 / 6 + x^2 / 2 + x / 3 + 1.
 
     For whole x and even b these are the sums of `reno_cycle`, but for the throughput of case 1, which leaves
-    the lost packet in; for others they are interpolated, and `reno_cycle` is to be preferred.
+    the lost packet in; for others they are interpolated, and `reno_cycle` is to be preferred. At
+    b = 2 x the cases meet but for terms of the order of 1 / b.
 
     Parameters
     ----------
