@@ -22,7 +22,7 @@ from dumbbell import factorial
 from dumbbell.claims import NotMeasured
 from dumbbell.statistics import Interval, mean_interval
 
-from .printed import CELLS, PHASES
+from .printed import CELLS, PHASES, printed_column
 from .scenarios import ALIASES, seven_cells, stable_seed
 
 __all__ = ["Evidence", "FactorEffects"]
@@ -171,7 +171,7 @@ class Evidence:
         other.__dict__["_by_key"] = self._by_key
         return other
 
-    def keys(self) -> KeysView[str]:
+    def names(self) -> KeysView[str]:
         """Return the keys there are runs of."""
         return self._by_key.keys()
 
@@ -298,6 +298,14 @@ class Evidence:
                 variances.append(np.maximum(weights @ values**2 - first**2, 0.0))
             self._designs[identity] = _effects(np.array(means), np.array(variances), len(values), names)
         return self._designs[identity]
+
+    def spread_note(self, metric: str, load: str, background: str) -> str:
+        """Return how our spread between runs compares with the paper's, if it differs by more than a quarter."""
+        ours = float(self.phases(metric, load, background).s_e[0])
+        paper = printed_column(metric, load, background).s_e()
+        if 0.8 <= ours / paper <= 1.25:
+            return ""
+        return f"our runs of a cell differ {ours / paper:.1f} times as much as the paper's (s_e {ours:.1f} and {paper:.1f})"
 
     def analysis(self, metric: str, load: str, background: str) -> factorial.Analysis:
         """Return the three-factor design as the package's own analysis."""

@@ -106,7 +106,8 @@ def cells(evidence: Evidence) -> str:
             ax.set_xticks(position, CELLS, rotation=90, fontsize=7)
             unit = "KB/s" if metric == "thr" else "KB"
             ax.set_title(
-                f"{table}: {'throughput' if metric == 'thr' else 'retransmitted'}, {printed.load}\n{BACKGROUND_NAMES[background]}",
+                f"{table}: {'throughput' if metric == 'thr' else 'retransmitted'}, "
+                f"{printed.load}\n{BACKGROUND_NAMES[background]}",
                 fontsize=8.5,
             )
             ax.tick_params(axis="y", labelsize=7)
@@ -215,27 +216,35 @@ def main_effects(evidence: Evidence) -> str:
 
 
 def scan(calibration: Mapping[str, Any]) -> str:
-    """Draw the scan of the calibration: both fitted numbers over the cap, one line for each warm-up."""
-    rows = calibration.get("scan", [])
-    figure, axes = plots.figure(1, 2, width=5.2, height=3.0)
-    targets = (("throughput", 73.4, "throughput [KB/s]"), ("retransmitted", 48.6, "retransmitted data [KB]"))
-    warm_ups = sorted({row["warm_up_s"] for row in rows})
-    for ax, (name, target, label) in zip(axes[0], targets, strict=True):
-        for index, warm_up in enumerate(warm_ups):
-            line = sorted((row["cap_bytes"], row[name]) for row in rows if row["warm_up_s"] == warm_up)
-            ax.plot(
-                [cap / 1e3 for cap, _ in line],
-                [value for _, value in line],
-                "o-",
-                markersize=3,
-                color=plots.COLOURS[index],
-                label=f"warm-up {warm_up:g} s",
-            )
-        ax.axhline(target, color="black", linewidth=0.9, linestyle="--")
-        ax.set_xscale("log")
-        ax.set_xlabel("cap of a conversation [kB]")
-        ax.set_ylabel(label)
-    axes[0, 0].legend(frameon=False, fontsize=7)
+    """Draw every point of the calibration's grid by the two fitted numbers."""
+    rows, chosen, targets = calibration["scan"], calibration["chosen"], calibration["targets"]
+    figure, axes = plots.figure(width=6.4, height=3.6)
+    ax = axes[0, 0]
+    for index, warm_up in enumerate(sorted({row["warm_up_s"] for row in rows})):
+        points = [(row["throughput"], row["retransmitted"]) for row in rows if row["warm_up_s"] == warm_up]
+        x, y = zip(*points, strict=True)
+        ax.plot(
+            x,
+            y,
+            plots.MARKERS[index],
+            color=plots.COLOURS[index],
+            markersize=4,
+            label=f"warm-up {warm_up:g} s",
+        )
+    ax.plot(
+        targets["throughput"], targets["retransmitted"], "+", color="black", markersize=16, markeredgewidth=2
+    )
+    ax.plot(
+        chosen["throughput"],
+        chosen["retransmitted"],
+        "o",
+        markersize=12,
+        markerfacecolor="none",
+        color="black",
+    )
+    ax.set_xlabel("throughput [KB/s]")
+    ax.set_ylabel("retransmitted data [KB]")
+    ax.legend(frameon=False, fontsize=8)
     return plots.to_svg(figure)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "data",
     "effect_column",
     "foreground_table",
+    "printed_column",
     "sign",
 ]
 
@@ -138,7 +139,8 @@ def foreground_table(table: str) -> ForegroundTable:
     columns = tuple(tuple(column.split()) for column in entry.pop("columns"))
     return ForegroundTable(
         metric=metric,
-        columns=columns,  # type: ignore[arg-type]
+        # Every column of the data is a pair, load and background, which the data's types do not say.
+        columns=columns,  # type: ignore[arg-type]  # see above
         rows={foreground: tuple(map(float, values)) for foreground, values in entry.items()},
     )
 
@@ -156,3 +158,14 @@ def effect_column(table: str, background: str) -> EffectColumn:
         not_significant=frozenset(entry["not_significant"]),
         half_width=entry["half_width"],
     )
+
+
+@cache
+def printed_column(metric: str, load: str, background: str) -> EffectColumn:
+    """Return the column of effects on a metric (``"thr"`` or ``"rtx"``) for a load and a background."""
+    words = {"thr": "throughput", "rtx": "retransmissions"}[metric]
+    for table in EFFECT_TABLES:
+        column = effect_column(table, background)
+        if (column.metric, column.load) == (words, load):
+            return column
+    raise KeyError(f"the paper prints no effects on {words} at load {load}")

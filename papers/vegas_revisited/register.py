@@ -21,7 +21,7 @@ from dumbbell.claims import Claim, Outcome
 from .evidence import Evidence, FactorEffects
 from .scenarios import BACKGROUNDS
 
-__all__ = ["claims"]
+__all__ = ["REGISTERED"]
 
 Measure = Callable[[Evidence], Outcome]
 Values = NDArray[np.float64]
@@ -113,10 +113,13 @@ def sign_outcome(effects: FactorEffects, term: str, expected: int, note: str = "
 
 
 def share_of(metric: str, load: str, background: str, term: str) -> Measure:
+    """Return the measure of a share of variation, %: of a term of the three-factor design, or of the error."""
+
     def measure(evidence: Evidence) -> Outcome:
         effects = evidence.phases(metric, load, background)
+        interval = None if term == "error" else effects.percent_interval(term)
         return Outcome.of(
-            effects.percent[term], interval=None if term == "error" else effects.percent_interval(term)
+            effects.percent[term], interval=interval, note=evidence.spread_note(metric, load, background)
         )
 
     return measure

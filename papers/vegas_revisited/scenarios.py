@@ -108,7 +108,7 @@ class Assumptions:
     header: str = "40 bytes"
     tick: str = "500 ms"
     min_ticks: int = 2
-    initial_rto: str = "6 s"
+    initial_rto: str = "3 s"
     tick_phase: str = "random"
     initial_ssthresh: str = "64 KiB"
     variation: int = 4
@@ -159,8 +159,7 @@ def calibrated() -> Assumptions:
     """Return our assumptions with the calibrated background."""
     chosen = calibration()["chosen"]
     return Assumptions(
-        conversation_cap=chosen.get("conversation_cap"),
-        size_multiplier=float(chosen["size_multiplier"]),
+        conversation_cap=chosen["conversation_cap"],
         warm_up_s=float(chosen["warm_up_s"]),
     )
 
@@ -378,22 +377,22 @@ def replications(settings: Settings) -> Replications:
         table = settings.runs or 10
         return Replications(
             table=table,
-            pair={"low": 4 * table, "high": 2 * table},
+            pair={"low": 4 * table, "high": table},
             seven={"low": 2, "high": 2},
             ten=1,
             validation=2,
-            sweep=5,
-            sensitivity={"low": min(4, table)},
+            sweep=4,
+            sensitivity={"low": 2},
         )
     table = settings.runs or 50
     return Replications(
         table=table,
-        pair={"low": 8 * table, "high": 4 * table},
-        seven={"low": table, "high": max(2, table // 5)},
-        ten=5,
+        pair={"low": 8 * table, "high": 2 * table},
+        seven={"low": max(2, table // 2), "high": max(2, table // 10)},
+        ten=2,
         validation=10,
         sweep=20,
-        sensitivity={"low": min(10, table), "high": min(6, table)},
+        sensitivity={"low": min(8, table), "high": 2},
     )
 
 
@@ -436,20 +435,20 @@ SENSITIVITY = (
         name="cap-none", assumption="background size cap", value="none", changes={"conversation_cap": None}
     ),
     Variation(
-        name="size-smaller",
+        name="size-half",
         assumption="background size multiplier",
-        value="0.8 times ours",
-        changes={"size_multiplier": 0.8},
+        value="half of ours",
+        changes={"size_multiplier": 0.5},
     ),
     Variation(
-        name="size-larger",
+        name="size-double",
         assumption="background size multiplier",
-        value="1.25 times ours",
-        changes={"size_multiplier": 1.25},
+        value="twice ours",
+        changes={"size_multiplier": 2.0},
     ),
-    Variation(name="warm-5", assumption="warm-up", value="5 s", changes={"warm_up_s": 5.0}),
-    Variation(name="warm-20", assumption="warm-up", value="20 s", changes={"warm_up_s": 20.0}),
+    Variation(name="warm-10", assumption="warm-up", value="10 s", changes={"warm_up_s": 10.0}),
     Variation(name="warm-30", assumption="warm-up", value="30 s", changes={"warm_up_s": 30.0}),
+    Variation(name="warm-60", assumption="warm-up", value="60 s", changes={"warm_up_s": 60.0}),
     Variation(
         name="phase-0", assumption="tick phase", value="0 on every host", changes={"tick_phase": "0 s"}
     ),
@@ -458,7 +457,7 @@ SENSITIVITY = (
     Variation(
         name="tick-100", assumption="coarse tick", value="100 ms", changes={"tick": "100 ms", "min_ticks": 2}
     ),
-    Variation(name="rto-first-3", assumption="first RTO", value="3 s", changes={"initial_rto": "3 s"}),
+    Variation(name="rto-first-6", assumption="first RTO", value="6 s", changes={"initial_rto": "6 s"}),
     Variation(name="delay-20", assumption="bottleneck delay", value="20 ms", changes={"delay": "20 ms"}),
     Variation(name="delay-30", assumption="bottleneck delay", value="30 ms", changes={"delay": "30 ms"}),
     Variation(name="delay-70", assumption="bottleneck delay", value="70 ms", changes={"delay": "70 ms"}),
@@ -570,6 +569,17 @@ SWEEP = ("1 s", "400 ms", "200 ms", "100 ms", "60 ms", "30 ms")
 """Mean gaps between background conversations, from low to high load, for the comparison with earlier work."""
 
 
+STAGES = {
+    "table": "tables",
+    "pair": "paired runs",
+    "seven": "seven factors",
+    "ten": "ten factors",
+    "validation": "validation",
+    "sweep": "sweep of loads",
+}
+"""What progress and run times call the groups of runs, by the first part of their keys."""
+
+
 def plan(settings: Settings) -> list[PlannedRun]:
     """Return every run that goes into the table of results."""
     counts = replications(settings)
@@ -578,7 +588,10 @@ def plan(settings: Settings) -> list[PlannedRun]:
 
     def add(key: str, scenario: Scenario, seed_name: str, count: int) -> None:
         seed = stable_seed(settings.seed, seed_name)
-        runs.extend(PlannedRun(key=key, scenario=scenario, seed=seed, run=run) for run in range(count))
+        stage = STAGES.get(key.split("/", 1)[0], "sensitivity")
+        runs.extend(
+            PlannedRun(key=key, scenario=scenario, seed=seed, run=run, stage=stage) for run in range(count)
+        )
 
     for foreground, background, load in table_configurations():
         name = f"{foreground}|{background}|{load}"

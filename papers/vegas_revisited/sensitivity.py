@@ -20,7 +20,9 @@ __all__ = ["Moved", "explain", "study"]
 TABLE_SCENARIOS = {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} | {"wan-rtx"}
 
 # Claims judged on runs of their own although they speak of a table.
-OTHER_EVIDENCE = {"VR-Q-25", "VR-Q-29", "VR-Q-30"}
+OTHER_EVIDENCE = {"VR-Q-25", "VR-Q-29", "VR-Q-30"} | {
+    f"VR-Q-{number:02d}" for number in (9, 10, 11, 26, 27, 28, 108)
+}
 
 SHOWN = (
     ("Reno, low, Reno", "thr", "reno", "reno", "low"),
@@ -97,7 +99,7 @@ def study(
     baseline = judge(tested, base)
     study = [Moved(variation=None, findings=baseline, gained=(), lost=(), means=_means(base))]
     for variation in SENSITIVITY:
-        if not any(key.startswith(f"{variation.name}/") for key in evidence.keys()):
+        if not any(key.startswith(f"{variation.name}/") for key in evidence.names()):
             continue
         moved = evidence.with_group(variation.name, replications)
         findings = judge(tested, moved)
@@ -116,18 +118,30 @@ def study(
 
 
 def explain(findings: Sequence[Finding], moves: Sequence[Moved]) -> list[Finding]:
-    """Return the findings with, for each miss, the moved assumptions under which the claim holds."""
+    """Return the findings with, for each miss, the moved assumptions under which the claim holds.
+
+    Only moves that take the measured number out of its interval are named: others change sides by chance.
+    """
+    missed = {finding.claim.id: finding for finding in findings if finding.verdict == "not-reproduced"}
     turned: dict[str, list[str]] = {}
     for move in moves:
-        if move.variation is not None:
-            for finding in move.gained:
-                turned.setdefault(finding.claim.id, []).append(
-                    f"{move.variation.assumption}: {move.variation.value}"
-                )
+        for gain in move.gained if move.variation is not None else ():
+            finding = missed.get(gain.claim.id)
+            if finding is None or gain.measured is None:
+                continue
+            if (
+                finding.low is not None
+                and finding.high is not None
+                and finding.low <= gain.measured <= finding.high
+            ):
+                continue
+            turned.setdefault(gain.claim.id, []).append(
+                f"{move.variation.assumption}: {move.variation.value}"
+            )
     explained = []
     for finding in findings:
-        moved = turned.get(finding.claim.id, [])
-        if finding.verdict == "not-reproduced" and moved:
+        moved = turned.get(finding.claim.id)
+        if moved:
             listed = "; ".join(moved[:3]) + (f"; and {len(moved) - 3} more" if len(moved) > 3 else "")
             finding = replace(
                 finding, why=f"{finding.why} It holds with another assumption ({listed}).".strip()

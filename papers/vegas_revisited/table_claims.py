@@ -16,7 +16,8 @@ from dumbbell import engine
 from dumbbell.claims import Claim, NotMeasured, Outcome
 
 from .evidence import Evidence
-from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table
+from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table, printed_column
+from .register import share_of
 from .scenarios import BACKGROUNDS
 
 __all__ = ["claims"]
@@ -185,21 +186,13 @@ def _effect(metric: str, load: str, background: str, term: str) -> Callable[[Evi
     return measure
 
 
-def _share(metric: str, load: str, background: str, term: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        interval = None if term == "error" else effects.percent_interval(term)
-        return Outcome.of(effects.percent[term], interval=interval)
-
-    return measure
-
-
 def _spread(metric: str, load: str, background: str, what: str) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         effects = evidence.phases(metric, load, background)
         if what == "quantile":
             return Outcome.of(float(effects.hw_one_sided[0] / effects.s_q[0]))
-        return Outcome.of(getattr(effects, what))
+        note = "" if what == "s_e" else evidence.spread_note(metric, load, background)
+        return Outcome.of(getattr(effects, what), note=note)
 
     return measure
 
@@ -219,12 +212,14 @@ def _significant(
         effects = evidence.phases(metric, load, background)
         effect, half = effects.terms[term], getattr(effects, which)
         flags = np.abs(effect) > half
-        return Outcome.of(
-            float(flags[0]),
-            holds=flags == expected,
-            interval=(math.nan, math.nan),
-            note=f"effect {effect[0]:.2f}, half-width {half[0]:.2f}",
-        )
+        note = f"effect {effect[0]:.2f}, half-width {half[0]:.2f}"
+        if flags[0] != expected:
+            # What the same effect would be worth if our runs differed as little as the paper's.
+            spread = printed_column(metric, load, background).s_e() / float(effects.s_e[0])
+            would = abs(float(effect[0])) > float(half[0]) * spread
+            note += f"; with the paper's spread the half-width would be {float(half[0]) * spread:.2f} and the effect "
+            note += "significant" if would else "not significant"
+        return Outcome.of(float(flags[0]), holds=flags == expected, interval=(math.nan, math.nan), note=note)
 
     return measure
 
@@ -298,7 +293,7 @@ def _effect_claims() -> Iterator[Claim[Evidence]]:
         for term in (*TERMS, "error"):
             yield claim(
                 f"share of the variation that {term} explains" if term != "error" else "share of the error",
-                _share(metric, load, background, term),
+                share_of(metric, load, background, term),
                 kind="value",
                 units="%",
                 paper_value=column.percent[term],

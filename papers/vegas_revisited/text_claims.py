@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from dumbbell import statistics
 from dumbbell.claims import Outcome
 
 from .evidence import Evidence
-from .printed import TERMS, effect_column
+from .printed import TERMS
 from .register import (
     CASES,
     INTERACTIONS,
@@ -204,7 +205,8 @@ def _(evidence: Evidence) -> Outcome:
     ratio = evidence.observation("recovery_window")
     return Outcome.of(
         float(np.mean(ratio["on"])),
-        note=f"{np.mean(ratio['off']):.3f} with F off; {len(ratio['on'])} single losses at windows of a multiple of four segments",
+        note=f"{np.mean(ratio['off']):.3f} with F off; "
+        f"{len(ratio['on'])} single losses at windows of a multiple of four segments",
     )
 
 
@@ -344,7 +346,7 @@ def _(evidence: Evidence) -> Outcome:
 def _main_order(evidence: Evidence, metric: str, load: str, background: str, order: Sequence[str]) -> Outcome:
     """Return by how much each share exceeds the next, percentage points."""
     shares = evidence.phases(metric, load, background).percent
-    margins = [shares[first] - shares[second] for first, second in zip(order, order[1:], strict=False)]
+    margins = [shares[first] - shares[second] for first, second in pairwise(order)]
     return all_positive(
         margins, "shares " + listing(order, [shares[term] for term in order], "{:.1f}") + " %"
     )
@@ -490,21 +492,12 @@ def _slow_start_then_ca(background: str) -> Measure:
 
 def _retransmission_claims() -> None:
     """Register the claims of section VIII-C, which are the same for both backgrounds."""
-    for background, name, first in (("reno", "Reno", 51), ("vegasfix", "Vegas", 58)):
-        low, high = f"low load, {name} background", f"high load, {name} background"
+    for background, first in (("reno", 51), ("vegasfix", 58)):
         claim(f"VR-Q-{first}")(_slow_start_then_ca(background))
-        for offset, (term, expected, words) in enumerate(
-            (
-                ("rec", 1, "the changes of recovery raise retransmissions"),
-                ("ss_ca", 1, "the interaction of slow start and ca raises retransmissions"),
-                ("ss", -1, "the changes of slow start lower retransmissions"),
-                ("ca", -1, "ca lowers retransmissions"),
-            ),
-            start=1,
-        ):
+        signs = (("rec", 1), ("ss_ca", 1), ("ss", -1), ("ca", -1))
+        for offset, (term, expected) in enumerate(signs, start=1):
             claim(f"VR-Q-{first + offset}")(sign_of("rtx", "low", background, term, expected))
         claim(f"VR-Q-{first + 5}")(share_of("rtx", "high", background, "error"))
-        printed = max(effect_column("IX", background).percent[term] for term in TERMS)
 
         def negligible(evidence: Evidence, background: str = background) -> Outcome:
             return _largest(evidence, "rtx", "high", background, TERMS, 10.0)

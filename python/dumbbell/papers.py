@@ -30,6 +30,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -97,12 +98,15 @@ class PlannedRun:
         What to run.
     seed, run
         Which random streams to run it with.
+    stage
+        Group of runs it belongs to; groups are run, and their times told, one after the other.
     """
 
     key: str
     scenario: Scenario
     seed: int
     run: int
+    stage: str = "runs"
 
 
 class Steps(Protocol):
@@ -318,30 +322,34 @@ def _scenario_hashes(scenarios: Sequence[Scenario]) -> list[str]:
     return hashes
 
 
-def _run_missing(
-    paper: Paper,
-    plan: Sequence[PlannedRun],
-    store: Cache,
-    kept: pd.DataFrame,
-    settings: Settings,
-    advance: Callable[[int], None],
-) -> pd.DataFrame:
-    """Run what the plan needs and the cache has not; return the table of results in the order of the plan."""
-    wanted = pd.DataFrame(
+INDEX = ["hash", "seed", "run"]
+
+
+def _wanted(plan: Sequence[PlannedRun]) -> pd.DataFrame:
+    """Return the plan as a table, one row for each planned run."""
+    return pd.DataFrame(
         {
             "key": [planned.key for planned in plan],
+            "stage": [planned.stage for planned in plan],
             "hash": _scenario_hashes([planned.scenario for planned in plan]),
             "seed": np.array([planned.seed for planned in plan], dtype=np.uint64),
             "run": np.array([planned.run for planned in plan], dtype=np.uint64),
         }
     )
-    index = ["hash", "seed", "run"]
-    known = kept.set_index(index).index if len(kept) else pd.MultiIndex.from_arrays([[], [], []], names=index)
-    unknown = wanted[~pd.MultiIndex.from_frame(wanted[index]).isin(known)].drop_duplicates(index)
-    advance(len(wanted) - len(unknown))
+
+
+def _run_stage(
+    paper: Paper,
+    plan: Sequence[PlannedRun],
+    missing: pd.DataFrame,
+    store: Cache,
+    settings: Settings,
+    done: Callable[[int], None],
+) -> list[pd.DataFrame]:
+    """Run the missing rows of a stage, keep them, and return them; an interruption keeps what was finished."""
     # Long and short runs are mixed, so that every batch takes about as long as the others.
-    order = np.random.default_rng(0).permutation(unknown.index.to_numpy())
-    frames = [kept]
+    order = np.random.default_rng(0).permutation(missing.index.to_numpy(copy=True))
+    frames = []
     for start in range(0, len(order), BATCH):
         batch = order[start : start + BATCH]
         jobs = [Job(scenario=plan[row].scenario, seed=plan[row].seed, run=plan[row].run) for row in batch]
@@ -351,20 +359,14 @@ def _run_missing(
         except RunsInterrupted as interruption:
             runs, interrupted = interruption.runs, True
         finished = paper.reduce(runs)
-        frame = pd.concat(
-            [
-                wanted.loc[batch[finished.index.to_numpy()], index].reset_index(drop=True),
-                finished.reset_index(drop=True),
-            ],
-            axis=1,
-        )
+        rows = missing.loc[batch[finished.index.to_numpy()], INDEX]
+        frame = pd.concat([rows.reset_index(drop=True), finished.reset_index(drop=True)], axis=1)
         store.add(frame)
         frames.append(frame)
+        done(len(frame))
         if interrupted:
             raise KeyboardInterrupt
-        advance(len(batch))
-    everything = pd.concat(frames, ignore_index=True) if len(frames) > 1 else kept
-    return wanted.merge(everything, on=index, how="left", validate="many_to_one")
+    return frames
 
 
 @contextmanager
@@ -489,27 +491,50 @@ def reproduce(
     target.mkdir(parents=True, exist_ok=True)
     store = Cache(place / "cache" / name, paper.columns)
     begin = time.monotonic()
-    kept_before = done = total = 0
+    times: dict[str, float] = {}
+    reused = done = total = 0
     try:
         with _progress(quiet, sys.stderr) as progress:
-            plan = paper.plan(settings)
-            kept = store.read() if not fresh else store.read().head(0)
-            total = len(plan)
-            task = progress.add_task("runs", total=total)
-
-            def advance(count: int) -> None:
-                nonlocal done
-                done += count
-                progress.advance(task, count)
-
-            results = _run_missing(paper, plan, store, kept, settings, advance)
 
             def steps(title: str, total: int) -> Callable[[], None]:
                 step = progress.add_task(title, total=total)
                 return lambda: progress.advance(step)
 
-            kept_before = len(kept)
+            planned = steps("plan", 1)
+            plan = paper.plan(settings)
+            wanted = _wanted(plan)
+            kept = store.read() if not fresh else store.read().head(0)
+            known = pd.MultiIndex.from_frame(kept[INDEX])
+            missing = wanted[~pd.MultiIndex.from_frame(wanted[INDEX]).isin(known)].drop_duplicates(INDEX)
+            total, reused = len(wanted), len(wanted) - len(missing)
+            done = reused
+            planned()
+            frames = [kept]
+            stages = {
+                str(stage): progress.add_task(str(stage), total=len(rows), start=False)
+                for stage, rows in missing.groupby("stage", sort=False)
+            }
+            for stage, task in stages.items():
+                start = time.monotonic()
+                progress.start_task(task)
+
+                def finished(count: int, task: TaskID = task) -> None:
+                    nonlocal done
+                    done += count
+                    progress.advance(task, count)
+
+                rows = missing[missing["stage"] == stage]
+                frames += _run_stage(paper, plan, rows, store, settings, finished)
+                times[stage] = time.monotonic() - start
+            results = wanted.merge(
+                pd.concat([frame for frame in frames if len(frame)], ignore_index=True),
+                on=INDEX,
+                how="left",
+                validate="many_to_one",
+            )
+            start = time.monotonic()
             observed = paper.observe(settings, steps)
+            times["traces"] = time.monotonic() - start
             judged = steps("claims and report", 2)
             findings = paper.evaluate(settings, results, observed)
             judged()
@@ -517,21 +542,18 @@ def reproduce(
             judged()
     except KeyboardInterrupt as interruption:
         raise Interrupted(
-            f"interrupted; {done} of {total} runs are kept in {store.place}, and the same command goes on from there"
+            f"interrupted; {done} of {total} runs are kept in {store.place}, "
+            "and the same command goes on from there"
         ) from interruption
     store.compact()
     run_time_s = time.monotonic() - begin
     score = claims.scoreboard(findings)
     facts = [
         ("engine", engine_identity()),
-        (
-            "runs",
-            f"{len(results)} ({min(kept_before, len(results))} kept from before)"
-            if kept_before
-            else f"{len(results)}",
-        ),
+        ("runs", f"{total}, {reused} of them kept from before" if reused else str(total)),
         ("seed", str(seed)),
         ("run time", f"{run_time_s:.0f} s"),
+        *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
         *paper.facts(settings),
     ]
     data = _plain(
@@ -541,8 +563,10 @@ def reproduce(
             "engine": engine_identity(),
             "seed": seed,
             "quick": quick,
-            "runs": len(results),
+            "runs": total,
+            "runs_kept_from_before": reused,
             "run_time_s": round(run_time_s, 1),
+            "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
             "score": {
                 row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "share")}
                 for row in score["groups"]
@@ -573,7 +597,7 @@ def reproduce(
                 f"{row['name']}: {row['reproduced']} reproduced, {row['missed']} not reproduced, "
                 f"{row['unchecked']} not checkable; {row['percent']}{aim}"
             )
-        console.print(f"{len(results)} runs, {run_time_s:.0f} s")
+        console.print(f"{total} runs, {run_time_s:.0f} s")
         console.print(f"report: {report_file.resolve()}")
     return Reproduction(
         paper=name,
