@@ -91,7 +91,9 @@ class Outcome:
         if interval is not None:
             low, high = interval
         elif array.size > 1:
-            low, high = (float(limit) for limit in np.nanquantile(array[1:], (0.05, 0.95)))
+            known = array[1:][np.isfinite(array[1:])]
+            if known.size:
+                low, high = (float(limit) for limit in np.quantile(known, (0.05, 0.95)))
         flags = None if holds is None else np.atleast_1d(np.asarray(holds, dtype=np.bool_))
         return cls(
             measured=float(array[0]),
@@ -277,7 +279,9 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
     findings: list[Finding] = []
     for claim in claims:
         try:
-            outcome = claim.measure(evidence)
+            # A resample without a single event divides by zero; what comes of it is no number and not below anything.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                outcome = claim.measure(evidence)
         except NotMeasured as reason:
             findings.append(
                 Finding(

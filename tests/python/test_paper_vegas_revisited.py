@@ -1,0 +1,227 @@
+"""The paper's claims are judged by what they say: on made-up results, on the engine's replays, on scripted runs."""
+
+import itertools
+import json
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dumbbell import claims, papers
+
+PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[2] / "papers")
+MODULE = type(PAPER).__module__
+SETTINGS = papers.Settings(quick=True)
+
+
+def part(name):
+    return sys.modules[f"{MODULE}.{name}"]
+
+
+@pytest.fixture(scope="module")
+def made_up():
+    """Results with the paper's own cell means and spread: judged right, nearly everything is reproduced."""
+    printed, scenarios = part("printed"), part("scenarios")
+    random = np.random.default_rng(1)
+    frames = []
+
+    def add(key, throughput, retransmitted, spread, count=50):
+        def draw(mean, sd):
+            # Standardized, so that means and spread are the paper's and the claims' own noise stays out.
+            x = random.standard_normal(count)
+            return mean + sd * (x - x.mean()) / x.std(ddof=1)
+
+        frame = pd.DataFrame({name: np.zeros(count) for name in PAPER.columns})
+        frame["throughput"], frame["retransmitted"] = (
+            draw(throughput, spread[0]),
+            draw(retransmitted, spread[1]),
+        )
+        frame["duration"] = 1024 / frame["throughput"]
+        frame.insert(0, "key", key)
+        frames.append(frame)
+
+    columns = {
+        (column.metric, column.load, background): column
+        for table, background in itertools.product(printed.EFFECT_TABLES, scenarios.BACKGROUNDS)
+        for column in [printed.effect_column(table, background)]
+    }
+    for load, background, cell in itertools.product(scenarios.LOADS, scenarios.BACKGROUNDS, printed.CELLS):
+        throughput = columns["throughput", load, background]
+        retransmitted = columns.get(("retransmissions", load, background))
+        add(
+            f"table/cell{cell}|{background}|{load}",
+            throughput.cell_mean(cell),
+            retransmitted.cell_mean(cell) if retransmitted else 100.0,
+            (throughput.s_e(), retransmitted.s_e() if retransmitted else 1.0),
+        )
+    one, two = printed.foreground_table("I"), printed.foreground_table("II")
+    for foreground, background, load in scenarios.released_configurations():
+        name = {"cell000": "reno"}.get(foreground, foreground)
+        column = one.columns.index((load, background))
+        add(
+            f"table/{foreground}|{background}|{load}",
+            one.rows[name][column],
+            two.rows[name][column],
+            (1.0, 1.0),
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def judged(results, observed=None):
+    return {
+        finding.claim.id: finding
+        for finding in claims.judge(
+            PAPER.claims(), PAPER.evidence(papers.Settings(), results, observed or {})
+        )
+    }
+
+
+def test_every_claim_of_the_paper_is_there_once():
+    listed = PAPER.claims()
+    assert len(listed) == len({claim.id for claim in listed}) == 675
+    assert Counter(claim.kind for claim in listed) == {
+        "value": 417, "sign": 140, "ordering": 64, "ratio": 34, "shape": 20,
+    }  # fmt: skip
+    assert all(claim.statement and claim.source and claim.scenario for claim in listed)
+
+
+def test_the_papers_own_numbers_reproduce_the_tables(made_up):
+    findings = judged(made_up)
+    printed = ("VR-T", "VR-CELL", "VR-SE", "VR-FLIP", "VR-RAT")
+    tables = [
+        finding
+        for name, finding in findings.items()
+        if name.startswith(printed) and finding.claim.scenario != "table-3"
+    ]
+    assert len(tables) == 506
+    missed = [finding.claim.id for finding in tables if finding.verdict != "reproduced"]
+    assert missed == []
+
+
+def test_the_papers_own_numbers_reproduce_what_the_text_says_of_the_tables(made_up):
+    findings = judged(made_up)
+    about_tables = [
+        finding
+        for name, finding in findings.items()
+        if name.startswith("VR-Q")
+        and finding.claim.scenario.startswith("table-")
+        and finding.measured is not None
+    ]
+    assert len(about_tables) > 60
+    # Made-up results of released Vegas stand in for the paired runs, whose noise is their own.
+    missed = {finding.claim.id for finding in about_tables if finding.verdict != "reproduced"}
+    assert missed == set()
+
+
+def test_other_numbers_are_not_reproduced(made_up):
+    wrong = made_up.assign(throughput=made_up["throughput"] * 2)
+    findings = judged(wrong)
+    assert findings["VR-T1-01"].verdict == "not-reproduced"
+    assert findings["VR-T6R-02"].verdict == "not-reproduced"
+    assert "outside our 90 % interval" in findings["VR-T1-01"].why
+    swapped = made_up.assign(throughput=200 - made_up["throughput"])
+    assert judged(swapped)["VR-Q-01"].verdict == "not-reproduced"
+
+
+def test_what_was_not_run_is_not_checkable_and_says_why(made_up):
+    finding = judged(made_up)["VR-Q-72"]
+    assert finding.verdict == "not-checkable"
+    assert "no runs of seven/" in finding.why
+    assert json.loads(json.dumps(finding.to_dict()))["measured"] is None
+
+
+def test_the_worked_example_is_exact(made_up):
+    findings = judged(made_up)
+    assert findings["VR-EX-01"].measured == pytest.approx(88.32, abs=1e-9)
+    assert all(findings[f"VR-EX-0{number}"].verdict == "reproduced" for number in (1, 2, 3, 4, 5, 7))
+
+
+def test_shares_and_errors_add_to_a_hundred(made_up):
+    findings = judged(made_up)
+    sums = [finding for name, finding in findings.items() if name.endswith("-18") and name.startswith("VR-T")]
+    assert len([finding for finding in sums if finding.claim.units == "%"]) == 10
+    for finding in sums:
+        if finding.claim.units == "%":
+            assert finding.measured == pytest.approx(100.0, abs=1e-9)
+
+
+def test_the_effects_are_those_of_the_factorial_package(made_up):
+    evidence = PAPER.evidence(papers.Settings(), made_up, {})
+    for metric, load, background in (
+        ("thr", "low", "reno"),
+        ("rtx", "high", "vegasfix"),
+        ("thr", "wan", "reno"),
+    ):
+        ours, theirs = evidence.phases(metric, load, background), evidence.analysis(metric, load, background)
+        for term in part("printed").TERMS:
+            assert ours.terms[term][0] == pytest.approx(theirs.effects[term.replace("_", ":")], rel=1e-9)
+            assert ours.percent[term][0] == pytest.approx(
+                theirs.percent[term.replace("_", ":")], rel=1e-9, abs=1e-9
+            )
+        assert ours.s_e[0] == pytest.approx(theirs.s_e, rel=1e-9)
+        assert ours.hw_one_sided[0] == pytest.approx(theirs.hw_one_sided, rel=1e-9)
+        assert ours.hw_two_sided[0] == pytest.approx(theirs.hw_two_sided, rel=1e-9)
+
+
+def test_the_printed_numbers_are_consistent():
+    printed = part("printed")
+    for table, background in itertools.product(printed.EFFECT_TABLES, ("reno", "vegasfix")):
+        column = printed.effect_column(table, background)
+        assert sum(column.percent.values()) == pytest.approx(100, abs=0.015)
+        for term in printed.TERMS:
+            assert (abs(column.effect[term]) <= column.half_width) == (term in column.not_significant)
+        # 1.284 is the quantile at 0.90 with 392 degrees of freedom; at 0.95 it is 1.649.
+        assert column.half_width / column.s_q() == pytest.approx(1.284, abs=0.02)
+
+
+def test_table_three_replays_exactly():
+    findings = judged(pd.DataFrame({"key": [], **{name: [] for name in PAPER.columns}}))
+    replay = [
+        finding for name, finding in findings.items() if name.startswith("VR-T3-") and name != "VR-T3-25"
+    ]
+    assert len(replay) == 24
+    assert {finding.verdict for finding in replay} == {"reproduced"}
+
+
+def test_configurations_draw_their_own_numbers_and_pairs_common_ones():
+    plan = PAPER.plan(SETTINGS)
+    seeds = {}
+    for run in plan:
+        seeds.setdefault(run.key, run.seed)
+    tables = [seed for key, seed in seeds.items() if key.startswith("table/")]
+    assert len(set(tables)) == len(tables) == 54
+    assert len({seed for key, seed in seeds.items() if key.startswith("pair/") and key.endswith("|low")}) == 1
+    assert len({(run.scenario.hash, run.seed, run.run) for run in plan}) <= len(plan)
+
+
+def test_a_full_reproduction_runs_the_papers_replications():
+    counts = Counter(run.key for run in PAPER.plan(papers.Settings()))
+    assert {count for key, count in counts.items() if key.startswith("table/")} == {50}
+
+
+@pytest.mark.parametrize(
+    ("claim", "look"),
+    [
+        ("VR-Q-16", "switches"), ("VR-Q-17", "burst"), ("VR-Q-18", "guard"), ("VR-Q-19", "spike"),
+        ("VR-Q-20", "recovery_window"), ("VR-Q-21", "start_window"), ("VR-Q-22", "doubling"), ("VR-Q-13", "timers"),
+        ("VR-Q-23", "after_timeout"), ("VR-Q-24", "after_timeout"), ("VR-Q-103", "recovery_wait"),
+        ("VR-Q-104", "recovery_wait"), ("VR-Q-131", "defaults"), ("VR-Q-132", "defaults"),
+    ],
+)  # fmt: skip
+def test_the_engine_does_in_scripted_runs_what_the_paper_describes(claim, look):
+    function = getattr(part("observations"), look)
+    seen = function() if look in ("switches", "defaults") else function(SETTINGS)
+    empty = pd.DataFrame({"key": [], **{name: [] for name in PAPER.columns}})
+    assert judged(empty, {look: seen})[claim].verdict == "reproduced"
+
+
+def test_windows_keep_to_the_thresholds_in_figure_two():
+    measured, thresholds = part("observations").figure_2(SETTINGS, lambda: None)
+    assert thresholds["cuts"] > 20
+    assert thresholds["cuts_agree"] == thresholds["growths_agree"] == 1.0
+    assert measured["share"].sum(axis=1) == pytest.approx(1.0)
+    assert not math.isnan(measured["queued"].sum())
