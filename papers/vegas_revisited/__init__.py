@@ -154,8 +154,9 @@ class VegasRevisited:
         counts = scenarios.replications(settings)
         if settings.quick:
             return (
-                f"Quick mode: {counts.table} replications for the tables instead of the paper's 50 and "
-                f"{_by_load(counts.seven)} for the seven-factor design. Intervals are wide, and claims close to their limit change sides by chance."
+                f"Quick mode: {counts.table} replications for the tables instead of the paper's 50, and "
+                f"{_by_load(counts.seven)} for the seven-factor design. Intervals are wide, and claims close to "
+                "their limit change sides by chance."
             )
         if counts.table != 50:
             return f"{counts.table} replications for the tables instead of the paper's 50."
