@@ -46,7 +46,7 @@ REASONS = {
     "extra": "defaults of the release, which the paper does not say it changed",
     "gamma": "value of the x-kernel and of ns-2",
     "check_both": "the second acknowledgement is checked only if the first check fired, as the code ports have it",
-    "handshake": "the paper does not count it",
+    "handshake": "the simulator runs actual implementations of TCP; the time of a transfer counts from its SYN",
     "warm_up_s": "calibrated",
     "conversation_cap": "calibrated",
     "size_multiplier": "the sizes of the tables as they are",

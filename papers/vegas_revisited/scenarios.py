@@ -87,7 +87,7 @@ class Assumptions:
     check_both
         Whether mechanism D checks the second acknowledgement even if the first check did not fire.
     handshake
-        Whether connections open with a handshake.
+        Whether connections open with a handshake, as the implementations that the simulator runs do.
     warm_up_s
         How long the background runs before the foreground starts; the start is uniform in the second that follows.
     conversation_cap
@@ -115,7 +115,7 @@ class Assumptions:
     extra: str = "HI"
     gamma: float = 1.0
     check_both: bool = False
-    handshake: bool = False
+    handshake: bool = True
     warm_up_s: float = 10.0
     conversation_cap: str | None = "1 MB"
     size_multiplier: float = 1.0
@@ -497,7 +497,7 @@ SENSITIVITY = (
         value="both acknowledgements",
         changes={"check_both": True},
     ),
-    Variation(name="handshake", assumption="handshake", value="three-way", changes={"handshake": True}),
+    Variation(name="handshake", assumption="handshake", value="none", changes={"handshake": False}),
 )
 
 
