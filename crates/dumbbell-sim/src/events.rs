@@ -115,26 +115,28 @@ impl EventQueue {
         let mut at = 0;
         loop {
             let first = at * ARITY + 1;
-            let children = match self.heap.get(first..first + ARITY) {
-                Some(children) => children,
-                None => self.heap.get(first..).unwrap_or_default(),
-            };
-            let mut least = moving.order();
-            let mut least_at = at;
-            for (offset, child) in children.iter().enumerate() {
-                let order = child.order();
-                if order < least {
-                    least = order;
-                    least_at = first + offset;
-                }
-            }
-            if least_at == at {
+            let Some((offset, least)) = self.least_child(first) else { break };
+            if least >= moving.order() {
                 break;
             }
-            self.heap[at] = self.heap[least_at];
-            at = least_at;
+            self.heap[at] = self.heap[first + offset];
+            at = first + offset;
         }
         self.heap[at] = moving;
+    }
+
+    /// The child that comes first among those from `first` on. Which one it is cannot be predicted,
+    /// so four children are compared by selection in two rounds, without branches.
+    #[inline]
+    fn least_child(&self, first: usize) -> Option<(usize, u128)> {
+        let Some(&[a, b, c, d]) = self.heap.get(first..).and_then(<[Entry]>::first_chunk::<ARITY>) else {
+            let rest = self.heap.get(first..)?.iter().map(|entry| entry.order());
+            return rest.enumerate().min_by_key(|&(_, order)| order);
+        };
+        let earlier = |left: (usize, u128), right: (usize, u128)| if right.1 < left.1 { right } else { left };
+        let front = earlier((0, a.order()), (1, b.order()));
+        let back = earlier((2, c.order()), (3, d.order()));
+        Some(earlier(front, back))
     }
 }
 
