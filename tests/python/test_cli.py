@@ -283,7 +283,7 @@ def test_no_command_shows_the_help():
 # A process of its own
 
 
-def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path, two_hosts):
+def test_an_interrupt_is_exit_code_2_without_a_traceback(tmp_path, two_hosts):
     path = tmp_path / "long.toml"
     path.write_text(
         two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml(), encoding="utf-8"
@@ -297,7 +297,7 @@ def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path, two_hosts):
     finally:
         process.kill()
         process.communicate()
-    assert process.returncode == 130, err
+    assert process.returncode == 2, err
     assert out == ""
     assert "interrupted" in err
     assert "Traceback" not in err

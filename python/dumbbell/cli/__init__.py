@@ -1,7 +1,7 @@
 """The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``.
 
-Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted; 130, interrupted
-from the keyboard, after saying what was done. A user's input never ends in a traceback.
+Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted, or the command was
+interrupted from the keyboard, after saying what was done. A user's input never ends in a traceback.
 """
 
 from __future__ import annotations

@@ -12,10 +12,9 @@ import typer
 
 from dumbbell.errors import RunsInterrupted, ScenarioError
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "guarded", "note", "refuse"]
+__all__ = ["UNFINISHED", "guarded", "note", "refuse"]
 
-BAD_INPUT = 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells count
+UNFINISHED = 2  # of refused input and of interrupts alike
 
 Parameters = ParamSpec("Parameters")
 
@@ -44,10 +43,10 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             refuse(f"{where}{error.strerror or error}")
         except RunsInterrupted as interrupt:
             note(str(interrupt))
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(UNFINISHED) from None
         except KeyboardInterrupt as interrupt:
             note(str(interrupt) or "interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(UNFINISHED) from None
 
     return wrapped
 
@@ -55,4 +54,4 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 def refuse(text: str) -> NoReturn:
     """Say what is wrong in one line and end with the exit code of bad input."""
     note("error: " + " ".join(text.split()))
-    raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(UNFINISHED)
