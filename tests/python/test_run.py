@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -322,3 +323,20 @@ def test_an_error_of_the_callers_progress_is_passed_on(two_hosts):
 
     with pytest.raises(RuntimeError, match="the caller's own"):
         dumbbell.run_many(two_hosts, runs=5, progress=progress)
+
+
+def test_every_standard_scenario_is_bit_identical_on_any_threads_and_in_any_order():
+    examples = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+    assert len(examples) >= 4
+    jobs = [Job(Scenario.from_toml(path), 3, run) for path in examples for run in range(2)]
+
+    def rows(order: list[int], threads: int) -> pd.DataFrame:
+        flows = dumbbell.run_many([jobs[at] for at in order], threads=threads, progress=False).flows
+        flows = flows.assign(job=[order[job] for job in flows["job"]])
+        return flows.sort_values(["job", "name"], ignore_index=True)
+
+    forward = list(range(len(jobs)))
+    shuffled = forward[1::2] + forward[0::2][::-1]
+    expected = rows(forward, 1)
+    for order, threads in ((forward, 1), (forward, 2), (shuffled, 1), (shuffled, 2)):
+        pd.testing.assert_frame_equal(rows(order, threads), expected, check_exact=True)
