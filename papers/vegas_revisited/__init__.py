@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import Runs
-from dumbbell.claims import Claim, Finding, judge
+from dumbbell.claims import Aims, Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 
@@ -50,6 +50,8 @@ class VegasRevisited:
     name = "vegas-revisited"
     title = "TCP Vegas Revisited"
     citation = "U. Hengartner, J. Bolliger, T. Gross: TCP Vegas Revisited, INFOCOM 2000. Reproduced on Dumbbell's engine."
+    order = 1
+    aims = Aims(orderings=90, values=70)
     columns = (
         "throughput",
         "retransmitted",
@@ -67,7 +69,7 @@ class VegasRevisited:
     @staticmethod
     def claims() -> list[Claim[Evidence]]:
         """Return every claim of the paper."""
-        return [*table_claims.claims(), *register.REGISTERED]
+        return [*table_claims.claims(), *register.REGISTER.claims()]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""

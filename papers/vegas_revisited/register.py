@@ -7,21 +7,18 @@ inequality, on which resamples it holds.
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import Claim, Outcome
+from dumbbell.claims import Outcome, Register
 
 from .evidence import Evidence, FactorEffects
 from .scenarios import BACKGROUNDS
 
-__all__ = ["REGISTERED"]
+__all__ = ["REGISTER", "claim"]
 
 Measure = Callable[[Evidence], Outcome]
 Values = NDArray[np.float64]
@@ -35,46 +32,9 @@ THROUGHPUT_COLUMNS = tuple(
 
 INTERACTIONS = ("ss_ca", "ss_rec", "ca_rec", "ss_ca_rec")
 
-REGISTERED: list[Claim[Evidence]] = []
-"""The claims registered so far, in order."""
+REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
-
-@cache
-def _described() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
-
-
-def claim(name: str) -> Callable[[Measure], Measure]:
-    """Register the decorated function as the measure of a claim.
-
-    Parameters
-    ----------
-    name
-        The claim's name in ``claims.toml``, which says everything else about it.
-    """
-
-    def register(measure: Measure) -> Measure:
-        entry = _described()[name]
-        within = entry.get("within")
-        paper = entry.get("paper")
-        REGISTERED.append(
-            Claim(
-                id=name,
-                source=entry["source"],
-                kind=entry["kind"],
-                statement=entry["statement"],
-                scenario=entry["scenario"],
-                units=entry.get("units", ""),
-                paper_value=None if paper is None else float(paper),
-                tolerance_kind="order" if within is None else "rel" if entry.get("relative") else "abs",
-                tolerance=float(within or 0),
-                bound=entry.get("bound", ""),
-                measure=measure,
-            )
-        )
-        return measure
-
-    return register
+claim = REGISTER.claim
 
 
 def minimum(parts: Sequence[Values]) -> Values:

@@ -3,19 +3,35 @@
 A claim is a sentence of a paper together with a function from evidence (the results of runs) to a measured number with
 an interval. The verdict follows from the number, the interval plays no part in it and is shown beside it. A function
 that finds its evidence missing raises `NotMeasured`, and the claim is not checkable for the reason it gives.
+
+What a claim says stands in a TOML file, how it is measured in a function; a `Register` brings the two together.
 """
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Claim", "Finding", "Kind", "NotMeasured", "Outcome", "Verdict", "judge", "number", "scoreboard"]
+__all__ = [
+    "Aims",
+    "Claim",
+    "Finding",
+    "Kind",
+    "NotMeasured",
+    "Outcome",
+    "Register",
+    "Verdict",
+    "judge",
+    "number",
+    "scoreboard",
+]
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
 Verdict = Literal["reproduced", "not-reproduced", "not-checkable"]
@@ -28,11 +44,34 @@ ROUNDING = 1e-9
 # A statement that fewer or more than these shares of resamples support is taken to be outside sampling noise.
 NOISE_BAND = (0.05, 0.95)
 
-# The groups the claims are counted in, with the share (percent) that is aimed at.
-GROUPS: tuple[tuple[str, tuple[Kind, ...], int], ...] = (
-    ("orderings, signs and shapes", ("ordering", "sign", "shape"), 90),
-    ("values and ratios", ("value", "ratio"), 70),
-)
+# The groups the claims are counted in.
+GROUPS: Mapping[str, tuple[Kind, ...]] = {
+    "orderings, signs and shapes": ("ordering", "sign", "shape"),
+    "values and ratios": ("value", "ratio"),
+}
+
+FIELDS = {"source", "kind", "statement", "scenario"}
+OPTIONAL_FIELDS = {"units", "paper", "within", "relative", "bound", "share"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aims:
+    """The shares of claims that are hoped for, of those that can be checked.
+
+    Parameters
+    ----------
+    orderings
+        Share of orderings, signs and shapes, percent.
+    values
+        Share of values and ratios, percent.
+    """
+
+    orderings: int = 85
+    values: int = 65
+
+    def of(self, group: str) -> int:
+        """Return the aim of one of the two groups, percent."""
+        return dict(zip(GROUPS, (self.orderings, self.values), strict=True))[group]
 
 
 class NotMeasured(Exception):  # noqa: N818 - a finding about the evidence, not a failure of the program
@@ -104,6 +143,35 @@ class Outcome:
             note=note,
         )
 
+    @classmethod
+    def share(cls, flags: ArrayLike, least: float | None = None, note: str = "") -> Outcome:
+        """Return the outcome of an ordering that has to hold in a share of the points of a sweep, or of the runs.
+
+        Parameters
+        ----------
+        flags
+            For each point, whether the ordering holds.
+        least
+            Share of the points in which it has to hold, from 0 to 1; by default, what the claim states.
+        note
+            See the class.
+
+        Raises
+        ------
+        NotMeasured
+            There are no points.
+        """
+        held = np.asarray(flags, dtype=np.bool_).ravel()
+        if held.size == 0:
+            raise NotMeasured("There are no points to judge the ordering at.")
+        share = float(held.mean())
+        counted = f"it holds in {int(held.sum())} of {held.size}"
+        return cls(
+            measured=share,
+            holds=None if least is None else share >= least - ROUNDING,
+            note=f"{counted}; {note}" if note else counted,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(Generic[E]):
@@ -131,6 +199,9 @@ class Claim(Generic[E]):
         Size of the tolerance.
     bound
         The bound of an ordering in words, such as ``"< 3"``.
+    share
+        Least share of points or runs, from 0 to 1, in which an ordering has to hold; ``None`` for one that has to hold as
+        its function says.
     scenario
         The scenarios it is judged on.
     """
@@ -145,17 +216,125 @@ class Claim(Generic[E]):
     tolerance_kind: Literal["rel", "abs", "order"] = "order"
     tolerance: float = 0.0
     bound: str = ""
+    share: float | None = None
     scenario: str = ""
 
     def rule(self) -> str:
         """Return the rule of judgement in words."""
         if self.tolerance_kind == "order":
-            return self.bound or "strict on the means"
+            least = "" if self.share is None else f"in at least {100 * self.share:g} % of the points"
+            return " ".join(part for part in (self.bound, least) if part) or "strict on the means"
         if self.tolerance == 0.0:
             return "exact"
         if self.tolerance_kind == "rel":
             return f"within {100 * self.tolerance:g} %"
         return f"within {self.tolerance:g}{f' {self.units}' if self.units else ''}"
+
+
+class Register(Generic[E]):
+    """The claims of a paper: what they say, from a TOML file, and how they are measured, from decorated functions.
+
+    The file has one table for each claim, under its name: ``source``, ``kind``, ``statement`` and ``scenario``, which
+    every claim has, and ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
+    where ``relative`` is true), ``bound`` (in words, what has to hold) and ``share`` (the least share of points or runs in
+    which an ordering has to hold), which it has where they apply.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+
+    Raises
+    ------
+    ValueError
+        A claim of the file is incomplete, contradicts itself, or has a field that is not known.
+
+    Examples
+    --------
+    A paper's ``__init__.py`` says ``REGISTER = Register(Path(__file__).with_name("claims.toml"))``, and each measure::
+
+        @REGISTER.claim("T1-01")
+        def _(evidence: Evidence) -> Outcome:
+            return Outcome.of(evidence.goodput("vegas"))
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._described: dict[str, dict[str, Any]] = tomllib.loads(self.path.read_text(encoding="utf-8"))
+        self._measures: dict[str, Callable[[E], Outcome]] = {}
+        for name, entry in self._described.items():
+            self._check(name, entry)
+
+    def _check(self, name: str, entry: Mapping[str, Any]) -> None:
+        problems = [f"`{field}` is missing" for field in sorted(FIELDS - entry.keys())]
+        problems += [f"`{field}` is not known" for field in sorted(entry.keys() - FIELDS - OPTIONAL_FIELDS)]
+        if "kind" in entry and entry["kind"] not in get_args(Kind):
+            problems.append(f'`kind` is "{entry["kind"]}"; accepted: {", ".join(get_args(Kind))}')
+        if "within" in entry and "paper" not in entry:
+            problems.append("`within` has no `paper` to be around")
+        if "relative" in entry and "within" not in entry:
+            problems.append("`relative` has no `within` to speak of")
+        if "share" in entry and not 0 < entry["share"] <= 1:
+            problems.append(f"`share` is {entry['share']}; accepted: above 0, up to 1")
+        if "share" in entry and "within" in entry:
+            problems.append("`share` and `within` exclude each other")
+        if problems:
+            raise ValueError(f"{self.path.name}: [{name}]: {'; '.join(problems)}")
+
+    def claim(self, name: str) -> Callable[[Callable[[E], Outcome]], Callable[[E], Outcome]]:
+        """Return the decorator that makes a function the measure of a claim.
+
+        Parameters
+        ----------
+        name
+            The claim's name in the file.
+
+        Raises
+        ------
+        ValueError
+            The file has no such claim, or the claim has a measure already.
+        """
+        if name not in self._described:
+            raise ValueError(f"{self.path.name} has no claim {name}")
+
+        def register(measure: Callable[[E], Outcome]) -> Callable[[E], Outcome]:
+            if name in self._measures:
+                raise ValueError(f"claim {name} has two measures")
+            self._measures[name] = measure
+            return measure
+
+        return register
+
+    def claims(self) -> list[Claim[E]]:
+        """Return every claim, in the order of the file.
+
+        Raises
+        ------
+        ValueError
+            A claim of the file has no measure.
+        """
+        missing = [name for name in self._described if name not in self._measures]
+        if missing:
+            raise ValueError(f"{self.path.name}: there is no measure of {', '.join(missing)}")
+        return [self._claim(name, entry) for name, entry in self._described.items()]
+
+    def _claim(self, name: str, entry: Mapping[str, Any]) -> Claim[E]:
+        within = entry.get("within")
+        paper = entry.get("paper")
+        return Claim(
+            id=name,
+            source=entry["source"],
+            kind=entry["kind"],
+            statement=entry["statement"],
+            scenario=entry["scenario"],
+            units=entry.get("units", ""),
+            paper_value=None if paper is None else float(paper),
+            tolerance_kind="order" if within is None else "rel" if entry.get("relative") else "abs",
+            tolerance=float(within or 0),
+            bound=entry.get("bound", ""),
+            share=entry.get("share"),
+            measure=self._measures[name],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +403,17 @@ def _within(claim: Claim[Any], measured: float) -> bool:
         raise ValueError(f"claim {claim.id} has a tolerance but no value to compare with")
     allowed = claim.tolerance * abs(paper) if claim.tolerance_kind == "rel" else claim.tolerance
     return abs(measured - paper) <= allowed + ROUNDING * max(1.0, abs(paper))
+
+
+def _passed(claim: Claim[Any], outcome: Outcome) -> bool:
+    """Return whether a claim holds: by its function if that says so, else by its tolerance or its least share."""
+    if outcome.holds is not None:
+        return outcome.holds
+    if math.isnan(outcome.measured):
+        return False
+    if claim.tolerance_kind != "order":
+        return _within(claim, outcome.measured)
+    return claim.share is not None and outcome.measured >= claim.share - ROUNDING
 
 
 def _known(value: float) -> float | None:
@@ -295,12 +485,7 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
                 )
             )
             continue
-        if math.isnan(outcome.measured) and outcome.holds is None:
-            passed = False
-        elif claim.tolerance_kind == "order":
-            passed = bool(outcome.holds)
-        else:
-            passed = _within(claim, outcome.measured) if outcome.holds is None else outcome.holds
+        passed = _passed(claim, outcome)
         findings.append(
             Finding(
                 claim=claim,
@@ -333,13 +518,15 @@ def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> di
     }
 
 
-def scoreboard(findings: Sequence[Finding]) -> dict[str, Any]:
+def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[str, Any]:
     """Return the counts of verdicts: over all, by group of kinds, by kind and by source.
 
     Parameters
     ----------
     findings
         The findings to count.
+    aims
+        The shares hoped for; none are shown without.
 
     Returns
     -------
@@ -349,8 +536,12 @@ def scoreboard(findings: Sequence[Finding]) -> dict[str, Any]:
     """
     groups = [_tally("all", findings)]
     groups += [
-        _tally(name, [finding for finding in findings if finding.claim.kind in kinds], aim)
-        for name, kinds, aim in GROUPS
+        _tally(
+            name,
+            [finding for finding in findings if finding.claim.kind in kinds],
+            None if aims is None else aims.of(name),
+        )
+        for name, kinds in GROUPS.items()
     ]
     by_kind: Mapping[str, list[Finding]] = _by(findings, lambda finding: finding.claim.kind)
     by_source: Mapping[str, list[Finding]] = _by(findings, lambda finding: finding.claim.source)

@@ -120,12 +120,17 @@ class Paper(Protocol):
     """What the folder of a paper provides.
 
     The results of the planned runs reach `observe`, `evaluate` and `sections` as a table with the columns ``key``,
-    ``seed``, ``run`` and those named in `columns`, one row for each planned run.
+    ``seed``, ``run`` and those named in `columns`, one row for each planned run. A column may hold lists: the goodputs of
+    all flows, or a trace at some times; they come back as NumPy arrays. What is kept of a run is what `reduce` made of it,
+    so a column whose meaning changes needs another name, or the runs are made again with ``--fresh``.
+
+    A paper may also have ``aims``, the shares of its claims that are hoped for; `claims.Aims` says what they are without.
     """
 
     name: str
     title: str
     citation: str
+    order: int
     columns: tuple[str, ...]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
@@ -547,7 +552,7 @@ def reproduce(
         ) from interruption
     store.compact()
     run_time_s = time.monotonic() - begin
-    score = claims.scoreboard(findings)
+    score = claims.scoreboard(findings, getattr(paper, "aims", claims.Aims()))
     facts = [
         ("engine", engine_identity()),
         ("runs", f"{total}, {reused} of them kept from before" if reused else str(total)),

@@ -7,7 +7,6 @@ import textwrap
 import pytest
 
 from dumbbell import ScenarioError, papers, report
-from dumbbell.claims import Claim, NotMeasured, Outcome, judge, scoreboard
 
 SMALL = '''
 """A paper of one scenario and three claims."""
@@ -23,6 +22,7 @@ REDUCED = []
 class Small:
     name, title, citation = "small-paper", "A small paper", "Nobody 2000"
     columns = ("goodput",)
+    order = 9
 
     def plan(self, settings):
         flow = Flow(name="fg", from_="s1", to="d1", tcp=Tcp(variant="reno"), source=Transfer(size="50 kB"))
@@ -159,58 +159,6 @@ def test_impossible_requests_are_refused(folder, tmp_path, options, message):
     request = {"name": "small-paper", "papers": folder, "output": tmp_path, "quiet": True} | options
     with pytest.raises(ScenarioError, match=re.escape(message)):
         papers.reproduce(request.pop("name"), **request)
-
-
-def test_a_value_is_judged_by_its_tolerance():
-    def verdict(measured, **rest):
-        claim = Claim(
-            id="x", source="s", kind="value", statement="", measure=lambda _: Outcome.of(measured), **rest
-        )
-        return judge([claim], None)[0].verdict
-
-    ten_percent = {"paper_value": 100.0, "tolerance_kind": "rel", "tolerance": 0.1}
-    assert verdict(110.0, **ten_percent) == verdict(90.0, **ten_percent) == "reproduced"
-    assert verdict(110.1, **ten_percent) == verdict(float("nan"), **ten_percent) == "not-reproduced"
-    exact = {"paper_value": 0.0, "tolerance_kind": "abs"}
-    assert verdict(0.0, **exact) == "reproduced"
-    assert verdict(1e-3, **exact) == "not-reproduced"
-
-
-def test_an_ordering_inside_noise_says_so():
-    import numpy as np
-
-    values = np.array([0.1, -1.0, 1.0, 2.0, -0.5])
-    claim = Claim(
-        id="x",
-        source="s",
-        kind="ordering",
-        statement="",
-        measure=lambda _: Outcome.of(values, holds=values > 0),
-    )
-    (finding,) = judge([claim], None)
-    assert finding.verdict == "reproduced"
-    assert finding.support == 0.5
-    assert "inside sampling noise" in finding.why.lower()
-
-
-def test_the_scoreboard_counts_shares_of_what_could_be_checked():
-    def unseen(_):
-        raise NotMeasured("no")
-
-    def claim(kind, measure):
-        return Claim(id=kind, source="s", kind=kind, statement="", measure=measure)
-
-    findings = judge(
-        [
-            claim("ordering", lambda _: Outcome.of(1.0, holds=True)),
-            claim("sign", lambda _: Outcome.of(1.0, holds=False)),
-            claim("shape", unseen),
-        ],
-        None,
-    )
-    groups = {row["name"]: row for row in scoreboard(findings)["groups"]}
-    row = groups["orderings, signs and shapes"]
-    assert (row["reproduced"], row["missed"], row["unchecked"], row["share"]) == (1, 1, 1, 50.0)
 
 
 def test_a_table_keeps_its_cells_and_escapes_them():

@@ -1,0 +1,155 @@
+"""How claims are written down, judged and counted."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dumbbell.claims import Aims, Claim, NotMeasured, Outcome, Register, judge, scoreboard
+
+FILE = """
+[A-2]
+source = "table 1"
+kind = "value"
+statement = "the goodput of Reno"
+scenario = "one"
+units = "kbit/s"
+paper = 100
+within = 0.1
+relative = true
+
+[A-1]
+source = "fig. 2"
+kind = "ordering"
+statement = "Vegas is ahead of Reno at most loads"
+scenario = "sweep"
+share = 0.75
+"""
+
+
+@pytest.fixture
+def register(tmp_path):
+    path = tmp_path / "claims.toml"
+    path.write_text(FILE, encoding="utf-8")
+    return Register(path)
+
+
+def test_a_register_gives_the_claims_in_the_order_of_the_file(register):
+    register.claim("A-1")(lambda flags: Outcome.share(flags))
+    register.claim("A-2")(lambda _: Outcome.of(109.0))
+    first, second = register.claims()
+    assert (first.id, first.paper_value, first.rule()) == ("A-2", 100.0, "within 10 %")
+    assert (second.id, second.kind, second.rule()) == ("A-1", "ordering", "in at least 75 % of the points")
+    assert [finding.verdict for finding in judge([first, second], [True, True, True, False])] == [
+        "reproduced",
+        "reproduced",
+    ]
+
+
+def test_a_claim_without_a_measure_and_a_measure_without_a_claim_are_errors(register):
+    register.claim("A-1")(lambda flags: Outcome.share(flags))
+    with pytest.raises(ValueError, match="no measure of A-2"):
+        register.claims()
+    with pytest.raises(ValueError, match="has no claim A-3"):
+        register.claim("A-3")
+    with pytest.raises(ValueError, match="claim A-1 has two measures"):
+        register.claim("A-1")(lambda flags: Outcome.share(flags))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("source", "sauce"), "`source` is missing; `sauce` is not known"),
+        (('"ordering"', '"order"'), '`kind` is "order"; accepted: value, ratio, ordering, sign, shape'),
+        (("paper = 100\n", ""), "`within` has no `paper` to be around"),
+        (("within = 0.1\n", ""), "`relative` has no `within` to speak of"),
+        (("share = 0.75", "share = 75"), "`share` is 75; accepted: above 0, up to 1"),
+        (("relative = true", "share = 0.5"), "`share` and `within` exclude each other"),
+    ],
+)
+def test_a_claim_that_contradicts_itself_is_an_error(tmp_path, change, message):
+    path = tmp_path / "claims.toml"
+    path.write_text(FILE.replace(*change), encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Register(path)
+
+
+def test_an_ordering_holds_at_a_least_share_of_the_points():
+    def finding(flags, least=None, **rest):
+        claim = Claim(
+            id="x",
+            source="s",
+            kind="ordering",
+            statement="",
+            measure=lambda _: Outcome.share(flags, least, note="by load"),
+            **rest,
+        )
+        return judge([claim], None)[0]
+
+    three_of_four = [True, True, False, True]
+    assert finding(three_of_four, 0.75).verdict == "reproduced"
+    assert finding(three_of_four, 0.76).verdict == "not-reproduced"
+    assert finding(three_of_four, share=0.75).verdict == "reproduced"
+    assert finding(three_of_four, share=0.8).verdict == "not-reproduced"
+    assert finding(three_of_four, 0.75).measured == 0.75
+    assert "it holds in 3 of 4; by load" in finding(three_of_four, 0.75).why.lower()
+    assert finding([]).verdict == "not-checkable"
+
+
+def test_a_value_is_judged_by_its_tolerance():
+    def verdict(measured, **rest):
+        claim = Claim(
+            id="x", source="s", kind="value", statement="", measure=lambda _: Outcome.of(measured), **rest
+        )
+        return judge([claim], None)[0].verdict
+
+    ten_percent = {"paper_value": 100.0, "tolerance_kind": "rel", "tolerance": 0.1}
+    assert verdict(110.0, **ten_percent) == verdict(90.0, **ten_percent) == "reproduced"
+    assert verdict(110.1, **ten_percent) == verdict(float("nan"), **ten_percent) == "not-reproduced"
+    exact = {"paper_value": 0.0, "tolerance_kind": "abs"}
+    assert verdict(0.0, **exact) == "reproduced"
+    assert verdict(1e-3, **exact) == "not-reproduced"
+
+
+def test_an_ordering_inside_noise_says_so():
+    values = np.array([0.1, -1.0, 1.0, 2.0, -0.5])
+    claim = Claim(
+        id="x",
+        source="s",
+        kind="ordering",
+        statement="",
+        measure=lambda _: Outcome.of(values, holds=values > 0),
+    )
+    (finding,) = judge([claim], None)
+    assert finding.verdict == "reproduced"
+    assert finding.support == 0.5
+    assert "inside sampling noise" in finding.why.lower()
+
+
+def test_the_scoreboard_counts_shares_of_what_could_be_checked():
+    def unseen(_):
+        raise NotMeasured("no")
+
+    def claim(kind, measure):
+        return Claim(id=kind, source="s", kind=kind, statement="", measure=measure)
+
+    findings = judge(
+        [
+            claim("ordering", lambda _: Outcome.of(1.0, holds=True)),
+            claim("sign", lambda _: Outcome.of(1.0, holds=False)),
+            claim("shape", unseen),
+        ],
+        None,
+    )
+    groups = {row["name"]: row for row in scoreboard(findings)["groups"]}
+    row = groups["orderings, signs and shapes"]
+    assert (row["reproduced"], row["missed"], row["unchecked"], row["share"]) == (1, 1, 1, 50.0)
+
+
+def test_the_aims_are_those_of_the_paper():
+    def aims(*given):
+        return [row["aim"] for row in scoreboard([], *given)["groups"]]
+
+    assert aims() == [None, None, None]
+    assert aims(Aims()) == [None, 85, 65]
+    assert aims(Aims(orderings=90, values=70)) == [None, 90, 70]
