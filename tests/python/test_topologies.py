@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import dumbbell
-from dumbbell import DropTail, Flow, Forced, Greedy, topologies
+from dumbbell import DropTail, Flow, Forced, Greedy, ScenarioError, topologies
+from dumbbell.quantities import nanoseconds
 from dumbbell.topologies import Hop
 
 
@@ -63,17 +66,141 @@ def test_a_chain_takes_each_hop_as_it_is_given():
     assert {"s2-r3", "d2-r2"} <= set(by_name)
 
 
+def test_the_links_of_a_hop_differ_where_it_says_so():
+    hop = Hop(
+        rate="2 Mbit/s",
+        delay="20 ms",
+        impairments=[Forced(packets=[1])],
+        reverse_rate="16 kbit/s",
+        reverse_queue=DropTail(limit="10 packets"),
+    )
+    shape = topologies.chain(hops=[hop], pairs=[(1, 2)])
+    forward, backward = shape.link("r1-r2"), shape.link("r2-r1")
+    assert (forward.rate, forward.delay, forward.queue) == ("2 Mbit/s", "20 ms", hop.queue)
+    assert (backward.rate, backward.delay, backward.queue) == ("16 kbit/s", "20 ms", hop.reverse_queue)
+    assert (forward.impairments, backward.impairments) == ((Forced(packets=[1]),), None)
+    lossy = Hop(
+        rate="2 Mbit/s", delay="20 ms", reverse_delay="5 ms", reverse_impairments=[Forced(packets=[2])]
+    )
+    backward = topologies.chain(hops=[lossy], pairs=[(1, 2)]).link("r2-r1")
+    assert (backward.rate, backward.delay) == ("2 Mbit/s", "5 ms")
+    assert backward.impairments == (Forced(packets=[2]),)
+
+
+def test_reverse_pairs_of_a_dumbbell_come_after_the_others():
+    shape = topologies.dumbbell(
+        pairs=2,
+        reverse_pairs=1,
+        rate="1.6 Mbit/s",
+        delay="20 ms",
+        reverse_rate="16 kbit/s",
+        reverse_delay="30 ms",
+    )
+    assert shape.path("s2", "d2") == ("s2-r1", "r1-r2", "r2-d2")
+    assert shape.path("s3", "d3") == ("s3-r2", "r2-r1", "r1-d3")
+    assert (shape.bottlenecks, shape.reverse_bottlenecks) == (("r1-r2",), ("r2-r1",))
+    assert (shape.link("r2-r1").rate, shape.link("r2-r1").delay) == ("16 kbit/s", "30 ms")
+
+
+def test_one_access_delay_holds_for_all_four_links_unless_an_end_has_its_own():
+    shape = topologies.dumbbell(
+        pairs=2, rate="1 Mbit/s", delay="10 ms", access_delay="1 ms", receiver_delay=["2 ms", "3 ms"]
+    )
+    delays = {link.name: link.delay for link in shape.links}
+    assert [delays[name] for name in ("s1-r1", "r1-s1", "r2-d1", "d1-r2")] == ["1 ms", "1 ms", "2 ms", "2 ms"]
+    assert [delays[name] for name in ("s2-r1", "r1-s2", "r2-d2", "d2-r2")] == ["1 ms", "1 ms", "3 ms", "3 ms"]
+    assert shape.propagation_rtt_s("s2", "d2") == pytest.approx(0.028)
+    shape = topologies.parking_lot(hops=1, rate="1 Mbit/s", delay="10 ms", sender_delay=["5 ms", "0 s"])
+    assert shape.propagation_rtt_s("s1", "d1") == pytest.approx(0.0302)
+    assert shape.propagation_rtt_s("s2", "d2") == pytest.approx(0.0202)
+
+
+@pytest.mark.parametrize("rtts", [["20 ms", "66 ms", "0.25 s"], ["20.000001 ms", "33.3333 ms", "1 s"]])
+def test_round_trip_times_are_those_asked_for(rtts):
+    shape = topologies.dumbbell(pairs=2, reverse_pairs=1, rate="1 Mbit/s", delay="10 ms", rtt=rtts)
+    for number, rtt in enumerate(rtts, start=1):
+        asked = nanoseconds(rtt, "rtt") / 1e9
+        assert shape.propagation_rtt_s(f"s{number}", f"d{number}") == pytest.approx(asked, abs=1.1e-9)
+
+
+def test_round_trip_times_count_the_hops_a_pair_crosses_both_ways():
+    hops = [Hop(rate="1 Mbit/s", delay=f"{n} ms", reverse_delay="7 ms") for n in (1, 2, 3)]
+    pairs = [(1, 4), (4, 2), (3, 3)]
+    shape = topologies.chain(hops=hops, pairs=pairs, rtt="100 ms")
+    assert [shape.propagation_rtt_s(f"s{n}", f"d{n}") for n in (1, 2, 3)] == pytest.approx([0.1] * 3)
+    delays = {link.name: link.delay for link in shape.links}
+    # 100 - (1 + 2 + 3 + 21) = 73 ms over four links; 100 - (2 + 3 + 14) = 81; 100.
+    assert [delays[f"d{n}-r{leave}"] for n, (_, leave) in enumerate(pairs, 1)] == [
+        "18.25 ms",
+        "20.25 ms",
+        "25 ms",
+    ]
+
+
+def test_access_rates_may_differ_between_pairs():
+    shape = topologies.dumbbell(pairs=2, rate="1 Mbit/s", delay="10 ms", access_rate=["5 Mbit/s", "6 Mbit/s"])
+    assert [shape.link(name).rate for name in ("s1-r1", "d1-r2", "r1-s2", "r2-d2")] == [
+        "5 Mbit/s",
+        "5 Mbit/s",
+        "6 Mbit/s",
+        "6 Mbit/s",
+    ]
+
+
+HOP = Hop(rate="1 Mbit/s", delay="1 ms")
+
+
 @pytest.mark.parametrize(
-    "make",
+    ("make", "message"),
     [
-        lambda: topologies.dumbbell(pairs=0, rate="1 Mbit/s", delay="1 ms"),
-        lambda: topologies.dumbbell(pairs=2, rate="1 Mbit/s", delay="1 ms", access_delay=["1 ms"]),
-        lambda: topologies.parking_lot(hops=0, rate="1 Mbit/s", delay="1 ms"),
-        lambda: topologies.chain(hops=[Hop(rate="1 Mbit/s", delay="1 ms")], pairs=[(1, 3)]),
+        (
+            lambda: topologies.dumbbell(pairs=0, rate="1 Mbit/s", delay="1 ms"),
+            "pairs: 0 is not accepted; expected a whole number of at least 1",
+        ),
+        (
+            lambda: topologies.dumbbell(pairs=1, reverse_pairs=-1, rate="1 Mbit/s", delay="1 ms"),
+            "reverse_pairs: -1 is not accepted; expected a whole number of at least 0",
+        ),
+        (
+            lambda: topologies.dumbbell(pairs=2, rate="1 Mbit/s", delay="1 ms", access_delay=["1 ms"]),
+            "access_delay: ['1 ms'] is not accepted; expected one text for all pairs, or a list of one per pair: 2",
+        ),
+        (
+            lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", rtt=["1.5 ms"]),
+            'rtt[0]: "1.5 ms" is not accepted; expected at least 2 ms, the delays of the hops there and back',
+        ),
+        (
+            lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", rtt="5 parsecs"),
+            'rtt[0]: "5 parsecs" is not accepted; expected a time such as',
+        ),
+        (
+            lambda: topologies.dumbbell(
+                pairs=1, rate="1 Mbit/s", delay="1 ms", rtt="5 ms", sender_delay="1 ms"
+            ),
+            'sender_delay: "1 ms" is not accepted; expected nothing beside rtt',
+        ),
+        (
+            lambda: topologies.parking_lot(hops=1.5, rate="1 Mbit/s", delay="1 ms"),
+            "hops: 1.5 is not accepted; expected a whole number of at least 1",
+        ),
+        (
+            lambda: topologies.chain(hops=[HOP], pairs=[(1, 2), (1, 3)]),
+            "pairs[1]: (1, 3) is not accepted; expected two numbers of routers, each from 1 to 2",
+        ),
+        (lambda: topologies.chain(hops=[], pairs=[(1, 1)]), "hops: 0 is not accepted"),
+        (lambda: topologies.chain(hops=[HOP], pairs=[]), "pairs: 0 is not accepted"),
+        (
+            lambda: topologies.chain(hops=[HOP], pairs=[(1, 2)]).link("r1-r3"),
+            'link: "r1-r3" is not accepted; expected r1-r2, r2-r1, s1-r1',
+        ),
+        (
+            lambda: topologies.chain(hops=[HOP], pairs=[(1, 2)]).path("s1", "d2"),
+            'node: "d2" is not accepted; expected r1, r2, s1, d1',
+        ),
     ],
 )
-def test_impossible_shapes_are_refused(make):
-    with pytest.raises(ValueError, match=r"at least|accepted"):
+def test_impossible_shapes_are_refused_by_field_value_and_what_is_accepted(make, message):
+    with pytest.raises(ScenarioError, match=f"^{re.escape(message)}"):
         make()
 
 

@@ -1,0 +1,343 @@
+"""A network as data, and the row of routers that every shape of this package is made of."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypedDict, Unpack
+
+from dumbbell.errors import refusal
+from dumbbell.quantities import nanoseconds, written_time
+from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, Node, Queue, Scenario
+
+__all__ = ["Access", "Discipline", "Hop", "Impairments", "Topology", "chain", "counted"]
+
+Discipline = str | Queue | Data
+Impairments = Sequence[str | Impairment | Data]
+
+# Access links are fast and never lose a packet unless the caller says otherwise: the bottleneck is where
+# things happen.
+ACCESS_RATE = "100 Mbit/s"
+ACCESS_DELAY = "0.1 ms"
+ACCESS_QUEUE = DropTail(limit="unlimited")
+BOTTLENECK_QUEUE = DropTail(limit="100 packets")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """Nodes and links of a network.
+
+    Parameters
+    ----------
+    nodes
+        Hosts and routers.
+    links
+        Unidirectional links.
+    """
+
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def bottlenecks(self) -> tuple[str, ...]:
+        """Names of the links between routers, left to right, those of the forward direction only."""
+        return tuple(f"{left}-{right}" for left, right in pairwise(self._routers))
+
+    @property
+    def reverse_bottlenecks(self) -> tuple[str, ...]:
+        """Names of the links between routers that lead from right to left, the leftmost first."""
+        return tuple(f"{right}-{left}" for left, right in pairwise(self._routers))
+
+    @property
+    def _routers(self) -> list[str]:
+        return [node.name for node in self.nodes if node.name.startswith("r")]
+
+    @cached_property
+    def _leaving(self) -> dict[str, list[Link]]:
+        leaving: dict[str, list[Link]] = {node.name: [] for node in self.nodes}
+        for link in self.links:
+            leaving[link.from_].append(link)
+        return leaving
+
+    def link(self, name: str) -> Link:
+        """Return the link of a name.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such link.
+        """
+        by_name = {link.name: link for link in self.links}
+        if name not in by_name:
+            raise refusal("link", name, ", ".join(by_name), names=by_name)
+        return by_name[name]
+
+    def path(self, start: str, end: str) -> tuple[str, ...]:
+        """Return the names of the links from one node to another, over the fewest hops.
+
+        Raises
+        ------
+        ScenarioError
+            A node is not there, or no path leads between them.
+        """
+        for node in (start, end):
+            if node not in self._leaving:
+                raise refusal("node", node, ", ".join(self._leaving), names=self._leaving)
+        arrived: dict[str, Link | None] = {start: None}
+        waiting = deque([start])
+        while waiting and end not in arrived:
+            for link in self._leaving[waiting.popleft()]:
+                if link.to not in arrived:
+                    arrived[link.to] = link
+                    waiting.append(link.to)
+        if end not in arrived:
+            raise refusal("node", end, f"a node that links lead to from {start}")
+        taken: list[str] = []
+        while (link_in := arrived[end]) is not None:
+            taken.append(link_in.name)
+            end = link_in.from_
+        return tuple(reversed(taken))
+
+    def propagation_rtt_s(self, sender: str, receiver: str) -> float:
+        """Return the propagation delays from sender to receiver and back, in seconds.
+
+        Time in queues and on transmitters is not part of it.
+
+        Raises
+        ------
+        ScenarioError
+            A node is not there, or no path leads between them.
+        """
+        names = self.path(sender, receiver) + self.path(receiver, sender)
+        return sum(nanoseconds(self.link(name).delay, f"links.{name}.delay") for name in names) / 1e9
+
+    def scenario(
+        self, *, duration: str, flows: Sequence[Flow | Data], name: str | None = None, **settings: Any
+    ) -> Scenario:
+        """Return a scenario on this network.
+
+        Parameters
+        ----------
+        duration, flows, name
+            As `Scenario` takes them.
+        **settings
+            Further fields of `Scenario`, as ``probes`` or ``measure_from``.
+
+        Raises
+        ------
+        ScenarioError
+            A field is not accepted.
+        """
+        return Scenario(
+            name=name, duration=duration, nodes=self.nodes, links=self.links, flows=flows, **settings
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hop:
+    """A pair of links between two neighbouring routers; forward is from left to right.
+
+    Parameters
+    ----------
+    rate, delay, queue
+        Transmission rate, propagation delay and queue discipline of the forward link.
+    impairments
+        What loses packets on the forward link.
+    reverse_rate, reverse_delay, reverse_queue
+        Those of the link back; as forward when not given.
+    reverse_impairments
+        What loses packets on the link back; nothing when not given, whatever the forward link loses.
+    """
+
+    rate: str
+    delay: str
+    queue: Discipline = BOTTLENECK_QUEUE
+    impairments: Impairments | None = None
+    reverse_rate: str | None = None
+    reverse_delay: str | None = None
+    reverse_queue: Discipline | None = None
+    reverse_impairments: Impairments | None = None
+
+    def links(self, left: str, right: str) -> tuple[Link, Link]:
+        """Return the link from `left` to `right` and the one back."""
+        forward = _link(left, right, self.rate, self.delay, self.queue, self.impairments)
+        backward = _link(
+            right,
+            left,
+            self.rate if self.reverse_rate is None else self.reverse_rate,
+            self.delay if self.reverse_delay is None else self.reverse_delay,
+            self.queue if self.reverse_queue is None else self.reverse_queue,
+            self.reverse_impairments,
+        )
+        return forward, backward
+
+
+class Access(TypedDict, total=False):
+    """How hosts are joined to their routers: what every builder takes beside its own parameters.
+
+    A pair of hosts has four access links: two at the sender and two at the receiver, one in each
+    direction. What is given as a sequence has one item per pair, in the order of their numbers.
+    """
+
+    access_rate: str | Sequence[str]
+    """Rate of all four access links of a pair."""
+    access_delay: str | Sequence[str]
+    """Propagation delay of each of the four access links of a pair, so that a pair's RTT has it four
+    times."""
+    sender_delay: str | Sequence[str] | None
+    """Propagation delay of both of a sender's links, instead of `access_delay`."""
+    receiver_delay: str | Sequence[str] | None
+    """Propagation delay of both of a receiver's links, instead of `access_delay`."""
+    rtt: str | Sequence[str] | None
+    """A pair's round-trip propagation delay: what the hops leave of it is divided equally among the four
+    access links, to a nanosecond. It takes the place of all other delays of access links."""
+    access_queue: Discipline
+    """Queue discipline of all access links."""
+
+
+def chain(*, hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], **access: Unpack[Access]) -> Topology:
+    """Return a row of routers with hosts at any of them.
+
+    Routers are ``r1``, ``r2``, … from left to right. The n-th pair is the sender ``sn`` and the receiver
+    ``dn``. A link is named by the nodes it joins: ``r1-r2``, ``s1-r1``.
+
+    Parameters
+    ----------
+    hops
+        What lies between neighbouring routers; there is one router more than hops.
+    pairs
+        For each sender-receiver pair the numbers, from 1, of the router the sender is at and of the one its
+        receiver is at. The pair (3, 1) sends from right to left.
+    **access
+        The access links, as `Access` says: 100 Mbit/s, 0.1 ms and queues without bound unless stated.
+
+    Raises
+    ------
+    ScenarioError
+        There is no hop or no pair, a router is not there, what is given per pair is not one per pair, or a
+        round-trip time is shorter than the hops it crosses.
+
+    Examples
+    --------
+    A staircase: senders at every router, all receivers at the last one, so that the pairs cross three, two
+    and one hop:
+
+    >>> hop = Hop(rate="1.6 Mbit/s", delay="10 ms")
+    >>> stairs = chain(hops=[hop] * 3, pairs=[(first, 4) for first in (1, 2, 3)], access_delay="1 ms")
+    >>> [stairs.propagation_rtt_s(f"s{n}", f"d{n}") for n in (1, 2, 3)]
+    [0.064, 0.044, 0.024]
+
+    Cross traffic against the direction of the first pair, on each hop:
+
+    >>> chain(hops=[hop] * 3, pairs=[(1, 4), (2, 1), (3, 2), (4, 3)]).path("s3", "d3")
+    ('s3-r3', 'r3-r2', 'r2-d3')
+    """
+    if not hops:
+        raise refusal("hops", len(hops), "at least one hop, between two routers")
+    if not pairs:
+        raise refusal("pairs", len(pairs), "at least one pair of hosts")
+    last = len(hops) + 1
+    for index, pair in enumerate(pairs):
+        if len(pair) != 2 or not all(1 <= number <= last for number in pair):
+            raise refusal(f"pairs[{index}]", pair, f"two numbers of routers, each from 1 to {last}")
+    rates = _per_pair("access_rate", access.get("access_rate", ACCESS_RATE), len(pairs))
+    delays = _access_delays(hops, pairs, access)
+    queue = access.get("access_queue", ACCESS_QUEUE)
+    routers = [f"r{number}" for number in range(1, last + 1)]
+    nodes = [Node(name=name) for name in routers]
+    links = [
+        link
+        for left, right, hop in zip(routers, routers[1:], hops, strict=False)
+        for link in hop.links(left, right)
+    ]
+    for number, (pair, rate, ends) in enumerate(zip(pairs, rates, delays, strict=True), start=1):
+        for host, router, delay in zip((f"s{number}", f"d{number}"), pair, ends, strict=True):
+            nodes.append(Node(name=host))
+            links += [
+                _link(host, routers[router - 1], rate, delay, queue),
+                _link(routers[router - 1], host, rate, delay, queue),
+            ]
+    return Topology(nodes=tuple(nodes), links=tuple(links))
+
+
+def counted(field: str, value: int, least: int) -> int:
+    """Return a number of pairs or hops.
+
+    Raises
+    ------
+    ScenarioError
+        It is no whole number of at least `least`.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise refusal(field, value, f"a whole number of at least {least}")
+    return number
+
+
+def _link(
+    start: str, end: str, rate: str, delay: str, queue: Discipline, impairments: Impairments | None = None
+) -> Link:
+    return Link(
+        name=f"{start}-{end}",
+        from_=start,
+        to=end,
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+    )
+
+
+def _per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
+    """Return one value for each pair."""
+    if isinstance(value, str):
+        return [value] * count
+    given = list(value)
+    if len(given) != count:
+        raise refusal(field, given, f"one text for all pairs, or a list of one per pair: {count}")
+    return given
+
+
+def _access_delays(
+    hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], access: Access
+) -> list[tuple[str, str]]:
+    """Return the delays of a sender's and of a receiver's links, for each pair."""
+    rtt = access.get("rtt")
+    count = len(pairs)
+    if rtt is None:
+        both = _per_pair("access_delay", access.get("access_delay", ACCESS_DELAY), count)
+        sender = access.get("sender_delay")
+        receiver = access.get("receiver_delay")
+        return list(
+            zip(
+                both if sender is None else _per_pair("sender_delay", sender, count),
+                both if receiver is None else _per_pair("receiver_delay", receiver, count),
+                strict=True,
+            )
+        )
+    for field in ("access_delay", "sender_delay", "receiver_delay"):
+        if access.get(field) is not None:
+            raise refusal(field, str(access.get(field)), "nothing beside rtt, which sets the delays itself")
+    delays = []
+    for index, ((enter, leave), text) in enumerate(zip(pairs, _per_pair("rtt", rtt, count), strict=True)):
+        crossed = hops[min(enter, leave) - 1 : max(enter, leave) - 1]
+        least = sum(
+            nanoseconds(delay, "delay")
+            for hop in crossed
+            for delay in (hop.delay, hop.delay if hop.reverse_delay is None else hop.reverse_delay)
+        )
+        left = nanoseconds(text, f"rtt[{index}]") - least
+        if left < 0:
+            accepted = f"at least {written_time(least)}, the delays of the hops there and back"
+            raise refusal(f"rtt[{index}]", text, accepted)
+        # An odd nanosecond is lost: the two links of a host have one delay.
+        one_way = left // 2
+        delays.append((written_time(one_way // 2), written_time(one_way - one_way // 2)))
+    return delays
