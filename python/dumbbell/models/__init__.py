@@ -1,11 +1,11 @@
 """What theory says of TCP's throughput, windows and round-trip times, as functions of numbers.
 
 `altman`
-    TCP Vegas and TCP Reno beside constant-rate traffic at one bottleneck (Ait-Hellal and Altman).
+    TCP Vegas and TCP Reno beside constant-rate traffic at one bottleneck [aithellal2000].
 `rovegas`
-    Vegas and RoVegas where the path of the acknowledgements is the narrow one (Chan, Chan and Chen).
+    Vegas and RoVegas where the path of the acknowledgements is the narrow one [chan2004].
 `code_tcp`
-    The factor by which CODE TCP lowers its thresholds after a loss (Chan, Lin, Chan and Ho).
+    The factor by which CODE TCP lowers its thresholds after a loss [chan2010].
 `throughput`
     Throughput from loss rate and round-trip time: Reno, Westwood+, Mathis, Padhye.
 

@@ -43,21 +43,30 @@ def _checked(
     return numbers
 
 
-def positive(field: str, value: ArrayLike, unit: str = "", *, infinite: bool = False) -> NDArray[np.float64]:
+def above(
+    field: str, value: ArrayLike, low: float, unit: str = "", *, infinite: bool = False
+) -> NDArray[np.float64]:
+    """Return `value` as an array, or refuse it unless every number is above `low`."""
+    accepted = _phrase("a number", f"greater than {low:g}", unit, infinite=infinite)
+    return _checked(field, value, accepted, lambda numbers: numbers > low, infinite=infinite)
+
+
+def at_least(
+    field: str, value: ArrayLike, low: float, unit: str = "", *, infinite: bool = False
+) -> NDArray[np.float64]:
+    """Return `value` as an array, or refuse it unless no number is below `low`."""
+    accepted = _phrase("a number", f"of at least {low:g}", unit, infinite=infinite)
+    return _checked(field, value, accepted, lambda numbers: numbers >= low, infinite=infinite)
+
+
+def positive(field: str, value: ArrayLike, unit: str = "") -> NDArray[np.float64]:
     """Return `value` as an array, or refuse it unless every number is above 0."""
-    accepted = _phrase("a number", "greater than 0", unit) + (" or infinity" if infinite else "")
-    return _checked(field, value, accepted, lambda numbers: numbers > 0.0, infinite=infinite)
+    return above(field, value, 0.0, unit)
 
 
 def not_negative(field: str, value: ArrayLike, unit: str = "") -> NDArray[np.float64]:
     """Return `value` as an array, or refuse it unless no number is below 0."""
-    return _checked(field, value, _phrase("a number", "of at least 0", unit), lambda numbers: numbers >= 0.0)
-
-
-def at_least(field: str, value: ArrayLike, low: float, unit: str = "") -> NDArray[np.float64]:
-    """Return `value` as an array, or refuse it unless no number is below `low`."""
-    accepted = _phrase("a number", f"of at least {low:g}", unit)
-    return _checked(field, value, accepted, lambda numbers: numbers >= low)
+    return at_least(field, value, 0.0, unit)
 
 
 def between(field: str, value: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
@@ -66,11 +75,28 @@ def between(field: str, value: ArrayLike, low: float, high: float) -> NDArray[np
     return _checked(field, value, accepted, lambda numbers: (numbers > low) & (numbers < high))
 
 
-def number(field: str, value: object, array: NDArray[np.float64], accepted: str) -> float:
-    """Return the one number that `array`, made of `value`, holds, or refuse it if it holds several."""
-    if array.ndim != 0:
-        raise refusal(field, value, accepted)
-    return float(array)
+def one_positive(field: str, value: float, unit: str = "") -> float:
+    """Return `value` as a float, or refuse it unless it is one number above 0."""
+    return _one(field, value, positive(field, value, unit), _phrase("one number", "greater than 0", unit))
+
+
+def one_not_negative(field: str, value: float, unit: str = "") -> float:
+    """Return `value` as a float, or refuse it unless it is one number of at least 0."""
+    return _one(field, value, not_negative(field, value, unit), _phrase("one number", "of at least 0", unit))
+
+
+def one_between(field: str, value: float, low: float, high: float) -> float:
+    """Return `value` as a float, or refuse it unless it is one number strictly between the bounds."""
+    accepted = f"one number greater than {low:g} and less than {high:g}"
+    return _one(field, value, between(field, value, low, high), accepted)
+
+
+def thresholds(alpha: float, beta: float) -> tuple[float, float]:
+    """Return Vegas's thresholds in packets as floats, or refuse them unless 0 < `alpha` <= `beta`."""
+    low, high = one_positive("alpha", alpha, "packets"), one_positive("beta", beta, "packets")
+    if high < low:
+        raise refusal("beta", beta, f"one number of packets of at least alpha, {low:g}")
+    return low, high
 
 
 def one_of(field: str, value: str, names: tuple[str, ...]) -> None:
@@ -92,5 +118,12 @@ def plain(result: NDArray[np.float64] | np.float64 | float) -> Numbers:
     return float(array) if array.ndim == 0 else array
 
 
-def _phrase(kind: str, range_: str, unit: str) -> str:
-    return f"{kind} of {unit} {range_}" if unit else f"{kind} {range_}"
+def _one(field: str, value: object, array: NDArray[np.float64], accepted: str) -> float:
+    if array.ndim != 0:
+        raise refusal(field, value, accepted)
+    return float(array)
+
+
+def _phrase(kind: str, range_: str, unit: str, *, infinite: bool = False) -> str:
+    phrase = f"{kind} of {unit} {range_}" if unit else f"{kind} {range_}"
+    return f"{phrase}, or infinity" if infinite else phrase

@@ -2,8 +2,7 @@
 
 Source
 ------
-Y.-C. Chan, C.-L. Lin, C.-T. Chan, C.-Y. Ho: "CODE TCP: A competitive delay-based TCP", Computer
-Communications 33, 2010, pages 1013-1029, section 3.3, Eqs. 3-19.
+[chan2010 §3.3], Eqs. 3-19.
 
 Model
 -----
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.errors import refusal
-from dumbbell.models._checks import Numbers, between, number, plain, positive, whole
+from dumbbell.models._checks import Numbers, between, one_between, one_positive, plain, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -143,7 +142,7 @@ def quadratic(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> tupl
     >>> [round(coefficient, 9) for coefficient in quadratic()]
     [34.0, -54.0, 21.0]
     """
-    m, s = _loss_factor(loss_factor), _climb(climb)
+    m, s = _constants(loss_factor, climb)
     c, a = 1.0 + 1.0 / s, m + 1.0 / s
     scale = 34.0 / 21.25
     return (scale * (3.0 * c * c + c), -scale * 6.0 * a * c, scale * (3.0 * a * a - m * m - 1.0 / s))
@@ -174,7 +173,7 @@ def epsilon_roots(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> 
     >>> round(roots.smaller, 4), round(roots.larger, 4), len(roots.admissible)
     (0.6802, 0.908, 1)
     """
-    m, s = _loss_factor(loss_factor), _climb(climb)
+    m, s = _constants(loss_factor, climb)
     square, linear, constant = quadratic(loss_factor=m, climb=s)
     discriminant = linear * linear - 4.0 * square * constant
     if discriminant < 0.0:
@@ -241,7 +240,7 @@ def throughput_ratio(
     [0.479, 0.999, 1.556]
     """
     e = between("epsilon", epsilon, 0.0, 1.0)
-    m, s = _loss_factor(loss_factor), _climb(climb)
+    m, s = _constants(loss_factor, climb)
     first, climbing = np.abs(m - e), (1.0 - e) / s
     packets = (m + e) / 2.0 * first + (1.0 + e) / 2.0 * climbing
     return plain(packets / (1.5 * (first + climbing) ** 2))
@@ -274,12 +273,12 @@ def cycle(
     >>> round(one.decrease_rounds, 6), round(one.climb_rounds, 6), round(one.reno_peak, 6)
     (7.0, 48.0, 110.0)
     """
-    m, s = _loss_factor(loss_factor), _climb(climb)
-    accepted = f"a number greater than 0 and at most loss_factor, {m:g}"
-    e = number("epsilon", epsilon, between("epsilon", epsilon, 0.0, 1.0), accepted)
+    m, s = _constants(loss_factor, climb)
+    accepted = f"one number greater than 0 and at most loss_factor, {m:g}"
+    e = one_between("epsilon", epsilon, 0.0, 1.0)
     if e > m:
         raise refusal("epsilon", epsilon, accepted)
-    w = number("peak", peak, positive("peak", peak, "packets"), "one number of packets greater than 0")
+    w = one_positive("peak", peak, "packets")
     decrease, climbing = (m - e) * w, (1.0 - e) / s * w
     reno_peak = 2.0 * (decrease + climbing)
     packets = (m + e) / 2.0 * w * decrease + (1.0 + e) / 2.0 * w * climbing
@@ -295,11 +294,5 @@ def cycle(
     )
 
 
-def _loss_factor(value: float) -> float:
-    accepted = "one number greater than 0 and less than 1"
-    return number("loss_factor", value, between("loss_factor", value, 0.0, 1.0), accepted)
-
-
-def _climb(value: float) -> float:
-    accepted = "one number of packets a round greater than 0"
-    return number("climb", value, positive("climb", value, "packets a round"), accepted)
+def _constants(loss_factor: float, climb: float) -> tuple[float, float]:
+    return one_between("loss_factor", loss_factor, 0.0, 1.0), one_positive("climb", climb, "packets a round")

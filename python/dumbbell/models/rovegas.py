@@ -2,8 +2,7 @@
 
 Source
 ------
-Y.-C. Chan, C.-T. Chan, Y.-C. Chen: "RoVegas: a router-assisted congestion avoidance mechanism for TCP Vegas",
-Computer Communications 27, 2004, section 5 (Eqs. 5-20), with Eqs. 2-4 for what the sources measure.
+[chan2004 §5], Eqs. 5-20, with Eqs. 2-4 for what the sources measure.
 
 Model
 -----
@@ -27,7 +26,17 @@ import numpy as np
 from scipy import optimize
 
 from dumbbell.errors import refusal
-from dumbbell.models._checks import Numbers, not_negative, number, plain, positive, whole
+from dumbbell.models._checks import (
+    Numbers,
+    above,
+    at_least,
+    not_negative,
+    one_positive,
+    plain,
+    positive,
+    thresholds,
+    whole,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,8 +90,7 @@ class Path:
             ("backward_rate", "acknowledgements/s"),
             ("base_rtt", "seconds"),
         ):
-            value = getattr(self, field)
-            number(field, value, positive(field, value, unit), f"one number of {unit} greater than 0")
+            one_positive(field, getattr(self, field), unit)
 
     @property
     def asymmetry(self) -> float:
@@ -250,7 +258,7 @@ def vegas_window(
     >>> round(bounds.low, 9), round(bounds.high, 9)
     (5.0, 15.0)
     """
-    low, high = _thresholds(alpha, beta)
+    low, high = thresholds(alpha, beta)
     forward, backward = _queues(forward_queue, backward_queue)
     excess = forward / path.forward_rate + backward / path.backward_rate
     return _window_bounds(path.base_rtt, excess, low, high)
@@ -278,7 +286,7 @@ def rovegas_window(path: Path, *, forward_queue: ArrayLike, alpha: float = 1.0, 
     >>> round(bounds.low, 9), round(bounds.high, 9)
     (17.0, 51.0)
     """
-    low, high = _thresholds(alpha, beta)
+    low, high = thresholds(alpha, beta)
     forward, _ = _queues(forward_queue, 0.0)
     return _window_bounds(path.base_rtt, forward / path.forward_rate, low, high)
 
@@ -302,7 +310,7 @@ def vegas_steady_state(path: Path, *, alpha: float = 1.0, beta: float = 3.0) -> 
     >>> state.throughput, state.backward_queue.low, state.forward_queue.high
     (50.0, 1.0, 0.0)
     """
-    low, high = _thresholds(alpha, beta)
+    low, high = thresholds(alpha, beta)
     bottleneck = min(path.forward_rate, path.backward_rate)
     queue, empty = Bounds(low=low, high=high), Bounds(low=0.0, high=0.0)
     rtt = Bounds(low=path.base_rtt + low / bottleneck, high=path.base_rtt + high / bottleneck)
@@ -333,9 +341,7 @@ def throughput_ratio_bounds(asymmetry: ArrayLike) -> Bounds:
     >>> throughput_ratio_bounds([2.0, 3.0, 16.0]).high.tolist()
     [2.0, 3.0, 3.0]
     """
-    k = positive("asymmetry", asymmetry)
-    if (k <= 1.0).any():
-        raise refusal("asymmetry", float(k.min()), "a number greater than 1")
+    k = above("asymmetry", asymmetry, 1.0)
     return Bounds(low=plain(np.ones_like(k)), high=plain(np.minimum(k, KEEP_UP_PACKETS)))
 
 
@@ -353,10 +359,7 @@ def ack_drop_ratio(packets_per_ack: ArrayLike) -> Numbers:
     >>> round(ack_drop_ratio(KEEP_UP_PACKETS), 4)
     0.6667
     """
-    packets = positive("packets_per_ack", packets_per_ack, "packets")
-    if (packets < 1.0).any():
-        raise refusal("packets_per_ack", float(packets.min()), "a number of packets of at least 1")
-    return plain(1.0 - 1.0 / packets)
+    return plain(1.0 - 1.0 / at_least("packets_per_ack", packets_per_ack, 1.0, "packets"))
 
 
 def goodput_share(*, packet_size: ArrayLike = 1000.0, option_size: ArrayLike = 8.0) -> Numbers:
@@ -403,9 +406,7 @@ def persistent_queue(flows: int, *, backlog: float = 1.0) -> NDArray[np.float64]
     [1.0, 2.618, 4.599, 6.842, 9.289]
     """
     n = whole("flows", flows, 1)
-    scale = number(
-        "backlog", backlog, positive("backlog", backlog, "packets"), "one number of packets greater than 0"
-    )
+    scale = one_positive("backlog", backlog, "packets")
     found = np.zeros(n + 1)
     for joined in range(1, n + 1):
         before = found[:joined]
@@ -454,11 +455,3 @@ def _queues(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     forward = not_negative("forward_queue", forward_queue, "packets")
     return forward, not_negative("backward_queue", backward_queue, "acknowledgements")
-
-
-def _thresholds(alpha: float, beta: float) -> tuple[float, float]:
-    low = number("alpha", alpha, positive("alpha", alpha, "packets"), "one number of packets greater than 0")
-    high = number("beta", beta, positive("beta", beta, "packets"), "one number of packets greater than 0")
-    if high < low:
-        raise refusal("beta", beta, f"a number of packets of at least alpha, {low:g}")
-    return low, high

@@ -2,13 +2,10 @@
 
 Sources
 -------
-* L. A. Grieco, S. Mascolo: "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP
-  congestion control", ACM Computer Communication Review 34(2), 2004: `reno` is its Eq. 2, `westwood_plus`
-  its Eq. 3.
+* [grieco2004]: `reno` is its Eq. 2, `westwood_plus` its Eq. 3.
 * [mathis1997]: `mathis`.
-* J. Padhye, V. Firoiu, D. Towsley, J. Kurose: "Modeling TCP Throughput: A Simple Model and its Empirical
-  Validation", Proceedings of ACM SIGCOMM '98, pages 303-314: `padhye_fast_retransmit_only`, `padhye` and
-  `padhye_approximate`. The numbers of its equations below are those of that text.
+* [padhye1998]: `padhye_fast_retransmit_only`, `padhye` and `padhye_approximate`. The numbers of its equations below
+  are those of the text in the proceedings.
 
 All rates are in segments per second. Multiply by the segment size for bits or bytes. A loss rate is a
 probability per segment. `segments_per_ack` is 1 without delayed acknowledgements and 2 with them; it is
@@ -28,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dumbbell.errors import refusal
-from dumbbell.models._checks import Numbers, between, one_of, plain, positive
+from dumbbell.models._checks import Numbers, at_least, between, one_of, plain, positive
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,7 +47,7 @@ _MATHIS = {"periodic": float(np.sqrt(1.5)), "random": 1.31}
 
 
 def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 1.0) -> Numbers:
-    """Throughput of Reno, in segments/s (Grieco and Mascolo, Eq. 2).
+    """Throughput of Reno, in segments/s [grieco2004 equation 2].
 
     T = sqrt(2 (1 - p) / (b p)) / RTT. It follows from zero mean drift of the window per acknowledgement,
     (1 - p) / W = p W / 2. Its constant, sqrt(2), is that of random losses in a fluid model, above the
@@ -84,7 +81,7 @@ def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 
 def westwood_plus(
     *, loss_rate: ArrayLike, rtt: ArrayLike, queueing_time: ArrayLike, segments_per_ack: ArrayLike = 1.0
 ) -> Numbers:
-    """Throughput of Westwood+, in segments/s (Grieco and Mascolo, Eq. 3).
+    """Throughput of Westwood+, in segments/s [grieco2004 equation 3].
 
     T = sqrt((1 - p) / (b p)) / sqrt(RTT Tq), with Tq = RTT - RTTmin. A loss takes W Tq / RTT from the window,
     because it leaves (W / RTT) RTTmin; zero mean drift, (1 - p) / W = p W Tq / RTT, gives the formula.
@@ -181,7 +178,7 @@ def mathis(
 
 
 def expected_window(*, loss_rate: ArrayLike, segments_per_ack: ArrayLike = 1.0) -> Numbers:
-    """Mean window at the end of a period between two loss indications, in segments (Padhye et al., Eq. 13).
+    """Mean window at the end of a period between two loss indications, in segments [padhye1998 equation 13].
 
     E[W] = c + sqrt(8 (1 - p) / (3 b p) + c^2), with c = (2 + b) / (3 b). Without timeouts and without a limit
     of the window.
@@ -204,7 +201,7 @@ def expected_window(*, loss_rate: ArrayLike, segments_per_ack: ArrayLike = 1.0) 
 
 
 def timeout_probability(*, loss_rate: ArrayLike, window: ArrayLike) -> Numbers:
-    """Probability that a loss indication in a window is a timeout, without unit (Padhye et al., §2.2).
+    """Probability that a loss indication in a window is a timeout, without unit [padhye1998 §2.2].
 
     Q(w) = min(1, (1 - (1 - p)^3) (1 + (1 - p)^3 (1 - (1 - p)^(w - 3))) / (1 - (1 - p)^w)), and 1 for windows
     of at most three segments, which cannot bring three duplicate acknowledgements. It goes to 3 / w as p goes
@@ -232,7 +229,7 @@ def timeout_probability(*, loss_rate: ArrayLike, window: ArrayLike) -> Numbers:
 def padhye_fast_retransmit_only(
     *, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 1.0
 ) -> Numbers:
-    """Send rate when every loss is found by duplicate acknowledgements, in segments/s (Padhye et al., §2.1).
+    """Send rate when every loss is found by duplicate acknowledgements, in segments/s [padhye1998 §2.1].
 
     B = ((1 - p) / p + E[W]) / (RTT (E[X] + 1)), the mean number of segments between two loss indications over
     the mean time. E[W] is `expected_window`, and the rounds are E[X] = b E[W] / 2. It goes to
@@ -267,7 +264,7 @@ def padhye(
     window_limit: ArrayLike = np.inf,
     segments_per_ack: ArrayLike = 1.0,
 ) -> Numbers:
-    """Send rate of Reno with timeouts and a limited window, in segments/s (Padhye et al., Eq. 31, "full").
+    """Send rate of Reno with timeouts and a limited window, in segments/s [padhye1998 equation 31].
 
     With w = min(E[W], Wm), Q(w) of `timeout_probability`, f(p) = 1 + p + 2 p^2 + 4 p^3 + 8 p^4 + 16 p^5 + 32
     p^6 (Eq. 28) for the doubling of the timer up to 64 times, and X the rounds between two loss indications:
@@ -307,7 +304,7 @@ def padhye(
     p = between("loss_rate", loss_rate, 0.0, 1.0)
     round_trip = positive("rtt", rtt, "seconds")
     timeout = positive("rto", rto, "seconds")
-    limit = _window_limit(window_limit)
+    limit = at_least("window_limit", window_limit, 1.0, "segments", infinite=True)
     b = positive("segments_per_ack", segments_per_ack, "segments")
     free_peak = _expected_window(p, b)
     peak = np.minimum(free_peak, limit)
@@ -327,7 +324,7 @@ def padhye_approximate(
     window_limit: ArrayLike = np.inf,
     segments_per_ack: ArrayLike = 1.0,
 ) -> Numbers:
-    """Send rate of Reno, in segments/s, by the short form of `padhye` (Padhye et al., §2.3, "approximate").
+    """Send rate of Reno, in segments/s, by the short form of `padhye` [padhye1998 §2.3].
 
     B = min(Wm / RTT, 1 / (RTT sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))).
 
@@ -358,20 +355,13 @@ def padhye_approximate(
     p = between("loss_rate", loss_rate, 0.0, 1.0)
     round_trip = positive("rtt", rtt, "seconds")
     timeout = positive("rto", rto, "seconds")
-    limit = _window_limit(window_limit)
+    limit = at_least("window_limit", window_limit, 1.0, "segments", infinite=True)
     b = positive("segments_per_ack", segments_per_ack, "segments")
     by_timeout = np.minimum(1.0, 3.0 * np.sqrt(3.0 * b * p / 8.0))
     seconds_per_segment = round_trip * np.sqrt(2.0 * b * p / 3.0) + timeout * by_timeout * p * (
         1.0 + 32.0 * p**2
     )
     return plain(np.minimum(limit / round_trip, 1.0 / seconds_per_segment))
-
-
-def _window_limit(value: ArrayLike) -> NDArray[np.float64]:
-    limit = positive("window_limit", value, "segments", infinite=True)
-    if (limit < 1.0).any():
-        raise refusal("window_limit", float(limit.min()), "a number of segments of at least 1, or infinity")
-    return limit
 
 
 def _round_trip_and_queueing(
