@@ -1,11 +1,17 @@
+"""Plots: what is drawn, in which colours, with which words at the axes."""
+
+import itertools
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dumbbell import engine, factorial, plots
+from dumbbell import ScenarioError, engine, factorial, plots
 from dumbbell.statistics import Interval
+
+KNOWN = engine.catalogue()
+REGISTERED = list(dict.fromkeys([*KNOWN["variants"], *(known["name"] for known in KNOWN["algorithms"])]))
 
 
 @pytest.fixture
@@ -18,15 +24,66 @@ def analysis():
 
 
 def test_an_algorithm_has_the_look_of_its_place_in_the_registry():
-    registered = [algorithm["name"] for algorithm in engine.catalogue()["algorithms"]]
-    looks = plots.styles(registered[::-1])
-    for place, name in enumerate(registered):
-        assert looks[name] == plots.style(name) == (plots.COLOURS[place % 8], plots.MARKERS[place % 7])
+    looks = plots.styles(REGISTERED[::-1])
+    for place, name in enumerate(REGISTERED):
+        assert looks[name] == plots.style(name) == (plots.COLOURS[place], plots.MARKERS[place])
     # Other labels never look like an algorithm, nor like each other.
-    looks = plots.styles([*registered, "alpha = 1", "alpha = 2"])
-    assert len(set(looks.values())) == len(registered) + 2
+    looks = plots.styles([*REGISTERED, "alpha = 1", "alpha = 2"])
+    assert len(set(looks.values())) == len(REGISTERED) + 2
+    assert (looks["alpha = 1"].colour, looks["alpha = 2"].colour) == plots.COLOURS[:2]
     # Every pair of colour and marker comes once before any comes again.
-    assert len({plots.styles(map(str, range(56)))[str(i)] for i in range(56)}) == 56
+    assert len({plots.styles(map(str, range(156)))[str(i)] for i in range(156)}) == 156
+
+
+def test_no_two_algorithms_share_a_colour_or_a_marker():
+    looks = plots.styles(REGISTERED)
+    assert {"tahoe", "reno", "newreno", "sack", "vegas", "westwoodp"} <= set(looks)
+    assert len({look.colour for look in looks.values()}) == len(looks)
+    assert len({look.marker for look in looks.values()}) == len(looks)
+    assert len(set(plots.COLOURS)) == len(plots.COLOURS)
+    assert len(set(plots.MARKERS)) == len(plots.MARKERS)
+
+
+# What a reader without one kind of cones sees, in linear RGB (Machado, Oliveira and Fernandes, 2009,
+# severity 1).
+SIGHTS = {
+    "all": np.eye(3),
+    "no long": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no medium": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "no short": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+
+
+def lab(colour, sight):
+    """CIE L*a*b* of an sRGB colour as a reader sees it, for the white of sRGB."""
+    encoded = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(sight) @ linear, 0.0, 1.0)
+    to_xyz = [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+    x, y, z = (
+        np.cbrt(part) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116
+        for part in np.array(to_xyz) @ seen / [0.95047, 1.0, 1.08883]
+    )
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize(
+    ("sight", "least"), [("all", 25), ("no long", 15), ("no medium", 15), ("no short", 15)]
+)
+def test_colours_are_told_apart_by_every_reader(sight, least):
+    # A difference of 2.3 is just noticeable side by side; lines and markers need several times as much.
+    seen = {colour: lab(colour, SIGHTS[sight]) for colour in plots.COLOURS}
+    apart = {
+        (one, two): np.linalg.norm(seen[one] - seen[two])
+        for one, two in itertools.combinations(plots.COLOURS, 2)
+    }
+    assert {pair: distance for pair, distance in apart.items() if distance < least} == {}
+    # Nor does any vanish on white paper.
+    assert all(100.0 - place[0] > 20.0 for place in seen.values())
 
 
 def test_axes_of_lines_carry_quantities_and_units():
@@ -67,6 +124,101 @@ def test_intervals_are_drawn_in_rows_with_a_reference():
     assert ax.get_xlabel() == "goodput [Mbit/s]"
     # A bar and a point, a point alone, and the reference.
     assert len(ax.lines) == 4
+
+
+def curve(x, mean, half):
+    mean = np.array(mean, dtype=float)
+    return x, mean, mean - half, mean + half
+
+
+def test_a_sweep_draws_means_and_intervals_in_the_look_of_the_algorithm():
+    ax = plots.sweep(
+        {
+            "newreno": curve([1, 2, 4], [3, 4, 5], 0.5),
+            "vegas": curve([1, 2, 4], [1, 1, 1], [0.1, np.nan, np.inf]),
+        },
+        x_label="connections",
+        y_label="goodput",
+        y_unit="Mbit/s",
+        title="a sweep",
+        log_x=True,
+    )
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == (
+        "connections",
+        "goodput [Mbit/s]",
+        "a sweep",
+    )
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["newreno", "vegas"]
+    curves = {line.get_label(): line for line in ax.lines}
+    for name in ("newreno", "vegas"):
+        assert (curves[name].get_color(), curves[name].get_marker()) == plots.style(name)
+    # Where there is no finite interval, none is drawn.
+    bars = [[tuple(segment[:, 1]) for segment in bar.get_segments()] for bar in ax.collections]
+    assert bars == [[(2.5, 3.5), (3.5, 4.5), (4.5, 5.5)], [(0.9, 1.1)]]
+
+
+def test_curves_of_one_algorithm_differ_by_their_lines():
+    series = {
+        ("delayed ACK", "reno"): curve([1, 2], [1, 2], 0.1),
+        ("no delay", "reno"): curve([1, 2], [2, 3], 0.1),
+    }
+    ax = plots.sweep(series, x_label="load", y_label="goodput", drawn="bands", log_y=True)
+    assert [line.get_color() for line in ax.lines] == [plots.style("reno").colour] * 2
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "--"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["delayed ACK", "no delay"]
+    assert len(ax.collections) == 2
+    assert ax.get_yscale() == "log"
+
+
+def test_published_values_are_hollow_markers_beside_a_sweep():
+    ax = plots.sweep(
+        {"reno": curve([1, 2], [1, 2], 0.1)},
+        paper={"reno": ([1, 2], [1.1, 1.9])},
+        x_label="n",
+        y_label="goodput",
+    )
+    (paper,) = (line for line in ax.lines if line.get_label() == "reno, paper")
+    assert (paper.get_markerfacecolor(), paper.get_linestyle()) == ("none", "None")
+    assert (paper.get_color(), paper.get_marker()) == plots.style("reno")
+
+
+def test_a_sweep_of_unequal_columns_is_refused():
+    with pytest.raises(
+        ScenarioError, match=r"series\['reno'\]: arrays of shapes .* expected x, mean, low, high of one"
+    ):
+        plots.sweep({"reno": ([1, 2], [1], [1], [1])}, x_label="n", y_label="goodput")
+    with pytest.raises(ScenarioError, match='drawn: "boxes" is not accepted; expected "bars" or "bands"'):
+        plots.sweep({}, x_label="n", y_label="goodput", drawn="boxes")
+
+
+def test_a_model_is_drawn_against_the_simulation_with_its_errors():
+    ax = plots.scatter_against(
+        [10.0, 22.0, 27.0, 5.0],
+        [10.0, 20.0, 30.0, 0.0],
+        low=[9.0, np.nan, 29.0, 0.0],
+        high=[11.0, 21.0, 31.0, 0.0],
+        by=["vegas", "reno", "vegas", "reno"],
+        label="throughput",
+        unit="packets/s",
+    )
+    assert ax.get_xlabel() == "throughput, simulated [packets/s]"
+    assert ax.get_ylabel() == "throughput, model [packets/s]"
+    # Errors of 0, 10 and 10 per cent; what is simulated as zero has none.
+    assert ax.texts[0].get_text() == "relative error of the model\nmedian 10 %, largest 10 % (n = 3)"
+    points = {line.get_label(): line for line in ax.lines}
+    assert (points["vegas"].get_color(), points["vegas"].get_marker()) == plots.style("vegas")
+    assert list(points["vegas"].get_xdata()) == [10.0, 30.0]
+    diagonal = ax.lines[-1]
+    assert list(diagonal.get_xdata()) == list(diagonal.get_ydata()) == [0.0, 30.0]
+    ax = plots.scatter_against([1.0, 2.0], [0.0, 4.0], label="queue", log=True, title="logarithmic")
+    assert (ax.get_xscale(), ax.get_legend(), ax.get_title()) == ("log", None, "logarithmic")
+    assert list(ax.lines[-1].get_xdata()) == [1.0, 4.0]
+    assert "no relative error" in plots.scatter_against([1.0], [0.0], label="queue").texts[0].get_text()
+    with pytest.raises(ScenarioError, match="points: arrays of shapes"):
+        plots.scatter_against([1.0], [1.0, 2.0], label="queue")
+    with pytest.raises(ScenarioError, match="by: 1 names is not accepted; expected one for each"):
+        plots.scatter_against([1.0, 2.0], [1.0, 2.0], by=["reno"], label="queue")
 
 
 def test_effects_are_drawn_with_the_half_widths_asked_for(analysis):

@@ -1,0 +1,41 @@
+"""Plots in the manner of the field: axes with units, one colour and one marker for an algorithm everywhere.
+
+Figures are made without pyplot, so they belong to no window and no global state. Every function that draws
+into `ax` makes a figure of its own when there is none, and returns the axes; ``ax.figure`` is the figure.
+"""
+
+from dumbbell.plots.curves import intervals, lines, scatter_against, sweep, trace_figure
+from dumbbell.plots.designs import (
+    effects,
+    half_normal,
+    interaction,
+    main_effects,
+    pareto,
+    residual_checks,
+    residual_quantiles,
+    residuals_against_predicted,
+)
+from dumbbell.plots.look import COLOURS, MARKERS, Style, figure, style, styles, to_svg
+
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "Style",
+    "effects",
+    "figure",
+    "half_normal",
+    "interaction",
+    "intervals",
+    "lines",
+    "main_effects",
+    "pareto",
+    "residual_checks",
+    "residual_quantiles",
+    "residuals_against_predicted",
+    "scatter_against",
+    "style",
+    "styles",
+    "sweep",
+    "to_svg",
+    "trace_figure",
+]

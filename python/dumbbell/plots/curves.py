@@ -1,0 +1,376 @@
+"""Curves, estimates with their intervals, and a model against measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from dumbbell.errors import refusal
+from dumbbell.plots.look import GREY, axes_or_new, figure, name_rows, styles, with_unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, NDArray
+
+    from dumbbell.statistics import Interval
+
+__all__ = ["intervals", "lines", "scatter_against", "sweep", "trace_figure"]
+
+
+def lines(
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    x_label: str,
+    y_label: str,
+    x_unit: str | None = None,
+    y_unit: str | None = None,
+    title: str | None = None,
+    markers: bool = False,
+    steps: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one line for each series.
+
+    Parameters
+    ----------
+    series : mapping of str to (x, y)
+        By algorithm or label.
+    x_label, y_label : str
+        Quantities of the axes.
+    x_unit, y_unit : str, optional
+        Their units; none for counts and ratios.
+    title : str, optional
+        Text over the plot.
+    markers : bool
+        Whether to mark the points, as for few of them.
+    steps : bool
+        Whether a value holds until the next one, as a window does.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = axes_or_new(ax)
+    looks = styles(series)
+    for label, (x, y) in series.items():
+        look = looks[label]
+        ax.plot(
+            np.asarray(x),
+            np.asarray(y),
+            color=look.colour,
+            marker=look.marker if markers else "",
+            markersize=4.5,
+            linewidth=1.1,
+            drawstyle="steps-post" if steps else "default",
+            label=label,
+        )
+    ax.set_xlabel(with_unit(x_label, x_unit))
+    ax.set_ylabel(with_unit(y_label, y_unit))
+    if title:
+        ax.set_title(title)
+    if len(series) > 1:
+        ax.legend(frameon=False)
+    return ax
+
+
+def trace_figure(
+    quantity: str, trace: pd.DataFrame, *, unit: str | None = None, title: str | None = None
+) -> Figure:
+    """Draw one probed quantity over time, one line for each flow or link.
+
+    Parameters
+    ----------
+    quantity : str
+        Name of the quantity, as ``"cwnd"``.
+    trace : DataFrame
+        The columns ``time_s`` (seconds), ``name`` and ``value``.
+    unit : str, optional
+        Unit of ``value``, written at the axis.
+    title : str, optional
+        Text over the plot.
+    """
+    made, grid = figure(width=9.0, height=4.5)
+    series = {
+        str(name): (rows["time_s"].to_numpy(), rows["value"].to_numpy())
+        for name, rows in trace.groupby("name", sort=True)
+    }
+    # A quantity keeps its value until it is recorded again.
+    ax = lines(
+        series,
+        x_label="time",
+        x_unit="s",
+        y_label=quantity,
+        y_unit=unit,
+        title=title,
+        steps=True,
+        ax=grid[0, 0],
+    )
+    ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+    ax.margins(x=0.01)
+    if ax.get_legend() is not None:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    return made
+
+
+def intervals(
+    data: Mapping[str, Interval],
+    *,
+    label: str,
+    unit: str | None = None,
+    reference: float | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw estimates with their intervals, one row for each.
+
+    Parameters
+    ----------
+    data : mapping of str to Interval
+        By algorithm or label, from the top.
+    label : str
+        Quantity of the axis.
+    unit : str, optional
+        Its unit.
+    reference : float, optional
+        A value to compare with, such as a published one, drawn as a dashed line.
+    title : str, optional
+        Text over the plot.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = axes_or_new(ax, height=0.9 + 0.32 * len(data))
+    looks = styles(data)
+    for row, (name, interval) in enumerate(data.items()):
+        if math.isfinite(interval.low) and math.isfinite(interval.high):
+            ax.plot([interval.low, interval.high], [row, row], color=looks[name].colour, linewidth=1.6)
+        ax.plot(interval.estimate, row, color=looks[name].colour, marker=looks[name].marker, linestyle="")
+    if reference is not None:
+        ax.axvline(reference, color=GREY, linewidth=0.9, linestyle="--")
+    name_rows(ax, list(data))
+    ax.set_xlabel(with_unit(label, unit))
+    if title:
+        ax.set_title(title)
+    return ax
+
+
+_LINE_STYLES = ("-", "--", ":", "-.")
+
+
+def sweep(
+    series: Mapping[str | tuple[str, str], tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]],
+    *,
+    x_label: str,
+    y_label: str,
+    x_unit: str | None = None,
+    y_unit: str | None = None,
+    paper: Mapping[str | tuple[str, str], tuple[ArrayLike, ArrayLike]] | None = None,
+    drawn: Literal["bars", "bands"] = "bars",
+    log_x: bool = False,
+    log_y: bool = False,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw means with their intervals against a swept parameter, one curve for each series.
+
+    Parameters
+    ----------
+    series : mapping of str or (label, algorithm) to (x, mean, low, high)
+        By algorithm or label; with a pair, the label stands in the legend and the algorithm decides on
+        colour and marker. Curves of one algorithm differ by the style of their line. An interval that is
+        not finite, as of one replication, is not drawn. A mean that is not finite leaves a gap.
+    x_label, y_label : str
+        Quantities of the axes.
+    x_unit, y_unit : str, optional
+        Their units; none for counts and ratios.
+    paper : mapping of str or (label, algorithm) to (x, y), optional
+        Published values, drawn as hollow markers.
+    drawn : {"bars", "bands"}
+        How intervals are drawn: bars suit few points, bands many.
+    log_x, log_y : bool
+        Whether the axis is logarithmic.
+    title : str, optional
+        Text over the plot.
+    ax : Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    ScenarioError
+        The arrays of a series differ in length, or `drawn` is neither.
+    """
+    if drawn not in ("bars", "bands"):
+        raise refusal("drawn", drawn, '"bars" or "bands"')
+    ax = axes_or_new(ax)
+    looks = styles(algorithm for _, algorithm in map(_label_and_algorithm, [*series, *(paper or {})]))
+    used: dict[str, int] = {}
+    for name, columns in series.items():
+        label, algorithm = _label_and_algorithm(name)
+        look = looks[algorithm]
+        x, mean, low, high = _same_length(f"series[{name!r}]", columns, ("x", "mean", "low", "high"))
+        nth = used[algorithm] = used.get(algorithm, -1) + 1
+        ax.plot(
+            x,
+            mean,
+            color=look.colour,
+            marker=look.marker,
+            markersize=4.5,
+            linewidth=1.1,
+            linestyle=_LINE_STYLES[nth % len(_LINE_STYLES)],
+            label=label,
+        )
+        finite = np.isfinite(mean) & np.isfinite(low) & np.isfinite(high)
+        if drawn == "bands":
+            ax.fill_between(x, low, high, where=list(finite), color=look.colour, alpha=0.18, linewidth=0.0)
+        elif finite.any():
+            arms = np.maximum([mean[finite] - low[finite], high[finite] - mean[finite]], 0.0)
+            ax.errorbar(
+                x[finite],
+                mean[finite],
+                yerr=arms,
+                fmt="none",
+                ecolor=look.colour,
+                elinewidth=0.9,
+                capsize=2.0,
+            )
+    for name, points in (paper or {}).items():
+        label, algorithm = _label_and_algorithm(name)
+        x, y = _same_length(f"paper[{name!r}]", points, ("x", "y"))
+        ax.plot(
+            x,
+            y,
+            color=looks[algorithm].colour,
+            marker=looks[algorithm].marker,
+            markersize=7.0,
+            markerfacecolor="none",
+            linestyle="",
+            label=f"{label}, paper",
+        )
+    if log_x:
+        ax.set_xscale("log")
+    if log_y:
+        ax.set_yscale("log")
+    ax.set_xlabel(with_unit(x_label, x_unit))
+    ax.set_ylabel(with_unit(y_label, y_unit))
+    if title:
+        ax.set_title(title)
+    if len(series) + len(paper or {}) > 1:
+        ax.legend(frameon=False)
+    return ax
+
+
+def scatter_against(
+    analytic: ArrayLike,
+    simulated: ArrayLike,
+    *,
+    label: str,
+    unit: str | None = None,
+    by: Sequence[str] | None = None,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    log: bool = False,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what a model predicts against what was simulated; on the diagonal, the two agree.
+
+    The median and the largest error of the prediction, relative to the simulated value, are written into
+    the plot; points simulated as zero have none.
+
+    Parameters
+    ----------
+    analytic, simulated : array_like of shape (n,)
+        Values of one quantity, the first along the y axis, the second along the x axis.
+    label : str
+        The quantity.
+    unit : str, optional
+        Its unit.
+    by : sequence of str of length n, optional
+        Algorithm or label of each point, for colour, marker and legend.
+    low, high : array_like of shape (n,), optional
+        Intervals of the simulated values, drawn as bars where both are finite.
+    log : bool
+        Whether both axes are logarithmic.
+    title : str, optional
+        Text over the plot.
+    ax : Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    ScenarioError
+        The arrays differ in length, or there is no point.
+    """
+    given = {"analytic": analytic, "simulated": simulated, "low": low, "high": high}
+    named = {name: values for name, values in given.items() if values is not None}
+    arrays = dict(zip(named, _same_length("points", tuple(named.values()), tuple(named)), strict=True))
+    x, y = arrays["simulated"], arrays["analytic"]
+    names = list(by) if by is not None else [label] * len(x)
+    if len(x) == 0 or len(names) != len(x):
+        raise refusal(
+            "by", f"{len(names)} names", f"one for each of at least one point: {len(x)}", quoted=False
+        )
+    ax = axes_or_new(ax)
+    if log:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+    looks = styles(names)
+    for name, look in looks.items():
+        chosen = np.array([other == name for other in names])
+        ax.plot(
+            x[chosen],
+            y[chosen],
+            color=look.colour,
+            marker=look.marker,
+            markersize=4.5,
+            linestyle="",
+            label=name,
+        )
+        if low is not None and high is not None:
+            bars = chosen & np.isfinite(arrays["low"]) & np.isfinite(arrays["high"])
+            arms = np.maximum([x[bars] - arrays["low"][bars], arrays["high"][bars] - x[bars]], 0.0)
+            ax.errorbar(
+                x[bars], y[bars], xerr=arms, fmt="none", ecolor=look.colour, elinewidth=0.9, capsize=2.0
+            )
+    ends = np.concatenate([x, y])
+    ends = ends[np.isfinite(ends) & ((ends > 0.0) | (not log))]
+    if ends.size:
+        ax.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, linewidth=0.9, zorder=0)
+    ax.text(0.03, 0.97, _relative_errors(x, y), transform=ax.transAxes, va="top", fontsize=8)
+    ax.set_xlabel(with_unit(f"{label}, simulated", unit))
+    ax.set_ylabel(with_unit(f"{label}, model", unit))
+    if title:
+        ax.set_title(title)
+    if len(looks) > 1:
+        ax.legend(frameon=False, loc="lower right")
+    return ax
+
+
+def _relative_errors(simulated: NDArray[np.float64], analytic: NDArray[np.float64]) -> str:
+    """Say the median and the largest error of a prediction, relative to what was simulated."""
+    known = np.isfinite(simulated) & np.isfinite(analytic) & (simulated != 0.0)
+    if not known.any():
+        return "no relative error: nothing simulated above zero"
+    errors = 100.0 * np.abs(analytic[known] / simulated[known] - 1.0)
+    return (
+        f"relative error of the model\nmedian {np.median(errors):.3g} %, largest {errors.max():.3g} % "
+        f"(n = {known.sum()})"
+    )
+
+
+def _label_and_algorithm(name: str | tuple[str, str]) -> tuple[str, str]:
+    return (name, name) if isinstance(name, str) else name
+
+
+def _same_length(
+    field: str, columns: Sequence[ArrayLike], names: Sequence[str]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return columns as arrays of floats, refused unless they are as many and as long as they should be."""
+    arrays = tuple(np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in columns)
+    shapes = [array.shape for array in arrays]
+    if len(arrays) != len(names) or len(set(shapes)) > 1 or arrays[0].ndim != 1:
+        accepted = f"{', '.join(names)} of one length"
+        raise refusal(field, f"arrays of shapes {shapes}", accepted, quoted=False)
+    return arrays

@@ -1,0 +1,137 @@
+"""Colours, markers, empty figures, and figures as text: the common look of all plots."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+__all__ = ["COLOURS", "MARKERS", "Style", "figure", "style", "styles", "to_svg"]
+
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000",
+    "#8C6D31", "#7300E6", "#8FBF60", "#990066", "#8673E6", "#734339",
+)  # fmt: skip
+"""Okabe and Ito's colours, with brown for their pale yellow, and five more chosen for their distance from
+all others as readers with any of the three kinds of colour blindness see them."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "d")
+"""One fewer than the colours, so that 156 labels go by before a pair of colour and marker comes again."""
+
+WIDTH, HEIGHT = 6.0, 3.8
+GREY = "#7F7F7F"
+
+
+class Style(NamedTuple):
+    """How one algorithm looks in all plots."""
+
+    colour: str
+    marker: str
+
+
+def _registry() -> list[str]:
+    """Names of the engine's algorithms: its presets of TCP in their order, then congestion controls."""
+    from dumbbell.engine import catalogue
+
+    known = catalogue()
+    return list(dict.fromkeys([*known["variants"], *(entry["name"] for entry in known["algorithms"])]))
+
+
+def slot(index: int) -> Style:
+    """Look of a place, counted from 0."""
+    return Style(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+
+
+def styles(names: Iterable[str]) -> dict[str, Style]:
+    """Style of each name.
+
+    A registered algorithm has the style of its place in the registry, in every plot: a colour and a marker
+    that no other algorithm has. Other labels, such as those of parameter settings, begin again at the first
+    colour in the order given, with other markers.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Algorithms or labels; repeated names count once.
+    """
+    registered = _registry()
+    listed = list(dict.fromkeys(names))
+    places = {name: i for i, name in enumerate(registered)}
+    # The next place that has the first colour.
+    beyond = -(-len(registered) // len(COLOURS)) * len(COLOURS)
+    others = [name for name in listed if name not in places]
+    places.update({name: i for i, name in enumerate(others, start=beyond)})
+    return {name: slot(places[name]) for name in listed}
+
+
+def style(name: str) -> Style:
+    """Style of one algorithm; see `styles`."""
+    return styles([name])[name]
+
+
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = HEIGHT
+) -> tuple[Figure, NDArray[Any]]:
+    """Make an empty figure with a grid of axes.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Of the grid.
+    width, height : float
+        Of one of its axes, in inches.
+
+    Returns
+    -------
+    tuple of Figure and ndarray of Axes
+        The array has the shape (rows, columns).
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(made)
+    grid = made.subplots(rows, columns, squeeze=False)
+    for ax in grid.flat:
+        dress(ax)
+    return made, grid
+
+
+def dress(ax: Axes) -> None:
+    """Apply the common look."""
+    ax.grid(visible=True, linewidth=0.4, color="#DDDDDD")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def axes_or_new(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
+    if ax is not None:
+        return ax
+    made: Axes = figure(height=height)[1][0, 0]
+    return made
+
+
+def with_unit(label: str, unit: str | None) -> str:
+    return f"{label} [{unit}]" if unit else label
+
+
+def name_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """Name the rows of a horizontal plot, the first at the top."""
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def to_svg(figure: Figure) -> str:
+    """Return a figure as SVG text that stands inside an HTML page; the same figure gives the same text."""
+    import matplotlib
+
+    text = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    whole = text.getvalue()
+    return whole[whole.index("<svg") :]
