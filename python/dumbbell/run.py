@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -151,12 +151,16 @@ class Runs:
         One row per (job, flow): an Arrow table whose column ``job`` indexes `jobs`.
     arrow_links
         One row per (job, link): an Arrow table whose column ``job`` indexes `jobs`.
+    arrow_traces
+        One Arrow table per probed quantity, with the columns ``job``, ``time_s`` (seconds), ``name`` (of the flow
+        or link) and ``value``.
     """
 
     jobs: tuple[Job, ...]
     completed: int
     arrow_flows: pa.Table
     arrow_links: pa.Table
+    arrow_traces: dict[str, pa.Table] = field(default_factory=dict)
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -167,6 +171,36 @@ class Runs:
     def links(self) -> pd.DataFrame:
         """One row per (job, link), in the order of the jobs."""
         return _frame(self.arrow_links)
+
+    @cached_property
+    def traces(self) -> dict[str, pd.DataFrame]:
+        """One frame per probed quantity: ``job``, ``time_s``, ``name``, ``value``, in the order of the jobs."""
+        return {quantity: _frame(table) for quantity, table in self.arrow_traces.items()}
+
+    @cached_property
+    def completed_jobs(self) -> tuple[int, ...]:
+        """The finished jobs, as indices into `jobs`, ascending."""
+        import pyarrow.compute as pc
+
+        return tuple(sorted(pc.unique(self.arrow_links["job"]).to_pylist()))
+
+    def only_completed(self) -> Runs:
+        """Return the finished jobs alone, counted from 0 in their order."""
+        import numpy as np
+
+        numbers = np.asarray(self.completed_jobs)
+
+        def renumbered(table: pa.Table) -> pa.Table:
+            jobs = np.searchsorted(numbers, table["job"].to_numpy()).astype(np.uint32)
+            return table.set_column(0, table.schema.field("job"), [jobs])
+
+        return Runs(
+            jobs=tuple(self.jobs[number] for number in self.completed_jobs),
+            completed=self.completed,
+            arrow_flows=renumbered(self.arrow_flows),
+            arrow_links=renumbered(self.arrow_links),
+            arrow_traces={quantity: renumbered(table) for quantity, table in self.arrow_traces.items()},
+        )
 
     def __len__(self) -> int:
         return self.completed
@@ -226,6 +260,7 @@ def run_many(
     seed: int | None = None,
     threads: int | None = None,
     progress: bool | Progress = True,
+    finished: Callable[[Runs], None] | None = None,
 ) -> Runs:
     """Run many jobs on all cores.
 
@@ -243,6 +278,10 @@ def run_many(
         it.
     progress
         ``True`` shows a bar on a terminal or in a notebook; a function is told instead; ``False`` is silent.
+    finished
+        Told about once a second, and at the end, the results of the jobs that finished since it was told last. Its
+        `Runs` has all jobs in ``jobs`` and rows of the newly finished ones. They are kept nowhere else: what is
+        returned has empty tables.
 
     Returns
     -------
@@ -266,8 +305,6 @@ def run_many(
     >>> len(runs.flows)
     5
     """
-    import pyarrow as pa
-
     listed = tuple(_jobs(jobs, runs, seed))
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; accepted: 1 or more")
@@ -290,18 +327,39 @@ def run_many(
                 failures.append(error)
                 raise
 
-        result = _engine.run_many(list(texts), indexed, threads or _cores(), told, partial=True)
+        def handed_over(result: _engine.ManyResult) -> None:
+            if finished is not None:
+                finished(_runs(listed, result))
+
+        result = _engine.run_many(
+            list(texts),
+            indexed,
+            threads or _cores(),
+            told,
+            finished=None if finished is None else handed_over,
+            partial=True,
+        )
     if failures:
         raise failures[0]
-    done = Runs(
-        jobs=listed,
-        completed=result.completed,
+    done = _runs(listed, result)
+    if result.completed < len(listed):
+        raise RunsInterrupted(replace(done, completed=result.completed))
+    return replace(done, completed=result.completed)
+
+
+def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult) -> Runs:
+    """Return what the engine hands over as `Runs`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    links = pa.table(result.links)
+    return Runs(
+        jobs=jobs,
+        completed=len(pc.unique(links["job"])),
         arrow_flows=pa.table(result.flows),
-        arrow_links=pa.table(result.links),
+        arrow_links=links,
+        arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
     )
-    if done.completed < len(listed):
-        raise RunsInterrupted(done)
-    return done
 
 
 def _jobs(

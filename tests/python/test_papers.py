@@ -2,8 +2,12 @@
 
 import json
 import re
+import sys
 import textwrap
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dumbbell import ScenarioError, papers, report
@@ -76,10 +80,10 @@ def folder(tmp_path, monkeypatch):
     place = tmp_path / "papers" / "small_paper"
     place.mkdir(parents=True)
     (place / "__init__.py").write_text(textwrap.dedent(SMALL), encoding="utf-8")
-    for name in [name for name in list(papers.sys.modules) if name.startswith("dumbbell_paper_small")]:
-        monkeypatch.delitem(papers.sys.modules, name)
+    for name in [name for name in list(sys.modules) if name.startswith("dumbbell_paper_small")]:
+        monkeypatch.delitem(sys.modules, name)
     yield place.parent
-    papers.sys.modules.pop("dumbbell_paper_small_paper", None)
+    sys.modules.pop("dumbbell_paper_small_paper", None)
 
 
 def test_a_reproduction_writes_a_report_and_findings(folder, tmp_path, capsys):
@@ -107,7 +111,7 @@ def test_a_second_reproduction_runs_nothing_again_and_a_fresh_one_everything(fol
         return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, **options)
 
     first = again()
-    reduced = papers.sys.modules["dumbbell_paper_small_paper"].REDUCED
+    reduced = sys.modules["dumbbell_paper_small_paper"].REDUCED
     assert reduced == [3]
     second = again()
     assert reduced == [3]
@@ -121,7 +125,6 @@ def test_a_second_reproduction_runs_nothing_again_and_a_fresh_one_everything(fol
 
 def test_an_interruption_keeps_what_is_done(folder, tmp_path, monkeypatch):
     paper = papers.load("small-paper", folder)
-    monkeypatch.setattr(papers, "BATCH", 2)
     reduce, calls = type(paper).reduce, []
 
     def interrupted(self, runs):
@@ -131,18 +134,18 @@ def test_an_interruption_keeps_what_is_done(folder, tmp_path, monkeypatch):
         return reduce(self, runs)
 
     monkeypatch.setattr(type(paper), "reduce", interrupted)
+    plan = type(paper).plan
+
+    def in_two_stages(self, settings):
+        planned = plan(self, settings)
+        return [replace(run, stage="second" if run.run >= 2 else "first") for run in planned]
+
+    monkeypatch.setattr(type(paper), "plan", in_two_stages)
     with pytest.raises(papers.Interrupted, match=r"2 of 6 runs are kept"):
         papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, runs=6)
     done = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, runs=6)
     assert done.data["runs_kept_from_before"] == 2
-
-
-def test_a_damaged_file_of_the_cache_is_run_again(folder, tmp_path):
-    papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
-    for file in (tmp_path / "out" / "cache").rglob("*.parquet"):
-        file.write_bytes(b"no parquet")
-    done = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
-    assert done.data["runs_kept_from_before"] == 0
+    assert calls == [2, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -159,6 +162,77 @@ def test_impossible_requests_are_refused(folder, tmp_path, options, message):
     request = {"name": "small-paper", "papers": folder, "output": tmp_path, "quiet": True} | options
     with pytest.raises(ScenarioError, match=re.escape(message)):
         papers.reproduce(request.pop("name"), **request)
+
+
+def test_a_column_may_hold_lists(folder, tmp_path, monkeypatch):
+    paper = papers.load("small-paper", folder)
+    seen = []
+
+    def reduce(self, runs):
+        return pd.DataFrame(
+            {
+                "goodput": runs.flows["goodput_bps"],
+                # Nothing at all in the first run, lists of several lengths in the others.
+                "window": [[float(number) for number in range(job.run)] or None for job in runs.jobs],
+                "pairs": [[[1.0, 2.0], []], np.ones((2, 3)), [np.zeros(2)]],
+            }
+        )
+
+    def evaluate(self, settings, results, observed):
+        seen.append(results)
+        return []
+
+    monkeypatch.setattr(type(paper), "columns", ("goodput", "window", "pairs"))
+    monkeypatch.setattr(type(paper), "reduce", reduce)
+    monkeypatch.setattr(type(paper), "evaluate", evaluate)
+    for _ in range(2):
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+    for results in seen:
+        assert results["window"][0] is None
+        assert [list(window) for window in results["window"][1:]] == [[0.0], [0.0, 1.0]]
+        assert sorted([len(pair) for pair in results["pairs"]]) == [1, 2, 2]
+        assert all(isinstance(part, np.ndarray) for pair in results["pairs"] for part in pair)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "message"),
+    [
+        (["goodput", "more"], 3, "columns ['goodput', 'more'] instead of ['goodput']"),
+        (["goodput"], 2, "2 rows for 3 runs"),
+    ],
+)
+def test_a_reduction_that_does_not_fit_is_an_error(folder, tmp_path, monkeypatch, columns, rows, message):
+    paper = papers.load("small-paper", folder)
+    monkeypatch.setattr(
+        type(paper),
+        "reduce",
+        lambda _self, _runs: pd.DataFrame(np.zeros((rows, len(columns))), columns=columns),
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "import nothing_of_that_name",
+            "ModuleNotFoundError: No module named 'nothing_of_that_name' (line 1 of",
+        ),
+        ("x = (", "SyntaxError"),
+        ("", "has no PAPER"),
+        ("class PAPER:\n    name = title = citation = 'x'", "has no order, columns, plan"),
+    ],
+)
+def test_a_paper_that_cannot_be_loaded_is_named(folder, tmp_path, text, message):
+    place = folder / "spoilt_paper"
+    place.mkdir()
+    (place / "__init__.py").write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match='paper: "spoilt-paper"') as caught:
+        papers.load("spoilt-paper", folder)
+    assert message in str(caught.value)
+    papers.load("small-paper", folder)
+    sys.modules.pop("dumbbell_paper_spoilt_paper", None)
 
 
 def test_a_table_keeps_its_cells_and_escapes_them():

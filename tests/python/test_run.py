@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import dumbbell
@@ -246,6 +247,60 @@ def test_the_tables_of_many_runs_have_the_same_columns(two_hosts):
     assert isinstance(runs.arrow_flows, pa.Table)
     assert {field.name: str(field.type) for field in runs.arrow_flows.schema} == FLOW_COLUMNS
     assert {field.name: str(field.type) for field in runs.arrow_links.schema} == LINK_COLUMNS
+
+
+def test_many_runs_have_the_traces_of_the_single_ones(two_hosts):
+    jobs = [Job(two_hosts, 1, 0), Job(two_hosts.with_values({"probes": None}), 1, 1), Job(two_hosts, 1, 2)]
+    runs = dumbbell.run_many(jobs, threads=2, progress=False)
+    single = dumbbell.run(two_hosts, seed=1, run=2)
+    assert set(runs.traces) == set(single.traces)
+    for quantity, trace in runs.traces.items():
+        assert set(trace["job"]) == {0, 2}
+        last = trace[trace["job"] == 2].drop(columns="job").reset_index(drop=True)
+        assert last.equals(single.traces[quantity])
+
+
+def test_finished_jobs_are_told_once_each_and_then_not_returned(two_hosts):
+    told = []
+    jobs = [Job(two_hosts, 1, run) for run in range(5)]
+    rest = dumbbell.run_many(jobs, threads=2, progress=False, finished=told.append)
+    assert rest.completed == 5
+    assert rest.flows.empty
+    assert rest.traces == {}
+    assert sorted(job for runs in told for job in runs.completed_jobs) == list(range(5))
+    assert sum(len(runs) for runs in told) == 5
+    assert all(runs.jobs == tuple(jobs) for runs in told)
+
+
+def test_finished_jobs_alone_are_counted_from_0(two_hosts):
+    runs = dumbbell.run_many(two_hosts, runs=5, progress=False)
+    kept = pa.array([1, 4], pa.uint32())
+
+    def of_kept(table):
+        return table.filter(pc.is_in(table["job"], kept))
+
+    some = dumbbell.Runs(
+        jobs=runs.jobs,
+        completed=2,
+        arrow_flows=of_kept(runs.arrow_flows),
+        arrow_links=of_kept(runs.arrow_links),
+        arrow_traces={quantity: of_kept(table) for quantity, table in runs.arrow_traces.items()},
+    )
+    alone = some.only_completed()
+    assert alone.jobs == (runs.jobs[1], runs.jobs[4])
+    assert list(alone.flows["job"]) == [0, 1]
+    assert list(alone.flows["run"]) == [1, 4]
+    assert set(alone.links["job"]) == {0, 1}
+    assert all(set(trace["job"]) == {0, 1} for trace in alone.traces.values())
+    assert alone.arrow_flows.schema == runs.arrow_flows.schema
+
+
+def test_an_error_of_the_listener_ends_the_batch(two_hosts):
+    def refuse(runs):
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        dumbbell.run_many(two_hosts, runs=3, progress=False, finished=refuse)
 
 
 def test_bad_requests_are_refused(two_hosts):

@@ -1,0 +1,31 @@
+"""Reproducing papers: plan the runs, make those that are missing, judge the claims, write reports.
+
+A paper is a folder under ``papers/`` whose ``__init__.py`` has a value ``PAPER`` that follows the `Paper` protocol. It
+uses the public API only. `reproduce` is what ``dumbbell reproduce NAME`` calls, `reproduce_all` is behind
+``dumbbell reproduce all``.
+
+Finished runs are kept in a store beside the reports, keyed by the engine, the scenario's hash, the seed and the run, as
+soon as the engine tells of them. A reproduction that was interrupted or killed goes on from there, and a second one starts
+from what is there.
+"""
+
+from __future__ import annotations
+
+from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
+from dumbbell.papers.reproduction import Interrupted, Reproduction, reproduce
+from dumbbell.papers.store import Store, engine_identity
+
+__all__ = [
+    "Interrupted",
+    "Paper",
+    "PlannedRun",
+    "Reproduction",
+    "Settings",
+    "Steps",
+    "Store",
+    "available",
+    "engine_identity",
+    "folder",
+    "load",
+    "reproduce",
+]

@@ -1,0 +1,251 @@
+"""What the folder of a paper provides, and finding and loading it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+
+import dumbbell
+from dumbbell import claims, report
+from dumbbell.errors import ScenarioError, refusal
+from dumbbell.run import Runs
+from dumbbell.scenario import Scenario
+
+__all__ = ["Paper", "PlannedRun", "Settings", "Steps", "available", "folder", "load", "where"]
+
+FOLDER_VARIABLE = "DUMBBELL_PAPERS"
+
+# What a paper has to have; the rest of `Paper` is said there to be optional.
+REQUIRED = (
+    "name",
+    "title",
+    "citation",
+    "order",
+    "columns",
+    "plan",
+    "reduce",
+    "observe",
+    "evaluate",
+    "sections",
+    "facts",
+    "notice",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a paper is to be reproduced.
+
+    Parameters
+    ----------
+    quick
+        Use fewer replications, enough to see that everything works.
+    runs
+        Replications for each configuration of the paper's main tables; ``None`` for the paper's own number.
+    seed
+        Seed all seeds are derived from.
+    threads
+        Threads to run on; ``None`` for all cores.
+    """
+
+    quick: bool = False
+    runs: int | None = None
+    seed: int = 1
+    threads: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """A run a paper needs.
+
+    Parameters
+    ----------
+    key
+        Name of the configuration the run belongs to.
+    scenario
+        What to run.
+    seed, run
+        Which random streams to run it with.
+    stage
+        Group of runs it belongs to; groups are run, and their times told, one after the other.
+    """
+
+    key: str
+    scenario: Scenario
+    seed: int
+    run: int
+    stage: str = "runs"
+
+
+class Steps(Protocol):
+    """Where a paper says how far it is."""
+
+    def __call__(self, title: str, total: int, /) -> Callable[[], None]:
+        """Begin a step of `total` parts; the returned function marks one part as done."""
+
+
+class Paper(Protocol):
+    """What the folder of a paper provides.
+
+    All simulation goes through `plan` and `reduce`: every finished run is kept, and none is ever made twice. The results
+    of the planned runs reach `evaluate` and `sections` as a table with the columns ``key``, ``seed``, ``run`` and those
+    named in `columns`, one row for each planned run in the order of the plan.
+
+    A column may hold lists, for instance the goodputs of all flows or a trace at some times; they come back as NumPy
+    arrays, lists of lists as arrays of arrays. What is kept of a run is what `reduce` made of it, so a column whose
+    meaning changes needs another name, or the runs are made again with ``--fresh``.
+
+    A paper may also have ``aims``, the shares of its claims that are hoped for; `claims.Aims` says what they are without.
+    """
+
+    name: str
+    title: str
+    citation: str
+    order: int
+    columns: tuple[str, ...]
+
+    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
+        """Return the runs to make."""
+
+    def reduce(self, runs: Runs) -> pd.DataFrame:
+        """Return `columns` for some finished runs: one row for each of ``runs.jobs``, in their order.
+
+        All jobs of `runs` are finished. Which of the planned runs they are is up to the order in which runs end.
+        """
+
+    def observe(self, settings: Settings, steps: Steps) -> Any:
+        """Return what needs no simulation, such as formulas and replays of a state machine."""
+
+    def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[claims.Finding]:
+        """Return the findings on every claim of the paper."""
+
+    def sections(
+        self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[claims.Finding]
+    ) -> Sequence[report.Section]:
+        """Return the sections of the report."""
+
+    def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return pairs of name and value that the head of the report states."""
+
+    def notice(self, settings: Settings) -> str:
+        """Return a remark for the top of the report, or an empty text."""
+
+
+def folder(path: str | Path | None = None) -> Path:
+    """Return the folder that holds the papers.
+
+    Parameters
+    ----------
+    path
+        The folder, if it is known. Otherwise the environment variable ``DUMBBELL_PAPERS`` names it, and without one it
+        is ``papers/`` of the checkout the package runs from.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such folder.
+    """
+    stated = path or os.environ.get(FOLDER_VARIABLE)
+    place = Path(stated) if stated else Path(dumbbell.__file__).resolve().parents[2] / "papers"
+    if not place.is_dir():
+        raise refusal(
+            "papers",
+            str(place),
+            f"the papers/ folder of a checkout, given by --papers or by the environment variable {FOLDER_VARIABLE}",
+            problem="is no folder",
+        )
+    return place
+
+
+def available(path: str | Path | None = None) -> list[str]:
+    """Return the names of the papers that can be reproduced.
+
+    Parameters
+    ----------
+    path
+        See `folder`.
+    """
+    return sorted(
+        entry.name.replace("_", "-") for entry in folder(path).iterdir() if (entry / "__init__.py").is_file()
+    )
+
+
+def load(name: str, path: str | Path | None = None) -> Paper:
+    """Return a paper by its name.
+
+    Parameters
+    ----------
+    name
+        As ``"vegas-revisited"``.
+    path
+        See `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no paper of that name, or its folder cannot be imported.
+    """
+    names = available(path)
+    if name not in names:
+        raise refusal(
+            "paper", name, f"one of {', '.join(names)}", names=names, problem="is not a known paper"
+        )
+    place = folder(path) / name.replace("-", "_")
+    module_name = f"dumbbell_paper_{place.name}"
+    if module_name not in sys.modules:
+        _import(name, module_name, place)
+    paper: Paper | None = getattr(sys.modules[module_name], "PAPER", None)
+    missing = ["PAPER"] if paper is None else [part for part in REQUIRED if not hasattr(paper, part)]
+    if paper is None or missing:
+        raise refusal(
+            "paper", name, "what dumbbell.papers.Paper lists", problem=f"has no {', '.join(missing)}"
+        )
+    return paper
+
+
+def _import(name: str, module_name: str, place: Path) -> None:
+    """Import the folder of a paper under a name of its own; a failure leaves nothing of it behind."""
+    specification = importlib.util.spec_from_file_location(
+        module_name, place / "__init__.py", submodule_search_locations=[str(place)]
+    )
+    if specification is None or specification.loader is None:
+        raise refusal("paper", name, "a folder that is a Python package", problem="cannot be imported")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[module_name] = module
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        for part in [part for part in sys.modules if part.split(".")[0] == module_name]:
+            del sys.modules[part]
+        raise refusal(
+            "paper", name, "a folder that can be imported", problem=f"cannot be loaded: {where(error, place)}"
+        ) from error
+
+
+def where(error: BaseException, place: Path) -> str:
+    """Return what an exception says, with the last line of a folder that it came through.
+
+    Parameters
+    ----------
+    error
+        The exception.
+    place
+        The folder of a paper.
+    """
+    text = str(error) if isinstance(error, ScenarioError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{text} in {error.filename}"
+    inside = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).resolve().is_relative_to(place.resolve())
+    ]
+    return f"{text} (line {inside[-1].lineno} of {inside[-1].filename})" if inside else text

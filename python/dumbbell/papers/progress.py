@@ -1,0 +1,216 @@
+"""How far a reproduction is: bars with the time left on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+__all__ = ["Display", "Pace", "duration"]
+
+# Seconds between two lines in a log.
+LINE_S = 30.0
+
+Told = Callable[[int, float], None]
+"""Told the number of runs made and their cost."""
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, as ``"4 s"``, ``"12 min"`` or ``"1 h 5 min"``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Pace:
+    """How long the missing runs will take, by their costs and by the time that those made so far took.
+
+    Costs compare runs of a stage well and runs of different stages roughly, so a stage that is under way is measured by
+    itself, and one that has not begun by all that was made.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[str, float] = {}
+        self._made: dict[str, float] = {}
+        self._seconds: dict[str, float] = {}
+        self._stage = ""
+        self._last = 0.0
+
+    def expect(self, stage: str, cost: float) -> None:
+        """Take note of a stage and the cost of its missing runs."""
+        self._left[stage] = self._left.get(stage, 0.0) + cost
+
+    def begin(self, stage: str, now: float) -> None:
+        """Take note that a stage begins, at a time in s."""
+        self._stage, self._last = stage, now
+
+    def made(self, cost: float, now: float) -> None:
+        """Take note of the cost of runs made, at a time in s."""
+        self._left[self._stage] = max(0.0, self._left[self._stage] - cost)
+        self._made[self._stage] = self._made.get(self._stage, 0.0) + cost
+        self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + now - self._last
+        self._last = now
+
+    def end(self) -> None:
+        """Take note that a stage ended."""
+        self._left[self._stage] = 0.0
+
+    def left(self, now: float) -> float | None:
+        """Return how long the missing runs will take from a time on, s; ``None`` as long as nothing was made."""
+        cost = sum(self._made.values())
+        if cost <= 0:
+            return None
+        usual = sum(self._seconds.values()) / cost
+        total = 0.0
+        for stage, left in self._left.items():
+            made = self._made.get(stage, 0.0)
+            seconds = left * (self._seconds[stage] / made if made else usual)
+            total += max(0.0, seconds - (now - self._last)) if stage == self._stage else seconds
+        return total
+
+
+class _Left(ProgressColumn):
+    """The time left: by the pace of the whole reproduction where a bar stands for it."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self._pace = pace
+        self._plain = TimeRemainingColumn()
+
+    def render(self, task: Task) -> Text:
+        """Return the text beside a bar."""
+        if not task.fields.get("whole"):
+            return self._plain.render(task)
+        left = self._pace.left(time.monotonic())
+        return Text("-:--:--" if left is None else duration(left), style="progress.remaining")
+
+
+class Display:
+    """What a reproduction shows of itself while it runs.
+
+    Parameters
+    ----------
+    stream
+        Where to: standard error, usually.
+    quiet
+        Show nothing.
+    """
+
+    def __init__(self, stream: TextIO, *, quiet: bool) -> None:
+        self._console = Console(file=stream, highlight=False, soft_wrap=True)
+        self._pace = Pace()
+        self._lines = not quiet and not self._console.is_terminal
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            _Left(self._pace),
+            console=self._console,
+            disable=quiet or self._lines,
+        )
+        self._whole: TaskID | None = None
+        self._details: list[TaskID] = []
+        self._runs = self._made = 0
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def whole(self, title: str, runs: int, kept: int) -> None:
+        """Show a bar for the whole reproduction.
+
+        Parameters
+        ----------
+        title
+            What is reproduced.
+        runs, kept
+            Number of all runs, and of those that are kept from before.
+        """
+        self._runs, self._made = runs, kept
+        self._whole = self._bars.add_task(title, total=runs, completed=kept, whole=True)
+
+    def expect(self, stage: str, cost: float) -> None:
+        """Take note of the cost of the missing runs of a stage that is to come."""
+        self._pace.expect(stage, cost)
+
+    def stage(self, name: str, title: str, runs: int) -> Told:
+        """Begin a stage of runs; the returned function is told of those made.
+
+        Parameters
+        ----------
+        name
+            What `expect` was told it is called.
+        title
+            What is shown.
+        runs
+            Number of its missing runs.
+        """
+        task = self._bars.add_task(title, total=runs)
+        self._details.append(task)
+        self._pace.begin(name, time.monotonic())
+        made = 0
+
+        def told(count: int, cost: float) -> None:
+            nonlocal made
+            made += count
+            self._made += count
+            now = time.monotonic()
+            self._pace.made(cost, now)
+            self._bars.advance(task, count)
+            if self._whole is not None:
+                self._bars.advance(self._whole, count)
+            if made == runs:
+                self._pace.end()
+            if self._lines and now - self._last > LINE_S:
+                self._last = now
+                left = self._pace.left(now)
+                self._console.print(
+                    f"{title}: {made} of {runs} runs; altogether {self._made} of {self._runs}"
+                    + ("" if left is None else f", {duration(left)} left")
+                )
+
+        return told
+
+    def steps(self, title: str, total: int) -> Callable[[], None]:
+        """Begin a step of `total` parts; the returned function marks one part as done."""
+        task = self._bars.add_task(title, total=total)
+        self._details.append(task)
+        return lambda: self._bars.advance(task)
+
+    def fold(self, line: str) -> None:
+        """Put one line in the place of the bars of the stages and steps so far.
+
+        Parameters
+        ----------
+        line
+            What is left of them.
+        """
+        for task in self._details:
+            self._bars.remove_task(task)
+        self._details = []
+        if not self._bars.disable or self._lines:
+            self._console.print(line)

@@ -1,0 +1,288 @@
+"""Reproducing one paper: make what is missing, judge the claims, write the report."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from dumbbell import claims, report
+from dumbbell.errors import refusal
+from dumbbell.papers.making import Undertaking
+from dumbbell.papers.paper import Paper, Settings, load
+from dumbbell.papers.progress import Display
+from dumbbell.papers.store import Store, engine_identity
+
+__all__ = ["Interrupted", "Reproduction", "finish", "plain", "reproduce", "settings_of", "store_of"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """A reproduction was interrupted; the message says what was kept and how to go on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """A finished reproduction.
+
+    Parameters
+    ----------
+    paper
+        Name of the paper.
+    report, results
+        The files written: the report (HTML) and the findings (JSON).
+    findings
+        The judged claims.
+    data
+        What was written to `results`, as plain data.
+    run_time_s
+        Wall-clock time it took, s.
+    """
+
+    paper: str
+    report: Path
+    results: Path
+    findings: Sequence[claims.Finding]
+    data: Mapping[str, Any]
+    run_time_s: float
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON can hold it: no NaN, no NumPy numbers."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
+    """Return the findings as the report's list of claims shows them."""
+    number = claims.number
+    rows: list[dict[str, str]] = []
+    for finding in findings:
+        claim = finding.claim
+        unit = f" {claim.units}" if claim.units not in ("", "-", "flag", "sign") else ""
+        rows.append(
+            {
+                "id": claim.id,
+                "source": claim.source,
+                "kind": claim.kind,
+                "statement": claim.statement,
+                "tolerance": claim.rule(),
+                "paper": f"{number(claim.paper_value, digits=4)}{unit}"
+                if claim.paper_value is not None
+                else "",
+                "measured": f"{number(finding.measured, digits=4)}{unit}"
+                if finding.measured is not None
+                else "",
+                "interval": f"{number(finding.low)} to {number(finding.high)}"
+                if finding.low is not None
+                else "",
+                "verdict": finding.verdict,
+                "why": finding.why,
+            }
+        )
+    return rows
+
+
+def settings_of(*, quick: bool, runs: int | None, seed: int, threads: int | None) -> Settings:
+    """Return the settings of a reproduction.
+
+    Raises
+    ------
+    ScenarioError
+        A setting is out of range.
+    """
+    if runs is not None and runs < 2:
+        raise refusal("runs", runs, "a whole number from 2")
+    if not 0 <= seed < 2**64:
+        raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
+    if threads is not None and threads < 1:
+        raise refusal("threads", threads, "a whole number from 1")
+    return Settings(quick=quick, runs=runs, seed=seed, threads=threads)
+
+
+def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
+    """Return the store of a paper in a folder of results."""
+    return Store(place / "cache" / paper.name, paper.columns, fresh=fresh)
+
+
+def finish(work: Undertaking, display: Display, target: Path) -> Reproduction:
+    """Make the missing runs of a paper, judge its claims, and write its report.
+
+    Parameters
+    ----------
+    work
+        The paper with its runs.
+    display
+        Where to say how far it is.
+    target
+        Folder for the report and the findings.
+    """
+    paper, settings = work.paper, work.settings
+    begin = time.monotonic()
+    work.make(display)
+    results = work.results()
+    start = time.monotonic()
+    observed = paper.observe(settings, display.steps)
+    judged = display.steps("claims and report", 2)
+    findings = paper.evaluate(settings, results, observed)
+    judged()
+    sections = paper.sections(settings, results, observed, findings)
+    judged()
+    work.store.compact()
+    times = work.times | {"claims and report": time.monotonic() - start}
+    run_time_s = time.monotonic() - begin
+    score = claims.scoreboard(findings, getattr(paper, "aims", claims.Aims()))
+    facts = [
+        ("engine", engine_identity()),
+        ("runs", f"{work.total}, {work.reused} of them kept from before" if work.reused else str(work.total)),
+        ("seed", str(settings.seed)),
+        ("run time", f"{run_time_s:.0f} s"),
+        *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
+        *paper.facts(settings),
+    ]
+    data = plain(
+        {
+            "paper": paper.name,
+            "title": paper.title,
+            "engine": engine_identity(),
+            "seed": settings.seed,
+            "quick": settings.quick,
+            "runs": work.total,
+            "runs_kept_from_before": work.reused,
+            "run_time_s": round(run_time_s, 1),
+            "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
+            "score": {
+                row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "share", "aim")}
+                for row in score["groups"]
+            },
+            "facts": dict(facts),
+            "claims": [finding.to_dict() for finding in findings],
+        }
+    )
+    text = report.render(
+        title=paper.title,
+        subtitle=paper.citation,
+        facts=facts,
+        scoreboard=score,
+        claims=_claim_rows(findings),
+        sections=sections,
+        notice=paper.notice(settings),
+    )
+    target.mkdir(parents=True, exist_ok=True)
+    report_file, results_file = target / "report.html", target / "results.json"
+    report_file.write_text(text, encoding="utf-8")
+    results_file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Reproduction(
+        paper=paper.name,
+        report=report_file,
+        results=results_file,
+        findings=findings,
+        data=data,
+        run_time_s=run_time_s,
+    )
+
+
+def reproduce(
+    name: str,
+    *,
+    quick: bool = False,
+    json_output: bool = False,
+    output: str | Path | None = None,
+    runs: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    fresh: bool = False,
+    papers: str | Path | None = None,
+    quiet: bool = False,
+) -> Reproduction:
+    """Reproduce a paper: run its scenarios, judge its claims, write a report.
+
+    Parameters
+    ----------
+    name
+        Name of the paper, as ``"vegas-revisited"``.
+    quick
+        Use fewer replications.
+    json_output
+        Print the findings as JSON on standard output instead of a summary; progress goes to standard error.
+    output
+        Folder for reports and the store of runs; ``results/`` of the working directory by default.
+    runs
+        Replications for each configuration of the main tables, at least 2; the paper's own number by default.
+    seed
+        Seed all seeds are derived from, at least 0.
+    threads
+        Threads to run on; all cores by default.
+    fresh
+        Run everything again instead of using runs kept from before.
+    papers
+        Folder that holds the papers; see `folder`.
+    quiet
+        Show no progress and print nothing but what `json_output` asks for.
+
+    Returns
+    -------
+    Reproduction
+        The findings and where the report is.
+
+    Raises
+    ------
+    ScenarioError
+        The paper is not known or cannot be loaded, a setting is out of range, or another process is writing to the same
+        store.
+    Interrupted
+        Ctrl-C. Every finished run is kept; the same command resumes.
+    """
+    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads)
+    paper = load(name, papers)
+    place = Path(output) if output is not None else Path("results")
+    with store_of(paper, place, fresh=fresh) as store, Display(sys.stderr, quiet=quiet) as display:
+        work: Undertaking | None = None
+        try:
+            planned = display.steps("plan", 1)
+            work = Undertaking(paper, settings, store)
+            planned()
+            work.announce(display)
+            display.whole("all runs", work.total, work.reused)
+            done = finish(work, display, place / name)
+        except KeyboardInterrupt as interruption:
+            kept = (
+                "before any run"
+                if work is None
+                else f"{work.done} of {work.total} runs are kept in {store.place}"
+            )
+            raise Interrupted(
+                f"interrupted; {kept}, and the same command goes on from there"
+            ) from interruption
+    if json_output:
+        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+    elif not quiet:
+        _print_summary(done)
+    return done
+
+
+def _print_summary(done: Reproduction) -> None:
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    for name, row in done.data["score"].items():
+        aim = f" (aim {row['aim']} %)" if row["aim"] else ""
+        share = "–" if row["share"] is None else f"{row['share']:.1f} %"
+        console.print(
+            f"{name}: {row['reproduced']} reproduced, {row['missed']} not reproduced, "
+            f"{row['unchecked']} not checkable; {share}{aim}"
+        )
+    console.print(f"{done.data['runs']} runs, {done.run_time_s:.0f} s")
+    console.print(f"report: {done.report.resolve()}")
