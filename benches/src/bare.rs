@@ -40,7 +40,7 @@ struct Bare {
 /// Runs the flows of a scenario with a fixed window of so many packets each.
 pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
     let whole = (Time::ZERO, scenario.duration);
-    let link = |spec| Link::new(spec, Stream::new(1, 0, "bare"), whole, false);
+    let link = |spec| Link::new(spec, Stream::new(1, 0, "bare"), whole);
     let mut bare = Bare {
         now: Time::ZERO,
         events: EventQueue::default(),
@@ -100,7 +100,7 @@ impl Bare {
         loop {
             let index = self.routes.hops[packet.hop as usize];
             let link = &mut self.links[index as usize];
-            let Offer::Arrives(arrival) = link.offer(at, &packet) else {
+            let Offer::Arrives(arrival) = link.offer(at, &mut packet) else {
                 self.counts.dropped += 1;
                 return;
             };
@@ -144,7 +144,7 @@ impl Bare {
 
     #[inline]
     fn packet(&self, owner: u32, kind: PacketKind, size: u32, hop: u32) -> Packet<()> {
-        Packet { size, hop, owner, generation: 0, kind, sent_at: self.now, payload: () }
+        Packet { size, hop, owner, generation: 0, kind, sent_at: self.now, queueing: Time::ZERO, payload: () }
     }
 }
 

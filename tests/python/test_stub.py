@@ -73,7 +73,7 @@ def test_the_package_wraps_every_function_of_the_module():
     package = Path(_engine.__file__).parent
     called = {
         node.func.attr
-        for path in package.glob("*.py")
+        for path in package.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

@@ -26,6 +26,8 @@ choice! {
         InTransit = "in-transit",
         /// The congestion window.
         Cwnd = "cwnd",
+        /// The congestion window, which stands in the actual rate as well [chan2010 §2.2, eq. 1].
+        Window = "window",
         /// The bytes in transit after the ACK, and one segment, as ns-2 computes them.
         Ns2 = "ns2",
     }
@@ -39,6 +41,19 @@ choice! {
         /// A share of it with every ACK until the next check, as ns-2 does.
         Spread = "spread",
     }
+}
+
+/// The thresholds of Vegas, and how its window grows.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds {
+    /// Grow while fewer segments than this are queued.
+    pub alpha: f64,
+    /// Shrink while more segments than this are queued.
+    pub beta: f64,
+    /// Leave slow start when more segments than this are queued.
+    pub gamma: f64,
+    /// How the window takes the segment it is granted.
+    pub increase: Increase,
 }
 
 /// How a round is measured.
@@ -136,12 +151,27 @@ impl Rounds {
 
     /// An ACK gave a round-trip time; it counts for the round that follows the check it may have been due for.
     pub fn on_sample(&mut self, rtt: Time) {
+        self.on_actual_rtt(rtt);
+        self.base_rtt = self.base_rtt.min(rtt.secs());
+    }
+
+    /// A time for the actual rate, without saying anything of the base RTT.
+    pub fn on_actual_rtt(&mut self, rtt: Time) {
         let rtt = rtt.secs();
         self.rtt_sum += rtt;
         self.rtt_count += 1;
         self.rtt_newest = rtt;
         self.rtt_minimum = self.rtt_minimum.min(rtt);
-        self.base_rtt = self.base_rtt.min(rtt);
+    }
+
+    /// The base RTT is this from now on.
+    pub fn replace_base_rtt(&mut self, rtt: Time) {
+        self.base_rtt = rtt.secs();
+    }
+
+    /// The base RTT is at most this from now on.
+    pub fn lower_base_rtt(&mut self, rtt: Time) {
+        self.base_rtt = self.base_rtt.min(rtt.secs());
     }
 
     fn round_rtt(&self, now: Time) -> f64 {
@@ -164,11 +194,12 @@ impl Rounds {
         let snd_nxt_after = context.snd_nxt.max(ack.ack);
         let next_round = match self.rules.numerator {
             Numerator::Ns2 => snd_nxt_after,
-            Numerator::InTransit | Numerator::Cwnd => context.snd_nxt,
+            Numerator::InTransit | Numerator::Cwnd | Numerator::Window => context.snd_nxt,
         };
-        let rtt_len = next_round as f64 - self.beg_seq as f64;
+        let sent = next_round as f64 - self.beg_seq as f64;
+        let rtt_len = if self.rules.numerator == Numerator::Window { cwnd } else { sent };
         let window_size = match self.rules.numerator {
-            Numerator::Cwnd => cwnd,
+            Numerator::Cwnd | Numerator::Window => cwnd,
             Numerator::Ns2 => (snd_nxt_after - ack.ack) as f64 + context.mss,
             Numerator::InTransit => {
                 let in_transit = (context.snd_nxt - context.snd_una.min(context.snd_nxt)) as f64;
@@ -271,6 +302,21 @@ impl VegasWindow {
             } else {
                 mss
             };
+        }
+    }
+
+    /// A check fell due: grow, hold still or shrink by the thresholds (eq. 4 of [chan2004 §2.1]).
+    pub fn decide(&mut self, diff: f64, thresholds: &Thresholds, context: &Context, ack: &Ack) {
+        if self.is_below_ssthresh() {
+            self.check_slow_start(diff, thresholds.gamma, context.mss);
+        } else if self.is_in_avoidance() {
+            if diff > thresholds.beta {
+                self.shrink(context.mss);
+            } else if diff < thresholds.alpha {
+                self.grow(thresholds.increase, context, ack);
+            } else {
+                self.hold();
+            }
         }
     }
 

@@ -57,6 +57,15 @@ pub struct Context {
     pub loss_window: f64,
 }
 
+/// Time that routers say packets have waited in queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queueing {
+    /// The newest segment acknowledged, on its way to the receiver.
+    pub forward: Time,
+    /// The ACK, on its way back.
+    pub backward: Time,
+}
+
 /// An ACK for data that was not acknowledged before.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
@@ -66,6 +75,8 @@ pub struct Ack {
     pub acked: u64,
     /// Round-trip time of the newest segment covered, if that was sent exactly once.
     pub rtt: Option<Time>,
+    /// Queueing time within that round-trip time, if routers were asked for it.
+    pub queueing: Option<Queueing>,
     /// True while a fast recovery goes on: the window does not grow.
     pub in_recovery: bool,
 }
@@ -118,6 +129,8 @@ pub trait CongestionControl: Sized {
     const RECOVERY: Option<&'static str> = None;
     /// The letters of the mechanisms that a variant of its name switches on.
     const MECHANISMS: &'static str = "";
+    /// True if a variant of its name asks routers for the queueing time of its packets.
+    const ASKS_QUEUEING: bool = false;
     /// The letters of the mechanisms that its own file carries out, among
     /// [`Mechanisms::OF_WINDOWS`].
     const OWNED_MECHANISMS: &'static str = "";

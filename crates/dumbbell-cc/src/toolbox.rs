@@ -39,6 +39,18 @@ pub struct WindowRules {
     pub extra_eighth: bool,
 }
 
+impl Default for WindowRules {
+    /// The rules of RFC 5681 §3.1.
+    fn default() -> Self {
+        WindowRules {
+            growth: Growth::Real,
+            halving: Halving::Flight,
+            slow_start_at_ssthresh: false,
+            extra_eighth: false,
+        }
+    }
+}
+
 impl WindowRules {
     /// True if the window is below its threshold.
     pub fn in_slow_start(&self, cwnd: f64, ssthresh: f64) -> bool {

@@ -1,7 +1,7 @@
 //! What every registered congestion control must hold to, whatever happens to it.
 
-use dumbbell_cc::{Ack, Algorithm, AlgorithmSpec, Congestion, Context, Growth, Halving, Mechanisms, Setup};
-use dumbbell_cc::{Signal, WindowRules};
+use dumbbell_cc::{Ack, Algorithm, AlgorithmSpec, Congestion, Context, Mechanisms};
+use dumbbell_cc::{Queueing, Setup, Signal, WindowRules};
 use dumbbell_units::{Stream, Time};
 
 const MSS: f64 = 1000.0;
@@ -12,12 +12,7 @@ fn setup(bits: u16) -> Setup {
         mss: MSS,
         initial_window: 2.0 * MSS,
         initial_ssthresh: 40.0 * MSS,
-        rules: WindowRules {
-            growth: Growth::Real,
-            halving: Halving::Flight,
-            slow_start_at_ssthresh: false,
-            extra_eighth: false,
-        },
+        rules: WindowRules::default(),
         mechanisms: Mechanisms::from_bits(bits),
     }
 }
@@ -72,7 +67,10 @@ impl Drive {
             return;
         }
         let rtt = Some(Time(50_000_000 + (self.random.uniform() * 5e7) as u64));
-        let ack = Ack { ack: self.una + acked, acked, rtt, in_recovery };
+        let mut waited = || Time((self.random.uniform() * 2.5e7) as u64);
+        let queueing = Queueing { forward: waited(), backward: waited() };
+        let queueing = self.random.chance(0.8).then_some(queueing);
+        let ack = Ack { ack: self.una + acked, acked, rtt, queueing, in_recovery };
         let context = self.context();
         self.algorithm.on_ack(&context, &ack);
         self.una += acked;

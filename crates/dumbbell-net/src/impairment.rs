@@ -1,7 +1,7 @@
 //! Losses that are not the queue's. They strike after transmission, so the link's capacity is
 //! used all the same.
 
-use dumbbell_units::{Stream, params, tagged};
+use dumbbell_units::{Stream, Time, choice, params, tagged};
 
 params! {
     /// Loss of stated packets, for scripted experiments.
@@ -21,6 +21,36 @@ params! {
     }
 }
 
+choice! {
+    /// What moves a two-state loss model on.
+    pub enum Clock {
+        /// Time: a state lasts as long as it should, whether or not packets pass.
+        Time = "time",
+        /// Packets, as in ns-2: a packet finds at most one change, and the next dwell begins with it.
+        Packet = "packet",
+    }
+}
+
+params! {
+    /// Loss that comes in bad periods. Dwell times are fixed; at the end of each the next state is
+    /// drawn anew.
+    pub struct TwoState {
+        /// Dwell time in the good state, in which the model starts.
+        good: Time = Time(1_000_000_000), "s", "[grieco2004 §3.4]", |t| t.0 >= 1000, "a time of at least 1 us";
+        /// Dwell time in the bad state.
+        bad: Time = Time(10_000_000), "s", "[grieco2004 §3.4]", |t| t.0 >= 1000, "a time of at least 1 us";
+        /// Probability of losing a packet in the bad state.
+        loss: f64 = 0.1, "-", "[grieco2004 §3.4]", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
+        /// Probability of losing a packet in the good state.
+        good_loss: f64 = 0.0, "-", "[grieco2004 §3.4]",
+            |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
+        /// Probability that the bad state follows a dwell, whichever state that was.
+        change: f64 = 0.5, "-", "[grieco2004 §3.4]", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
+        /// What moves the model on.
+        clock: Clock = Clock::Time, "-", "[grieco2004 §3.4]";
+    }
+}
+
 tagged! {
     /// An impairment with its parameters.
     pub enum ImpairmentSpec by "kind" {
@@ -28,6 +58,8 @@ tagged! {
         Forced(Forced) = "forced",
         /// Every packet is lost with the same probability.
         Bernoulli(Bernoulli) = "bernoulli",
+        /// Packets are lost in bad periods.
+        TwoState(TwoState) = "twostate",
     }
 }
 
@@ -38,6 +70,8 @@ pub enum Impairment {
     Forced(Vec<u64>, u64),
     /// Probability of loss.
     Bernoulli(f64),
+    /// Whether the state is bad, and until when.
+    TwoState(TwoState, bool, Time),
 }
 
 impl Impairment {
@@ -50,17 +84,59 @@ impl Impairment {
                 Impairment::Forced(packets, 0)
             }
             ImpairmentSpec::Bernoulli(bernoulli) => Impairment::Bernoulli(bernoulli.probability),
+            ImpairmentSpec::TwoState(model) => Impairment::TwoState(model.clone(), false, model.good),
         }
     }
 
-    /// True if the packet is lost.
-    pub fn strikes(&mut self, is_data: bool, random: &mut Stream) -> bool {
+    /// True if the packet is lost whose transmission ends at `at`, no earlier than the one before it.
+    pub fn strikes(&mut self, at: Time, is_data: bool, random: &mut Stream) -> bool {
         match self {
             Impairment::Forced(packets, seen) => {
                 *seen += u64::from(is_data);
                 is_data && packets.binary_search(seen).is_ok()
             }
             Impairment::Bernoulli(probability) => random.chance(*probability),
+            Impairment::TwoState(model, is_bad, until) => {
+                while at >= *until {
+                    *is_bad = random.chance(model.change);
+                    let dwell = if *is_bad { model.bad } else { model.good };
+                    *until = match model.clock {
+                        Clock::Time => *until + dwell,
+                        Clock::Packet => at + dwell,
+                    };
+                }
+                random.chance(if *is_bad { model.loss } else { model.good_loss })
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fraction of packets lost that pass every `gap` nanoseconds for `n` packets.
+    fn loss(clock: Clock, bad: Time, gap: u64, n: u64) -> f64 {
+        let spec = ImpairmentSpec::TwoState(TwoState { bad, clock, ..TwoState::default() });
+        let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
+        let lost = (0..n).filter(|k| model.strikes(Time(k * gap), true, &mut random)).count();
+        lost as f64 / n as f64
+    }
+
+    #[test]
+    fn time_in_the_bad_state_is_shared_by_dwell_times() {
+        // Bad for 0.1 s of every 1.1 s on average, with a tenth of its packets lost: 0.1 * 0.1 / 1.1.
+        let measured = loss(Clock::Time, Time(100_000_000), 1_000_000, 20_000_000);
+        assert!((measured / (0.01 / 1.1) - 1.0).abs() < 0.05, "{measured}");
+    }
+
+    #[test]
+    fn packets_that_move_the_model_meet_even_the_shortest_bad_period() {
+        // A packet every 6 ms and dwells of 0.1 ms: each change to bad is met by exactly one packet, one of two
+        // changes is to bad, and a good dwell lasts 167 packets: about 0.1 / 168.
+        let short = Time(100_000);
+        let measured = loss(Clock::Packet, short, 6_000_000, 4_000_000);
+        assert!((measured / (0.1 / 168.0) - 1.0).abs() < 0.1, "{measured}");
+        assert!(loss(Clock::Time, short, 6_000_000, 4_000_000) < measured / 10.0);
     }
 }

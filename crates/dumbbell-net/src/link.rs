@@ -1,15 +1,31 @@
-//! A unidirectional link: a queue, a transmitter of constant rate and a propagation delay.
+//! A unidirectional link: a queue, a transmitter and a propagation delay.
 //!
 //! The queue is first-in first-out, so the time a packet leaves is known when it enters and a
 //! link needs no event of its own but the arrival of its oldest packet in flight. At one instant
 //! departures come before arrivals: a packet that enters when another's service ends finds that
 //! one gone. Serialization delays carry their remainder below a nanosecond through a busy period.
+//!
+//! Rate and delay may change at stated times. As the times are known, so is every departure, even
+//! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
 
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::packet::{Packet, PacketKind};
 use crate::queue::{DropTail, QueueSpec};
 use dumbbell_units::{Rate, Stream, Time, params};
 use std::collections::VecDeque;
+
+params! {
+    /// A change of a link while the simulation runs.
+    pub struct LinkChange requires [at] {
+        /// When; a packet in transmission goes on at the new rate.
+        at: Time = Time::ZERO, "s", "-";
+        /// Rate from then on; as before if not given.
+        rate: Option<Rate> = None, "bit/s", "-",
+            |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0, such as \"1.6 Mbit/s\"";
+        /// Propagation delay from then on, of packets whose transmission ends then or later; as before if not given.
+        delay: Option<Time> = None, "s", "-";
+    }
+}
 
 params! {
     /// A unidirectional link.
@@ -28,6 +44,9 @@ params! {
         queue: QueueSpec = QueueSpec::default(), "-", "-";
         /// Losses that are not the queue's.
         impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
+        /// Changes of rate and delay, in the order of their times.
+        changes: Vec<LinkChange> = Vec::new(), "-", "-",
+            |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at), "changes at ascending times";
     }
 }
 
@@ -63,8 +82,30 @@ pub struct LinkStats {
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     entered: Time,
+    begins: Time,
     at: Time,
     size: u32,
+}
+
+/// Rate and delay of a link from a time on.
+#[derive(Clone, Copy, Debug)]
+struct Regime {
+    from: Time,
+    rate: u64,
+    delay: Time,
+}
+
+/// The regimes of a link, one after the other; the first begins at zero.
+fn regimes(spec: &LinkSpec) -> Vec<Regime> {
+    let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
+    let mut regimes = vec![last];
+    for change in &spec.changes {
+        last.from = change.at;
+        last.rate = change.rate.map_or(last.rate, |rate| rate.0);
+        last.delay = change.delay.unwrap_or(last.delay);
+        regimes.push(last);
+    }
+    regimes
 }
 
 /// A change of the backlog, for probes.
@@ -79,8 +120,14 @@ pub struct BacklogChange {
 /// One link of a running simulation. `P` is what packets carry.
 #[derive(Clone, Debug)]
 pub struct Link<P> {
+    /// The present regime, that of the packet last admitted.
     rate: u64,
     delay: Time,
+    /// Packets learn here how long they waited.
+    stamps: bool,
+    /// Regimes to come, the next one last.
+    regimes: Vec<Regime>,
+    last_arrival: Time,
     queue: DropTail,
     impairments: Vec<Impairment>,
     random: Stream,
@@ -95,16 +142,22 @@ pub struct Link<P> {
     window: (Time, Time),
     stats: LinkStats,
     /// Changes of the backlog since they were last taken, if a probe wants them.
-    changes: Option<Vec<BacklogChange>>,
+    backlog_changes: Option<Vec<BacklogChange>>,
 }
 
 impl<P: Copy> Link<P> {
     /// An idle link. Only what happens within `window` is counted.
-    pub fn new(spec: &LinkSpec, random: Stream, window: (Time, Time), traced: bool) -> Self {
+    pub fn new(spec: &LinkSpec, random: Stream, window: (Time, Time)) -> Self {
         let QueueSpec::DropTail(queue) = spec.queue.clone();
+        let mut regimes = regimes(spec);
+        regimes.reverse();
+        regimes.pop();
         Link {
             rate: spec.rate.0,
             delay: spec.delay,
+            stamps: false,
+            regimes,
+            last_arrival: Time::ZERO,
             queue,
             impairments: spec.impairments.iter().map(Impairment::new).collect(),
             random,
@@ -116,8 +169,18 @@ impl<P: Copy> Link<P> {
             in_flight: VecDeque::new(),
             window,
             stats: LinkStats::default(),
-            changes: traced.then(Vec::new),
+            backlog_changes: None,
         }
+    }
+
+    /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
+    pub fn trace_backlog(&mut self) {
+        self.backlog_changes = Some(Vec::new());
+    }
+
+    /// Adds to every packet the time it waits here.
+    pub fn stamp_queueing(&mut self) {
+        self.stamps = true;
     }
 
     /// What has been counted.
@@ -133,12 +196,12 @@ impl<P: Copy> Link<P> {
     /// Changes of the backlog up to `now`, if a probe wants them.
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
         self.depart(now);
-        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// A packet enters at `at`, no earlier than the one before it.
     #[inline]
-    pub fn offer(&mut self, at: Time, packet: &Packet<P>) -> Offer {
+    pub fn offer(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
         let counted = at >= self.window.0 && at < self.window.1;
         self.stats.packets += u64::from(counted);
         self.depart(at);
@@ -150,23 +213,63 @@ impl<P: Copy> Link<P> {
             return Offer::DroppedByQueue;
         }
         let begins = self.begin_service(at);
-        let ends = begins + self.serialization(packet.size);
+        let ends = if self.regimes.is_empty() {
+            begins + self.serialization(packet.size)
+        } else {
+            self.transmit_through_changes(begins, packet.size)
+        };
+        if self.stamps {
+            // Whatever the remainder below a nanosecond did is waiting, so that the rest is the same for all packets
+            // of a size.
+            packet.queueing += ends.since(at).since(Time(self.last_size.1));
+        }
         self.busy_until = ends;
-        self.departures.push_back(Departure { entered: at, at: ends, size: packet.size });
+        self.departures.push_back(Departure { entered: at, begins, at: ends, size: packet.size });
         self.bytes_in_system += u64::from(packet.size);
         self.count(at, begins, ends);
         let is_data = packet.kind != PacketKind::Ack;
         for impairment in &mut self.impairments {
-            if impairment.strikes(is_data, &mut self.random) {
+            if impairment.strikes(ends, is_data, &mut self.random) {
                 self.stats.drops_impairment += u64::from(counted);
                 return Offer::DroppedByImpairment;
             }
         }
-        Offer::Arrives(ends + self.delay)
+        let arrival = (ends + self.delay).max(self.last_arrival);
+        self.last_arrival = arrival;
+        Offer::Arrives(arrival)
+    }
+
+    /// When a transmission ends that begins at `begins`, with changes still to come.
+    #[cold]
+    fn transmit_through_changes(&mut self, begins: Time, size: u32) -> Time {
+        let mut at = begins;
+        // In bits times nanoseconds, so that a rate times a span is one of them.
+        let mut left = u128::from(size) * 8 * 1_000_000_000;
+        loop {
+            while let Some(&regime) = self.regimes.last()
+                && regime.from <= at
+            {
+                if regime.rate != self.rate {
+                    self.remainder = 0;
+                    self.last_size = (0, 0, 0);
+                }
+                (self.rate, self.delay) = (regime.rate, regime.delay);
+                self.regimes.pop();
+            }
+            let is_whole = at == begins;
+            let duration =
+                if is_whole { self.serialization(size) } else { Time((left / u128::from(self.rate)) as u64) };
+            let Some(&Regime { from, .. }) = self.regimes.last() else { return at + duration };
+            if at + duration < from {
+                return at + duration;
+            }
+            left = left.saturating_sub(u128::from(self.rate) * u128::from(from.since(at).0));
+            at = from;
+        }
     }
 
     fn depart(&mut self, at: Time) {
-        if self.changes.is_none() && self.busy_until <= at {
+        if self.backlog_changes.is_none() && self.busy_until <= at {
             self.departures.clear();
             self.bytes_in_system = 0;
             return;
@@ -176,7 +279,7 @@ impl<P: Copy> Link<P> {
         {
             self.departures.pop_front();
             self.bytes_in_system -= u64::from(departure.size);
-            if let Some(changes) = &mut self.changes {
+            if let Some(changes) = &mut self.backlog_changes {
                 let waiting = self.departures.len().saturating_sub(1);
                 changes.push(BacklogChange { at: departure.at, waiting });
             }
@@ -219,7 +322,7 @@ impl<P: Copy> Link<P> {
                 self.stats.backlog_max = self.stats.backlog_max.max(waiting);
             }
         }
-        if let Some(changes) = &mut self.changes {
+        if let Some(changes) = &mut self.backlog_changes {
             changes.push(BacklogChange { at, waiting: self.departures.len() - 1 });
         }
     }
@@ -230,9 +333,8 @@ impl<P: Copy> Link<P> {
         let (from, to) = self.window;
         let beyond = |begins: Time, ends: Time| ends.min(to).since(begins.max(end).max(from)).0;
         for packet in &self.departures {
-            let begins = packet.at - Time(u64::from(packet.size) * 8_000_000_000 / self.rate);
-            self.stats.busy = self.stats.busy.saturating_sub(beyond(begins, packet.at));
-            let waited = u128::from(beyond(packet.entered, begins));
+            self.stats.busy = self.stats.busy.saturating_sub(beyond(packet.begins, packet.at));
+            let waited = u128::from(beyond(packet.entered, packet.begins));
             self.stats.waited = self.stats.waited.saturating_sub(waited);
         }
     }
@@ -272,7 +374,9 @@ mod tests {
             queue: QueueSpec::DropTail(DropTail { limit, counts_service: false }),
             ..LinkSpec::default()
         };
-        Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER), true)
+        let mut link = Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER));
+        link.trace_backlog();
+        link
     }
 
     fn packet(size: u32) -> Packet<()> {
@@ -283,6 +387,7 @@ mod tests {
             generation: 0,
             kind: PacketKind::Data,
             sent_at: Time::ZERO,
+            queueing: Time::ZERO,
             payload: (),
         }
     }
@@ -291,10 +396,10 @@ mod tests {
     fn a_packet_waits_for_the_ones_before_it() {
         // 1000 bytes at 8 Mbit/s take 1 ms.
         let mut link = link(8_000_000, Limit::Packets(1));
-        assert_eq!(link.offer(Time(0), &packet(1000)), Offer::Arrives(Time(1_001_000)));
-        assert_eq!(link.offer(Time(0), &packet(1000)), Offer::Arrives(Time(2_001_000)));
-        assert_eq!(link.offer(Time(0), &packet(1000)), Offer::DroppedByQueue);
-        assert_eq!(link.offer(Time(1_000_000), &packet(1000)), Offer::Arrives(Time(3_001_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(1_001_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(2_001_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::DroppedByQueue);
+        assert_eq!(link.offer(Time(1_000_000), &mut packet(1000)), Offer::Arrives(Time(3_001_000)));
         assert_eq!(link.stats().waited, 1_000_000 + 1_000_000);
         // The last packet enters at 1 ms, waits until 2 ms and departs at 3 ms.
         link.end(Time(1_500_000));
@@ -308,7 +413,7 @@ mod tests {
         let mut link = link(3, Limit::Unlimited);
         let mut last = Offer::DroppedByQueue;
         for _ in 0..3 {
-            last = link.offer(Time(0), &packet(1));
+            last = link.offer(Time(0), &mut packet(1));
         }
         assert_eq!(last, Offer::Arrives(Time(8_000_001_000)));
     }
@@ -316,10 +421,53 @@ mod tests {
     #[test]
     fn the_backlog_is_traced_at_arrivals_and_departures() {
         let mut link = link(8_000_000, Limit::Unlimited);
-        link.offer(Time(0), &packet(1000));
-        link.offer(Time(0), &packet(1000));
+        link.offer(Time(0), &mut packet(1000));
+        link.offer(Time(0), &mut packet(1000));
         let changes = link.take_changes(Time(5_000_000));
         let seen: Vec<_> = changes.iter().map(|change| (change.at.0, change.waiting)).collect();
         assert_eq!(seen, [(0, 0), (0, 1), (1_000_000, 0), (2_000_000, 0)]);
+    }
+
+    fn changing(changes: Vec<LinkChange>) -> Link<()> {
+        let spec = LinkSpec { rate: Rate(8_000_000), delay: Time(5_000_000), changes, ..LinkSpec::default() };
+        Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER))
+    }
+
+    #[test]
+    fn a_change_of_rate_catches_a_packet_in_transmission() {
+        // 1000 bytes at 8 Mbit/s take 1 ms. At 1.5 ms the rate falls to 2 Mbit/s: the second packet has 500 bytes
+        // left, which take 2 ms, and the third takes 4 ms.
+        let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
+        let mut link = changing(vec![change]);
+        let mut arrival = || link.offer(Time(0), &mut packet(1000));
+        assert_eq!(arrival(), Offer::Arrives(Time(6_000_000)));
+        assert_eq!(arrival(), Offer::Arrives(Time(8_500_000)));
+        assert_eq!(arrival(), Offer::Arrives(Time(12_500_000)));
+    }
+
+    #[test]
+    fn packets_stay_in_order_when_the_delay_falls() {
+        let change = LinkChange { at: Time(2_000_000), rate: None, delay: Some(Time(1_000_000)) };
+        let mut link = changing(vec![change]);
+        // The first ends at 1 ms and takes 5 ms; the second ends at 2 ms and would take 1 ms.
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(6_000_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(6_000_000)));
+        assert_eq!(link.offer(Time(9_000_000), &mut packet(1000)), Offer::Arrives(Time(11_000_000)));
+    }
+
+    #[test]
+    fn time_in_the_system_less_the_stamp_is_the_same_for_every_packet() {
+        // 1 byte at 3 bit/s takes 8/3 s: packets end at 2666666666, 5333333333 and 8000000000 ns, and all that is more
+        // than 2666666666 ns after the entrance is waiting.
+        let mut link = link(3, Limit::Unlimited);
+        link.stamp_queueing();
+        let stamps: Vec<u64> = (0..3)
+            .map(|_| {
+                let mut packet = packet(1);
+                link.offer(Time(0), &mut packet);
+                packet.queueing.0
+            })
+            .collect();
+        assert_eq!(stamps, [0, 2_666_666_667, 5_333_333_334]);
     }
 }

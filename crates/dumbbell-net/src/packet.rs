@@ -28,6 +28,8 @@ pub struct Packet<P> {
     pub kind: PacketKind,
     /// Time it was sent.
     pub sent_at: Time,
+    /// Time it has waited at nodes that stamp it.
+    pub queueing: Time,
     /// What the end points put into it.
     pub payload: P,
 }

@@ -1,7 +1,12 @@
 //! What applications offer to a flow.
 
+use crate::datagrams::cbr::ConstantRate;
+use crate::datagrams::frames::Frames;
+use crate::datagrams::onoff::OnOff;
+use crate::datagrams::poisson::Poisson;
+use crate::datagrams::video::Video;
 use crate::tcplib::TcplibSource;
-use dumbbell_units::{Bytes, Rate, params, tagged};
+use dumbbell_units::{Bytes, params, tagged};
 
 params! {
     /// Data without end.
@@ -13,26 +18,6 @@ params! {
     pub struct Transfer {
         /// Size of the transfer.
         size: Bytes = Bytes(1 << 20), "bytes", "[hengartner2000 §V]", |size| size.0 > 0, "a size above 0";
-    }
-}
-
-params! {
-    /// Datagrams of one size at a constant rate.
-    pub struct ConstantRate {
-        /// Rate on the wire.
-        rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
-        /// Size of a packet on the wire.
-        packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-    }
-}
-
-params! {
-    /// Datagrams of one size with exponential gaps.
-    pub struct Poisson {
-        /// Mean rate on the wire.
-        rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
-        /// Size of a packet on the wire.
-        packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
     }
 }
 
@@ -49,18 +34,17 @@ tagged! {
         ConstantRate(ConstantRate) = "cbr",
         /// Unresponsive datagrams with exponential gaps.
         Poisson(Poisson) = "poisson",
+        /// Unresponsive datagrams in exponential bursts with exponential pauses.
+        OnOff(OnOff) = "onoff",
+        /// Unresponsive synthetic video.
+        Video(Video) = "video",
+        /// Unresponsive video of stated frame sizes.
+        Frames(Frames) = "frames",
     }
 }
 
 impl Default for SourceSpec {
     fn default() -> Self {
         SourceSpec::Greedy(Greedy::default())
-    }
-}
-
-impl SourceSpec {
-    /// True for sources that send datagrams and need no TCP.
-    pub fn is_datagram(&self) -> bool {
-        matches!(self, SourceSpec::ConstantRate(_) | SourceSpec::Poisson(_))
     }
 }

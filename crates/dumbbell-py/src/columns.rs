@@ -6,7 +6,7 @@ use dumbbell_sim::trace::Recording;
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 use std::sync::Arc;
@@ -141,22 +141,33 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
     ArrowColumns::new(columns)
 }
 
-/// One table per quantity that was probed.
-pub fn traces(recordings: &[Recording]) -> PyResult<Vec<(&'static str, ArrowColumns)>> {
-    let mut quantities: Vec<&'static str> = recordings.iter().map(|r| r.quantity.name()).collect();
+/// One table per quantity that was probed, by quantity; with the job of each row if asked for.
+pub fn traces<'py>(
+    py: Python<'py>,
+    recordings: &[(u32, &Recording)],
+    with_jobs: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut quantities: Vec<&'static str> = recordings.iter().map(|(_, r)| r.quantity.name()).collect();
     quantities.sort_unstable();
     quantities.dedup();
-    let table = |quantity: &'static str| {
-        let chosen: Vec<&Recording> = recordings.iter().filter(|r| r.quantity.name() == quantity).collect();
-        let names: Vec<&str> = chosen.iter().flat_map(|r| r.times.iter().map(|_| r.name.as_str())).collect();
-        let times: Vec<f64> = chosen.iter().flat_map(|r| r.times.iter().copied()).collect();
-        let values: Vec<f64> = chosen.iter().flat_map(|r| r.values.iter().copied()).collect();
-        let columns = vec![
+    let tables = PyDict::new(py);
+    for quantity in quantities {
+        let chosen: Vec<&(u32, &Recording)> =
+            recordings.iter().filter(|(_, r)| r.quantity.name() == quantity).collect();
+        let rows = |recording: &Recording| 0..recording.times.len();
+        let names: Vec<&str> = chosen.iter().flat_map(|(_, r)| rows(r).map(|_| r.name.as_str())).collect();
+        let times: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.times.iter().copied()).collect();
+        let values: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.values.iter().copied()).collect();
+        let mut columns = vec![
             ("time_s", Arc::new(Float64Array::from(times)) as ArrayRef),
             ("name", Arc::new(StringArray::from_iter_values(names))),
             ("value", Arc::new(Float64Array::from(values))),
         ];
-        Ok((quantity, ArrowColumns::new(columns)?))
-    };
-    quantities.into_iter().map(table).collect()
+        if with_jobs {
+            let jobs: Vec<u32> = chosen.iter().flat_map(|(job, r)| rows(r).map(|_| *job)).collect();
+            columns.insert(0, ("job", Arc::new(UInt32Array::from(jobs))));
+        }
+        tables.set_item(quantity, ArrowColumns::new(columns)?)?;
+    }
+    Ok(tables)
 }

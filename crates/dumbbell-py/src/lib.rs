@@ -9,7 +9,7 @@ mod many;
 use columns::ArrowColumns;
 use dumbbell_sim::{Outcome, Scenario, catalogue};
 use dumbbell_units::spec::SpecError;
-use many::ManyResult;
+use many::{Listeners, ManyResult};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -96,11 +96,11 @@ impl RunResult {
 
     #[getter]
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let traces = PyDict::new(py);
-        for (quantity, table) in columns::traces(&self.0.recordings)? {
-            traces.set_item(quantity, table)?;
-        }
-        Ok(traces)
+        columns::traces(
+            py,
+            &self.0.recordings.iter().map(|recording| (0, recording)).collect::<Vec<_>>(),
+            false,
+        )
     }
 
     fn summary(&self) -> String {
@@ -112,20 +112,21 @@ impl RunResult {
 #[pyfunction]
 fn run(py: Python<'_>, json_text: &str, seed: u64, run: u64) -> PyResult<RunResult> {
     let scenarios = [scenario(json_text)?];
-    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, None, false)?;
+    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &Listeners::default(), false)?;
     let outcome = done.into_outcomes().pop().map(|(_, outcome)| outcome);
     outcome.map(RunResult).ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
 }
 
 /// Runs many jobs on threads; see [`many`].
 #[pyfunction]
-#[pyo3(signature = (json_texts, jobs, threads, progress=None, *, partial=false))]
+#[pyo3(signature = (json_texts, jobs, threads, progress=None, *, finished=None, partial=false))]
 fn run_many(
     py: Python<'_>,
     json_texts: Vec<String>,
     jobs: Vec<(usize, u64, u64)>,
     threads: usize,
     progress: Option<Py<PyAny>>,
+    finished: Option<Py<PyAny>>,
     partial: bool,
 ) -> PyResult<ManyResult> {
     let scenarios = json_texts.iter().map(|text| scenario(text)).collect::<PyResult<Vec<_>>>()?;
@@ -135,7 +136,7 @@ fn run_many(
             scenarios.len()
         )));
     }
-    many::run(py, &scenarios, &jobs, threads, progress, partial)
+    many::run(py, &scenarios, &jobs, threads, &Listeners { progress, finished }, partial)
 }
 
 /// The engine's Vegas replaying Table III of TCP Vegas Revisited, in segments.

@@ -5,6 +5,7 @@ use crate::columns::{self, ArrowColumns};
 use dumbbell_sim::{Outcome, Scenario};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,32 +13,50 @@ use std::time::Duration;
 /// How often progress is reported and interrupts are seen.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
+/// Heartbeats between two times finished jobs are handed over to whoever wants them early.
+const HAND_OVER: u32 = 10;
+
 /// The outcomes of the jobs that were completed.
 #[pyclass(frozen)]
-pub struct ManyResult(Vec<(u32, Outcome)>);
+pub struct ManyResult {
+    outcomes: Vec<(u32, Outcome)>,
+    /// All that were completed, also those handed over before.
+    completed: usize,
+}
 
 #[pymethods]
 impl ManyResult {
     #[getter]
     fn flows(&self) -> PyResult<ArrowColumns> {
-        columns::flows(self.0.iter().map(|(job, outcome)| (*job, outcome)))
+        columns::flows(self.each())
     }
 
     #[getter]
     fn links(&self) -> PyResult<ArrowColumns> {
-        columns::links(self.0.iter().map(|(job, outcome)| (*job, outcome)))
+        columns::links(self.each())
+    }
+
+    #[getter]
+    fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let recordings =
+            self.each().flat_map(|(job, outcome)| outcome.recordings.iter().map(move |r| (job, r)));
+        columns::traces(py, &recordings.collect::<Vec<_>>(), true)
     }
 
     #[getter]
     fn completed(&self) -> usize {
-        self.0.len()
+        self.completed
     }
 }
 
 impl ManyResult {
     /// The outcomes with the jobs they belong to.
     pub fn into_outcomes(self) -> Vec<(u32, Outcome)> {
-        self.0
+        self.outcomes
+    }
+
+    fn each(&self) -> impl Iterator<Item = (u32, &Outcome)> {
+        self.outcomes.iter().map(|(job, outcome)| (*job, outcome))
     }
 }
 
@@ -48,6 +67,7 @@ struct Shared<'a> {
     next: AtomicUsize,
     stop: AtomicBool,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
+    completed: AtomicUsize,
     /// Threads still at work, with a signal when one ends.
     working: Mutex<usize>,
     one_ended: Condvar,
@@ -60,18 +80,21 @@ impl Shared<'_> {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(scenario, seed, run)) = self.jobs.get(job) else { break };
             let outcome = dumbbell_sim::run_unless(&self.stop, &self.scenarios[scenario], seed, run);
-            let Some(mut outcome) = outcome else { break };
-            if self.jobs.len() > 1 {
-                // Many runs return their tables; only a single one hands its traces out.
-                outcome.recordings.clear();
-            }
-            let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-            outcomes.push((job as u32, outcome));
+            let Some(outcome) = outcome else { break };
+            self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((job as u32, outcome));
+            self.completed.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn completed(&self) -> usize {
-        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.completed.load(Ordering::Relaxed)
+    }
+
+    /// Takes what is there, in the order of the jobs.
+    fn take(&self) -> ManyResult {
+        let mut outcomes = std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+        outcomes.sort_unstable_by_key(|(job, _)| *job);
+        ManyResult { outcomes, completed: self.completed() }
     }
 
     /// Waits a heartbeat, or less if a thread ends. True while threads work.
@@ -95,14 +118,24 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Runs every job. An interrupt, or an exception of `progress`, stops all jobs. It is raised again,
+/// What is told of the jobs while they run.
+#[derive(Default)]
+pub struct Listeners {
+    /// Called with the number of completed jobs and of all jobs.
+    pub progress: Option<Py<PyAny>>,
+    /// Called about once a second with the results of the jobs completed since, which are then not
+    /// among those returned.
+    pub finished: Option<Py<PyAny>>,
+}
+
+/// Runs every job. An interrupt, or an exception of a listener, stops all jobs. It is raised again,
 /// but for an interrupt with `partial`, which returns what was completed.
 pub fn run(
     py: Python<'_>,
     scenarios: &[Scenario],
     jobs: &[(usize, u64, u64)],
     threads: usize,
-    progress: Option<Py<PyAny>>,
+    listeners: &Listeners,
     partial: bool,
 ) -> PyResult<ManyResult> {
     let threads = threads.clamp(1, jobs.len().max(1));
@@ -111,7 +144,8 @@ pub fn run(
         jobs,
         next: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
-        outcomes: Mutex::new(Vec::with_capacity(jobs.len())),
+        outcomes: Mutex::new(Vec::new()),
+        completed: AtomicUsize::new(0),
         working: Mutex::new(threads),
         one_ended: Condvar::new(),
     };
@@ -119,7 +153,7 @@ pub fn run(
         for _ in 0..threads {
             scope.spawn(|| shared.work());
         }
-        let watched = watch(py, &shared, progress.as_ref());
+        let watched = watch(py, &shared, listeners);
         shared.stop.store(true, Ordering::Relaxed);
         py.detach(|| while shared.wait() {});
         watched
@@ -128,17 +162,34 @@ pub fn run(
         Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => return Err(error),
         _ => {}
     }
-    let mut outcomes = shared.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    outcomes.sort_unstable_by_key(|(job, _)| *job);
-    Ok(ManyResult(outcomes))
+    if let Some(finished) = &listeners.finished {
+        hand_over(py, &shared, finished)?;
+    }
+    Ok(shared.take())
 }
 
-/// Reports progress until no thread works, or until an exception.
-fn watch(py: Python<'_>, shared: &Shared<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+fn hand_over(py: Python<'_>, shared: &Shared<'_>, finished: &Py<PyAny>) -> PyResult<()> {
+    let results = shared.take();
+    if !results.outcomes.is_empty() {
+        finished.call1(py, (results,))?;
+    }
+    Ok(())
+}
+
+/// Tells the listeners until no thread works, or until an exception.
+fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners) -> PyResult<()> {
+    let mut beats = 0;
     loop {
         let working = py.detach(|| shared.wait());
+        beats += 1;
         py.check_signals()?;
-        if let Some(progress) = progress {
+        if let Some(finished) = &listeners.finished
+            && beats >= HAND_OVER
+        {
+            hand_over(py, shared, finished)?;
+            beats = 0;
+        }
+        if let Some(progress) = &listeners.progress {
             progress.call1(py, (shared.completed(), shared.jobs.len()))?;
         }
         if !working {

@@ -1,6 +1,7 @@
 //! Routes over the links of a scenario, and which links need no event of their own.
 
-use crate::scenario::{FlowSpec, Scenario};
+use crate::scenario::Scenario;
+use dumbbell_units::Time;
 use dumbbell_units::spec::{SpecError, near_miss};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,9 +15,22 @@ pub struct Routes {
     pub hops: Vec<u32>,
     /// Where the route of each flow begins: forward and reverse.
     pub begins: Vec<(u32, u32)>,
+    /// Changes of these to come, the next one last.
+    pub reroutes: Vec<NewRoute>,
     /// For each link the only link that feeds it, if no host and no other link does. Packets
     /// enter such a link in the order they entered its feeder, so both are passed at once.
     pub sole_feeder: Vec<Option<u32>>,
+}
+
+/// Where the route of a flow begins from a time on.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRoute {
+    /// When.
+    pub at: Time,
+    /// Whose.
+    pub flow: u32,
+    /// Forward and reverse.
+    pub begins: (u32, u32),
 }
 
 /// The names of a scenario's components with their positions.
@@ -130,20 +144,43 @@ impl Routes {
         let graph = Graph::new(scenario);
         let mut routes = Routes::default();
         for flow in &scenario.flows {
-            let forward = routes.add(&graph, flow, false)?;
-            let reverse = routes.add(&graph, flow, true)?;
-            routes.begins.push((forward, reverse));
+            let field = |member: &str| format!("flows.{}.{member}", flow.name);
+            let mut begins = (
+                routes.add(&graph, (&flow.from, &flow.to), flow.path.as_deref(), field("path"))?,
+                routes.add(
+                    &graph,
+                    (&flow.to, &flow.from),
+                    flow.reverse_path.as_deref(),
+                    field("reverse_path"),
+                )?,
+            );
+            let number = routes.begins.len() as u32;
+            routes.begins.push(begins);
+            for (index, change) in flow.reroutes.iter().enumerate() {
+                let field = |member: &str| format!("flows.{}.reroutes.{index}.{member}", flow.name);
+                if let Some(path) = &change.path {
+                    begins.0 = routes.add(&graph, (&flow.from, &flow.to), Some(path), field("path"))?;
+                }
+                if let Some(path) = &change.reverse_path {
+                    begins.1 =
+                        routes.add(&graph, (&flow.to, &flow.from), Some(path), field("reverse_path"))?;
+                }
+                routes.reroutes.push(NewRoute { at: change.at, flow: number, begins });
+            }
         }
+        routes.reroutes.sort_by_key(|change| std::cmp::Reverse((change.at, change.flow)));
         routes.find_feeders(scenario.links.len());
         Ok(routes)
     }
 
-    fn add(&mut self, graph: &Graph<'_>, flow: &FlowSpec, reverse: bool) -> Result<u32, SpecError> {
-        let (from, to, member, stated) = if reverse {
-            (&flow.to, &flow.from, "reverse_path", &flow.reverse_path)
-        } else {
-            (&flow.from, &flow.to, "path", &flow.path)
-        };
+    /// Adds the links named, or those of fewest hops, and returns where they begin.
+    fn add(
+        &mut self,
+        graph: &Graph<'_>,
+        (from, to): (&str, &str),
+        stated: Option<&[String]>,
+        field: String,
+    ) -> Result<u32, SpecError> {
         let found = match stated {
             Some(names) => graph.stated_path(names, from, to),
             None => graph.shortest_path(from, to).ok_or_else(|| Refusal {
@@ -153,7 +190,7 @@ impl Routes {
             }),
         };
         let path = found.map_err(|Refusal { value, accepted, suggestion }| SpecError {
-            field: format!("flows.{}.{member}", flow.name),
+            field,
             value,
             accepted,
             suggestion,

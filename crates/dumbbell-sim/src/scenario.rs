@@ -48,6 +48,8 @@ params! {
         name: String = String::new(), "-", "-", |name| !name.is_empty(), "a name";
         /// When the node's coarse clocks tick.
         tick_phase: TickPhase = TickPhase::Random, "s", "[jacobson1988 appendix A]";
+        /// Packets sent by this node learn how long they waited in its queues.
+        aqt: bool = false, "-", "[chan2004 §3.1]";
     }
 }
 
@@ -69,7 +71,7 @@ impl Field for NodeSpec {
         self.0.encode()
     }
     fn accepted() -> String {
-        "a name, or a table with `name` and `tick_phase`".into()
+        "a name, or a table with `name`, `tick_phase` and `aqt`".into()
     }
     fn schema() -> Value {
         any_of(vec![String::schema(), NodeTable::schema()])
@@ -115,6 +117,28 @@ impl Field for Start {
 }
 
 params! {
+    /// A time in which a flow runs again.
+    pub struct Restart requires [start] {
+        /// When it starts.
+        start: Time = Time::ZERO, "s", "-";
+        /// When the application stops writing; never if not given.
+        stop: Option<Time> = None, "s", "-";
+    }
+}
+
+params! {
+    /// A change of a flow's path.
+    pub struct Reroute requires [at] {
+        /// When; packets that have been sent stay on their path.
+        at: Time = Time::ZERO, "s", "-";
+        /// Links from sender to receiver from then on; as before if not given.
+        path: Option<Vec<String>> = None, "-", "-";
+        /// Links from receiver to sender from then on; as before if not given.
+        reverse_path: Option<Vec<String>> = None, "-", "-";
+    }
+}
+
+params! {
     /// A flow from one node to another.
     pub struct FlowSpec requires [name, from, to] {
         /// Name, unique among flows.
@@ -131,6 +155,11 @@ params! {
         start: Start = Start::At(Time::ZERO), "s", "-";
         /// When the application stops writing.
         stop: Option<Time> = None, "s", "-";
+        /// Times after the first stop in which it runs again, each with a new connection.
+        restarts: Vec<Restart> = Vec::new(), "s", "-";
+        /// Changes of its paths, in the order of their times.
+        reroutes: Vec<Reroute> = Vec::new(), "-", "-",
+            |reroutes| reroutes.windows(2).all(|pair| pair[0].at < pair[1].at), "changes at ascending times";
         /// Rules of its TCP connections; not for sources of datagrams.
         tcp: Option<Tcp> = None, "-", "-";
         /// What the application offers.
@@ -321,12 +350,25 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     {
         return Err(refuse(field("stop"), stop.to_string(), "a time after the start"));
     }
-    let gap = match &flow.source {
-        SourceSpec::Poisson(source) => Some((source.rate, source.packet)),
-        SourceSpec::ConstantRate(source) => Some((source.rate, source.packet)),
-        _ => None,
-    };
-    if let Some((rate, packet)) = gap
+    let mut last_stop = flow.stop;
+    for (index, restart) in flow.restarts.iter().enumerate() {
+        let at = field(&format!("restarts.{index}"));
+        if last_stop.is_none_or(|stop| restart.start <= stop) {
+            let accepted = "a time after the stop before it, which must be given";
+            return Err(refuse(format!("{at}.start"), restart.start.to_string(), accepted));
+        }
+        if let Some(stop) = restart.stop
+            && stop <= restart.start
+        {
+            return Err(refuse(format!("{at}.stop"), stop.to_string(), "a time after the start"));
+        }
+        last_stop = restart.stop;
+    }
+    if !flow.restarts.is_empty() && matches!(flow.source, SourceSpec::Transfer(_)) {
+        let accepted = "nothing: a transfer runs once";
+        return Err(refuse(field("restarts"), format!("{} of them", flow.restarts.len()), accepted));
+    }
+    if let Some((rate, packet)) = flow.source.spacing()
         && packet.0.saturating_mul(8_000_000_000) < rate.0
     {
         let accepted = "a rate at which a packet comes at most once a nanosecond";

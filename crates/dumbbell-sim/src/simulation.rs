@@ -2,12 +2,13 @@
 //! everything that happens is dispatched.
 
 use crate::events::{Event, EventQueue};
-use crate::network::{END, Names, Routes};
+use crate::network::{END, Names, NewRoute, Routes};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
+use dumbbell_cc::Queueing;
 use dumbbell_net::tcplib::Telnet;
-use dumbbell_net::{Link, Offer, Packet, PacketKind, SourceSpec};
+use dumbbell_net::{DatagramState, Emission, Link, Offer, Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, Sender, TcpParams};
 use dumbbell_units::{Stream, Time};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,14 +53,22 @@ struct Drop {
 #[derive(Clone, Debug, Default)]
 struct FlowState {
     random: Option<Stream>,
+    /// Of a source of datagrams: its state, and what it emits next.
+    datagrams: Option<(DatagramState, Option<Emission>)>,
     started_at: Time,
+    /// The present start, which is a later one after restarts, and the stop that ends it.
+    runs_since: Time,
+    stop: Option<Time>,
+    /// How many restarts have begun.
+    restarts: usize,
     has_started: bool,
     has_stopped: bool,
     completed_at: Option<Time>,
     last_delivery: Time,
     bytes_delivered: u64,
+    /// Those of the whole run, counted for probes only.
+    delivered: u64,
     bytes_on_wire: u64,
-    datagrams_sent: u64,
     totals: FlowOutcome,
     rtt_sum: f64,
     rtt_count: u64,
@@ -77,6 +86,9 @@ struct Simulation<'a> {
     fingerprint: u64,
     hops: Vec<u32>,
     begins: Vec<(u32, u32)>,
+    reroutes: Vec<NewRoute>,
+    /// Time of the next change of a path.
+    next_reroute: Time,
     sole_feeder: Vec<Option<u32>>,
     links: Vec<Link<Payload>>,
     flows: Vec<FlowState>,
@@ -124,6 +136,8 @@ impl<'a> Simulation<'a> {
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hops: routes.hops,
             begins: routes.begins,
+            next_reroute: routes.reroutes.last().map_or(Time::NEVER, |change| change.at),
+            reroutes: routes.reroutes,
             sole_feeder: routes.sole_feeder,
             links: Vec::with_capacity(scenario.links.len()),
             flows: Vec::with_capacity(scenario.flows.len()),
@@ -138,14 +152,21 @@ impl<'a> Simulation<'a> {
             link_probes: vec![Vec::new(); scenario.links.len()],
         };
         simulation.add_probes();
+        let nodes = Names::new(scenario.node_names());
         for (index, link) in scenario.links.iter().enumerate() {
             let random = Stream::new(seed, run, &format!("link:{}", link.name));
             let traced = simulation.link_probes[index]
                 .iter()
                 .any(|&probe| simulation.recordings[probe as usize].quantity == Quantity::Backlog);
-            simulation.links.push(Link::new(link, random, window, traced));
+            let mut built = Link::new(link, random, window);
+            if traced {
+                built.trace_backlog();
+            }
+            if nodes.index(&link.from).is_some_and(|node| scenario.nodes[node].0.aqt) {
+                built.stamp_queueing();
+            }
+            simulation.links.push(built);
         }
-        let nodes = Names::new(scenario.node_names());
         for (index, flow) in scenario.flows.iter().enumerate() {
             simulation.add_flow(index as u32, flow, &nodes, (seed, run));
         }
@@ -187,6 +208,8 @@ impl<'a> Simulation<'a> {
         self.flows.push(FlowState {
             random: Some(stream("traffic")),
             started_at,
+            runs_since: started_at,
+            stop: flow.stop,
             rtt_min: f64::INFINITY,
             ..FlowState::default()
         });
@@ -200,6 +223,9 @@ impl<'a> Simulation<'a> {
             }
             self.now = at;
             self.event_count += 1;
+            if at >= self.next_reroute {
+                self.reroute();
+            }
             if self.event_count.is_multiple_of(EVENTS_PER_LOOK) && stop.load(Ordering::Relaxed) {
                 return;
             }
@@ -223,6 +249,15 @@ impl<'a> Simulation<'a> {
             }
         }
         self.now = self.scenario.duration;
+    }
+
+    /// Packets sent from now on take the new paths.
+    #[cold]
+    fn reroute(&mut self) {
+        while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
+            self.begins[change.flow as usize] = change.begins;
+        }
+        self.next_reroute = self.reroutes.last().map_or(Time::NEVER, |change| change.at);
     }
 
     #[inline]
@@ -262,7 +297,7 @@ impl<'a> Simulation<'a> {
         loop {
             let index = self.hops[packet.hop as usize];
             let link = &mut self.links[index as usize];
-            match link.offer(at, &packet) {
+            match link.offer(at, &mut packet) {
                 Offer::Arrives(arrival) => {
                     let next = self.hops[packet.hop as usize + 1];
                     if next != END && self.sole_feeder[next as usize] == Some(index) {
@@ -337,7 +372,10 @@ impl<'a> Simulation<'a> {
                 self.note(1 << 32 | u64::from(packet.owner), segment.seq);
                 self.on_data(&packet, &segment);
             }
-            Payload::Ack(ack) => {
+            Payload::Ack(mut ack) => {
+                if let Some(queueing) = &mut ack.queueing {
+                    queueing.backward = packet.queueing;
+                }
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
@@ -347,11 +385,7 @@ impl<'a> Simulation<'a> {
             }
             Payload::Nothing => {
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                if self.is_measured() {
-                    let flow = &mut self.flows[packet.owner as usize];
-                    flow.bytes_delivered += u64::from(packet.size);
-                    flow.last_delivery = self.now;
-                }
+                self.count_delivered(packet.owner, u64::from(packet.size));
             }
         }
     }
@@ -365,21 +399,39 @@ impl<'a> Simulation<'a> {
         let before = connection.receiver.rcv_nxt();
         let ack = connection.receiver.on_segment(self.now, segment, packet.sent_at);
         let delivered = connection.receiver.rcv_nxt() - before;
-        if self.now >= self.window.0 && self.now < self.window.1 {
-            let flow = &mut self.flows[connection.flow as usize];
-            flow.bytes_delivered += delivered;
-            flow.last_delivery = self.now;
-        }
+        let flow = connection.flow;
+        self.count_delivered(flow, delivered);
         match ack {
-            Some(ack) => self.send_ack(packet.owner, ack),
+            Some(mut ack) => {
+                // Of an ACK for a filled hole the newest segment came earlier, with another queueing time.
+                if self.tcp(flow).aqt && ack.ack == segment.seq + u64::from(segment.len) {
+                    ack.queueing = Some(Queueing { forward: packet.queueing, backward: Time::ZERO });
+                }
+                self.send_ack(packet.owner, ack);
+            }
             None => self.arm(packet.owner),
+        }
+    }
+
+    /// New bytes have reached the application of a flow.
+    #[inline]
+    fn count_delivered(&mut self, flow: u32, bytes: u64) {
+        let state = &mut self.flows[flow as usize];
+        if self.now >= self.window.0 && self.now < self.window.1 {
+            state.bytes_delivered += bytes;
+            state.last_delivery = self.now;
+        }
+        if !self.flow_probes[flow as usize].is_empty() {
+            state.delivered += bytes;
+            let delivered = state.delivered as f64;
+            self.record(flow, Quantity::Delivered, Some(delivered));
         }
     }
 
     #[inline]
     fn send_ack(&mut self, owner: u32, ack: AckSegment) {
         let connection = &self.connections[owner as usize];
-        let size = self.tcp(connection.flow).ack_size.0 as u32;
+        let size = self.tcp(connection.flow).acknowledgement_size();
         let packet = Packet {
             size,
             hop: self.begins[connection.flow as usize].1,
@@ -387,6 +439,7 @@ impl<'a> Simulation<'a> {
             generation: connection.generation,
             kind: PacketKind::Ack,
             sent_at: self.now,
+            queueing: Time::ZERO,
             payload: Payload::Ack(ack),
         };
         self.conservation.sent += 1;
@@ -420,14 +473,14 @@ impl<'a> Simulation<'a> {
 
     #[inline]
     fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
-        let header = self.tcp(flow).header.0 as u32;
         let packet = Packet {
-            size: (segment.len + header).max(1),
+            size: self.tcp(flow).segment_size(segment.len),
             hop: self.begins[flow as usize].0,
             owner,
             generation: self.connections[owner as usize].generation,
             kind: PacketKind::Data,
             sent_at: self.now,
+            queueing: Time::ZERO,
             payload: Payload::Data(segment),
         };
         self.conservation.sent += 1;
@@ -586,8 +639,13 @@ impl<'a> Simulation<'a> {
         let index = flow as usize;
         let spec = &self.scenario.flows[index];
         self.note(7 << 32 | u64::from(flow), 0);
-        if spec.stop.is_some_and(|stop| self.now >= stop) {
+        if self.flows[index].has_stopped {
+            self.restart(index);
+        } else if self.flows[index].stop.is_some_and(|stop| self.now >= stop) {
             self.stop_flow(flow);
+            if let Some(restart) = spec.restarts.get(self.flows[index].restarts) {
+                self.events.push(restart.start, Event::Flow(flow));
+            }
             return;
         }
         let is_start = !self.flows[index].has_started;
@@ -615,27 +673,25 @@ impl<'a> Simulation<'a> {
                 next = Some(self.now + tcplib.next_gap(&mut random));
                 self.flows[index].random = Some(random);
             }
-            SourceSpec::ConstantRate(source) => {
-                self.send_datagram(flow, source.packet.0 as u32);
-                let sent = u128::from(self.flows[index].datagrams_sent);
-                let bits = u128::from(source.packet.0) * 8 * sent * 1_000_000_000;
-                next = Some(self.flows[index].started_at + Time((bits / u128::from(source.rate.0)) as u64));
-            }
-            SourceSpec::Poisson(source) => {
-                if !is_start {
-                    self.send_datagram(flow, source.packet.0 as u32);
-                }
-                let mean = source.packet.0 as f64 * 8.0 / source.rate.0 as f64;
-                let gap = self.flows[index].random.as_mut().map_or(mean, |r| r.exponential(mean));
-                next = Some(self.now + Time::from_secs(gap));
-            }
+            _ => next = self.send_datagrams(flow, is_start),
         }
-        match (next, spec.stop) {
+        match (next, self.flows[index].stop) {
             (Some(at), Some(stop)) => self.events.push(at.min(stop), Event::Flow(flow)),
             (Some(at), None) => self.events.push(at, Event::Flow(flow)),
             (None, Some(stop)) => self.events.push(stop, Event::Flow(flow)),
             (None, None) => {}
         }
+    }
+
+    /// A flow that has stopped starts again.
+    fn restart(&mut self, index: usize) {
+        let state = &mut self.flows[index];
+        let restart = &self.scenario.flows[index].restarts[state.restarts];
+        state.restarts += 1;
+        state.runs_since = self.now;
+        state.stop = restart.stop;
+        state.has_started = false;
+        state.has_stopped = false;
     }
 
     fn stop_flow(&mut self, flow: u32) {
@@ -653,10 +709,48 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Sends what a source of datagrams emits now. Returns when it emits next.
+    fn send_datagrams(&mut self, flow: u32, is_start: bool) -> Option<Time> {
+        let source = &self.scenario.flows[flow as usize].source;
+        let state = &mut self.flows[flow as usize];
+        let mut random = state.random.take()?;
+        if is_start {
+            state.datagrams = source.start_datagrams(&mut random).map(|datagrams| (datagrams, None));
+        }
+        let began = state.runs_since;
+        let (mut datagrams, mut pending) = state.datagrams.take()?;
+        let next = loop {
+            match pending {
+                None => pending = source.next_datagrams(&mut datagrams, &mut random),
+                Some(emission) if began + emission.after_start <= self.now => {
+                    self.send_emission(flow, emission);
+                    pending = None;
+                    continue;
+                }
+                Some(emission) => break Some(began + emission.after_start),
+            }
+            if pending.is_none() {
+                break None;
+            }
+        };
+        let state = &mut self.flows[flow as usize];
+        state.datagrams = Some((datagrams, pending));
+        state.random = Some(random);
+        next
+    }
+
+    fn send_emission(&mut self, flow: u32, emission: Emission) {
+        let mut left = emission.bytes;
+        while left > 0 {
+            let size = left.min(u64::from(emission.packet)) as u32;
+            left -= u64::from(size);
+            self.send_datagram(flow, size);
+        }
+    }
+
     fn send_datagram(&mut self, flow: u32, size: u32) {
         let measured = self.is_measured();
         let state = &mut self.flows[flow as usize];
-        state.datagrams_sent += 1;
         state.totals.segments_sent += 1;
         if measured {
             state.bytes_on_wire += u64::from(size);
@@ -669,6 +763,7 @@ impl<'a> Simulation<'a> {
             generation: 0,
             kind: PacketKind::Datagram,
             sent_at: self.now,
+            queueing: Time::ZERO,
             payload: Payload::Nothing,
         });
     }
@@ -762,10 +857,7 @@ impl<'a> Simulation<'a> {
     fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let spec = &self.scenario.flows[index];
         let state = &self.flows[index];
-        let stop = spec.stop.map(|stop| stop.max(state.last_delivery));
-        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).chain(stop).min();
-        let begin = self.window.0.max(state.started_at);
-        let active = end.unwrap_or(self.now).since(begin).secs();
+        let active = self.active_time(spec, state);
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
         FlowOutcome {
@@ -781,6 +873,21 @@ impl<'a> Simulation<'a> {
             cwnd_after_recovery: mean(state.window_kept),
             ..state.totals.clone()
         }
+    }
+
+    /// Time within the measurement window that the flow was active, in seconds. What it sent before it stopped may
+    /// arrive later; that counts.
+    fn active_time(&self, spec: &FlowSpec, state: &FlowState) -> f64 {
+        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).min().unwrap_or(self.now);
+        let first = (state.started_at, spec.stop);
+        let intervals = std::iter::once(first).chain(spec.restarts.iter().map(|r| (r.start, r.stop)));
+        let length = intervals.clone().count();
+        let spans = intervals.enumerate().map(|(number, (start, stop))| {
+            let is_last = number + 1 == length;
+            let stop = stop.map_or(end, |stop| if is_last { stop.max(state.last_delivery) } else { stop });
+            stop.min(end).since(start.max(self.window.0)).0
+        });
+        Time(spans.sum()).secs()
     }
 
     fn link_outcome(&self, index: usize) -> LinkOutcome {

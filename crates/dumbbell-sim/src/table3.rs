@@ -48,7 +48,8 @@ impl Replay {
     fn acknowledge(&mut self, event: &'static str, ack: u64) {
         self.now += 100_000_000;
         let acked = ack - self.snd_una;
-        self.vegas.on_ack(&self.context(), &Ack { ack, acked, rtt: None, in_recovery: false });
+        self.vegas
+            .on_ack(&self.context(), &Ack { ack, acked, rtt: None, queueing: None, in_recovery: false });
         self.snd_una = ack;
         self.snd_nxt = self.snd_nxt.max(ack);
         self.row(event, true);

@@ -28,6 +28,8 @@ choice! {
         SeqSent = "seq_sent",
         /// Cumulative acknowledgement, in bytes.
         SeqAcked = "seq_acked",
+        /// Bytes delivered to the receiving application so far; of a source of datagrams bytes on the wire.
+        Delivered = "delivered",
         /// Packets waiting behind the one in service.
         Backlog = "backlog",
         /// Packets dropped so far.

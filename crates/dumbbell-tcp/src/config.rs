@@ -8,6 +8,9 @@ use dumbbell_cc::{AlgorithmSpec, Growth, Halving, Mechanisms, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 
+/// Size of the option that asks for queueing times, in bytes [chan2004 §3.1].
+const AQT_OPTION: u32 = 8;
+
 choice! {
     /// How lost segments are repaired.
     pub enum Recovery {
@@ -117,6 +120,8 @@ params! {
         send_buffer: Window = Window::Unlimited, "bytes or segments", "[RFC 1122 §4.2.2.17]";
         /// How the retransmission timeout is computed.
         timer: TimerSpec = TimerSpec::Rfc6298(RfcTimer::default()), "-", "[RFC 6298 §2]";
+        /// Ask routers for the time packets wait: data segments and ACKs carry an option of 8 bytes.
+        aqt: bool = false, "-", "[chan2004 §3.1]";
         /// Timestamps: every ACK gives a sample, also of retransmissions.
         timestamps: bool = false, "-", "[RFC 7323 §3]";
         /// When the receiver delays its acknowledgements.
@@ -203,7 +208,22 @@ impl TcpParams {
             self.recovery = Recovery::named(recovery)?;
         }
         self.mechanisms = Mechanisms::from_letters(self.congestion.mechanisms())?;
+        self.aqt = self.congestion.asks_queueing();
         Some(self)
+    }
+
+    /// Size on the wire of a segment with `len` bytes of payload.
+    pub fn segment_size(&self, len: u32) -> u32 {
+        (len + self.header.0 as u32 + self.option_size()).max(1)
+    }
+
+    /// Size on the wire of an acknowledgement with its options.
+    pub fn acknowledgement_size(&self) -> u32 {
+        self.ack_size.0 as u32 + self.option_size()
+    }
+
+    fn option_size(&self) -> u32 {
+        if self.aqt { AQT_OPTION } else { 0 }
     }
 
     /// How the window grows and halves.
@@ -387,7 +407,7 @@ mod tests {
     fn a_switch_of_the_window_needs_an_owner() {
         let error = parse(json!({ "variant": "westwood", "mechanisms": "AFG" })).unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), (".mechanisms", "a switch among A, F"));
-        assert!(error.accepted.ends_with(": vegas, newvegas, vegasa, code"), "{}", error.accepted);
+        assert!(error.accepted.ends_with(": vegas, newvegas, vegasa, code, rovegas"), "{}", error.accepted);
         assert!(parse(json!({ "variant": "westwood", "mechanisms": "GHJ" })).is_ok());
     }
 

@@ -117,7 +117,7 @@ impl Receiver {
             }
             self.recent = reported;
         }
-        AckSegment { ack: self.rcv_nxt, timestamp_echo: echo, sack, is_syn: false }
+        AckSegment { ack: self.rcv_nxt, timestamp_echo: echo, sack, queueing: None, is_syn: false }
     }
 
     /// Puts the range around `seq` first, and forgets the ones it has swallowed.

@@ -462,7 +462,9 @@ impl Sender {
         let rtt = newest.filter(|sent| sent.transmissions == 1).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
 
-        self.congestion.on_ack(&context, &Ack { ack: ack.ack, acked, rtt, in_recovery: is_partial });
+        let queueing = ack.queueing;
+        self.congestion
+            .on_ack(&context, &Ack { ack: ack.ack, acked, rtt, queueing, in_recovery: is_partial });
         if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {
             self.end_initial_slow_start();
         }

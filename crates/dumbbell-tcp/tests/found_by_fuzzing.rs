@@ -11,7 +11,7 @@ fn sender(tcp: Value) -> Sender {
 }
 
 fn ack(ack: u64) -> AckSegment {
-    AckSegment { ack, timestamp_echo: Time::ZERO, sack: SackBlocks::default(), is_syn: false }
+    AckSegment { ack, timestamp_echo: Time::ZERO, sack: SackBlocks::default(), queueing: None, is_syn: false }
 }
 
 fn poll_all(sender: &mut Sender, now: Time) -> usize {

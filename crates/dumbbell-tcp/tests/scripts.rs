@@ -18,14 +18,20 @@ fn range(text: &str) -> (u64, u64) {
 
 fn ack(words: &[&str]) -> AckSegment {
     if words == ["syn"] {
-        return AckSegment { ack: 0, timestamp_echo: Time::ZERO, sack: SackBlocks::default(), is_syn: true };
+        return AckSegment {
+            ack: 0,
+            timestamp_echo: Time::ZERO,
+            sack: SackBlocks::default(),
+            queueing: None,
+            is_syn: true,
+        };
     }
     let number: u64 = words[0].parse().expect("an acknowledgement");
     let mut sack = SackBlocks::default();
     for (start, end) in words[1..].iter().map(|word| range(word)) {
         sack.push((start - number) as u32, (end - start) as u32);
     }
-    AckSegment { ack: number, timestamp_echo: Time::ZERO, sack, is_syn: false }
+    AckSegment { ack: number, timestamp_echo: Time::ZERO, sack, queueing: None, is_syn: false }
 }
 
 fn play(name: &str, script: &str) {

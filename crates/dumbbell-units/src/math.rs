@@ -15,3 +15,13 @@ pub fn exp(x: f64) -> f64 {
 pub fn pow(x: f64, y: f64) -> f64 {
     libm::pow(x, y)
 }
+
+/// Cosine of an angle in radians.
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}
+
+/// Complementary error function.
+pub fn erfc(x: f64) -> f64 {
+    libm::erfc(x)
+}

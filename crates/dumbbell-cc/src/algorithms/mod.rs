@@ -47,6 +47,11 @@ macro_rules! registry {
                 match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::MECHANISMS, )+ }
             }
 
+            /// See [`CongestionControl::ASKS_QUEUEING`].
+            pub fn asks_queueing(&self) -> bool {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::ASKS_QUEUEING, )+ }
+            }
+
             /// See [`CongestionControl::OWNED_MECHANISMS`].
             pub fn owned_mechanisms(&self) -> &'static str {
                 match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::OWNED_MECHANISMS, )+ }
@@ -157,4 +162,5 @@ registry! {
     "code" => code::Code,
     "westwood" => westwood::Westwood,
     "westwoodp" => westwoodp::WestwoodPlus,
+    "rovegas" => rovegas::RoVegas,
 }

@@ -274,7 +274,7 @@ impl CongestionControl for NewVegas {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Growth, Halving, Mechanisms, WindowRules};
+    use crate::{Mechanisms, WindowRules};
 
     /// One round of [chan2010 table 1]: the window before, the thresholds in force, the queue, the
     /// window after; all in segments.
@@ -289,12 +289,7 @@ pub(crate) mod tests {
             mss: MSS,
             initial_window: 20.0 * MSS,
             initial_ssthresh: 2.0 * MSS,
-            rules: WindowRules {
-                growth: Growth::Real,
-                halving: Halving::Flight,
-                slow_start_at_ssthresh: false,
-                extra_eighth: false,
-            },
+            rules: WindowRules::default(),
             mechanisms: Mechanisms::from_letters("ABCDEFGHI").expect("known letters"),
         }
     }
@@ -321,7 +316,7 @@ pub(crate) mod tests {
                 let before = moving.window.cwnd();
                 let (alpha, beta) = (moving.band.alpha, moving.band.beta);
                 let queued = before / MSS - 15.0;
-                let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, in_recovery: false };
+                let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, queueing: None, in_recovery: false };
                 let rtt = 0.1 + 0.001 * f64::from(round);
                 moving.decide(queued, Some(rtt), &context(before), &ack);
                 (before / MSS, alpha, beta, queued, moving.window.cwnd() / MSS)

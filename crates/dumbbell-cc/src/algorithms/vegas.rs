@@ -10,7 +10,7 @@
 //! the rules that the papers leave open (growth every other RTT starting with the second check,
 //! the cut by an eighth on leaving slow start) follow the released code.
 
-use crate::delay::{Check, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
+use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
 use dumbbell_units::params;
 
@@ -32,6 +32,8 @@ params! {
         rtt: RttChoice = RttChoice::Mean, "-", "[hengartner2000 §VII.C]";
         /// What the expected rate divides by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
+        /// How the window takes the segment it is granted.
+        increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
         /// Open exponentially at once after a timeout, instead of after the next check.
         fix_timeout: bool = true, "-", "[hengartner2000 §VII.A]";
         /// Let the base RTT be the minimum of measured times, instead of also taking over the length of a
@@ -59,20 +61,6 @@ impl Vegas {
     /// First byte of the round that the next check will cover.
     pub fn beg_seq(&self) -> u64 {
         self.rounds.beg_seq()
-    }
-
-    fn decide(&mut self, diff: f64, mss: f64) {
-        if self.window.is_below_ssthresh() {
-            self.window.check_slow_start(diff, self.params.gamma, mss);
-        } else if self.window.is_in_avoidance() {
-            if diff > self.params.beta {
-                self.window.shrink(mss);
-            } else if diff < self.params.alpha {
-                self.window.grow_until_check(mss);
-            } else {
-                self.window.hold();
-            }
-        }
     }
 }
 
@@ -116,7 +104,8 @@ impl CongestionControl for Vegas {
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if !ack.in_recovery {
             if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd()) {
-                self.decide(check.diff, context.mss);
+                let VegasParams { alpha, beta, gamma, increase, .. } = self.params;
+                self.window.decide(check.diff, &Thresholds { alpha, beta, gamma, increase }, context, ack);
             }
             self.window.on_ack(context, ack);
         }

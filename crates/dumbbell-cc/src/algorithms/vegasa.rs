@@ -200,7 +200,7 @@ mod tests {
         (vegas_a.alpha, vegas_a.beta) = (alpha, alpha + 2.0);
         vegas_a.throughput = Some(100.0);
         let check = Check { diff, actual: throughput, ..Check::default() };
-        let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, in_recovery: false };
+        let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, queueing: None, in_recovery: false };
         vegas_a.decide(&check, &context(20.0 * MSS), &ack);
         (vegas_a.cwnd() / MSS, vegas_a.alpha, vegas_a.beta)
     }

@@ -149,7 +149,7 @@ impl CongestionControl for WestwoodPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Growth, Halving, Mechanisms, Signal, WindowRules};
+    use crate::{Mechanisms, Signal, WindowRules};
 
     const MSS: f64 = 1000.0;
 
@@ -165,12 +165,7 @@ mod tests {
                 mss: MSS,
                 initial_window: 3.0 * MSS,
                 initial_ssthresh: f64::INFINITY,
-                rules: WindowRules {
-                    growth: Growth::Real,
-                    halving: Halving::Flight,
-                    slow_start_at_ssthresh: false,
-                    extra_eighth: false,
-                },
+                rules: WindowRules::default(),
                 mechanisms: Mechanisms::default(),
             };
             Connection { westwood: WestwoodPlus::new(params, &setup), acked: 0 }
@@ -192,7 +187,7 @@ mod tests {
         fn ack(&mut self, millis: u64, segments: u64, rtt_millis: u64) {
             let acked = segments * MSS as u64;
             let rtt = Some(Time(rtt_millis * 1_000_000));
-            let ack = Ack { ack: self.acked + acked, acked, rtt, in_recovery: false };
+            let ack = Ack { ack: self.acked + acked, acked, rtt, queueing: None, in_recovery: false };
             self.westwood.on_ack(&self.context(millis), &ack);
             self.acked += acked;
         }

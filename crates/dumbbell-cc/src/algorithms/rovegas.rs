@@ -1,0 +1,217 @@
+//! RoVegas: Vegas with routers that say how long packets waited [chan2004 §3].
+//!
+//! Every data segment collects the time it waits in queues, the receiver returns that time, and
+//! the ACK collects its own. What is left of a round-trip time is the path itself, so the base RTT
+//! is known from every ACK and follows a change of route (eq. 3); and what the ACK has waited is
+//! taken out of the actual rate (eq. 2), so congestion of the reverse path is not the window's.
+//!
+//! Where it departs from the paper: nowhere by intent. Its two statements on the base RTT (every
+//! sample replaces it [chan2004 §3.1]; the smallest is kept, where not every router takes part
+//! [chan2004 §6.4]) are the switch `base_rtt`. ACKs without queueing times are Vegas's.
+
+use crate::delay::{Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
+use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use dumbbell_units::{choice, params};
+
+choice! {
+    /// What a round-trip time less all queueing does to the base RTT.
+    pub enum BaseRtt {
+        /// It replaces it.
+        Replace = "replace",
+        /// It lowers it, if it is smaller.
+        Minimum = "minimum",
+    }
+}
+
+params! {
+    /// Parameters of RoVegas.
+    pub struct RoVegasParams {
+        /// Grow while fewer segments than this are queued.
+        alpha: f64 = 1.0, "segments", "[chan2004 §6.2]",
+            |alpha| *alpha >= 0.0, "a number of segments, at least 0";
+        /// Shrink while more segments than this are queued.
+        beta: f64 = 3.0, "segments", "[chan2004 §6.2]",
+            |beta| *beta >= 0.0, "a number of segments, at least alpha";
+        /// Leave slow start when more segments than this are queued.
+        gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
+            |gamma| *gamma >= 0.0, "a number of segments, at least 0";
+        /// What a round-trip time less all queueing does to the base RTT.
+        base_rtt: BaseRtt = BaseRtt::Replace, "-", "[chan2004 §3.1]";
+        /// Round the difference to whole segments before comparing, as ns-2 does.
+        round_diff: bool = false, "-", "[brakmo1995 §3.2]";
+        /// Which round-trip time enters the actual rate.
+        rtt: RttChoice = RttChoice::Mean, "-", "[chan2004 §3.1]";
+        /// What the expected rate divides by the base RTT.
+        numerator: Numerator = Numerator::Window, "-", "[chan2004 §3.1]";
+        /// How the window takes the segment it is granted.
+        increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
+    }
+}
+
+/// The state of RoVegas.
+#[derive(Clone, Debug)]
+pub struct RoVegas {
+    thresholds: Thresholds,
+    base_rtt: BaseRtt,
+    rounds: Rounds,
+    window: VegasWindow,
+}
+
+impl RoVegas {
+    fn measure(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        let Some(queueing) = ack.queueing else {
+            self.rounds.on_sample(rtt);
+            return;
+        };
+        let fixed = rtt.since(queueing.forward).since(queueing.backward);
+        if fixed.0 == 0 {
+            return;
+        }
+        self.rounds.on_actual_rtt(rtt.since(queueing.backward));
+        match self.base_rtt {
+            BaseRtt::Replace => self.rounds.replace_base_rtt(fixed),
+            BaseRtt::Minimum => self.rounds.lower_base_rtt(fixed),
+        }
+    }
+}
+
+impl CongestionControl for RoVegas {
+    type Params = RoVegasParams;
+    const SUMMARY: &'static str =
+        "Vegas with queueing times from routers: an exact base RTT, and no regard for the reverse path's queues.";
+    const SOURCE: &'static str = "[chan2004 §3]";
+    const RECOVERY: Option<&'static str> = Some("reno");
+    const MECHANISMS: &'static str = "ABCDEFGHI";
+    const ASKS_QUEUEING: bool = true;
+    const OWNED_MECHANISMS: &'static str = "ABFI";
+
+    fn new(params: &RoVegasParams, setup: &Setup) -> Self {
+        let &RoVegasParams { alpha, beta, gamma, increase, .. } = params;
+        let rules = RoundRules {
+            rtt: params.rtt,
+            numerator: params.numerator,
+            round_diff: params.round_diff,
+            fix_base_rtt: true,
+            fix_invariant: true,
+        };
+        RoVegas {
+            thresholds: Thresholds { alpha, beta, gamma, increase },
+            base_rtt: params.base_rtt,
+            rounds: Rounds::new(rules, setup.now),
+            window: VegasWindow::new(setup, true),
+        }
+    }
+
+    fn contradiction(params: &RoVegasParams) -> Option<(&'static str, &'static str)> {
+        (params.alpha > params.beta).then_some(("alpha", "at most beta"))
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if !ack.in_recovery {
+            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd()) {
+                self.window.decide(check.diff, &self.thresholds, context, ack);
+            }
+            self.window.on_ack(context, ack);
+        }
+        self.measure(ack);
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.window.on_congestion(context, congestion);
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
+        self.window.on_recovery_exit(kept_inflation);
+    }
+
+    fn on_restart(&mut self, _context: &Context) {
+        self.window.on_restart();
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            base_rtt: self.rounds.base_rtt(),
+            vegas_diff: self.rounds.last_check().map(|check| check.diff),
+            ..Probe::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mechanisms, Queueing, WindowRules};
+    use dumbbell_units::Time;
+
+    const MS: u64 = 1_000_000;
+
+    fn rovegas(base_rtt: BaseRtt) -> RoVegas {
+        let setup = Setup {
+            now: Time::ZERO,
+            mss: 1000.0,
+            initial_window: 10_000.0,
+            initial_ssthresh: 2000.0,
+            rules: WindowRules::default(),
+            mechanisms: Mechanisms::from_letters("ABFI").unwrap_or_default(),
+        };
+        RoVegas::new(&RoVegasParams { base_rtt, ..RoVegasParams::default() }, &setup)
+    }
+
+    fn context(snd_una: u64) -> Context {
+        Context {
+            now: Time(100 * MS),
+            mss: 1000.0,
+            snd_una,
+            snd_nxt: snd_una + 10_000,
+            flight_size: 10_000.0,
+            inflation: 0.0,
+            max_window: 1e9,
+            loss_window: 1000.0,
+        }
+    }
+
+    fn ack(ack: u64, rtt: u64, queueing: Option<(u64, u64)>) -> Ack {
+        let queueing = queueing
+            .map(|(forward, backward)| Queueing { forward: Time(forward * MS), backward: Time(backward * MS) });
+        Ack { ack, acked: 1000, rtt: Some(Time(rtt * MS)), queueing, in_recovery: false }
+    }
+
+    #[test]
+    fn the_reverse_path_is_not_in_the_difference() {
+        // RTT 100 ms of which 10 ms waiting forward and 50 ms backward: base RTT 40 ms. The first check
+        // lets the window grow by a tenth of a segment, so diff = 10.1 (1 - 40 / (100 - 50)) = 2.02.
+        let mut algorithm = rovegas(BaseRtt::Replace);
+        algorithm.on_ack(&context(0), &ack(1000, 100, Some((10, 50))));
+        algorithm.on_ack(&context(10_000), &ack(11_000, 100, Some((10, 50))));
+        let probe = algorithm.probe();
+        assert_eq!(probe.base_rtt, Some(0.04));
+        assert!((probe.vegas_diff.unwrap_or_default() - 2.02).abs() < 1e-9, "{probe:?}");
+    }
+
+    #[test]
+    fn the_base_rtt_follows_a_longer_route_only_where_it_is_replaced() {
+        for (mode, expected) in [(BaseRtt::Replace, 0.08), (BaseRtt::Minimum, 0.04)] {
+            let mut algorithm = rovegas(mode);
+            algorithm.on_ack(&context(0), &ack(1000, 50, Some((10, 0))));
+            algorithm.on_ack(&context(1000), &ack(2000, 90, Some((5, 5))));
+            assert_eq!(algorithm.probe().base_rtt, Some(expected));
+        }
+    }
+
+    #[test]
+    fn acks_without_queueing_times_are_those_of_vegas() {
+        let mut algorithm = rovegas(BaseRtt::Replace);
+        algorithm.on_ack(&context(0), &ack(1000, 50, None));
+        algorithm.on_ack(&context(1000), &ack(2000, 60, None));
+        assert_eq!(algorithm.probe().base_rtt, Some(0.05));
+    }
+}

@@ -1,0 +1,57 @@
+//! A trace of video frames: one frame every fixed time, cut into packets that leave together.
+
+use super::{Datagrams, Emission};
+use dumbbell_units::{Bytes, Stream, Time, params};
+
+params! {
+    /// Frames of stated sizes at a constant frame rate; after the last comes the first again.
+    pub struct Frames {
+        /// Size of every frame on the wire.
+        sizes: Vec<Bytes> = vec![Bytes(1000)], "bytes", "-",
+            |sizes| sizes.iter().any(|size| size.0 > 0), "sizes that are not all 0";
+        /// Frames per second.
+        frame_rate: f64 = 24.0, "1/s", "[garrett1994 §2]", |rate| (1e-3..=1e6).contains(rate), "a number from 0.001 to 1000000";
+        /// Largest packet on the wire.
+        packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// Frame the source starts with, counted from 0.
+        start_frame: u64 = 0, "frames", "-";
+    }
+}
+
+impl Datagrams for Frames {
+    /// Frames passed.
+    type State = u64;
+
+    fn start(&self, _random: &mut Stream) -> u64 {
+        0
+    }
+
+    fn next(&self, passed: &mut u64, _random: &mut Stream) -> Option<Emission> {
+        loop {
+            let after_start = Time::from_secs(*passed as f64 / self.frame_rate);
+            let at = self.start_frame.wrapping_add(*passed) % self.sizes.len() as u64;
+            let bytes = self.sizes[at as usize].0;
+            *passed += 1;
+            if bytes > 0 {
+                return Some(Emission { after_start, bytes, packet: self.packet.0 as u32 });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_keep_their_times_and_empty_ones_send_nothing() {
+        let sizes = vec![Bytes(1500), Bytes(0), Bytes(700)];
+        let source = Frames { sizes, frame_rate: 10.0, start_frame: 2, ..Frames::default() };
+        let (mut passed, mut random) = (0, Stream::new(1, 0, "frames"));
+        let mut next = || {
+            let emission = source.next(&mut passed, &mut random).unwrap();
+            (emission.after_start.0 / 1_000_000, emission.bytes)
+        };
+        assert_eq!([next(), next(), next(), next()], [(0, 700), (100, 1500), (300, 700), (400, 1500)]);
+    }
+}

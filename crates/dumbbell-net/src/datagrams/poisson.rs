@@ -1,0 +1,29 @@
+//! Datagrams of one size with exponential gaps.
+
+use super::{Datagrams, Emission};
+use dumbbell_units::{Bytes, Rate, Stream, Time, params};
+
+params! {
+    /// Datagrams of one size with exponential gaps.
+    pub struct Poisson {
+        /// Mean rate on the wire.
+        rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
+        /// Size of a packet on the wire.
+        packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+    }
+}
+
+impl Datagrams for Poisson {
+    /// Time of the last packet since the start.
+    type State = Time;
+
+    fn start(&self, _random: &mut Stream) -> Time {
+        Time::ZERO
+    }
+
+    fn next(&self, last: &mut Time, random: &mut Stream) -> Option<Emission> {
+        let mean = self.packet.0 as f64 * 8.0 / self.rate.0 as f64;
+        *last += Time::from_secs(random.exponential(mean));
+        Some(Emission { after_start: *last, bytes: self.packet.0, packet: self.packet.0 as u32 })
+    }
+}

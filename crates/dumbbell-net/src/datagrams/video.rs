@@ -1,0 +1,193 @@
+//! Synthetic variable-rate video: frames with a heavy tail and a long memory [garrett1994 §4].
+//!
+//! A Gaussian sequence with the memory of fractionally differenced noise is mapped, value by
+//! value, onto a gamma distribution whose uppermost share is a Pareto tail. Frames are scaled to
+//! the wanted mean rate, clipped, cut into packets, and sent when their time has come.
+//!
+//! Where it departs from the source: the moving average that makes the memory is cut off after
+//! 4096 frames (its variance is scaled back to one), and quantiles of the gamma distribution are
+//! those of Wilson and Hilferty, within 0.3 % from the first to the 97th percentile at the
+//! shape of the source.
+
+use super::{Datagrams, Emission};
+use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
+
+params! {
+    /// Synthetic video: a frame every fixed time, of random size.
+    pub struct Video {
+        /// Mean rate on the wire.
+        rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
+        /// Frames per second.
+        frame_rate: f64 = 24.0, "1/s", "[garrett1994 §2]", |rate| (1e-3..=1e6).contains(rate), "a number from 0.001 to 1000000";
+        /// Largest packet on the wire.
+        packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// Shape of the gamma body.
+        shape: f64 = 19.75, "-", "[garrett1994 §3]", |shape| (1.0..=1e6).contains(shape), "a number from 1 to 1000000";
+        /// Share of frames in the Pareto tail.
+        tail: f64 = 0.03, "-", "[garrett1994 §3]", |share| *share > 0.0 && *share < 0.5, "a share above 0 and below 0.5";
+        /// Slope of the tail.
+        slope: f64 = 12.0, "-", "[garrett1994 §3]", |slope| (1.1..=1e3).contains(slope), "a number from 1.1 to 1000";
+        /// Fractional differencing; the Hurst parameter is 1/2 more.
+        memory: f64 = 0.3, "-", "[garrett1994 §4]", |d| *d >= 0.0 && *d < 0.5, "a number from 0, and below 0.5";
+        /// Smallest frame over the mean one.
+        smallest: f64 = 0.31, "-", "[garrett1994 §2]", |x| *x > 0.0 && *x <= 1.0, "a number above 0, at most 1";
+        /// Largest frame over the mean one.
+        largest: f64 = 2.82, "-", "[garrett1994 §2]", |x| (1.0..=1e6).contains(x), "a number from 1 to 1000000";
+    }
+}
+
+/// Frames after which the moving average is cut off.
+const MEMORY: usize = 4096;
+
+/// The moving average and the scale of the frames.
+#[derive(Clone, Debug)]
+pub struct State {
+    weights: Vec<f64>,
+    /// The last [`MEMORY`] innovations, a ring.
+    innovations: Vec<f64>,
+    newest: usize,
+    passed: u64,
+    /// Where the tail begins: normal quantile, and size in means of the gamma distribution.
+    join: (f64, f64),
+    /// Mean of the joined, clipped distribution, in means of the gamma distribution.
+    mean: f64,
+}
+
+/// A standard normal deviate [box1958].
+fn normal(random: &mut Stream) -> f64 {
+    let radius = (2.0 * random.exponential(1.0)).sqrt();
+    radius * math::cos(2.0 * std::f64::consts::PI * random.uniform())
+}
+
+/// Probability that a standard normal deviate exceeds `z`.
+fn normal_tail(z: f64) -> f64 {
+    0.5 * math::erfc(z / std::f64::consts::SQRT_2)
+}
+
+impl Video {
+    /// Quantile of the gamma distribution over its mean, at the normal quantile `z` [wilson1931].
+    fn gamma_quantile(&self, z: f64) -> f64 {
+        let ninth = 1.0 / (9.0 * self.shape);
+        let root = (1.0 - ninth + z * ninth.sqrt()).max(0.0);
+        root * root * root
+    }
+
+    /// Size at the normal quantile `z`, in means of the gamma distribution.
+    fn size(&self, z: f64, join: (f64, f64)) -> f64 {
+        if z < join.0 {
+            self.gamma_quantile(z)
+        } else {
+            join.1 * math::pow(self.tail / normal_tail(z).max(1e-300), 1.0 / self.slope)
+        }
+    }
+
+    /// Normal quantile of the tail's beginning, by bisection.
+    fn join(&self) -> (f64, f64) {
+        let (mut low, mut high) = (0.0, 40.0);
+        for _ in 0..80 {
+            let middle = 0.5 * (low + high);
+            if normal_tail(middle) > self.tail { low = middle } else { high = middle }
+        }
+        (low, self.gamma_quantile(low))
+    }
+
+    /// Mean such that frames over it, clipped, have mean one.
+    fn mean(&self, join: (f64, f64)) -> f64 {
+        let steps = 2000;
+        let grid = |step: i32| -8.0 + 16.0 * f64::from(step) / f64::from(steps);
+        let nodes: Vec<(f64, f64)> = (0..=steps)
+            .map(|step| (self.size(grid(step), join), math::exp(-0.5 * grid(step) * grid(step))))
+            .collect();
+        let mass: f64 = nodes.iter().map(|node| node.1).sum();
+        let mut mean = 1.0;
+        for _ in 0..30 {
+            let clipped = |size: f64| (size / mean).clamp(self.smallest, self.largest);
+            mean *= nodes.iter().map(|&(size, weight)| clipped(size) * weight).sum::<f64>() / mass;
+        }
+        mean
+    }
+}
+
+impl Datagrams for Video {
+    type State = State;
+
+    fn start(&self, random: &mut Stream) -> State {
+        let mut weights = Vec::with_capacity(MEMORY);
+        let mut weight = 1.0;
+        for j in 0..MEMORY {
+            weights.push(weight);
+            weight *= (j as f64 + self.memory) / (j as f64 + 1.0);
+        }
+        let deviation = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+        weights.iter_mut().for_each(|weight| *weight /= deviation);
+        let join = self.join();
+        State {
+            weights,
+            innovations: (0..MEMORY).map(|_| normal(random)).collect(),
+            newest: 0,
+            passed: 0,
+            join,
+            mean: self.mean(join),
+        }
+    }
+
+    fn next(&self, state: &mut State, random: &mut Stream) -> Option<Emission> {
+        state.newest = (state.newest + MEMORY - 1) % MEMORY;
+        state.innovations[state.newest] = normal(random);
+        let (older, newer) = state.innovations.split_at(state.newest);
+        let values = newer.iter().chain(older);
+        let z: f64 = values.zip(&state.weights).map(|(innovation, weight)| innovation * weight).sum();
+        let mean_frame = self.rate.0 as f64 / 8.0 / self.frame_rate;
+        let size = (self.size(z, state.join) / state.mean).clamp(self.smallest, self.largest);
+        let after_start = Time::from_secs(state.passed as f64 / self.frame_rate);
+        state.passed += 1;
+        let bytes = ((mean_frame * size + 0.5) as u64).max(1);
+        Some(Emission { after_start, bytes, packet: self.packet.0 as u32 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(source: &Video, n: usize) -> Vec<f64> {
+        let mut random = Stream::new(1, 0, "flow:video:traffic");
+        let mut state = source.start(&mut random);
+        (0..n).map(|_| source.next(&mut state, &mut random).unwrap().bytes as f64).collect()
+    }
+
+    #[test]
+    fn frames_have_the_mean_and_spread_of_the_film() {
+        // Mean 27791 bytes and standard deviation 6254 bytes at 24 frames per second [garrett1994 §2]. With its memory
+        // the mean of n frames still varies by about 0.225 n^(-0.2).
+        let source = Video { rate: Rate(27_791 * 8 * 24), memory: 0.0, ..Video::default() };
+        let sizes = frames(&source, 200_000);
+        let n = sizes.len() as f64;
+        let mean = sizes.iter().sum::<f64>() / n;
+        let deviation = (sizes.iter().map(|size| (size - mean) * (size - mean)).sum::<f64>() / n).sqrt();
+        assert!((mean / 27_791.0 - 1.0).abs() < 0.005, "{mean}");
+        assert!((deviation / 6_254.0 - 1.0).abs() < 0.05, "{deviation}");
+        let most = sizes.iter().fold(0.0, |a: f64, b| a.max(*b));
+        assert!(most <= 2.82 * 27_791.0 + 1.0 && most > 55_000.0, "{most}");
+    }
+
+    #[test]
+    fn frames_remember_as_fractional_noise_does() {
+        // The correlation of fractionally differenced noise at lag 1 is d / (1 - d) = 0.4286, at lag 2 that times
+        // (1 + d) / (2 - d) = 0.3277; the map to sizes keeps them nearly.
+        let sizes = frames(&Video::default(), 100_000);
+        let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+        let product =
+            |lag: usize| sizes.iter().zip(&sizes[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+        assert!((product(1) / product(0) - 0.4286).abs() < 0.05);
+        assert!((product(2) / product(0) - 0.3277).abs() < 0.05);
+    }
+
+    #[test]
+    fn quantiles_of_the_body_are_those_of_the_gamma_distribution() {
+        // Tabulated for shape 19.75 and mean 1: medians and upper percentiles.
+        let source = Video::default();
+        assert!((source.gamma_quantile(0.0) - 0.98318).abs() < 0.003);
+        assert!((source.gamma_quantile(1.880_794) - 1.46385).abs() < 0.005);
+    }
+}

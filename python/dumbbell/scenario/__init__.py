@@ -1,0 +1,305 @@
+"""Scenarios as data, and typed builders over it.
+
+A `Scenario` is what every door of the laboratory takes: nodes, unidirectional links, flows, a duration, a
+measurement window and probes. Its one schema is owned by the engine; the classes here only spell it with
+types and documentation. A field that is left out (``None``) takes the engine's default, which ``dumbbell
+list`` and ``dumbbell schema`` show.
+
+Every quantity is written with its unit: times as ``"20 ms"``, rates as ``"1.6 Mbit/s"``, sizes as ``"1
+MiB"``, ``"10 packets"`` or ``"2 segments"``. Wherever a builder is taken, the plain mapping of the same
+form is taken too, so a component the engine knows and this file does not can still be named. A component
+with all its defaults may be named by its name alone: ``queue="droptail"``.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+import tomli_w
+
+from dumbbell import _engine, addressing
+from dumbbell.errors import refusal
+from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
+from dumbbell.scenario.network import (
+    Bernoulli,
+    DropTail,
+    Forced,
+    Impairment,
+    Link,
+    LinkChange,
+    Node,
+    Queue,
+    TwoState,
+)
+from dumbbell.scenario.parts import Data, Part, each, plain, table
+from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
+from dumbbell.scenario.tcp import BsdTimer, Congestion, DelayedAck, Rfc6298Timer, Tcp, Timer, Vegas
+
+__all__ = [
+    "Bernoulli",
+    "BsdTimer",
+    "Cbr",
+    "Congestion",
+    "Data",
+    "DelayedAck",
+    "DropTail",
+    "Flow",
+    "Forced",
+    "Frames",
+    "Greedy",
+    "Impairment",
+    "Link",
+    "LinkChange",
+    "Node",
+    "OnOff",
+    "Part",
+    "Poisson",
+    "Probe",
+    "Queue",
+    "Reroute",
+    "Restart",
+    "Rfc6298Timer",
+    "Scenario",
+    "Source",
+    "Tcp",
+    "Tcplib",
+    "Timer",
+    "Transfer",
+    "TwoState",
+    "Uniform",
+    "Vegas",
+    "Video",
+]
+
+# A scenario file is a few kilobytes; the bound keeps a device or a capture given by mistake from filling
+# the memory.
+LARGEST_FILE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe(Part):
+    """Records quantities over time.
+
+    Parameters
+    ----------
+    quantities
+        Of flows: ``cwnd``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
+        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``; of links: ``backlog``, ``drops``.
+    flows, links
+        Names of what is observed; ``*`` for all.
+    period
+        Sampling period, a time; without it every change is recorded.
+    """
+
+    quantities: Sequence[str]
+    flows: Sequence[str] | None = None
+    links: Sequence[str] | None = None
+    period: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scenario(Part):
+    """A valid scenario.
+
+    It is checked by the engine when it is made, so a `Scenario` that exists can be run. Two scenarios are
+    equal when they mean the same, however they were written.
+
+    Parameters
+    ----------
+    name
+        What people call it.
+    duration
+        Upper bound of simulated time.
+    nodes
+        Hosts and routers; a name alone is a node with default settings.
+    links
+        Unidirectional links.
+    flows
+        Flows.
+    probes
+        What is recorded over time.
+    stop_when_complete
+        Names of flows; the run ends as soon as all of them have completed.
+    measure_from, measure_until
+        The measurement window, times from the start of the run; the default is the whole run.
+
+    Raises
+    ------
+    ScenarioError
+        A field, a unit, a value or a reference between parts is not accepted.
+    """
+
+    readers: ClassVar = {
+        "nodes": each(table(Node)),
+        "links": each(table(Link)),
+        "flows": each(table(Flow)),
+        "probes": each(table(Probe)),
+    }
+    name: str | None = None
+    duration: str
+    nodes: Sequence[Node | str | Data]
+    links: Sequence[Link | Data]
+    flows: Sequence[Flow | Data]
+    probes: Sequence[Probe | Data] | None = None
+    stop_when_complete: Sequence[str] | None = None
+    measure_from: str | None = None
+    measure_until: str | None = None
+    canonical_json: str = field(init=False, repr=False)
+    """The engine's canonical JSON text: every default stated, every unit in its base form."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "canonical_json", _normalize(self.to_dict()))
+
+    def __eq__(self, other: object) -> bool:
+        return self.canonical_json == other.canonical_json if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.canonical_json)
+
+    @classmethod
+    def from_dict(cls, data: Data) -> Self:
+        """Return the scenario that plain data describes, as `to_dict` writes it.
+
+        Raises
+        ------
+        ScenarioError
+            The data is not a valid scenario.
+        """
+        if not isinstance(data, Mapping):
+            raise refusal("scenario", data, "a table of fields")
+        # The engine speaks first: its errors name the whole path of a field and a near miss.
+        stated = plain(data, "")
+        _normalize(stated)
+        return super().from_dict(stated)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a scenario from a TOML file.
+
+        Raises
+        ------
+        ScenarioError
+            The file is not TOML, or not a valid scenario.
+        OSError
+            The file cannot be read.
+        """
+        text = _read_text(Path(path))
+        _engine.normalize(text, "toml")
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise refusal(
+                str(path), str(error), "a TOML document", problem="stopped the reading", quoted=False
+            ) from None
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        """Read a scenario from a JSON file.
+
+        Raises
+        ------
+        ScenarioError
+            The file is not JSON, or not a valid scenario.
+        OSError
+            The file cannot be read.
+        """
+        text = _read_text(Path(path))
+        _engine.normalize(text, "json")
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise refusal(
+                str(path), str(error), "a JSON document", problem="stopped the reading", quoted=False
+            ) from None
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a scenario from a file: JSON if its name ends in ``.json``, TOML otherwise.
+
+        Raises
+        ------
+        ScenarioError
+            The file is neither, or not a valid scenario.
+        OSError
+            The file cannot be read.
+        """
+        return cls.from_json(path) if Path(path).suffix.lower() == ".json" else cls.from_toml(path)
+
+    def to_toml(self) -> str:
+        """Return the scenario as a TOML document: what was stated, no defaults."""
+        return tomli_w.dumps(self.to_dict())
+
+    def to_json(self) -> str:
+        """Return the scenario as a JSON document: what was stated, no defaults."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    @cached_property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits of the canonical form: equal for scenarios that mean the same."""
+        return _engine.scenario_hash(self.canonical_json)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the scenario as plain data with every default stated; what has no default is left out."""
+        return cast(dict[str, Any], plain(json.loads(self.canonical_json), ""))
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return the scenario with some values changed.
+
+        Parameters
+        ----------
+        values
+            New values by address. An address is a path of fields joined by dots; items of a list are
+            addressed by their name, by their index from 0, or all at once by ``*``: ``links.r1-r2.delay``,
+            ``probes.0.period``, ``flows.*.tcp.mechanisms.A``. ``None`` takes a field out, so that its
+            default applies. A short form on the way (``tcp = "vegas"``, ``mechanisms = "ABC"``) is written
+            out first.
+
+        Raises
+        ------
+        ScenarioError
+            An address leads nowhere, or the changed scenario is not valid.
+
+        Examples
+        --------
+        >>> from dumbbell import Flow, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+        >>> vegas = Flow(name="fg", from_="s1", to="d1", tcp="vegas")
+        >>> scenario = shape.scenario(duration="10 s", flows=[vegas])
+        >>> changed = scenario.with_values({"links.r1-r2.delay": "20 ms", "flows.fg.tcp.mechanisms.B": False})
+        >>> changed.resolved()["flows"][0]["tcp"]["mechanisms"]["B"]
+        False
+        """
+        data = self.to_dict()
+        resolved = self.resolved()
+        for address, value in values.items():
+            addressing.set_value(data, address, None if value is None else plain(value, address), resolved)
+        return type(self).from_dict(data)
+
+
+def _normalize(data: dict[str, Any]) -> str:
+    return _engine.normalize(json.dumps(data), "json")
+
+
+def _read_text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE_BYTES + 1)
+    accepted = "a scenario as TOML or JSON text in UTF-8"
+    if len(content) > LARGEST_FILE_BYTES:
+        size = f"more than {LARGEST_FILE_BYTES} bytes"
+        raise refusal(str(path), size, accepted, problem="are too many for a scenario", quoted=False)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise refusal(str(path), f"{len(content)} bytes", accepted, problem="are not text", quoted=False)
+    return text

@@ -1,0 +1,105 @@
+"""Flows of a scenario: between which hosts, when, over which path, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dumbbell.scenario.parts import Data, Part, each, one_of, table
+from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
+from dumbbell.scenario.tcp import Tcp
+
+__all__ = ["Flow", "Reroute", "Restart", "Uniform"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform(Part):
+    """A time drawn uniformly, once a run.
+
+    Parameters
+    ----------
+    uniform
+        The earliest and the latest time.
+    """
+
+    uniform: tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restart(Part):
+    """A time in which a flow runs again.
+
+    Parameters
+    ----------
+    start
+        When it starts, a time after the stop before it.
+    stop
+        When it stops sending; never if not stated.
+    """
+
+    start: str
+    stop: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reroute(Part):
+    """A change of a flow's path.
+
+    Parameters
+    ----------
+    at
+        When; packets that have been sent stay on their path.
+    path, reverse_path
+        Names of the links from then on; what is not stated stays.
+    """
+
+    at: str
+    path: Sequence[str] | None = None
+    reverse_path: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow(Part):
+    """A flow from one host to another.
+
+    Parameters
+    ----------
+    name
+        The flow's name, unique among flows.
+    from_, to
+        Names of the nodes it goes between.
+    source
+        What it has to send; without one it always has data.
+    tcp
+        A variant's name or a `Tcp`; absent for a source of datagrams.
+    path, reverse_path
+        Names of the links the data and the acknowledgements take; the default is the shortest path in hops.
+    start
+        When it starts: a time, or a `Uniform`.
+    stop
+        When it stops sending, a time after `start`.
+    restarts
+        Times after the stop in which it runs again, each with a new connection.
+    reroutes
+        Changes of its paths at ascending times.
+    """
+
+    readers: ClassVar = {
+        "source": one_of([Greedy, Transfer, Tcplib, Cbr, Poisson, OnOff, Video, Frames]),
+        "tcp": table(Tcp),
+        "start": table(Uniform),
+        "restarts": each(table(Restart)),
+        "reroutes": each(table(Reroute)),
+    }
+    name: str
+    from_: str
+    to: str
+    source: str | Source | Data | None = None
+    tcp: str | Tcp | None = None
+    path: Sequence[str] | None = None
+    reverse_path: Sequence[str] | None = None
+    start: str | Uniform | None = None
+    stop: str | None = None
+    restarts: Sequence[Restart | Data] | None = None
+    reroutes: Sequence[Reroute | Data] | None = None

@@ -1,0 +1,126 @@
+"""What every part of a scenario has in common: plain data in, plain data out, unknown fields refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+from dumbbell.errors import refusal
+
+__all__ = ["Data", "Part", "Reader", "each", "one_of", "plain", "table"]
+
+Data = Mapping[str, Any]
+Reader = Callable[[Any], Any]
+
+
+def plain(value: Any, path: str) -> Any:
+    """Return `value` as the plain data TOML and JSON share; `path` names it in an error."""
+    if isinstance(value, Part):
+        return value.to_dict()
+    for kind in (bool, int, str):
+        if isinstance(value, kind):
+            # Subclasses, as NumPy has them, become the plain type.
+            return kind(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise refusal(path, float(value), "a finite number")
+        return float(value)
+    if isinstance(value, Mapping):
+        # What is None is not stated, as in the builders.
+        return {
+            str(key): plain(item, f"{path}.{key}" if path else str(key))
+            for key, item in value.items()
+            if item is not None
+        }
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
+    if callable(getattr(value, "item", None)):
+        # A number out of a NumPy array or a pandas column.
+        return plain(value.item(), path)
+    raise refusal(path, value, "text, a number, true or false, a list or a table")
+
+
+def one_of(classes: Sequence[type[Part]], tag: str = "kind") -> Reader:
+    """Return the reader of a table whose `tag` names the class it stands for."""
+    by_name = {cls.tag[1]: cls for cls in classes if cls.tag is not None}
+
+    def read(value: Any) -> Any:
+        cls = by_name.get(str(value.get(tag))) if isinstance(value, Mapping) else None
+        if cls is None:
+            return value
+        return cls.from_dict({key: item for key, item in value.items() if key != tag})
+
+    return read
+
+
+def each(reader: Reader) -> Reader:
+    """Return the reader of a list of what `reader` reads."""
+    return lambda value: tuple(reader(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def table(cls: type[Part]) -> Reader:
+    """Return the reader of a table that may also be written in a short form, which is kept as it is."""
+    return lambda value: cls.from_dict(value) if isinstance(value, Mapping) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a scenario: frozen, keyword-only, its fields spelled as the engine's schema spells them.
+
+    A trailing underscore in a field's name only avoids a word of Python: `from_` is ``from`` in the schema.
+    """
+
+    tag: ClassVar[tuple[str, str] | None] = None
+    """The field and value that name the class in a table, as ``("kind", "droptail")``."""
+
+    readers: ClassVar[Mapping[str, Reader]] = {}
+    """How the fields are read that are parts themselves."""
+
+    def __post_init__(self) -> None:
+        # Lists become tuples, so that a frozen part cannot change through one of its fields.
+        for item in fields(self):
+            value = getattr(self, item.name) if item.init else None
+            if isinstance(value, list):
+                object.__setattr__(self, item.name, tuple(value))
+
+    @classmethod
+    def schema_fields(cls) -> tuple[str, ...]:
+        """Return the names of the fields as the schema spells them."""
+        return tuple(item.name.rstrip("_") for item in fields(cls) if item.init)
+
+    @classmethod
+    def from_dict(cls, data: Data) -> Self:
+        """Return the part a plain table describes.
+
+        Parameters
+        ----------
+        data
+            The table, without the field of `tag`.
+
+        Raises
+        ------
+        ScenarioError
+            A field is not one of this class.
+        """
+        names = {item.name.rstrip("_"): item.name for item in fields(cls) if item.init}
+        values: dict[str, Any] = {}
+        for key, value in data.items():
+            if key not in names:
+                raise refusal(
+                    key, value, ", ".join(names), names=names, problem=f"is no field of {cls.__name__}"
+                )
+            reader = cls.readers.get(names[key])
+            values[names[key]] = reader(value) if reader is not None else value
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plain table of the part: only what was stated, no defaults."""
+        data: dict[str, Any] = {} if self.tag is None else {self.tag[0]: self.tag[1]}
+        for item in fields(self):
+            value = getattr(self, item.name) if item.init else None
+            if value is not None:
+                name = item.name.rstrip("_")
+                data[name] = plain(value, name)
+        return data
