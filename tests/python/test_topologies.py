@@ -147,6 +147,109 @@ def test_access_rates_may_differ_between_pairs():
     ]
 
 
+def crossed(shape, pairs):
+    """What each pair crosses between routers, and how long its round trip takes, in milliseconds."""
+    return [
+        (
+            tuple(name for name in shape.path(f"s{n}", f"d{n}") if name[0] == "r" and "-r" in name),
+            round(1e3 * shape.propagation_rtt_s(f"s{n}", f"d{n}"), 6),
+        )
+        for n in range(1, pairs + 1)
+    ]
+
+
+def hosts(shape):
+    return sum(not node.name.startswith("r") for node in shape.nodes)
+
+
+@pytest.mark.parametrize("hops", [1, 3, 10])
+def test_cross_traffic_of_a_multi_bottleneck_is_on_one_hop_forward_if_even(hops):
+    shape = topologies.multi_bottleneck(hops=hops)
+    assert (len(shape.bottlenecks), hosts(shape)) == (hops, 2 * (2 * hops + 1))
+    (long, *cross) = crossed(shape, 2 * hops + 1)
+    assert long == (shape.bottlenecks, 80 + 20 * hops)
+    for k in range(1, hops + 1):
+        assert cross[2 * k - 2] == ((f"r{k}-r{k + 1}",), 100)
+        assert cross[2 * k - 1] == ((f"r{k + 1}-r{k}",), 100)
+    assert {link.queue for link in shape.links if "s" not in link.name and "d" not in link.name} == {
+        DropTail(limit="125 packets")
+    }
+    assert topologies.multi_bottleneck(hops=hops, rtt="1 s").propagation_rtt_s("s1", "d1") == pytest.approx(
+        1.0
+    )
+
+
+def test_the_last_hop_of_a_wireless_topology_loses_packets_both_ways():
+    shape = topologies.last_hop_wireless(impairments=[Forced(packets=[7])], reverse_rtt="100 ms", aqt=["r1"])
+    assert hosts(shape) == 2 * (1 + 5 + 10)
+    assert [link.name for link in shape.links if link.impairments] == ["d1-r2", "r2-d1"]
+    wireless = [shape.link(name) for name in ("r2-d1", "d1-r2")]
+    assert {(link.rate, link.delay, link.queue) for link in wireless} == {
+        ("2 Mbit/s", "20 ms", DropTail(limit="42 packets"))
+    }
+    assert crossed(shape, 16) == [
+        (("r1-r2",), 250),
+        *[(("r1-r2",), rtt) for rtt in (66, 112, 158, 204, 250)],
+        *[(("r2-r1",), 100)] * 10,
+    ]
+    # One way: 95 ms from the sender, 10 on the wire, 20 in the air.
+    assert shape.link("s1-r1").delay == "95 ms"
+    alone = topologies.last_hop_wireless(
+        cross_pairs=0, reverse_pairs=0, delay="1 ms", wired_delay="2 ms", rtt="6 ms"
+    )
+    assert crossed(alone, 1) == [(("r1-r2",), 6)]
+
+
+def test_a_satellite_is_a_long_dumbbell_that_loses_packets_both_ways():
+    shape = topologies.satellite(impairments=[Forced(packets=[7])])
+    assert [link.name for link in shape.links if link.impairments] == ["r1-r2", "r2-r1"]
+    assert crossed(shape, 30) == [(("r1-r2",), 590)] * 20 + [(("r2-r1",), 590)] * 10
+    short = topologies.satellite(pairs=1, reverse_pairs=0, delay="125 ms", access_delay="0 s")
+    assert crossed(short, 1) == [(("r1-r2",), 250)]
+
+
+def test_a_chain_can_be_a_staircase_and_a_parking_lot_with_traffic_against_it():
+    hop = Hop(rate="1.6 Mbit/s", delay="10 ms")
+    access = {"access_rate": "10 Mbit/s", "access_delay": "1 ms"}
+    stairs = topologies.chain(hops=[hop] * 5, pairs=[(n, 6) for n in range(1, 6)], **access)
+    assert crossed(stairs, 5) == [(stairs.bottlenecks[n - 1 :], 4 + 20 * (6 - n)) for n in range(1, 6)]
+    lot = topologies.chain(hops=[hop] * 3, pairs=[(1, 4), (2, 1), (3, 2), (4, 3)], **access)
+    assert crossed(lot, 4) == [
+        (lot.bottlenecks, 64),
+        *[((name,), 24) for name in lot.reverse_bottlenecks],
+    ]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda aqt: topologies.dumbbell(pairs=2, reverse_pairs=1, rate="1 Mbit/s", delay="1 ms", aqt=aqt),
+        lambda aqt: topologies.parking_lot(hops=2, rate="1 Mbit/s", delay="1 ms", aqt=aqt),
+        lambda aqt: topologies.multi_bottleneck(hops=2, aqt=aqt),
+        lambda aqt: topologies.last_hop_wireless(aqt=aqt),
+        lambda aqt: topologies.satellite(aqt=aqt),
+        lambda aqt: topologies.chain(hops=[Hop(rate="1 Mbit/s", delay="1 ms")], pairs=[(1, 2)], aqt=aqt),
+    ],
+)
+def test_nodes_stamp_queueing_times_where_asked(build):
+    def stamping(shape):
+        return [node.name for node in shape.nodes if node.aqt]
+
+    assert stamping(build(False)) == []
+    assert stamping(build(True)) == [node.name for node in build(True).nodes]
+    assert stamping(build(["d1", "r2"])) == ["r2", "d1"]
+    assert stamping(build("r1")) == ["r1"]
+    with pytest.raises(
+        ScenarioError, match='aqt: "r9" is not accepted; expected True, False, or names among r1, r2'
+    ):
+        build({"r9"})
+
+
+def test_round_trip_times_can_be_spread_evenly():
+    assert topologies.spread(10, "20 ms", "250 ms")[:2] == ["43 ms", "66 ms"]
+    assert topologies.spread(0, "20 ms", "250 ms") == []
+
+
 HOP = Hop(rate="1 Mbit/s", delay="1 ms")
 
 
@@ -187,6 +290,21 @@ HOP = Hop(rate="1 Mbit/s", delay="1 ms")
             lambda: topologies.chain(hops=[HOP], pairs=[(1, 2), (1, 3)]),
             "pairs[1]: (1, 3) is not accepted; expected two numbers of routers, each from 1 to 2",
         ),
+        (
+            lambda: topologies.last_hop_wireless(rtt="59 ms"),
+            'rtt: "59 ms" is not accepted; expected at least 60 ms, the wired and the wireless delay there and back',
+        ),
+        (
+            lambda: topologies.last_hop_wireless(cross_rtt=["30 ms"] * 4 + ["19 ms"]),
+            'cross_rtt[4]: "19 ms" is not accepted; expected at least 20 ms',
+        ),
+        (lambda: topologies.last_hop_wireless(reverse_rtt=["1 s"]), "reverse_rtt: ['1 s'] is not accepted"),
+        (
+            lambda: topologies.spread(2, "20 ms", "10 ms"),
+            'longest: "10 ms" is not accepted; expected at least the shortest, 20 ms',
+        ),
+        (lambda: topologies.multi_bottleneck(hops=0), "hops: 0 is not accepted"),
+        (lambda: topologies.satellite(pairs=0), "pairs: 0 is not accepted"),
         (lambda: topologies.chain(hops=[], pairs=[(1, 1)]), "hops: 0 is not accepted"),
         (lambda: topologies.chain(hops=[HOP], pairs=[]), "pairs: 0 is not accepted"),
         (

@@ -1,4 +1,4 @@
-"""The field's shapes of networks: dumbbell, parking lot, chain with cross traffic.
+"""The field's shapes of networks: dumbbell, parking lot, chain with cross traffic, last-hop wireless, satellite.
 
 Each function returns a `Topology`: nodes and unidirectional links, named by one rule. Routers are ``r1``,
 ``r2``, … from left to right; senders are ``s1``, ``s2``, … and their receivers ``d1``, ``d2``, …; a link is
@@ -15,6 +15,24 @@ Examples
 """
 
 from dumbbell.topologies.network import Access, Hop, Topology, chain
-from dumbbell.topologies.shapes import dumbbell, parking_lot
+from dumbbell.topologies.shapes import (
+    dumbbell,
+    last_hop_wireless,
+    multi_bottleneck,
+    parking_lot,
+    satellite,
+    spread,
+)
 
-__all__ = ["Access", "Hop", "Topology", "chain", "dumbbell", "parking_lot"]
+__all__ = [
+    "Access",
+    "Hop",
+    "Topology",
+    "chain",
+    "dumbbell",
+    "last_hop_wireless",
+    "multi_bottleneck",
+    "parking_lot",
+    "satellite",
+    "spread",
+]

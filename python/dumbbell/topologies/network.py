@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,10 +15,22 @@ from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
 from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, Node, Queue, Scenario
 
-__all__ = ["Access", "Discipline", "Hop", "Impairments", "Topology", "chain", "counted"]
+__all__ = [
+    "Access",
+    "Discipline",
+    "Hop",
+    "Impairments",
+    "Stamping",
+    "Topology",
+    "access_delays",
+    "chain",
+    "counted",
+    "per_pair",
+]
 
 Discipline = str | Queue | Data
 Impairments = Sequence[str | Impairment | Data]
+Stamping = bool | str | Collection[str]
 
 # Access links are fast and never lose a packet unless the caller says otherwise: the bottleneck is where
 # things happen.
@@ -199,7 +212,13 @@ class Access(TypedDict, total=False):
     """Queue discipline of all access links."""
 
 
-def chain(*, hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], **access: Unpack[Access]) -> Topology:
+def chain(
+    *,
+    hops: Sequence[Hop],
+    pairs: Sequence[tuple[int, int]],
+    aqt: Stamping = False,
+    **access: Unpack[Access],
+) -> Topology:
     """Return a row of routers with hosts at any of them.
 
     Routers are ``r1``, ``r2``, … from left to right. The n-th pair is the sender ``sn`` and the receiver
@@ -212,14 +231,17 @@ def chain(*, hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], **access: Un
     pairs
         For each sender-receiver pair the numbers, from 1, of the router the sender is at and of the one its
         receiver is at. The pair (3, 1) sends from right to left.
+    aqt
+        Which nodes stamp packets with the time they waited there, for flows that carry the option: all of
+        them, hosts included (True), none, or those named.
     **access
         The access links, as `Access` says: 100 Mbit/s, 0.1 ms and queues without bound unless stated.
 
     Raises
     ------
     ScenarioError
-        There is no hop or no pair, a router is not there, what is given per pair is not one per pair, or a
-        round-trip time is shorter than the hops it crosses.
+        There is no hop or no pair, a router is not there, what is given per pair is not one per pair, a
+        round-trip time is shorter than the hops it crosses, or a name is no node's.
 
     Examples
     --------
@@ -244,8 +266,8 @@ def chain(*, hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], **access: Un
     for index, pair in enumerate(pairs):
         if len(pair) != 2 or not all(1 <= number <= last for number in pair):
             raise refusal(f"pairs[{index}]", pair, f"two numbers of routers, each from 1 to {last}")
-    rates = _per_pair("access_rate", access.get("access_rate", ACCESS_RATE), len(pairs))
-    delays = _access_delays(hops, pairs, access)
+    rates = per_pair("access_rate", access.get("access_rate", ACCESS_RATE), len(pairs))
+    delays = _delays_of_ends(hops, pairs, access)
     queue = access.get("access_queue", ACCESS_QUEUE)
     routers = [f"r{number}" for number in range(1, last + 1)]
     nodes = [Node(name=name) for name in routers]
@@ -261,7 +283,7 @@ def chain(*, hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], **access: Un
                 _link(host, routers[router - 1], rate, delay, queue),
                 _link(routers[router - 1], host, rate, delay, queue),
             ]
-    return Topology(nodes=tuple(nodes), links=tuple(links))
+    return Topology(nodes=_stamping(nodes, aqt), links=tuple(links))
 
 
 def counted(field: str, value: int, least: int) -> int:
@@ -295,8 +317,25 @@ def _link(
     )
 
 
-def _per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
-    """Return one value for each pair."""
+def _stamping(nodes: Sequence[Node], aqt: Stamping) -> tuple[Node, ...]:
+    """Return the nodes with those stamping queueing times that `aqt` names."""
+    known = [node.name for node in nodes]
+    every = known if aqt is True else []
+    named = every if isinstance(aqt, bool) else [aqt] if isinstance(aqt, str) else list(aqt)
+    for name in named:
+        if name not in known:
+            raise refusal("aqt", name, f"True, False, or names among {', '.join(known)}", names=known)
+    return tuple(dataclasses.replace(node, aqt=True) if node.name in named else node for node in nodes)
+
+
+def per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
+    """Return one text for each pair.
+
+    Raises
+    ------
+    ScenarioError
+        There are not as many as pairs.
+    """
     if isinstance(value, str):
         return [value] * count
     given = list(value)
@@ -305,20 +344,47 @@ def _per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
     return given
 
 
-def _access_delays(
+def access_delays(rtt: str, crossed_ns: int, field: str) -> tuple[str, str]:
+    """Return the delays of a sender's and of a receiver's links that make up a round-trip time.
+
+    Parameters
+    ----------
+    rtt
+        The round-trip propagation delay.
+    crossed_ns
+        What the links between routers take of it, there and back, in nanoseconds.
+    field
+        Where the round-trip time was found, for the error.
+
+    Raises
+    ------
+    ScenarioError
+        It is no time, or shorter than what is crossed.
+    """
+    left = nanoseconds(rtt, field) - crossed_ns
+    if left < 0:
+        raise refusal(
+            field, rtt, f"at least {written_time(crossed_ns)}, the delays of the hops there and back"
+        )
+    # An odd nanosecond is lost: the two links of a host have one delay.
+    one_way = left // 2
+    return written_time(one_way // 2), written_time(one_way - one_way // 2)
+
+
+def _delays_of_ends(
     hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], access: Access
 ) -> list[tuple[str, str]]:
     """Return the delays of a sender's and of a receiver's links, for each pair."""
     rtt = access.get("rtt")
     count = len(pairs)
     if rtt is None:
-        both = _per_pair("access_delay", access.get("access_delay", ACCESS_DELAY), count)
+        both = per_pair("access_delay", access.get("access_delay", ACCESS_DELAY), count)
         sender = access.get("sender_delay")
         receiver = access.get("receiver_delay")
         return list(
             zip(
-                both if sender is None else _per_pair("sender_delay", sender, count),
-                both if receiver is None else _per_pair("receiver_delay", receiver, count),
+                both if sender is None else per_pair("sender_delay", sender, count),
+                both if receiver is None else per_pair("receiver_delay", receiver, count),
                 strict=True,
             )
         )
@@ -326,18 +392,10 @@ def _access_delays(
         if access.get(field) is not None:
             raise refusal(field, str(access.get(field)), "nothing beside rtt, which sets the delays itself")
     delays = []
-    for index, ((enter, leave), text) in enumerate(zip(pairs, _per_pair("rtt", rtt, count), strict=True)):
+    for index, ((enter, leave), time) in enumerate(zip(pairs, per_pair("rtt", rtt, count), strict=True)):
         crossed = hops[min(enter, leave) - 1 : max(enter, leave) - 1]
-        least = sum(
-            nanoseconds(delay, "delay")
-            for hop in crossed
-            for delay in (hop.delay, hop.delay if hop.reverse_delay is None else hop.reverse_delay)
+        crossed_ns = sum(
+            nanoseconds(link.delay, "delay") for hop in crossed for link in hop.links("r1", "r2")
         )
-        left = nanoseconds(text, f"rtt[{index}]") - least
-        if left < 0:
-            accepted = f"at least {written_time(least)}, the delays of the hops there and back"
-            raise refusal(f"rtt[{index}]", text, accepted)
-        # An odd nanosecond is lost: the two links of a host have one delay.
-        one_way = left // 2
-        delays.append((written_time(one_way // 2), written_time(one_way - one_way // 2)))
+        delays.append(access_delays(time, crossed_ns, f"rtt[{index}]"))
     return delays
