@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// Ends a route in the list of hops.
 pub const END: u32 = u32::MAX;
 
+/// Where the reverse route of a flow begins that sends nothing back.
+const NOWHERE: u32 = u32::MAX;
+
 /// The routes of all flows.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
@@ -145,15 +148,14 @@ impl Routes {
         let mut routes = Routes::default();
         for flow in &scenario.flows {
             let field = |member: &str| format!("flows.{}.{member}", flow.name);
-            let mut begins = (
-                routes.add(&graph, (&flow.from, &flow.to), flow.path.as_deref(), field("path"))?,
-                routes.add(
-                    &graph,
-                    (&flow.to, &flow.from),
-                    flow.reverse_path.as_deref(),
-                    field("reverse_path"),
-                )?,
-            );
+            let forward = routes.add(&graph, (&flow.from, &flow.to), flow.path.as_deref(), field("path"))?;
+            let reverse = if flow.source.is_datagram() && flow.reverse_path.is_none() {
+                NOWHERE
+            } else {
+                let stated = flow.reverse_path.as_deref();
+                routes.add(&graph, (&flow.to, &flow.from), stated, field("reverse_path"))?
+            };
+            let mut begins = (forward, reverse);
             let number = routes.begins.len() as u32;
             routes.begins.push(begins);
             for (index, change) in flow.reroutes.iter().enumerate() {
