@@ -1,0 +1,138 @@
+"""Traffic from files and from loads: sizes of video frames, and bursts that carry a mean load.
+
+Examples
+--------
+>>> from dumbbell import traffic
+>>> traffic.vbr(load=0.8, capacity="1.6 Mbit/s", peak="3.2 Mbit/s", packet="1000 bytes", on="10 ms")
+OnOff(rate='3.2 Mbit/s', packet='1000 bytes', on='10 ms', off='15 ms')
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from dumbbell.errors import refusal
+from dumbbell.quantities import bits_per_second, nanoseconds, written_time
+from dumbbell.scenario import OnOff
+
+__all__ = ["frames_from_file", "vbr"]
+
+# Number, type, time and size of a frame, as the public traces of films have them.
+_COLUMNS_OF_A_FRAME = 4
+
+
+def frames_from_file(
+    path: str | Path, *, column: int | None = None, unit: Literal["bytes", "bits"] = "bytes"
+) -> tuple[str, ...]:
+    r"""Return the frame sizes of a trace, as the source `Frames` takes them.
+
+    Parameters
+    ----------
+    path
+        A text file with a frame a line, in columns that blanks or commas separate. What follows a ``#`` and
+        empty lines are skipped.
+    column
+        Number of the column with the sizes, from 1. When not given, it is the only column, or the last one of
+        four: number, type, time and size of a frame.
+    unit
+        What the file counts sizes in; bits are rounded up to whole bytes.
+
+    Returns
+    -------
+    tuple of str
+        The size of each frame, in the order of the lines, as ``"1234 bytes"``.
+
+    Raises
+    ------
+    ScenarioError
+        The file holds no frame, a size is no whole number of at least 0, or it is not known which column to
+        read; the error names the file and the line.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dumbbell import Frames
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "film.dat"
+    ...     _ = file.write_text("# number type time size\n1 I 0.0 5340\n2 B 40.0 312\n")
+    ...     sizes = frames_from_file(file)
+    >>> Frames(sizes=sizes, frame_rate=25.0).sizes
+    ('5340 bytes', '312 bytes')
+    """
+    if unit not in ("bytes", "bits"):
+        raise refusal("unit", unit, '"bytes" or "bits"')
+    lines = pd.Series(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), dtype=str)
+    lines.index += 1
+    lines = lines.str.partition("#")[0].str.strip() if len(lines) else lines
+    cells = lines[lines != ""].str.split(r"\s*,\s*|\s+", regex=True, expand=True)
+    if cells.empty:
+        raise refusal(str(path), "nothing", "a frame a line", problem="was found", quoted=False)
+    number = _column_of_sizes(path, cells, column)
+    text = cells[number - 1] if number <= cells.shape[1] else pd.Series(None, index=cells.index, dtype=str)
+    sizes = pd.to_numeric(text, errors="coerce").astype("float64")
+    # Beyond 2^53 a number of bits or bytes is no longer exact, and no frame is that large.
+    unread = text[~((sizes >= 0.0) & (sizes < 2.0**53) & (sizes == np.floor(sizes)))]
+    if not unread.empty:
+        line, cell = unread.index[0], unread.iloc[0]
+        found = f'"{cell}"' if isinstance(cell, str) else "nothing"
+        accepted = f"a size in {unit} in column {number}, a whole number of at least 0; comments begin with #"
+        raise refusal(f"{path}, line {line}", found, accepted, quoted=False)
+    whole = sizes if unit == "bytes" else np.ceil(sizes / 8.0)
+    return tuple(f"{size} bytes" for size in whole.astype("int64"))
+
+
+def vbr(load: float, capacity: str, peak: str, packet: str, on: str) -> OnOff:
+    """Return bursts and pauses, both exponential, that offer a mean load.
+
+    With a mean rate of ``load * capacity``, the mean pause is ``on * (peak / mean - 1)``. Bursts are whole
+    packets, at least one, so that short ones offer a little more: 1 % for bursts of four packets in pauses
+    as long.
+
+    Parameters
+    ----------
+    load
+        Mean rate over `capacity`, above 0.
+    capacity
+        Rate of the link that the load is measured by, as ``"1.6 Mbit/s"``.
+    peak
+        Rate on the wire within a burst, at least the mean rate.
+    packet
+        Size of a packet on the wire, as ``"1000 bytes"``.
+    on
+        Mean length of a burst, as ``"10 ms"``.
+
+    Raises
+    ------
+    ScenarioError
+        A quantity is not accepted, or the mean rate is zero or above the peak.
+    """
+    fullest = bits_per_second(peak, "peak") / bits_per_second(capacity, "capacity")
+    if not (math.isfinite(load) and 0.0 < load <= fullest):
+        raise refusal("load", load, f"a number above 0, at most peak over capacity: {fullest:g}")
+    pause_ns = round(nanoseconds(on, "on") * (fullest / load - 1.0))
+    return OnOff(rate=peak, packet=packet, on=on, off=written_time(pause_ns))
+
+
+def _column_of_sizes(path: str | Path, cells: pd.DataFrame, column: int | None) -> int:
+    """Return the number of the column to read, from 1."""
+    first = cells.index[0]
+    found = int(cells.loc[first].notna().sum())
+    if column is None:
+        if found in (1, _COLUMNS_OF_A_FRAME):
+            return found
+        accepted = (
+            f"one column, or {_COLUMNS_OF_A_FRAME}: number, type, time and size; else name one by column="
+        )
+        raise refusal(
+            f"{path}, line {first}", f"{found} columns", accepted, problem="are not accepted", quoted=False
+        )
+    if not 1 <= column <= found:
+        raise refusal("column", column, f"a column of {path}, from 1 to {found}")
+    return column

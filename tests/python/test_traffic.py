@@ -1,0 +1,135 @@
+"""Traffic from files and from loads."""
+
+import math
+import re
+
+import pytest
+
+import dumbbell
+from dumbbell import Flow, Frames, ScenarioError, topologies, traffic
+
+FILM = """\
+# a film at 25 frames per second
+
+1\tI\t0.0\t5340
+2\tB\t40.0\t312   # a comment
+3\tP\t80.0\t0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "sizes"),
+    [
+        ("5340\n312\n0\n", None, [5340, 312, 0]),
+        ("  5340\r\n\r\n  312\r\n0\r\n", None, [5340, 312, 0]),
+        ("5340.0\n3.12e2\n0", None, [5340, 312, 0]),
+        (FILM, None, [5340, 312, 0]),
+        (FILM.replace("\t", ","), None, [5340, 312, 0]),
+        (FILM.replace("\t", " , "), 4, [5340, 312, 0]),
+        (FILM, 1, [1, 2, 3]),
+        ("0 5340\n1 312\n2 0\n", 2, [5340, 312, 0]),
+    ],
+)
+def test_traces_are_read_in_the_forms_they_come_in(tmp_path, text, column, sizes):
+    file = tmp_path / "film.dat"
+    file.write_text(text)
+    assert traffic.frames_from_file(file, column=column) == tuple(f"{size} bytes" for size in sizes)
+
+
+def test_bits_become_whole_bytes(tmp_path):
+    file = tmp_path / "film.dat"
+    file.write_text("8000\n8001\n7\n")
+    assert traffic.frames_from_file(file, unit="bits") == ("1000 bytes", "1001 bytes", "1 bytes")
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        (
+            "12\n\n34 # a\nmany\n",
+            None,
+            ', line 4: "many" is not accepted; expected a size in bytes in column 1',
+        ),
+        (
+            "# size\n-3\n",
+            None,
+            ', line 2: "-3" is not accepted; expected a size in bytes in column 1, a whole',
+        ),
+        ("3.5\n", None, ', line 1: "3.5" is not accepted'),
+        ("inf\n", None, ', line 1: "inf" is not accepted'),
+        ("1e30\n", None, ', line 1: "1e30" is not accepted'),
+        ("nan\n", None, ', line 1: "nan" is not accepted'),
+        (FILM + "4 P\n", None, ", line 6: nothing is not accepted; expected a size in bytes in column 4"),
+        (
+            "1 2\n",
+            None,
+            ", line 1: 2 columns are not accepted; expected one column, or 4: number, type, time",
+        ),
+        ("# nothing\n\n", None, ": nothing was found; expected a frame a line"),
+        ("", None, ": nothing was found; expected a frame a line"),
+    ],
+)
+def test_an_error_names_file_line_and_what_is_accepted(tmp_path, text, column, message):
+    file = tmp_path / "film.dat"
+    file.write_text(text)
+    with pytest.raises(ScenarioError, match=f"^{re.escape(f'{file}{message}')}"):
+        traffic.frames_from_file(file, column=column)
+
+
+def test_a_column_or_unit_that_is_not_there_is_refused(tmp_path):
+    file = tmp_path / "film.dat"
+    file.write_text(FILM)
+    with pytest.raises(
+        ScenarioError, match=r"column: 5 is not accepted; expected a column of .*, from 1 to 4"
+    ):
+        traffic.frames_from_file(file, column=5)
+    with pytest.raises(ScenarioError, match='unit: "packets" is not accepted; expected "bytes" or "bits"'):
+        traffic.frames_from_file(file, unit="packets")
+    with pytest.raises(OSError, match="nowhere"):
+        traffic.frames_from_file(tmp_path / "nowhere.dat")
+
+
+def offered(source, seconds):
+    """Rate that a source puts on the wire, in bits per second."""
+    shape = topologies.dumbbell(pairs=1, rate="100 Mbit/s", delay="1 ms")
+    flow = Flow(name="video", from_="s1", to="d1", source=source)
+    result = dumbbell.run(shape.scenario(duration=f"{seconds} s", flows=[flow]))
+    return result.flow("video").throughput_bps
+
+
+def test_frames_of_a_file_are_sent_at_their_rate(tmp_path):
+    file = tmp_path / "film.dat"
+    file.write_text(FILM)
+    source = Frames(sizes=traffic.frames_from_file(file), frame_rate=25.0, packet="500 bytes")
+    # 5652 bytes in three frames of 40 ms.
+    assert offered(source, 60) == pytest.approx(5652 * 8 / 0.12, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("load", "off"), [(1.0, "10 ms"), (0.9, "12.222222 ms"), (0.8, "15 ms"), (0.1, "190 ms"), (2.0, "0 s")]
+)
+def test_pauses_make_up_the_mean_load(load, off):
+    # ON share is mean over peak, load * 1.6 / 3.2.
+    source = traffic.vbr(load, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "10 ms")
+    assert (source.rate, source.packet, source.on, source.off) == ("3.2 Mbit/s", "1000 bytes", "10 ms", off)
+
+
+def test_bursts_offer_the_load_they_were_made_for():
+    source = traffic.vbr(0.8, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "100 ms")
+    # Bursts of 40 packets in the mean: what whole packets add is lost in the noise of 500 s, about 2000 bursts.
+    assert offered(source, 500) == pytest.approx(0.8 * 1.6e6, rel=4 / math.sqrt(2000))
+
+
+@pytest.mark.parametrize("load", [0.0, -1.0, 2.1, math.nan, math.inf])
+def test_a_load_above_the_peak_or_of_nothing_is_refused(load):
+    with pytest.raises(
+        ScenarioError, match=r"load: .* is not accepted; expected a number above 0, at most peak over"
+    ):
+        traffic.vbr(load, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "10 ms")
+
+
+def test_quantities_of_bursts_are_refused_by_their_names():
+    with pytest.raises(ScenarioError, match=r'peak: "3.2 Mbits" is not accepted; expected a rate'):
+        traffic.vbr(0.5, "1.6 Mbit/s", "3.2 Mbits", "1000 bytes", "10 ms")
+    with pytest.raises(ScenarioError, match='on: "10" is not accepted; expected a time'):
+        traffic.vbr(0.5, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "10")
