@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -11,79 +10,14 @@ import pandas as pd
 import pytest
 
 from dumbbell import ScenarioError, papers, report
-
-SMALL = '''
-"""A paper of one scenario and three claims."""
-import numpy as np
-import pandas as pd
-from dumbbell import Flow, Tcp, Transfer, topologies
-from dumbbell.claims import Claim, NotMeasured, Outcome, judge
-from dumbbell.papers import PlannedRun
-from dumbbell.report import Section, Text
-
-REDUCED = []
-
-class Small:
-    name, title, citation = "small-paper", "A small paper", "Nobody 2000"
-    columns = ("goodput",)
-    order = 9
-
-    def plan(self, settings):
-        flow = Flow(name="fg", from_="s1", to="d1", tcp=Tcp(variant="reno"), source=Transfer(size="50 kB"))
-        scenario = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="10 ms").scenario(
-            name="small", duration="20 s", flows=[flow]
-        )
-        count = settings.runs or 3
-        return [PlannedRun(key="one", scenario=scenario, seed=settings.seed, run=run) for run in range(count)]
-
-    def reduce(self, runs):
-        REDUCED.append(len(runs))
-        flows = runs.flows.set_index("job")
-        return pd.DataFrame({"goodput": flows["goodput_bps"]}, index=flows.index)
-
-    def observe(self, settings, steps):
-        steps("looking", 1)()
-        return {}
-
-    def evaluate(self, settings, results, observed):
-        def missing(_):
-            raise NotMeasured("nobody looked")
-        mean = float(results["goodput"].mean())
-        stated = {"source": "table 1", "paper_value": mean, "tolerance_kind": "rel", "tolerance": 0.1}
-        return judge(
-            [
-                Claim(id="A", kind="value", statement="goes", measure=lambda r: Outcome.of(mean), **stated),
-                Claim(
-                    id="B", source="table 1", kind="ordering", statement="flies",
-                    measure=lambda r: Outcome.of(0.0, holds=False),
-                ),
-                Claim(id="C", source="table 2", kind="shape", statement="unseen", measure=missing),
-            ],
-            results,
-        )
-
-    def sections(self, settings, results, observed, findings):
-        return [Section(anchor="one", title="One <section>", blocks=[Text(paragraphs=["`code` & text"])])]
-
-    def facts(self, settings):
-        return [("assumed", "nothing")]
-
-    def notice(self, settings):
-        return "few runs" if settings.quick else ""
-
-PAPER = Small()
-'''
+from small_paper import SMALL, forget_papers, write_paper
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    place = tmp_path / "papers" / "small_paper"
-    place.mkdir(parents=True)
-    (place / "__init__.py").write_text(textwrap.dedent(SMALL), encoding="utf-8")
-    for name in [name for name in list(sys.modules) if name.startswith("dumbbell_paper_small")]:
-        monkeypatch.delitem(sys.modules, name)
-    yield place.parent
-    sys.modules.pop("dumbbell_paper_small_paper", None)
+def folder(tmp_path):
+    write_paper(tmp_path / "papers", "small-paper", SMALL)
+    yield tmp_path / "papers"
+    forget_papers()
 
 
 def test_a_reproduction_writes_a_report_and_findings(folder, tmp_path, capsys):
@@ -225,14 +159,11 @@ def test_a_reduction_that_does_not_fit_is_an_error(folder, tmp_path, monkeypatch
     ],
 )
 def test_a_paper_that_cannot_be_loaded_is_named(folder, tmp_path, text, message):
-    place = folder / "spoilt_paper"
-    place.mkdir()
-    (place / "__init__.py").write_text(text, encoding="utf-8")
+    write_paper(folder, "spoilt-paper", text)
     with pytest.raises(ScenarioError, match='paper: "spoilt-paper"') as caught:
         papers.load("spoilt-paper", folder)
     assert message in str(caught.value)
     papers.load("small-paper", folder)
-    sys.modules.pop("dumbbell_paper_spoilt_paper", None)
 
 
 def test_a_table_keeps_its_cells_and_escapes_them():

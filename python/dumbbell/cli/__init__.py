@@ -94,13 +94,15 @@ def version_command() -> None:
 @app.command("reproduce")
 @guarded
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper, as vegas-revisited.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="Name of the paper, as vegas-revisited, or all.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer replications; the report says so.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the claims as one JSON object.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Folder for the report and the finished runs; default: results/."
+            "--output", metavar="DIR", help="Folder for reports and finished runs; default: results/."
         ),
     ] = None,
     runs: Annotated[int | None, typer.Option("--runs", help="Replications of each configuration.")] = None,
@@ -112,10 +114,10 @@ def reproduce_command(
         typer.Option("--papers", metavar="DIR", help="Folder of the papers; default: the checkout's."),
     ] = None,
 ) -> None:
-    """Reproduce a paper and write its report."""
-    from dumbbell import papers
+    """Reproduce a paper, or all of them, and write reports."""
+    from dumbbell.cli import reproduce
 
-    papers.reproduce(
+    reproduce.reproduce(
         paper,
         quick=quick,
         json_output=json,
@@ -124,7 +126,7 @@ def reproduce_command(
         seed=seed,
         threads=threads,
         fresh=fresh,
-        papers=folder,
+        folder=folder,
     )
 
 

@@ -11,12 +11,14 @@ from what is there.
 
 from __future__ import annotations
 
+from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
 from dumbbell.papers.reproduction import Interrupted, Reproduction, reproduce
 from dumbbell.papers.store import Store, engine_identity
 
 __all__ = [
     "Interrupted",
+    "Overview",
     "Paper",
     "PlannedRun",
     "Reproduction",
@@ -28,4 +30,5 @@ __all__ = [
     "folder",
     "load",
     "reproduce",
+    "reproduce_all",
 ]

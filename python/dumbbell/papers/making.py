@@ -40,10 +40,12 @@ class Undertaking:
         self.store = store
         self._plan = list(paper.plan(settings))
         self._wanted = _wanted(self._plan)
-        kept = pd.MultiIndex.from_frame(self._wanted[INDEX]).isin(store.known())
-        self._missing = self._wanted[~kept].drop_duplicates(INDEX)
-        self.total = len(self._wanted)
-        self.reused = self.done = self.total - len(self._missing)
+        # What several keys share is one run.
+        distinct = self._wanted.drop_duplicates(INDEX)
+        kept = pd.MultiIndex.from_frame(distinct[INDEX]).isin(store.known())
+        self._missing = distinct[~kept]
+        self.total = len(distinct)
+        self.reused = self.done = int(kept.sum())
         self.times: dict[str, float] = {}
 
     @property

@@ -21,7 +21,16 @@ from dumbbell.papers.paper import Paper, Settings, load
 from dumbbell.papers.progress import Display
 from dumbbell.papers.store import Store, engine_identity
 
-__all__ = ["Interrupted", "Reproduction", "finish", "plain", "reproduce", "settings_of", "store_of"]
+__all__ = [
+    "Interrupted",
+    "Reproduction",
+    "finish",
+    "plain",
+    "reproduce",
+    "settings_of",
+    "share_text",
+    "store_of",
+]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -65,6 +74,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def share_text(row: Mapping[str, Any]) -> str:
+    """Return the share of reproduced claims in a row of a score, for reading."""
+    return "–" if row["share"] is None else f"{row['share']:.1f} %"
 
 
 def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
@@ -119,7 +133,7 @@ def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
     return Store(place / "cache" / paper.name, paper.columns, fresh=fresh)
 
 
-def finish(work: Undertaking, display: Display, target: Path) -> Reproduction:
+def finish(work: Undertaking, display: Display, target: Path, *, home: str = "") -> Reproduction:
     """Make the missing runs of a paper, judge its claims, and write its report.
 
     Parameters
@@ -130,6 +144,8 @@ def finish(work: Undertaking, display: Display, target: Path) -> Reproduction:
         Where to say how far it is.
     target
         Folder for the report and the findings.
+    home
+        See `report.render`.
     """
     paper, settings = work.paper, work.settings
     begin = time.monotonic()
@@ -181,6 +197,7 @@ def finish(work: Undertaking, display: Display, target: Path) -> Reproduction:
         claims=_claim_rows(findings),
         sections=sections,
         notice=paper.notice(settings),
+        home=home,
     )
     target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "report.html", target / "results.json"
@@ -279,10 +296,9 @@ def _print_summary(done: Reproduction) -> None:
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     for name, row in done.data["score"].items():
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""
-        share = "–" if row["share"] is None else f"{row['share']:.1f} %"
         console.print(
             f"{name}: {row['reproduced']} reproduced, {row['missed']} not reproduced, "
-            f"{row['unchecked']} not checkable; {share}{aim}"
+            f"{row['unchecked']} not checkable; {share_text(row)}{aim}"
         )
     console.print(f"{done.data['runs']} runs, {done.run_time_s:.0f} s")
     console.print(f"report: {done.report.resolve()}")

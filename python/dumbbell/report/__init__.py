@@ -1,7 +1,8 @@
 """Reports: one self-contained HTML file of text, tables, figures and a scoreboard of claims.
 
 A report is a tree of plain values (`Section` of `Text`, `Table`, `Figure`, `Details`) given to `render`. The file it
-returns needs nothing beside it: styles, scripts and figures (SVG) are inside.
+returns needs nothing beside it: styles, scripts and figures (SVG) are inside. `render_index` makes the page that leads to
+the reports of several papers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ from typing import Any, Literal
 import jinja2
 from markupsafe import Markup, escape
 
-__all__ = ["Block", "Cell", "Column", "Details", "Figure", "Section", "Table", "Text", "render"]
+__all__ = [
+    "Block",
+    "Cell",
+    "Column",
+    "Details",
+    "Entry",
+    "Figure",
+    "Section",
+    "Table",
+    "Text",
+    "render",
+    "render_index",
+]
 
 Tone = Literal["", "good", "bad", "muted", "strong"]
 
@@ -173,6 +186,7 @@ def render(
     claims: Sequence[Mapping[str, Any]],
     sections: Sequence[Section],
     notice: str = "",
+    home: str = "",
 ) -> str:
     """Return a report as the text of one self-contained HTML file.
 
@@ -192,7 +206,90 @@ def render(
         The rest of the report.
     notice
         A remark shown above everything else, for instance that few replications were used.
+    home
+        Relative address of the page that leads to the reports of all papers, if there is one.
     """
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            title=title,
+            subtitle=subtitle,
+            facts=facts,
+            scoreboard=scoreboard,
+            claims=claims,
+            sections=sections,
+            notice=notice,
+            home=home,
+        )
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A paper on the page that leads to all reports.
+
+    Parameters
+    ----------
+    title, citation
+        What the paper is.
+    link
+        Relative address of its report; empty if there is none.
+    groups
+        The counts of its verdicts by group, as in the scoreboard of `render`.
+    runs
+        What stands over the counts, such as how many runs they are from.
+    notice
+        A remark on the paper.
+    """
+
+    title: str
+    citation: str
+    link: str = ""
+    groups: Sequence[Mapping[str, Any]] = ()
+    runs: str = ""
+    notice: str = ""
+
+
+def render_index(
+    *,
+    title: str,
+    subtitle: str,
+    facts: Sequence[tuple[str, str]],
+    papers: Sequence[Entry],
+    scoreboard: Mapping[str, Any],
+    sections: Sequence[Section],
+    notice: str = "",
+) -> str:
+    """Return the page that leads to the reports of several papers, as the text of one self-contained HTML file.
+
+    Parameters
+    ----------
+    title, subtitle, facts, sections, notice
+        See `render`.
+    papers
+        The papers, in order.
+    scoreboard
+        The counts of verdicts over all papers: ``groups`` and ``kinds``, see `render`.
+    """
+    return (
+        _environment()
+        .get_template("index.html.j2")
+        .render(
+            title=title,
+            subtitle=subtitle,
+            facts=facts,
+            papers=papers,
+            scoreboard=scoreboard,
+            sections=sections,
+            notice=notice,
+            home="",
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
+    """Return the environment of the templates."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dumbbell.report"),
         autoescape=True,
@@ -206,12 +303,4 @@ def render(
     environment.tests["text"] = lambda block: isinstance(block, Text)
     environment.tests["table"] = lambda block: isinstance(block, Table)
     environment.tests["figure"] = lambda block: isinstance(block, Figure)
-    return environment.get_template("report.html.j2").render(
-        title=title,
-        subtitle=subtitle,
-        facts=facts,
-        scoreboard=scoreboard,
-        claims=claims,
-        sections=sections,
-        notice=notice,
-    )
+    return environment

@@ -1,0 +1,56 @@
+"""``dumbbell reproduce``: one paper or all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from dumbbell import papers
+from dumbbell.cli.refusals import UNFINISHED, note
+
+__all__ = ["ALL", "reproduce"]
+
+ALL = "all"
+
+
+def reproduce(
+    paper: str,
+    *,
+    quick: bool,
+    json_output: bool,
+    output: Path | None,
+    runs: int | None,
+    seed: int,
+    threads: int | None,
+    fresh: bool,
+    folder: Path | None,
+) -> None:
+    """Reproduce a paper by its name, or all of them; a paper that fails is named when the others are done."""
+    if paper != ALL:
+        papers.reproduce(
+            paper,
+            quick=quick,
+            json_output=json_output,
+            output=output,
+            runs=runs,
+            seed=seed,
+            threads=threads,
+            fresh=fresh,
+            papers=folder,
+        )
+        return
+    overview = papers.reproduce_all(
+        quick=quick,
+        json_output=json_output,
+        output=output,
+        runs=runs,
+        seed=seed,
+        threads=threads,
+        fresh=fresh,
+        papers=folder,
+    )
+    for failure in overview.failures.values():
+        note("error: " + " ".join(failure.split()))
+    if overview.failures:
+        raise typer.Exit(UNFINISHED)

@@ -1,0 +1,402 @@
+"""Reproducing all papers: one after the other, with a page that leads to their reports."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from dumbbell import claims, report
+from dumbbell.errors import ScenarioError
+from dumbbell.papers.making import Undertaking
+from dumbbell.papers.paper import Paper, Settings, available, folder, load, where
+from dumbbell.papers.progress import Display, duration
+from dumbbell.papers.reproduction import (
+    Interrupted,
+    Reproduction,
+    finish,
+    plain,
+    settings_of,
+    share_text,
+    store_of,
+)
+from dumbbell.papers.store import engine_identity
+from dumbbell.report import Cell, Column, Entry, Section, Table, Text
+
+__all__ = ["TESTBED", "Overview", "reproduce_all"]
+
+TESTBED = "awaits the Linux testbed"
+"""How the reason begins for which a claim cannot be checked in simulation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """The reproductions of all papers.
+
+    Parameters
+    ----------
+    index, results
+        The files written: the page that leads to the reports (HTML), and the counts of verdicts (JSON).
+    reproductions
+        The finished reproductions, in the order of the papers.
+    failures
+        Why a paper could not be reproduced, by its name.
+    data
+        What was written to `results`, as plain data.
+    run_time_s
+        Wall-clock time it took, s.
+    """
+
+    index: Path
+    results: Path
+    reproductions: Sequence[Reproduction]
+    failures: Mapping[str, str]
+    data: Mapping[str, Any]
+    run_time_s: float
+
+
+def reproduce_all(
+    *,
+    quick: bool = False,
+    json_output: bool = False,
+    output: str | Path | None = None,
+    runs: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    fresh: bool = False,
+    papers: str | Path | None = None,
+    quiet: bool = False,
+) -> Overview:
+    """Reproduce every paper of a folder, in their order; see `reproduce` for the parameters.
+
+    A paper that cannot be loaded, or fails on the way, is named in the result and on the page; the others are reproduced
+    all the same.
+
+    Returns
+    -------
+    Overview
+        The findings and where the page is.
+
+    Raises
+    ------
+    ScenarioError
+        A setting is out of range, there is no folder of papers, or another process is writing to one of the stores.
+    Interrupted
+        Ctrl-C. Every finished run is kept; the same command resumes.
+    """
+    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads)
+    place = Path(output) if output is not None else Path("results")
+    begin = time.monotonic()
+    loaded, failures = _load_all(papers)
+    cast = {paper.name: paper for paper in loaded}
+    works: list[Undertaking] = []
+    done: list[Reproduction] = []
+    with ExitStack() as stack:
+        stores = {paper.name: stack.enter_context(store_of(paper, place, fresh=fresh)) for paper in loaded}
+        display = stack.enter_context(Display(sys.stderr, quiet=quiet))
+        try:
+            planned = display.steps("plan", len(loaded))
+            for paper in loaded:
+                try:
+                    work = Undertaking(paper, settings, stores[paper.name])
+                except Exception as error:
+                    failures[paper.name] = _failure(paper.name, error, papers)
+                else:
+                    works.append(work)
+                    work.announce(display)
+                planned()
+            display.whole("all papers", sum(work.total for work in works), sum(work.reused for work in works))
+            for work in works:
+                name = work.paper.name
+                try:
+                    finished = finish(work, display, place / name, home="../index.html")
+                except Exception as error:
+                    failures[name] = _failure(name, error, papers)
+                    display.fold(failures[name])
+                else:
+                    done.append(finished)
+                    display.fold(_line(finished))
+        except KeyboardInterrupt as interruption:
+            made, total = sum(work.done for work in works), sum(work.total for work in works)
+            kept = f"{made} of {total} runs are kept in {place / 'cache'}" if works else "before any run"
+            raise Interrupted(
+                f"interrupted; {kept}, and the same command goes on from there"
+            ) from interruption
+    overview = _write(place, settings, cast, done, failures, time.monotonic() - begin)
+    if json_output:
+        sys.stdout.write(json.dumps(overview.data, ensure_ascii=False) + "\n")
+    elif not quiet:
+        _print_summary(overview)
+    return overview
+
+
+def _load_all(papers: str | Path | None) -> tuple[list[Paper], dict[str, str]]:
+    """Return the papers of a folder in their order, and why some cannot be loaded."""
+    loaded: list[Paper] = []
+    failures: dict[str, str] = {}
+    for name in available(papers):
+        try:
+            loaded.append(load(name, papers))
+        except ScenarioError as error:
+            failures[name] = str(error)
+    return sorted(loaded, key=lambda paper: (paper.order, paper.name)), failures
+
+
+def _failure(name: str, error: Exception, papers: str | Path | None) -> str:
+    """Return in a line why a paper could not be reproduced."""
+    return f"{name}: {where(error, folder(papers) / name.replace('-', '_'))}"
+
+
+def _line(done: Reproduction) -> str:
+    """Return in a line what came of a paper."""
+    parts = [
+        f"{share_text(row)} of {name}" for name, row in done.data["score"].items() if name in claims.GROUPS
+    ]
+    return f"{done.paper}: {', '.join(parts)}; {done.data['runs']} runs, {duration(done.run_time_s)}"
+
+
+def _print_summary(overview: Overview) -> None:
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    for done in overview.reproductions:
+        console.print(_line(done))
+    row = overview.data["score"]["all"]
+    console.print(
+        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced, {row['unchecked']} not checkable; "
+        f"{overview.data['runs']} runs, {duration(overview.run_time_s)}"
+    )
+    console.print(f"index: {overview.index.resolve()}")
+
+
+def _score(board: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "share")}
+        for row in board["groups"]
+    }
+
+
+def _write(
+    place: Path,
+    settings: Settings,
+    papers: Mapping[str, Paper],
+    done: Sequence[Reproduction],
+    failures: Mapping[str, str],
+    run_time_s: float,
+) -> Overview:
+    """Write the page that leads to the reports, and the counts of verdicts over all papers."""
+    findings = [finding for reproduction in done for finding in reproduction.findings]
+    board = claims.scoreboard(findings)
+    runs = sum(reproduction.data["runs"] for reproduction in done)
+    reused = sum(reproduction.data["runs_kept_from_before"] for reproduction in done)
+    waiting = [
+        (reproduction, finding)
+        for reproduction in done
+        for finding in reproduction.findings
+        if finding.verdict == "not-checkable" and finding.why.lower().startswith(TESTBED.lower())
+    ]
+    data = plain(
+        {
+            "engine": engine_identity(),
+            "seed": settings.seed,
+            "quick": settings.quick,
+            "runs": runs,
+            "runs_kept_from_before": reused,
+            "run_time_s": round(run_time_s, 1),
+            "score": _score(board),
+            "papers": [
+                {
+                    key: reproduction.data[key]
+                    for key in (
+                        "paper", "title", "score", "runs", "runs_kept_from_before", "run_time_s", "stage_times_s",
+                    )
+                }
+                | {"report": f"{reproduction.paper}/report.html", "results": f"{reproduction.paper}/results.json"}
+                for reproduction in done
+            ],
+            "awaiting_testbed": [
+                {"paper": reproduction.paper, "claim": finding.claim.id, "why": finding.why}
+                for reproduction, finding in waiting
+            ],
+            "failures": dict(failures),
+        }
+    )  # fmt: skip
+    text = report.render_index(
+        title="Papers reproduced",
+        subtitle="Published results on TCP congestion control, run again on Dumbbell's engine and judged claim by claim.",
+        facts=[
+            ("engine", engine_identity()),
+            ("seed", str(settings.seed)),
+            ("runs", f"{runs}, {reused} of them kept from before" if reused else str(runs)),
+            ("run time", duration(run_time_s)),
+        ],
+        notice="Quick mode: fewer replications than the papers and shorter sweeps, so that intervals are wide."
+        if settings.quick
+        else "",
+        papers=_entries(papers, done, failures),
+        scoreboard=board,
+        sections=[_by_paper(done, data["score"]), _waiting(waiting), _run_times(done)],
+    )
+    place.mkdir(parents=True, exist_ok=True)
+    index, results = place / "index.html", place / "results.json"
+    index.write_text(text, encoding="utf-8")
+    results.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Overview(
+        index=index,
+        results=results,
+        reproductions=done,
+        failures=failures,
+        data=data,
+        run_time_s=run_time_s,
+    )
+
+
+def _board(papers: Mapping[str, Paper], reproduction: Reproduction) -> Mapping[str, Any]:
+    return claims.scoreboard(
+        reproduction.findings, getattr(papers[reproduction.paper], "aims", claims.Aims())
+    )
+
+
+def _entries(
+    papers: Mapping[str, Paper], done: Sequence[Reproduction], failures: Mapping[str, str]
+) -> list[Entry]:
+    """Return what the page says of each paper."""
+    finished = {reproduction.paper: reproduction for reproduction in done}
+    entries: list[Entry] = []
+    for name, paper in papers.items():
+        if name in finished:
+            reproduction = finished[name]
+            entries.append(
+                Entry(
+                    title=paper.title,
+                    citation=paper.citation,
+                    link=f"{name}/report.html",
+                    groups=_board(papers, reproduction)["groups"],
+                    runs=f"{reproduction.data['runs']} runs",
+                )
+            )
+        else:
+            entries.append(Entry(title=paper.title, citation=paper.citation, notice=failures[name]))
+    entries += [
+        Entry(title=name, citation="", notice=failure)
+        for name, failure in failures.items()
+        if name not in papers
+    ]
+    return entries
+
+
+def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section:
+    """Return the scoreboard by paper and group of claims."""
+
+    def cells(title: str, score: Mapping[str, Any]) -> list[Cell | str]:
+        row: list[Cell | str] = [title]
+        for counts in score.values():
+            aim = counts.get("aim")
+            reached = aim is not None and counts["share"] is not None and counts["share"] >= aim
+            row += [
+                Cell(
+                    text=f"{counts['reproduced']} of {counts['reproduced'] + counts['missed']}",
+                    detail=f"{counts['unchecked']} not checkable" if counts["unchecked"] else "",
+                ),
+                Cell(
+                    text=share_text(counts),
+                    detail="" if aim is None else f"aim {aim} %",
+                    tone="strong" if aim is None else "good" if reached else "bad",
+                ),
+            ]
+        return row
+
+    titles = ["all claims", *claims.GROUPS]
+    return Section(
+        anchor="by-paper",
+        title="By paper",
+        blocks=[
+            Table(
+                caption="Claims by paper and group",
+                columns=[
+                    Column(title="paper", align="left"),
+                    *(Column(title=title) for _ in titles for title in ("reproduced", "share")),
+                ],
+                groups=[("", 1), *((title, 2) for title in titles)],
+                rows=[
+                    *(cells(reproduction.data["title"], reproduction.data["score"]) for reproduction in done),
+                    cells("all papers", score),
+                ],
+                note="Shares are of the claims that could be checked.",
+            )
+        ],
+    )
+
+
+def _waiting(waiting: Sequence[tuple[Reproduction, claims.Finding]]) -> Section:
+    """Return the list of claims that only the Linux testbed can check."""
+    blocks: list[report.Block] = [
+        Text(
+            paragraphs=[
+                "These claims speak of real networks or of real implementations. A simulation cannot check them; "
+                "they wait for the Linux testbed and count neither as reproduced nor as missed."
+                if waiting
+                else "No claim awaits the Linux testbed."
+            ]
+        )
+    ]
+    if waiting:
+        blocks.append(
+            Table(
+                caption=f"{len(waiting)} claims",
+                columns=[
+                    Column(title=title, align="left") for title in ("paper", "claim", "statement", "why")
+                ],
+                rows=[
+                    [
+                        reproduction.data["title"],
+                        Cell(text=finding.claim.id, detail=finding.claim.source),
+                        finding.claim.statement,
+                        finding.why,
+                    ]
+                    for reproduction, finding in waiting
+                ],
+            )
+        )
+    return Section(anchor="testbed", title="Awaiting the Linux testbed", blocks=blocks)
+
+
+def _run_times(done: Sequence[Reproduction]) -> Section:
+    """Return how long the papers and their stages took."""
+    rows: list[list[Cell | str]] = []
+    for reproduction in done:
+        reused = reproduction.data["runs_kept_from_before"]
+        rows.append(
+            [
+                Cell(text=reproduction.data["title"], tone="strong"),
+                Cell(
+                    text=str(reproduction.data["runs"]),
+                    detail=f"{reused} kept from before" if reused else "",
+                ),
+                Cell(text=f"{reproduction.run_time_s:.1f}", tone="strong"),
+            ]
+        )
+        rows += [
+            [stage, "", f"{seconds:.1f}"] for stage, seconds in reproduction.data["stage_times_s"].items()
+        ]
+    return Section(
+        anchor="run-times",
+        title="Run times",
+        blocks=[
+            Table(
+                caption="Run time of each paper and its stages, wall clock",
+                columns=[
+                    Column(title="paper", align="left"),
+                    Column(title="runs"),
+                    Column(title="seconds"),
+                ],
+                rows=rows,
+                note="Runs that were kept from before take no time.",
+            )
+        ],
+    )

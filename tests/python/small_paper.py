@@ -1,0 +1,77 @@
+"""A paper of one scenario and three claims, for tests of what reproduces papers."""
+
+import sys
+
+SMALL = '''"""A paper of one scenario and three claims."""
+import numpy as np
+import pandas as pd
+from dumbbell import Flow, Tcp, Transfer, topologies
+from dumbbell.claims import Claim, NotMeasured, Outcome, judge
+from dumbbell.papers import PlannedRun
+from dumbbell.report import Section, Text
+
+REDUCED = []
+
+class Small:
+    name, title, citation = "small-paper", "A small paper", "Nobody 2000"
+    columns = ("goodput",)
+    order = 9
+
+    def plan(self, settings):
+        flow = Flow(name="fg", from_="s1", to="d1", tcp=Tcp(variant="reno"), source=Transfer(size="50 kB"))
+        scenario = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="10 ms").scenario(
+            name="small", duration="20 s", flows=[flow]
+        )
+        count = settings.runs or 3
+        return [PlannedRun(key="one", scenario=scenario, seed=settings.seed, run=run) for run in range(count)]
+
+    def reduce(self, runs):
+        REDUCED.append(len(runs))
+        flows = runs.flows.set_index("job")
+        return pd.DataFrame({"goodput": flows["goodput_bps"]}, index=flows.index)
+
+    def observe(self, settings, steps):
+        steps("looking", 1)()
+        return {}
+
+    def evaluate(self, settings, results, observed):
+        def missing(_):
+            raise NotMeasured("nobody looked")
+        mean = float(results["goodput"].mean())
+        stated = {"source": "table 1", "paper_value": mean, "tolerance_kind": "rel", "tolerance": 0.1}
+        return judge(
+            [
+                Claim(id="A", kind="value", statement="goes", measure=lambda r: Outcome.of(mean), **stated),
+                Claim(
+                    id="B", source="table 1", kind="ordering", statement="flies",
+                    measure=lambda r: Outcome.of(0.0, holds=False),
+                ),
+                Claim(id="C", source="table 2", kind="shape", statement="unseen", measure=missing),
+            ],
+            results,
+        )
+
+    def sections(self, settings, results, observed, findings):
+        return [Section(anchor="one", title="One <section>", blocks=[Text(paragraphs=["`code` & text"])])]
+
+    def facts(self, settings):
+        return [("assumed", "nothing")]
+
+    def notice(self, settings):
+        return "few runs" if settings.quick else ""
+
+PAPER = Small()
+'''
+
+
+def write_paper(folder, name, text):
+    """Write the folder of a paper into a folder of papers."""
+    place = folder / name.replace("-", "_")
+    place.mkdir(parents=True)
+    (place / "__init__.py").write_text(text, encoding="utf-8")
+
+
+def forget_papers():
+    """Take the papers that were loaded out of the interpreter, so that another test may use their names."""
+    for name in [name for name in sys.modules if name.startswith("dumbbell_paper_")]:
+        del sys.modules[name]

@@ -1,0 +1,88 @@
+"""A reproduction that is killed at random moments ends with the scoreboard of one that is not, and makes no run twice."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from dumbbell import papers
+from small_paper import SMALL, forget_papers, write_paper
+
+KILLS = 10
+
+# Short stages, so that runs are told of often, and a long one, in which the engine tells of them once a second.
+SLOW = (
+    SMALL.replace('duration="20 s"', 'duration="500 s"')
+    .replace('rate="1 Mbit/s"', 'rate="10 Mbit/s"')
+    .replace('source=Transfer(size="50 kB")', 'start=Uniform(uniform=("0 s", "1 s"))')
+    .replace(
+        "from dumbbell import Flow, Tcp, Transfer, topologies",
+        "from dumbbell import Flow, Tcp, Uniform, topologies",
+    )
+    .replace("count = settings.runs or 3", "count = 70")
+    .replace("run=run) for run", 'run=run, stage=f"stage {min(run // 3, 12)}") for run')
+)
+
+
+def command(folder, output):
+    return [
+        sys.executable, "-m", "dumbbell.cli", "reproduce", "small-paper", "--threads", "1",
+        "--papers", str(folder), "--output", str(output), "--json",
+    ]  # fmt: skip
+
+
+def kept(output, paper) -> list[tuple[str, int, int]]:
+    """Return the runs in the store, each as often as it is there."""
+    with papers.Store(Path(output) / "cache" / "small-paper", paper.columns) as store:
+        frame: pd.DataFrame = store.frame()
+    return list(frame[["hash", "seed", "run"]].itertuples(index=False, name=None))
+
+
+def test_kills_at_random_moments_change_nothing_and_no_run_is_made_twice(tmp_path):
+    folder = tmp_path / "papers"
+    begun = tmp_path / "begun"
+    # The paper says when it begins to plan: before, there is nothing to lose.
+    write_paper(
+        folder, "small-paper", SLOW.replace("count = 70", f'open({str(begun)!r}, "w").close(); count = 70')
+    )
+    paper = papers.load("small-paper", folder)
+    forget_papers()
+    moments = random.Random(0)
+    before: set[tuple[str, int, int]] = set()
+    for _ in range(KILLS):
+        begun.unlink(missing_ok=True)
+        process = subprocess.Popen(
+            command(folder, tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            deadline = time.monotonic() + 20
+            while not begun.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0.0, 0.8))
+        finally:
+            process.kill()
+            process.wait(timeout=20)
+        listed = kept(tmp_path / "killed", paper)
+        assert len(listed) == len(set(listed))
+        assert before <= set(listed)
+        before = set(listed)
+    assert before, "no kill left any run behind"
+    resumed, straight = (
+        json.loads(
+            subprocess.run(
+                command(folder, tmp_path / name), capture_output=True, text=True, timeout=120, check=True
+            ).stdout
+        )
+        for name in ("killed", "straight")
+    )
+    assert resumed["runs_kept_from_before"] == len(before)
+    assert straight["runs_kept_from_before"] == 0
+    assert resumed["score"] == straight["score"]
+    assert resumed["claims"] == straight["claims"]
+    for name in ("killed", "straight"):
+        listed = kept(tmp_path / name, paper)
+        assert len(listed) == len(set(listed)) == 70
