@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 FUZZ_SECONDS ?= 600
+PAPER := all
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,9 +26,9 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make reproduce   build everything and reproduce TCP Vegas Revisited; says where the report is"
+	@echo "make reproduce   build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
 	@echo "make test        everything that has to hold: fmt tidy lint rust python walks, each a target of its own"
-	@echo "make quick       the reproduction with fewer replications"
+	@echo "make quick       the same with fewer replications"
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make format      write the sources as fmt wants them"
@@ -36,10 +37,10 @@ help:
 # --- the main job ---
 
 reproduce: $(STAMPS)/engine
-	$(BIN)/dumbbell reproduce vegas-revisited
+	$(BIN)/dumbbell reproduce $(PAPER)
 
 quick: $(STAMPS)/engine
-	$(BIN)/dumbbell reproduce vegas-revisited --quick
+	$(BIN)/dumbbell reproduce $(PAPER) --quick
 
 # --- what has to hold ---
 
