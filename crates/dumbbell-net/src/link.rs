@@ -82,7 +82,6 @@ pub struct LinkStats {
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     entered: Time,
-    begins: Time,
     at: Time,
     size: u32,
 }
@@ -125,6 +124,8 @@ pub struct Link<P> {
     delay: Time,
     /// Packets learn here how long they waited.
     stamps: bool,
+    /// It neither stamps packets nor ever changes.
+    is_plain: bool,
     /// Regimes to come, the next one last.
     regimes: Vec<Regime>,
     last_arrival: Time,
@@ -156,6 +157,7 @@ impl<P: Copy> Link<P> {
             rate: spec.rate.0,
             delay: spec.delay,
             stamps: false,
+            is_plain: regimes.is_empty(),
             regimes,
             last_arrival: Time::ZERO,
             queue,
@@ -181,6 +183,7 @@ impl<P: Copy> Link<P> {
     /// Adds to every packet the time it waits here.
     pub fn stamp_queueing(&mut self) {
         self.stamps = true;
+        self.is_plain = false;
     }
 
     /// What has been counted.
@@ -213,18 +216,13 @@ impl<P: Copy> Link<P> {
             return Offer::DroppedByQueue;
         }
         let begins = self.begin_service(at);
-        let ends = if self.regimes.is_empty() {
+        let ends = if self.is_plain {
             begins + self.serialization(packet.size)
         } else {
-            self.transmit_through_changes(begins, packet.size)
+            self.serve(at, begins, packet)
         };
-        if self.stamps {
-            // Whatever the remainder below a nanosecond did is waiting, so that the rest is the same for all packets
-            // of a size.
-            packet.queueing += ends.since(at).since(Time(self.last_size.1));
-        }
         self.busy_until = ends;
-        self.departures.push_back(Departure { entered: at, begins, at: ends, size: packet.size });
+        self.departures.push_back(Departure { entered: at, at: ends, size: packet.size });
         self.bytes_in_system += u64::from(packet.size);
         self.count(at, begins, ends);
         let is_data = packet.kind != PacketKind::Ack;
@@ -234,9 +232,28 @@ impl<P: Copy> Link<P> {
                 return Offer::DroppedByImpairment;
             }
         }
-        let arrival = (ends + self.delay).max(self.last_arrival);
-        self.last_arrival = arrival;
-        Offer::Arrives(arrival)
+        let arrival = ends + self.delay;
+        if self.is_plain {
+            return Offer::Arrives(arrival);
+        }
+        self.last_arrival = arrival.max(self.last_arrival);
+        Offer::Arrives(self.last_arrival)
+    }
+
+    /// When a transmission ends that begins at `begins`, on a link that stamps packets or changes.
+    #[inline(never)]
+    fn serve(&mut self, entered: Time, begins: Time, packet: &mut Packet<P>) -> Time {
+        let ends = if self.regimes.is_empty() {
+            begins + self.serialization(packet.size)
+        } else {
+            self.transmit_through_changes(begins, packet.size)
+        };
+        if self.stamps {
+            // Whatever the remainder below a nanosecond did is waiting, so that the rest is the same for all packets
+            // of a size.
+            packet.queueing += ends.since(entered).since(Time(self.last_size.1));
+        }
+        ends
     }
 
     /// When a transmission ends that begins at `begins`, with changes still to come.
@@ -332,10 +349,13 @@ impl<P: Copy> Link<P> {
         self.depart(end);
         let (from, to) = self.window;
         let beyond = |begins: Time, ends: Time| ends.min(to).since(begins.max(end).max(from)).0;
+        // The oldest has begun; every other begins when the one before it departs.
+        let mut begins = end;
         for packet in &self.departures {
-            self.stats.busy = self.stats.busy.saturating_sub(beyond(packet.begins, packet.at));
-            let waited = u128::from(beyond(packet.entered, packet.begins));
+            self.stats.busy = self.stats.busy.saturating_sub(beyond(begins, packet.at));
+            let waited = u128::from(beyond(packet.entered, begins));
             self.stats.waited = self.stats.waited.saturating_sub(waited);
+            begins = packet.at;
         }
     }
 

@@ -6,7 +6,6 @@ use crate::network::{END, Names, NewRoute, Routes};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
-use dumbbell_cc::Queueing;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link, Offer, Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, Sender, TcpParams};
@@ -372,14 +371,11 @@ impl<'a> Simulation<'a> {
                 self.note(1 << 32 | u64::from(packet.owner), segment.seq);
                 self.on_data(&packet, &segment);
             }
-            Payload::Ack(mut ack) => {
-                if let Some(queueing) = &mut ack.queueing {
-                    queueing.backward = packet.queueing;
-                }
+            Payload::Ack(ack) => {
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
-                    connection.sender.on_ack(self.now, &ack);
+                    connection.sender.on_ack(self.now, &ack, packet.queueing);
                     self.pump(packet.owner);
                 }
             }
@@ -405,7 +401,7 @@ impl<'a> Simulation<'a> {
             Some(mut ack) => {
                 // Of an ACK for a filled hole the newest segment came earlier, with another queueing time.
                 if self.tcp(flow).aqt && ack.ack == segment.seq + u64::from(segment.len) {
-                    ack.queueing = Some(Queueing { forward: packet.queueing, backward: Time::ZERO });
+                    ack.queueing_echo = packet.queueing;
                 }
                 self.send_ack(packet.owner, ack);
             }

@@ -117,7 +117,13 @@ impl Receiver {
             }
             self.recent = reported;
         }
-        AckSegment { ack: self.rcv_nxt, timestamp_echo: echo, sack, queueing: None, is_syn: false }
+        AckSegment {
+            ack: self.rcv_nxt,
+            timestamp_echo: echo,
+            sack,
+            queueing_echo: Time::NEVER,
+            is_syn: false,
+        }
     }
 
     /// Puts the range around `seq` first, and forgets the ones it has swallowed.

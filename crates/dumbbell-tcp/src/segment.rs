@@ -1,6 +1,5 @@
 //! What sender and receiver tell each other.
 
-use dumbbell_cc::Queueing;
 use dumbbell_units::Time;
 
 /// Data on its way to the receiver.
@@ -55,9 +54,9 @@ pub struct AckSegment {
     pub timestamp_echo: Time,
     /// Data held above `ack`.
     pub sack: SackBlocks,
-    /// What the newest segment acknowledged and this ACK have waited in queues, if both were
-    /// asked to find out [chan2004 §3.1].
-    pub queueing: Option<Queueing>,
+    /// What the newest segment acknowledged has waited in queues [chan2004 §3.1];
+    /// [`Time::NEVER`] if it was not asked to find out.
+    pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
 }

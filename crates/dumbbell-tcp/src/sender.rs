@@ -10,7 +10,7 @@ use crate::fine::FineTimeout;
 use crate::outstanding::{Outstanding, Sent};
 use crate::rtt::{HostClock, RttEstimator};
 use crate::segment::{AckSegment, DataSegment};
-use dumbbell_cc::{Ack, Algorithm, Congestion, Context, Mechanisms, Setup, Signal};
+use dumbbell_cc::{Ack, Algorithm, Congestion, Context, Mechanisms, Queueing, Setup, Signal};
 use dumbbell_units::Time;
 
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
@@ -307,8 +307,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, now: Time, ack: &AckSegment) {
+    /// An acknowledgement arrived that has waited so long on its way, as far as routers say.
+    pub fn on_ack(&mut self, now: Time, ack: &AckSegment, waited: Time) {
         self.burst_sent = 0;
         if ack.is_syn {
             self.on_open(now);
@@ -323,7 +323,7 @@ impl Sender {
             }
         }
         if ack.ack > self.snd_una {
-            self.on_new_ack(now, ack);
+            self.on_new_ack(now, ack, waited);
         } else if ack.ack == self.snd_una && !self.outstanding.is_empty() {
             self.on_duplicate_ack(now);
         } else {
@@ -444,7 +444,7 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, now: Time, ack: &AckSegment) {
+    fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time) {
         let duplicates = self.duplicates;
         let is_partial = self.in_recovery
             && matches!(self.switches.recovery, Recovery::NewReno | Recovery::Sack)
@@ -462,7 +462,8 @@ impl Sender {
         let rtt = newest.filter(|sent| sent.transmissions == 1).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
 
-        let queueing = ack.queueing;
+        let forward = ack.queueing_echo;
+        let queueing = (forward != Time::NEVER).then_some(Queueing { forward, backward: waited });
         self.congestion
             .on_ack(&context, &Ack { ack: ack.ack, acked, rtt, queueing, in_recovery: is_partial });
         if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {

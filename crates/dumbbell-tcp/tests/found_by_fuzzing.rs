@@ -11,7 +11,13 @@ fn sender(tcp: Value) -> Sender {
 }
 
 fn ack(ack: u64) -> AckSegment {
-    AckSegment { ack, timestamp_echo: Time::ZERO, sack: SackBlocks::default(), queueing: None, is_syn: false }
+    AckSegment {
+        ack,
+        timestamp_echo: Time::ZERO,
+        sack: SackBlocks::default(),
+        queueing_echo: Time::NEVER,
+        is_syn: false,
+    }
 }
 
 fn poll_all(sender: &mut Sender, now: Time) -> usize {
@@ -25,7 +31,7 @@ fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
     assert_eq!(poll_all(&mut sender, Time(0)), 2);
     // The second acknowledgement ends the first round that is measured, and pacing begins.
     for (at, acked) in [(100_000_000, 1), (200_000_000, 2), (300_000_000, 3), (300_000_001, 4)] {
-        sender.on_ack(Time(at), &ack(acked * 1460));
+        sender.on_ack(Time(at), &ack(acked * 1460), Time::ZERO);
         poll_all(&mut sender, Time(at));
     }
     let mut spaced = Vec::new();
@@ -44,11 +50,11 @@ fn the_inflation_by_very_many_duplicate_acknowledgements_is_their_bytes() {
     let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "CF", "mss": "65495 bytes" }));
     sender.write(u64::MAX);
     poll_all(&mut sender, Time(0));
-    sender.on_ack(Time(1_000_000), &ack(65_495));
+    sender.on_ack(Time(1_000_000), &ack(65_495), Time::ZERO);
     poll_all(&mut sender, Time(1_000_000));
     // More than 2^32 bytes; the last one comes after the fine timeout and starts a retransmission.
     for number in 0..66_000 {
-        sender.on_ack(Time(1_000_001 + number / 65_999 * 1_000_000_000), &ack(65_495));
+        sender.on_ack(Time(1_000_001 + number / 65_999 * 1_000_000_000), &ack(65_495), Time::ZERO);
     }
     assert!(sender.cwnd() > 66_000.0 * 65_495.0);
 }

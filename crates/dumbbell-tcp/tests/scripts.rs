@@ -22,7 +22,7 @@ fn ack(words: &[&str]) -> AckSegment {
             ack: 0,
             timestamp_echo: Time::ZERO,
             sack: SackBlocks::default(),
-            queueing: None,
+            queueing_echo: Time::NEVER,
             is_syn: true,
         };
     }
@@ -31,7 +31,7 @@ fn ack(words: &[&str]) -> AckSegment {
     for (start, end) in words[1..].iter().map(|word| range(word)) {
         sack.push((start - number) as u32, (end - start) as u32);
     }
-    AckSegment { ack: number, timestamp_echo: Time::ZERO, sack, queueing: None, is_syn: false }
+    AckSegment { ack: number, timestamp_echo: Time::ZERO, sack, queueing_echo: Time::NEVER, is_syn: false }
 }
 
 fn play(name: &str, script: &str) {
@@ -52,7 +52,7 @@ fn play(name: &str, script: &str) {
                 let now = Time(at.parse::<u64>().expect("milliseconds") * 1_000_000);
                 match event {
                     "write" => sender.write(rest[0].parse().expect("bytes")),
-                    "ack" => sender.on_ack(now, &ack(rest)),
+                    "ack" => sender.on_ack(now, &ack(rest), Time::ZERO),
                     "expire" => {
                         assert_eq!(sender.next_deadline(), now, "{place}");
                         sender.on_deadline(now);
