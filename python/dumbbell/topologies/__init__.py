@@ -14,6 +14,7 @@ Examples
 0.1
 """
 
+from dumbbell.topologies.drawing import draw
 from dumbbell.topologies.network import Access, Hop, Topology, chain
 from dumbbell.topologies.shapes import (
     dumbbell,
@@ -29,6 +30,7 @@ __all__ = [
     "Hop",
     "Topology",
     "chain",
+    "draw",
     "dumbbell",
     "last_hop_wireless",
     "multi_bottleneck",
