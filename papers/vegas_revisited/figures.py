@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell import plots
+from dumbbell import plots, topologies
 
 from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, effect_column
-from .scenarios import BACKGROUNDS, LOADS, calibrated
+from .scenarios import BACKGROUNDS, LOADS, calibrated, experiment
 from .sensitivity import Moved
 
 __all__ = ["cells", "effects", "figure_2", "main_effects", "scan", "sensitivity", "topology"]
@@ -24,57 +24,13 @@ BACKGROUND_NAMES = {"reno": "Reno background", "vegasfix": "Vegas background"}
 
 def topology() -> str:
     """Draw the network of Fig. 1 with our rates and delays."""
-    figure, axes = plots.figure(width=9.0, height=2.6)
-    ax = axes[0, 0]
-    ax.set_axis_off()
-    ax.grid(visible=False)
-    places = {"h1": (0, 1), "h2": (0, 0), "r1": (1.2, 0.5), "r2": (3.2, 0.5), "h3": (4.4, 1), "h4": (4.4, 0)}
-    usual = calibrated()
     wan = LOADS["wan"].changes
-    for one, two in (("h1", "r1"), ("h2", "r1"), ("r1", "r2"), ("r2", "h3"), ("r2", "h4")):
-        (x1, y1), (x2, y2) = places[one], places[two]
-        bottleneck = (one, two) == ("r1", "r2")
-        ax.plot(
-            [x1, x2],
-            [y1, y2],
-            color=OURS if bottleneck else PAPER,
-            linewidth=3.0 if bottleneck else 1.4,
-            zorder=1,
-        )
-    for name, (x, y) in places.items():
-        router = name.startswith("r")
-        ax.scatter(
-            [x], [y], s=900, marker="s" if router else "o", color="white", edgecolor="#333333", zorder=2
-        )
-        ax.text(x, y, name.upper(), ha="center", va="center", fontsize=10, zorder=3)
-    ax.text(2.2, 0.6, f"{usual.rate}, {usual.delay} each way", ha="center", va="bottom", fontsize=10)
-    ax.text(
-        2.2, 0.4, f"WAN: {wan['rate']}, {wan['delay']}", ha="center", va="top", fontsize=9, color="#555555"
+    drawing = topologies.draw(
+        experiment("reno", "reno", "low", calibrated()),
+        labels={"h1": "1 MB transfer", "h2": "tcplib conversations"},
+        notes={"r1-r2": f"WAN: {wan['rate']}, {wan['delay']}\nqueues in the WAN 50 packets, in Fig. 2 25"},
     )
-    ax.text(
-        2.2,
-        0.14,
-        "drop-tail queues of 10 segments (WAN 50, Fig. 2: 25)",
-        ha="center",
-        va="top",
-        fontsize=9,
-        color="#555555",
-    )
-    for x, y in ((0.62, 0.86), (3.8, 0.86)):
-        ax.text(
-            x,
-            y,
-            f"{usual.access_rate}\n{usual.access_delay}",
-            ha="center",
-            va="bottom",
-            fontsize=8,
-            color="#555555",
-        )
-    ax.text(-0.25, 1, "1 MB transfer", ha="right", va="center", fontsize=9)
-    ax.text(-0.25, 0, "tcplib conversations", ha="right", va="center", fontsize=9)
-    ax.set_xlim(-1.6, 4.9)
-    ax.set_ylim(-0.3, 1.35)
-    return plots.to_svg(figure)
+    return plots.to_svg(drawing)
 
 
 def cells(evidence: Evidence) -> str:
