@@ -183,6 +183,15 @@ def test_published_values_are_hollow_markers_beside_a_sweep():
     assert (paper.get_color(), paper.get_marker()) == plots.style("reno")
 
 
+def test_a_long_legend_stands_beside_the_plot():
+    def legend(count):
+        series = {f"curve {n}": curve([1, 2], [n, n], 0.1) for n in range(count)}
+        return plots.sweep(series, x_label="n", y_label="goodput").get_legend()
+
+    assert legend(1) is None
+    assert legend(2).get_bbox_to_anchor().x0 < legend(7).get_bbox_to_anchor().x0
+
+
 def test_a_sweep_of_unequal_columns_is_refused():
     with pytest.raises(
         ScenarioError, match=r"series\['reno'\]: arrays of shapes .* expected x, mean, low, high of one"

@@ -156,6 +156,8 @@ def intervals(
     return ax
 
 
+# A longer legend would hide the curves and stands beside the plot.
+_MOST_NAMES_INSIDE = 6
 _LINE_STYLES = ("-", "--", ":", "-.")
 
 
@@ -256,7 +258,9 @@ def sweep(
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
         ax.set_title(title)
-    if len(series) + len(paper or {}) > 1:
+    if len(ax.get_legend_handles_labels()[1]) > _MOST_NAMES_INSIDE:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    elif len(series) + len(paper or {}) > 1:
         ax.legend(frameon=False)
     return ax
 
