@@ -1,0 +1,196 @@
+//! TCP connections: opened, pumped, armed, closed, and what they count.
+
+use super::{Connection, Payload, Simulation, TCP_OF_DATAGRAMS};
+use crate::events::Event;
+use crate::trace::Quantity;
+use dumbbell_net::tcplib::Telnet;
+use dumbbell_net::{Packet, PacketKind, SourceSpec};
+use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
+use dumbbell_units::Time;
+
+impl<'a> Simulation<'a> {
+    pub(super) fn tcp(&self, flow: u32) -> &'a TcpParams {
+        let tcp = self.scenario.flows[flow as usize].tcp.as_ref();
+        tcp.map_or(&TCP_OF_DATAGRAMS, |tcp| &tcp.0)
+    }
+
+    /// Sends whatever the sender has, then sees to its deadline, its end, and its probes.
+    #[inline]
+    pub(super) fn pump(&mut self, owner: u32) {
+        let index = owner as usize;
+        let flow = self.connections[index].flow;
+        while let Some(segment) = self.connections[index].sender.poll_transmit(self.now) {
+            self.send_segment(owner, flow, segment);
+        }
+        if !self.flow_probes[flow as usize].is_empty() {
+            self.record_flow(owner, flow);
+        }
+        self.arm(owner);
+        let connection = &self.connections[index];
+        if !connection.writes_on && connection.sender.is_complete() || connection.sender.has_given_up() {
+            self.close(owner);
+        }
+    }
+
+    #[inline]
+    pub(super) fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
+        let packet = Packet {
+            size: self.tcp(flow).segment_size(segment.len),
+            hop: self.begins[flow as usize].0,
+            owner,
+            generation: self.connections[owner as usize].generation,
+            kind: PacketKind::Data,
+            sent_at: self.now,
+            queueing: Time::ZERO,
+            payload: Payload::Data(segment),
+        };
+        self.conservation.sent += 1;
+        if self.is_measured() {
+            self.flows[flow as usize].bytes_on_wire += u64::from(packet.size);
+        }
+        if !self.flow_probes[flow as usize].is_empty() {
+            self.record(flow, Quantity::SeqSent, Some(segment.seq as f64));
+        }
+        self.forward(packet);
+    }
+
+    /// Keeps one deadline event pending, no later than the earliest deadline.
+    #[inline]
+    pub(super) fn arm(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
+        let wanted = connection.sender.next_deadline().min(connection.receiver.next_deadline());
+        if wanted < connection.deadline_at {
+            let at = wanted.max(self.now);
+            connection.deadline_at = at;
+            self.events.push(at, Event::Deadline(owner));
+        }
+    }
+
+    pub(super) fn on_deadline(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
+        if connection.deadline_at != self.now || !connection.is_open {
+            return;
+        }
+        connection.deadline_at = Time::NEVER;
+        let sender_due = connection.sender.next_deadline() <= self.now;
+        let receiver_due = connection.receiver.next_deadline() <= self.now;
+        if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.now) {
+            self.note(4 << 32 | u64::from(owner), 0);
+            self.send_ack(owner, ack);
+        }
+        if sender_due {
+            self.note(5 << 32 | u64::from(owner), 0);
+            self.on_sender_deadline(owner);
+        } else {
+            self.arm(owner);
+        }
+    }
+
+    pub(super) fn on_sender_deadline(&mut self, owner: u32) {
+        self.count_drops();
+        let connection = &mut self.connections[owner as usize];
+        let timeouts = connection.sender.stats().timeouts;
+        connection.sender.on_deadline(self.now);
+        if connection.sender.stats().timeouts > timeouts {
+            let una = connection.sender.snd_una();
+            let lost = connection.lost.iter().filter(|&&seq| seq >= una).count();
+            connection.lost.clear();
+            let totals = &mut self.flows[connection.flow as usize].totals;
+            totals.timeouts_any_loss += u64::from(lost >= 1);
+            totals.timeouts_multiple_loss += u64::from(lost >= 2);
+        }
+        self.pump(owner);
+    }
+
+    pub(super) fn open(&mut self, flow: u32, bytes: u64, telnet: Option<Telnet>) -> u32 {
+        let params = self.tcp(flow);
+        let (from, to) = self.clocks[flow as usize];
+        let mut sender = Sender::new(params, from, self.now);
+        sender.write(bytes);
+        let slot = self.free.pop();
+        let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
+        let connection = Connection {
+            flow,
+            generation,
+            is_open: true,
+            writes_on: telnet.is_some() || bytes == u64::MAX,
+            sender,
+            receiver: Receiver::new(params, to),
+            deadline_at: Time::NEVER,
+            telnet,
+            next_write: None,
+            lost: Vec::new(),
+        };
+        self.flows[flow as usize].totals.connections += 1;
+        match slot {
+            Some(slot) => {
+                self.connections[slot as usize] = connection;
+                slot
+            }
+            None => {
+                self.connections.push(connection);
+                (self.connections.len() - 1) as u32
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
+        connection.is_open = false;
+        let flow = connection.flow;
+        let acknowledged = connection.sender.snd_una();
+        self.count_connection(owner);
+        self.free.push(owner);
+        if let SourceSpec::Transfer(transfer) = &self.scenario.flows[flow as usize].source
+            && acknowledged >= transfer.size.0
+        {
+            self.flows[flow as usize].completed_at = Some(self.now);
+            if self.scenario.stop_when_complete.contains(&self.scenario.flows[flow as usize].name) {
+                self.to_complete -= 1;
+            }
+        }
+    }
+
+    pub(super) fn count_connection(&mut self, owner: u32) {
+        let connection = &self.connections[owner as usize];
+        let stats = connection.sender.stats();
+        let state = &mut self.flows[connection.flow as usize];
+        let totals = &mut state.totals;
+        totals.segments_sent += stats.segments_sent;
+        totals.segments_retransmitted += stats.segments_retransmitted;
+        totals.bytes_retransmitted += stats.bytes_retransmitted;
+        totals.timeouts += stats.timeouts;
+        totals.fast_retransmits += stats.fast_retransmits;
+        totals.first_slow_start_timeouts += stats.first_slow_start_timeouts;
+        totals.receive_window_limited += stats.receive_window_limited;
+        state.rtt_sum += stats.rtt_sum;
+        state.rtt_count += stats.rtt_count;
+        state.rtt_min = state.rtt_min.min(stats.rtt_min);
+        state.recovery_wait.0 += stats.recovery_wait_sum;
+        state.recovery_wait.1 += stats.recovery_wait_count;
+        state.window_kept.0 += stats.window_kept_sum;
+        state.window_kept.1 += stats.window_kept_count;
+    }
+
+    pub(super) fn on_write(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
+        let due = connection.next_write.filter(|&(at, _)| at == self.now && connection.is_open);
+        let Some((_, bytes)) = due else { return };
+        self.note(6 << 32 | u64::from(owner), bytes);
+        let connection = &mut self.connections[owner as usize];
+        connection.sender.write(bytes);
+        self.schedule_write(owner);
+        self.pump(owner);
+    }
+
+    pub(super) fn schedule_write(&mut self, owner: u32) {
+        let has_stopped = self.flows[self.connections[owner as usize].flow as usize].has_stopped;
+        let connection = &mut self.connections[owner as usize];
+        let next = connection.telnet.as_mut().and_then(|telnet| telnet.next_write(self.now));
+        connection.next_write = next.filter(|_| !has_stopped);
+        match connection.next_write {
+            Some((at, _)) => self.events.push(at, Event::Write(owner)),
+            None => connection.writes_on = false,
+        }
+    }
+}

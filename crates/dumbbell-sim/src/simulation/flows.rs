@@ -1,0 +1,141 @@
+//! Flows: when they start, stop and start again, and what their sources offer.
+
+use super::{Payload, Simulation};
+use crate::events::Event;
+use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
+use dumbbell_units::Time;
+
+impl Simulation<'_> {
+    pub(super) fn on_flow(&mut self, flow: u32) {
+        let index = flow as usize;
+        let spec = &self.scenario.flows[index];
+        self.note(7 << 32 | u64::from(flow), 0);
+        if self.flows[index].has_stopped {
+            self.restart(index);
+        } else if self.flows[index].stop.is_some_and(|stop| self.now >= stop) {
+            self.stop_flow(flow);
+            if let Some(restart) = spec.restarts.get(self.flows[index].restarts) {
+                self.events.push(restart.start, Event::Flow(flow));
+            }
+            return;
+        }
+        let is_start = !self.flows[index].has_started;
+        self.flows[index].has_started = true;
+        let mut next = None;
+        match &spec.source {
+            SourceSpec::Greedy(_) => {
+                let owner = self.open(flow, u64::MAX, None);
+                self.pump(owner);
+            }
+            SourceSpec::Transfer(transfer) => {
+                let owner = self.open(flow, transfer.size.0, None);
+                self.pump(owner);
+            }
+            SourceSpec::Tcplib(tcplib) => {
+                let Some(mut random) = self.flows[index].random.take() else { return };
+                if !is_start {
+                    let conversation = tcplib.conversation(self.now, &mut random);
+                    let owner = self.open(flow, conversation.first_write, conversation.telnet);
+                    if self.connections[owner as usize].writes_on {
+                        self.schedule_write(owner);
+                    }
+                    self.pump(owner);
+                }
+                next = Some(self.now + tcplib.next_gap(&mut random));
+                self.flows[index].random = Some(random);
+            }
+            _ => next = self.send_datagrams(flow, is_start),
+        }
+        match (next, self.flows[index].stop) {
+            (Some(at), Some(stop)) => self.events.push(at.min(stop), Event::Flow(flow)),
+            (Some(at), None) => self.events.push(at, Event::Flow(flow)),
+            (None, Some(stop)) => self.events.push(stop, Event::Flow(flow)),
+            (None, None) => {}
+        }
+    }
+
+    /// A flow that has stopped starts again.
+    pub(super) fn restart(&mut self, index: usize) {
+        let state = &mut self.flows[index];
+        let restart = &self.scenario.flows[index].restarts[state.restarts];
+        state.restarts += 1;
+        state.runs_since = self.now;
+        state.stop = restart.stop;
+        state.has_started = false;
+        state.has_stopped = false;
+    }
+
+    pub(super) fn stop_flow(&mut self, flow: u32) {
+        self.flows[flow as usize].has_stopped = true;
+        for owner in 0..self.connections.len() as u32 {
+            let connection = &mut self.connections[owner as usize];
+            if connection.flow == flow && connection.is_open {
+                connection.sender.close();
+                connection.writes_on = false;
+                connection.next_write = None;
+                if connection.sender.is_complete() {
+                    self.close(owner);
+                }
+            }
+        }
+    }
+
+    /// Sends what a source of datagrams emits now. Returns when it emits next.
+    pub(super) fn send_datagrams(&mut self, flow: u32, is_start: bool) -> Option<Time> {
+        let source = &self.scenario.flows[flow as usize].source;
+        let state = &mut self.flows[flow as usize];
+        let mut random = state.random.take()?;
+        if is_start {
+            state.datagrams = source.start_datagrams(&mut random).map(|datagrams| (datagrams, None));
+        }
+        let began = state.runs_since;
+        let (mut datagrams, mut pending) = state.datagrams.take()?;
+        let next = loop {
+            match pending {
+                None => pending = source.next_datagrams(&mut datagrams, &mut random),
+                Some(emission) if began + emission.after_start <= self.now => {
+                    self.send_emission(flow, emission);
+                    pending = None;
+                    continue;
+                }
+                Some(emission) => break Some(began + emission.after_start),
+            }
+            if pending.is_none() {
+                break None;
+            }
+        };
+        let state = &mut self.flows[flow as usize];
+        state.datagrams = Some((datagrams, pending));
+        state.random = Some(random);
+        next
+    }
+
+    pub(super) fn send_emission(&mut self, flow: u32, emission: Emission) {
+        let mut left = emission.bytes;
+        while left > 0 {
+            let size = left.min(u64::from(emission.packet)) as u32;
+            left -= u64::from(size);
+            self.send_datagram(flow, size);
+        }
+    }
+
+    pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
+        let measured = self.is_measured();
+        let state = &mut self.flows[flow as usize];
+        state.totals.segments_sent += 1;
+        if measured {
+            state.bytes_on_wire += u64::from(size);
+        }
+        self.conservation.sent += 1;
+        self.forward(Packet {
+            size,
+            hop: self.begins[flow as usize].0,
+            owner: flow,
+            generation: 0,
+            kind: PacketKind::Datagram,
+            sent_at: self.now,
+            queueing: Time::ZERO,
+            payload: Payload::Nothing,
+        });
+    }
+}

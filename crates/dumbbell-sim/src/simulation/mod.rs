@@ -1,0 +1,287 @@
+//! The event loop: plain components in vectors, packets moved by value, and one place where
+//! everything that happens is dispatched.
+
+mod connections;
+mod flows;
+mod packets;
+mod results;
+
+use crate::events::{Event, EventQueue};
+use crate::network::{Names, NewRoute, Routes};
+use crate::outcome::{Conservation, FlowOutcome, Outcome};
+use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
+use crate::trace::{Quantity, Recording};
+use dumbbell_net::tcplib::Telnet;
+use dumbbell_net::{DatagramState, Emission, Link, Packet};
+use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, Sender, TcpParams};
+use dumbbell_units::{Stream, Time};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a packet carries between end points.
+#[derive(Clone, Copy, Debug)]
+enum Payload {
+    Data(DataSegment),
+    Ack(AckSegment),
+    Nothing,
+}
+
+/// One TCP connection with both its ends.
+#[derive(Clone, Debug)]
+struct Connection {
+    flow: u32,
+    generation: u16,
+    is_open: bool,
+    /// The application may write again.
+    writes_on: bool,
+    sender: Sender,
+    receiver: Receiver,
+    /// Time of the pending deadline event, if any.
+    deadline_at: Time,
+    telnet: Option<Telnet>,
+    /// The pending write: when, and how many bytes.
+    next_write: Option<(Time, u64)>,
+    /// First bytes of segments lost on the way and not yet repaired.
+    lost: Vec<u64>,
+}
+
+/// A packet that a chained link will have dropped, once its time has come.
+#[derive(Clone, Copy, Debug)]
+struct Drop {
+    at: Time,
+    link: u32,
+    by_queue: bool,
+    packet: Packet<Payload>,
+}
+
+/// What a flow has counted beyond its connections' senders.
+#[derive(Clone, Debug, Default)]
+struct FlowState {
+    random: Option<Stream>,
+    /// Of a source of datagrams: its state, and what it emits next.
+    datagrams: Option<(DatagramState, Option<Emission>)>,
+    started_at: Time,
+    /// The present start, which is a later one after restarts, and the stop that ends it.
+    runs_since: Time,
+    stop: Option<Time>,
+    /// How many restarts have begun.
+    restarts: usize,
+    has_started: bool,
+    has_stopped: bool,
+    completed_at: Option<Time>,
+    last_delivery: Time,
+    bytes_delivered: u64,
+    /// Those of the whole run, counted for probes only.
+    delivered: u64,
+    bytes_on_wire: u64,
+    totals: FlowOutcome,
+    rtt_sum: f64,
+    rtt_count: u64,
+    rtt_min: f64,
+    recovery_wait: (f64, u64),
+    window_kept: (f64, u64),
+}
+
+struct Simulation<'a> {
+    scenario: &'a Scenario,
+    now: Time,
+    window: (Time, Time),
+    events: EventQueue,
+    event_count: u64,
+    fingerprint: u64,
+    hops: Vec<u32>,
+    begins: Vec<(u32, u32)>,
+    reroutes: Vec<NewRoute>,
+    /// Time of the next change of a path.
+    next_reroute: Time,
+    sole_feeder: Vec<Option<u32>>,
+    links: Vec<Link<Payload>>,
+    flows: Vec<FlowState>,
+    clocks: Vec<(HostClock, HostClock)>,
+    connections: Vec<Connection>,
+    free: Vec<u32>,
+    conservation: Conservation,
+    /// Drops on chained links that are still to come.
+    future_drops: Vec<Drop>,
+    to_complete: usize,
+    recordings: Vec<Recording>,
+    /// Recordings of each flow and of each link.
+    flow_probes: Vec<Vec<u32>>,
+    link_probes: Vec<Vec<u32>>,
+}
+
+/// Runs a scenario once. The scenario must come from one of its checked constructors.
+pub fn run(scenario: &Scenario, seed: u64, run: u64) -> Outcome {
+    let never = AtomicBool::new(false);
+    let mut simulation = Simulation::new(scenario, seed, run);
+    simulation.run(&never);
+    simulation.finish(seed, run)
+}
+
+/// Like [`run`], but gives up soon after `stop` becomes true.
+pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -> Option<Outcome> {
+    let mut simulation = Simulation::new(scenario, seed, run);
+    simulation.run(stop);
+    (!stop.load(Ordering::Relaxed)).then(|| simulation.finish(seed, run))
+}
+
+/// Events between two looks at the stop flag, a power of two.
+const EVENTS_PER_LOOK: u64 = 1 << 14;
+
+impl<'a> Simulation<'a> {
+    fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
+        let routes = Routes::new(scenario).unwrap_or_default();
+        let window = (scenario.measure_from, scenario.measure_until());
+        let mut simulation = Simulation {
+            scenario,
+            now: Time::ZERO,
+            window,
+            events: EventQueue::default(),
+            event_count: 0,
+            fingerprint: 0xcbf2_9ce4_8422_2325,
+            hops: routes.hops,
+            begins: routes.begins,
+            next_reroute: routes.reroutes.last().map_or(Time::NEVER, |change| change.at),
+            reroutes: routes.reroutes,
+            sole_feeder: routes.sole_feeder,
+            links: Vec::with_capacity(scenario.links.len()),
+            flows: Vec::with_capacity(scenario.flows.len()),
+            clocks: Vec::with_capacity(scenario.flows.len()),
+            connections: Vec::new(),
+            free: Vec::new(),
+            conservation: Conservation::default(),
+            future_drops: Vec::new(),
+            to_complete: scenario.stop_when_complete.len(),
+            recordings: Vec::new(),
+            flow_probes: vec![Vec::new(); scenario.flows.len()],
+            link_probes: vec![Vec::new(); scenario.links.len()],
+        };
+        simulation.add_probes();
+        let nodes = Names::new(scenario.node_names());
+        for (index, link) in scenario.links.iter().enumerate() {
+            let random = Stream::new(seed, run, &format!("link:{}", link.name));
+            let traced = simulation.link_probes[index]
+                .iter()
+                .any(|&probe| simulation.recordings[probe as usize].quantity == Quantity::Backlog);
+            let mut built = Link::new(link, random, window);
+            if traced {
+                built.trace_backlog();
+            }
+            if nodes.index(&link.from).is_some_and(|node| scenario.nodes[node].0.aqt) {
+                built.stamp_queueing();
+            }
+            simulation.links.push(built);
+        }
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            simulation.add_flow(index as u32, flow, &nodes, (seed, run));
+        }
+        simulation
+    }
+
+    fn add_probes(&mut self) {
+        for probe in &self.scenario.probes {
+            let chosen = |names: &[String], name: &str| names.iter().any(|n| n == "*" || n == name);
+            for &quantity in &probe.quantities {
+                let (names, wanted, probes) = if quantity.is_of_link() {
+                    (self.scenario.link_names(), &probe.links, &mut self.link_probes)
+                } else {
+                    (self.scenario.flow_names(), &probe.flows, &mut self.flow_probes)
+                };
+                for (index, name) in names.iter().enumerate() {
+                    if chosen(wanted, name) {
+                        probes[index].push(self.recordings.len() as u32);
+                        self.recordings.push(Recording::new(name, quantity, probe));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_flow(&mut self, index: u32, flow: &FlowSpec, nodes: &Names<'_>, (seed, run): (u64, u64)) {
+        let stream = |part: &str| Stream::new(seed, run, &format!("flow:{}:{part}", flow.name));
+        let started_at = match flow.start {
+            Start::At(at) => at,
+            Start::Uniform(from, to) => {
+                Time::from_secs(stream("start").uniform_between(from.secs(), to.secs()))
+            }
+        };
+        let clock = |name: &str| {
+            let phase = nodes.index(name).map(|node| self.scenario.nodes[node].0.tick_phase);
+            host_clock(phase.unwrap_or_default(), || Stream::new(seed, run, &format!("node:{name}")))
+        };
+        self.clocks.push((clock(&flow.from), clock(&flow.to)));
+        self.flows.push(FlowState {
+            random: Some(stream("traffic")),
+            started_at,
+            runs_since: started_at,
+            stop: flow.stop,
+            rtt_min: f64::INFINITY,
+            ..FlowState::default()
+        });
+        self.events.push(started_at, Event::Flow(index));
+    }
+
+    fn run(&mut self, stop: &AtomicBool) {
+        while let Some((at, event)) = self.events.peek() {
+            if at > self.scenario.duration {
+                break;
+            }
+            self.now = at;
+            self.event_count += 1;
+            if at >= self.next_reroute {
+                self.reroute();
+            }
+            if self.event_count.is_multiple_of(EVENTS_PER_LOOK) && stop.load(Ordering::Relaxed) {
+                return;
+            }
+            match event {
+                Event::Arrival(link) => self.on_arrival(link),
+                Event::Deadline(connection) => {
+                    self.events.pop();
+                    self.on_deadline(connection);
+                }
+                Event::Write(connection) => {
+                    self.events.pop();
+                    self.on_write(connection);
+                }
+                Event::Flow(flow) => {
+                    self.events.pop();
+                    self.on_flow(flow);
+                }
+            }
+            if self.to_complete == 0 && !self.scenario.stop_when_complete.is_empty() {
+                return;
+            }
+        }
+        self.now = self.scenario.duration;
+    }
+
+    /// Packets sent from now on take the new paths.
+    #[cold]
+    fn reroute(&mut self) {
+        while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
+            self.begins[change.flow as usize] = change.begins;
+        }
+        self.next_reroute = self.reroutes.last().map_or(Time::NEVER, |change| change.at);
+    }
+
+    #[inline]
+    fn note(&mut self, what: u64, detail: u64) {
+        let mixed = self.fingerprint ^ self.now.0.rotate_left(20) ^ what.rotate_left(48) ^ detail;
+        self.fingerprint = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+
+    fn is_measured(&self) -> bool {
+        self.now >= self.window.0 && self.now < self.window.1
+    }
+}
+
+/// Flows of datagrams have no TCP; nothing reads these parameters.
+static TCP_OF_DATAGRAMS: std::sync::LazyLock<TcpParams> = std::sync::LazyLock::new(TcpParams::default);
+
+/// The clock of a host. A host's phase is drawn from its own stream, once for all its flows.
+fn host_clock(phase: TickPhase, random: impl Fn() -> Stream) -> HostClock {
+    match phase {
+        TickPhase::Random => HostClock::Fraction(random().uniform()),
+        TickPhase::At(at) => HostClock::At(at),
+    }
+}

@@ -1,0 +1,182 @@
+//! Packets: onto links, off links, dropped, delivered.
+
+use super::{Drop, Payload, Simulation};
+use crate::events::Event;
+use crate::network::END;
+use crate::trace::Quantity;
+use dumbbell_net::{Offer, Packet, PacketKind};
+use dumbbell_tcp::{AckSegment, DataSegment};
+use dumbbell_units::Time;
+
+impl Simulation<'_> {
+    #[inline]
+    pub(super) fn on_arrival(&mut self, link: u32) {
+        let Some((mut packet, next)) = self.links[link as usize].land() else {
+            self.events.pop();
+            return;
+        };
+        match next {
+            Some(at) => self.events.postpone_first(at),
+            None => self.events.pop(),
+        }
+        if self.hops[packet.hop as usize + 1] == END {
+            self.deliver(packet);
+        } else {
+            packet.hop += 1;
+            self.forward(packet);
+        }
+    }
+
+    /// Puts a packet on its present link, and on every following link that only this one feeds.
+    #[inline]
+    pub(super) fn forward(&mut self, mut packet: Packet<Payload>) {
+        let mut at = self.now;
+        loop {
+            let index = self.hops[packet.hop as usize];
+            let link = &mut self.links[index as usize];
+            match link.offer(at, &mut packet) {
+                Offer::Arrives(arrival) => {
+                    let next = self.hops[packet.hop as usize + 1];
+                    if next != END && self.sole_feeder[next as usize] == Some(index) {
+                        packet.hop += 1;
+                        at = arrival;
+                        continue;
+                    }
+                    if link.launch(arrival, packet) {
+                        self.events.push(arrival, Event::Arrival(index));
+                    }
+                }
+                offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
+                    let drop = Drop { at, link: index, by_queue: offer == Offer::DroppedByQueue, packet };
+                    if at > self.now { self.future_drops.push(drop) } else { self.on_drop(&drop) }
+                }
+            }
+            return;
+        }
+    }
+
+    /// Counts the drops on chained links whose time has come.
+    pub(super) fn count_drops(&mut self) {
+        if self.future_drops.is_empty() {
+            return;
+        }
+        let due: Vec<Drop> = self.future_drops.extract_if(.., |drop| drop.at <= self.now).collect();
+        for drop in due {
+            self.on_drop(&drop);
+        }
+    }
+
+    #[cold]
+    pub(super) fn on_drop(&mut self, drop: &Drop) {
+        let Drop { at, link, packet, .. } = drop;
+        self.conservation.dropped += 1;
+        for &probe in &self.link_probes[*link as usize] {
+            let recording = &mut self.recordings[probe as usize];
+            if recording.quantity == Quantity::Drops {
+                let dropped = recording.last().unwrap_or(0.0) + 1.0;
+                recording.record(*at, Some(dropped));
+            }
+        }
+        match packet.payload {
+            Payload::Data(segment) => {
+                let connection = &mut self.connections[packet.owner as usize];
+                if connection.generation != packet.generation || segment.is_syn {
+                    return;
+                }
+                let totals = &mut self.flows[connection.flow as usize].totals;
+                totals.segments_lost += 1;
+                let sender = &connection.sender;
+                let early = |end: u64| segment.seq < end;
+                if sender.initial_slow_start_end().is_none_or(early) {
+                    totals.first_slow_start_losses += 1;
+                }
+                let repaired = sender.snd_una();
+                connection.lost.retain(|&seq| seq >= repaired);
+                if !connection.lost.contains(&segment.seq) && connection.lost.len() < 4096 {
+                    connection.lost.push(segment.seq);
+                }
+            }
+            Payload::Nothing => self.flows[packet.owner as usize].totals.segments_lost += 1,
+            Payload::Ack(_) => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn deliver(&mut self, packet: Packet<Payload>) {
+        self.conservation.delivered += 1;
+        match packet.payload {
+            Payload::Data(segment) => {
+                self.note(1 << 32 | u64::from(packet.owner), segment.seq);
+                self.on_data(&packet, &segment);
+            }
+            Payload::Ack(ack) => {
+                self.note(2 << 32 | u64::from(packet.owner), ack.ack);
+                let connection = &mut self.connections[packet.owner as usize];
+                if connection.generation == packet.generation && connection.is_open {
+                    connection.sender.on_ack(self.now, &ack, packet.queueing);
+                    self.pump(packet.owner);
+                }
+            }
+            Payload::Nothing => {
+                self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
+                self.count_delivered(packet.owner, u64::from(packet.size));
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_data(&mut self, packet: &Packet<Payload>, segment: &DataSegment) {
+        let connection = &mut self.connections[packet.owner as usize];
+        if connection.generation != packet.generation || !connection.is_open {
+            return;
+        }
+        let before = connection.receiver.rcv_nxt();
+        let ack = connection.receiver.on_segment(self.now, segment, packet.sent_at);
+        let delivered = connection.receiver.rcv_nxt() - before;
+        let flow = connection.flow;
+        self.count_delivered(flow, delivered);
+        match ack {
+            Some(mut ack) => {
+                // Of an ACK for a filled hole the newest segment came earlier, with another queueing time.
+                if self.tcp(flow).aqt && ack.ack == segment.seq + u64::from(segment.len) {
+                    ack.queueing_echo = packet.queueing;
+                }
+                self.send_ack(packet.owner, ack);
+            }
+            None => self.arm(packet.owner),
+        }
+    }
+
+    /// New bytes have reached the application of a flow.
+    #[inline]
+    pub(super) fn count_delivered(&mut self, flow: u32, bytes: u64) {
+        let state = &mut self.flows[flow as usize];
+        if self.now >= self.window.0 && self.now < self.window.1 {
+            state.bytes_delivered += bytes;
+            state.last_delivery = self.now;
+        }
+        if !self.flow_probes[flow as usize].is_empty() {
+            state.delivered += bytes;
+            let delivered = state.delivered as f64;
+            self.record(flow, Quantity::Delivered, Some(delivered));
+        }
+    }
+
+    #[inline]
+    pub(super) fn send_ack(&mut self, owner: u32, ack: AckSegment) {
+        let connection = &self.connections[owner as usize];
+        let size = self.tcp(connection.flow).acknowledgement_size();
+        let packet = Packet {
+            size,
+            hop: self.begins[connection.flow as usize].1,
+            owner,
+            generation: connection.generation,
+            kind: PacketKind::Ack,
+            sent_at: self.now,
+            queueing: Time::ZERO,
+            payload: Payload::Ack(ack),
+        };
+        self.conservation.sent += 1;
+        self.forward(packet);
+    }
+}

@@ -1,0 +1,141 @@
+//! Probes while a run goes on, and what is returned at its end.
+
+use super::{FlowState, Simulation};
+use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
+use crate::scenario::FlowSpec;
+use crate::trace::Quantity;
+use dumbbell_units::Time;
+
+impl Simulation<'_> {
+    pub(super) fn record(&mut self, flow: u32, quantity: Quantity, value: Option<f64>) {
+        for &probe in &self.flow_probes[flow as usize] {
+            let recording = &mut self.recordings[probe as usize];
+            if recording.quantity == quantity {
+                recording.record(self.now, value);
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn record_flow(&mut self, owner: u32, flow: u32) {
+        let sender = &self.connections[owner as usize].sender;
+        let mss = f64::from(sender.mss());
+        let probe = sender.congestion().probe();
+        let ssthresh = sender.congestion().ssthresh();
+        let values = [
+            (Quantity::Cwnd, Some(sender.cwnd() / mss)),
+            (Quantity::Ssthresh, ssthresh.is_finite().then_some(ssthresh / mss)),
+            (Quantity::FlightSize, Some(sender.flight_size() as f64 / mss)),
+            (Quantity::Srtt, sender.srtt()),
+            (Quantity::Rto, Some(sender.rto().secs())),
+            (Quantity::BaseRtt, probe.base_rtt),
+            (Quantity::VegasDiff, probe.vegas_diff),
+            (Quantity::Alpha, probe.alpha),
+            (Quantity::Bandwidth, probe.bandwidth.map(|bandwidth| bandwidth * 8.0)),
+            (Quantity::SeqAcked, Some(sender.snd_una() as f64)),
+        ];
+        for (quantity, value) in values {
+            self.record(flow, quantity, value);
+        }
+    }
+
+    pub(super) fn finish(mut self, seed: u64, run: u64) -> Outcome {
+        for owner in 0..self.connections.len() as u32 {
+            if self.connections[owner as usize].is_open {
+                self.count_connection(owner);
+            }
+        }
+        self.count_drops();
+        for drop in std::mem::take(&mut self.future_drops) {
+            self.conservation.in_flight += 1;
+            self.links[drop.link as usize].forget_drop(drop.by_queue);
+        }
+        self.conservation.in_flight += self.links.iter().map(|link| link.in_flight() as u64).sum::<u64>();
+        debug_assert!(self.conservation.holds(), "{:?}", self.conservation);
+        self.finish_recordings();
+        for link in &mut self.links {
+            link.end(self.now);
+        }
+        let flows = (0..self.flows.len()).map(|index| self.flow_outcome(index)).collect();
+        let links = (0..self.links.len()).map(|index| self.link_outcome(index)).collect();
+        Outcome {
+            scenario: self.scenario.name.clone(),
+            seed,
+            run,
+            fingerprint: self.fingerprint,
+            simulated_s: self.now.secs(),
+            events: self.event_count,
+            flows,
+            links,
+            conservation: self.conservation,
+            recordings: self.recordings,
+        }
+    }
+
+    pub(super) fn finish_recordings(&mut self) {
+        for (link, probes) in self.link_probes.iter().enumerate() {
+            let changes = self.links[link].take_changes(self.now);
+            for &probe in probes {
+                let recording = &mut self.recordings[probe as usize];
+                if recording.quantity == Quantity::Backlog {
+                    for change in changes.iter().filter(|change| change.at <= self.now) {
+                        recording.record(change.at, Some(change.waiting as f64));
+                    }
+                }
+            }
+        }
+        for recording in &mut self.recordings {
+            recording.finish(self.now);
+        }
+    }
+
+    pub(super) fn flow_outcome(&self, index: usize) -> FlowOutcome {
+        let spec = &self.scenario.flows[index];
+        let state = &self.flows[index];
+        let active = self.active_time(spec, state);
+        let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
+        let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
+        FlowOutcome {
+            name: spec.name.clone(),
+            goodput_bps: rate(state.bytes_delivered),
+            throughput_bps: rate(state.bytes_on_wire),
+            bytes_delivered: state.bytes_delivered,
+            completion_s: state.completed_at.map(|at| at.since(state.started_at).secs()),
+            start_s: state.started_at.secs(),
+            rtt_mean_s: mean((state.rtt_sum, state.rtt_count)),
+            rtt_min_s: state.rtt_min.is_finite().then_some(state.rtt_min),
+            recovery_wait_rtts: mean(state.recovery_wait),
+            cwnd_after_recovery: mean(state.window_kept),
+            ..state.totals.clone()
+        }
+    }
+
+    /// Time within the measurement window that the flow was active, in seconds. What it sent before it stopped may
+    /// arrive later; that counts.
+    pub(super) fn active_time(&self, spec: &FlowSpec, state: &FlowState) -> f64 {
+        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).min().unwrap_or(self.now);
+        let first = (state.started_at, spec.stop);
+        let intervals = std::iter::once(first).chain(spec.restarts.iter().map(|r| (r.start, r.stop)));
+        let length = intervals.clone().count();
+        let spans = intervals.enumerate().map(|(number, (start, stop))| {
+            let is_last = number + 1 == length;
+            let stop = stop.map_or(end, |stop| if is_last { stop.max(state.last_delivery) } else { stop });
+            stop.min(end).since(start.max(self.window.0)).0
+        });
+        Time(spans.sum()).secs()
+    }
+
+    pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
+        let stats = self.links[index].stats();
+        let window = self.window.1.min(self.now).since(self.window.0).0.max(1) as f64;
+        LinkOutcome {
+            name: self.scenario.links[index].name.clone(),
+            utilization: stats.busy as f64 / window,
+            drops_queue: stats.drops_queue,
+            drops_impairment: stats.drops_impairment,
+            packets: stats.packets,
+            backlog_mean_packets: stats.waited as f64 / window,
+            backlog_max_packets: stats.backlog_max as u64,
+        }
+    }
+}
