@@ -63,6 +63,9 @@ tagged! {
     }
 }
 
+/// Dwells in both states after which a model that no packet has asked does not know its phase any more.
+const LONGEST_SILENCE: u64 = 1_000_000;
+
 /// The state of one impairment of one link.
 #[derive(Clone, Debug)]
 pub enum Impairment {
@@ -97,6 +100,9 @@ impl Impairment {
             }
             Impairment::Bernoulli(probability) => random.chance(*probability),
             Impairment::TwoState(model, is_bad, until) => {
+                if at.since(*until).0 / LONGEST_SILENCE > model.good.0 + model.bad.0 {
+                    *until = at;
+                }
                 while at >= *until {
                     *is_bad = random.chance(model.change);
                     let dwell = if *is_bad { model.bad } else { model.good };
@@ -138,5 +144,13 @@ mod tests {
         let measured = loss(Clock::Packet, short, 6_000_000, 4_000_000);
         assert!((measured / (0.1 / 168.0) - 1.0).abs() < 0.1, "{measured}");
         assert!(loss(Clock::Time, short, 6_000_000, 4_000_000) < measured / 10.0);
+    }
+
+    #[test]
+    fn a_model_that_nobody_asked_for_long_answers_at_once() {
+        let spec =
+            ImpairmentSpec::TwoState(TwoState { good: Time(1000), bad: Time(1000), ..TwoState::default() });
+        let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
+        assert!((1..100).any(|n| model.strikes(Time(n << 57), true, &mut random)));
     }
 }

@@ -206,6 +206,9 @@ params! {
     }
 }
 
+/// Most packets that a source may send at one instant.
+const MOST_PACKETS_AT_ONCE: u64 = 100_000;
+
 /// Most samples of a periodic probe.
 const MOST_SAMPLES: u64 = 10_000_000;
 
@@ -373,6 +376,11 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     {
         let accepted = "a rate at which a packet comes at most once a nanosecond";
         return Err(refuse(field("source.rate"), rate.to_string(), accepted));
+    }
+    let packets = flow.source.largest_emission();
+    if packets > MOST_PACKETS_AT_ONCE {
+        let accepted = format!("a size with which a frame is at most {MOST_PACKETS_AT_ONCE} packets");
+        return Err(refuse(field("source.packet"), format!("frames of {packets} packets"), accepted));
     }
     match (flow.source.is_datagram(), flow.tcp.is_some()) {
         (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),

@@ -125,6 +125,18 @@ fn restarts_follow_a_stop_and_a_transfer_has_none() {
 }
 
 #[test]
+fn a_frame_is_no_flood() {
+    let refused = |source: Value| {
+        let scenario = with_flow(two_hosts("1 Mbit/s", "1 ms", json!({})), "f", Value::Null, source);
+        Scenario::from_value(&scenario).expect_err("a refusal").field
+    };
+    let frames = json!({ "kind": "frames", "sizes": ["1 kB", "200 kB"], "packet": "1 bytes" });
+    assert_eq!(refused(frames), "flows.f.source.packet");
+    let video = json!({ "kind": "video", "rate": "1 Gbit/s", "frame_rate": 1.0, "packet": "100 bytes" });
+    assert_eq!(refused(video), "flows.f.source.packet");
+}
+
+#[test]
 fn a_link_carries_exactly_what_its_rates_allow() {
     // 10 s at 1 Mbit/s, 20 s at 0.25 Mbit/s, 30 s at 2 Mbit/s: 75 Mbit, always busy.
     let changes = json!([{ "at": "10 s", "rate": "250 kbit/s" }, { "at": "30 s", "rate": "2 Mbit/s", "delay": "1 ms" }]);

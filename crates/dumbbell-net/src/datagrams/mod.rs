@@ -75,6 +75,19 @@ sources! {
 }
 
 impl SourceSpec {
+    /// Most packets that a source sends at once.
+    pub fn largest_emission(&self) -> u64 {
+        let packets = |bytes: f64, packet: Bytes| (bytes / packet.0 as f64).ceil() as u64;
+        match self {
+            SourceSpec::Video(video) => packets(video.mean_frame() * video.largest, video.packet),
+            SourceSpec::Frames(frames) => {
+                let largest = frames.sizes.iter().map(|size| size.0).max().unwrap_or_default();
+                packets(largest as f64, frames.packet)
+            }
+            _ => 1,
+        }
+    }
+
     /// Rate and packet of a source that spaces single packets by them.
     pub fn spacing(&self) -> Option<(Rate, Bytes)> {
         match self {

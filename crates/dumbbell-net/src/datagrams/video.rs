@@ -65,6 +65,11 @@ fn normal_tail(z: f64) -> f64 {
 }
 
 impl Video {
+    /// Bytes of the mean frame.
+    pub fn mean_frame(&self) -> f64 {
+        self.rate.0 as f64 / 8.0 / self.frame_rate
+    }
+
     /// Quantile of the gamma distribution over its mean, at the normal quantile `z` [wilson1931].
     fn gamma_quantile(&self, z: f64) -> f64 {
         let ninth = 1.0 / (9.0 * self.shape);
@@ -137,11 +142,10 @@ impl Datagrams for Video {
         let (older, newer) = state.innovations.split_at(state.newest);
         let values = newer.iter().chain(older);
         let z: f64 = values.zip(&state.weights).map(|(innovation, weight)| innovation * weight).sum();
-        let mean_frame = self.rate.0 as f64 / 8.0 / self.frame_rate;
         let size = (self.size(z, state.join) / state.mean).clamp(self.smallest, self.largest);
         let after_start = Time::from_secs(state.passed as f64 / self.frame_rate);
         state.passed += 1;
-        let bytes = ((mean_frame * size + 0.5) as u64).max(1);
+        let bytes = ((self.mean_frame() * size + 0.5) as u64).max(1);
         Some(Emission { after_start, bytes, packet: self.packet.0 as u32 })
     }
 }
