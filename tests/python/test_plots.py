@@ -192,6 +192,21 @@ def test_a_long_legend_stands_beside_the_plot():
     assert legend(2).get_bbox_to_anchor().x0 < legend(7).get_bbox_to_anchor().x0
 
 
+@pytest.mark.parametrize(
+    ("most", "written"), [(20, {"1", "2", "5", "10", "20"}), (10000, {"1", "10", "100", "1000", "10000"})]
+)
+def test_ticks_of_a_logarithmic_axis_are_plain_numbers(most, written):
+    ax = plots.sweep({"reno": curve([1, most], [1, 2], 0.1)}, x_label="n", y_label="goodput", log_x=True)
+    ax.figure.canvas.draw()
+    (low, high), axis = ax.get_xlim(), ax.xaxis
+    ticks = [
+        tick
+        for minor in (False, True)
+        for tick in zip(axis.get_ticklocs(minor=minor), axis.get_ticklabels(minor=minor), strict=True)
+    ]
+    assert {text.get_text() for at, text in ticks if low <= at <= high} - {""} == written
+
+
 def test_a_sweep_of_unequal_columns_is_refused():
     with pytest.raises(
         ScenarioError, match=r"series\['reno'\]: arrays of shapes .* expected x, mean, low, high of one"

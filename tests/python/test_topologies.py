@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -330,3 +333,18 @@ def test_data_crosses_every_bottleneck_of_a_parking_lot():
     assert all(result.link(name).utilization > 0.9 for name in shape.bottlenecks)
     # The long flow shares each bottleneck with one other, and their loads add up to the rate.
     assert result.flow("f1").goodput_bps + result.flow("f2").goodput_bps < 2e6
+
+
+@pytest.mark.parametrize("name", ["parking_lot", "satellite"])
+def test_the_examples_run_and_draw(name, tmp_path):
+    path = Path(__file__).resolve().parents[2] / "examples" / f"{name}.py"
+    done = subprocess.run(
+        [sys.executable, path], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()][:2] in (
+        ["newreno", "vegas"],
+        ["newreno", "sack"],
+    )
+    (figure,) = tmp_path.glob("*.svg")
+    assert figure.read_text().startswith("<svg")

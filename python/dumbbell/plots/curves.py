@@ -250,10 +250,7 @@ def sweep(
             linestyle="",
             label=f"{label}, paper",
         )
-    if log_x:
-        ax.set_xscale("log")
-    if log_y:
-        ax.set_yscale("log")
+    _scale_by_logarithm(ax, [axis for axis, wanted in (("x", log_x), ("y", log_y)) if wanted])
     ax.set_xlabel(with_unit(x_label, x_unit))
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
@@ -317,9 +314,6 @@ def scatter_against(
             "by", f"{len(names)} names", f"one for each of at least one point: {len(x)}", quoted=False
         )
     ax = axes_or_new(ax)
-    if log:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
     looks = styles(names)
     for name, look in looks.items():
         chosen = np.array([other == name for other in names])
@@ -342,6 +336,7 @@ def scatter_against(
     ends = ends[np.isfinite(ends) & ((ends > 0.0) | (not log))]
     if ends.size:
         ax.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, linewidth=0.9, zorder=0)
+    _scale_by_logarithm(ax, ["x", "y"] if log else [])
     ax.text(0.03, 0.97, _relative_errors(x, y), transform=ax.transAxes, va="top", fontsize=8)
     ax.set_xlabel(with_unit(f"{label}, simulated", unit))
     ax.set_ylabel(with_unit(f"{label}, model", unit))
@@ -362,6 +357,22 @@ def _relative_errors(simulated: NDArray[np.float64], analytic: NDArray[np.float6
         f"relative error of the model\nmedian {np.median(errors):.3g} %, largest {errors.max():.3g} % "
         f"(n = {known.sum()})"
     )
+
+
+def _scale_by_logarithm(ax: Axes, axes: Sequence[str]) -> None:
+    """Make axes logarithmic, with ticks written as plain numbers: of few decades also twos and fives."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    for name in axes:
+        ax.set(**{f"{name}scale": "log"})
+        axis = ax.xaxis if name == "x" else ax.yaxis
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        low, high = sorted(axis.get_view_interval())
+        if high < 300.0 * low:
+            axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+            axis.set_minor_formatter(StrMethodFormatter("{x:g}"))
+        else:
+            axis.set_minor_formatter(NullFormatter())
 
 
 def _label_and_algorithm(name: str | tuple[str, str]) -> tuple[str, str]:
