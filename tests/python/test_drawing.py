@@ -149,6 +149,23 @@ def test_a_link_without_one_back_has_its_arrow():
     assert texts(figure) == ["→ 1 Mbit/s, 10 ms", "→ queue unlimited", "left", "right"]
 
 
+def test_changes_of_a_link_are_said_with_their_times():
+    ways = [
+        {"name": name, "from": a, "to": b, "rate": "1 Mbit/s", "delay": "10 ms", "changes": changes}
+        for name, a, b, changes in (
+            ("to", "a", "b", [{"at": "60 s", "delay": "40 ms"}]),
+            ("fro", "b", "a", None),
+        )
+    ]
+    figure = topologies.draw(topologies.Topology(nodes=("a", "b"), links=tuple(ways)))
+    assert texts(figure)[:2] == ["1 Mbit/s, 10 ms", "→ changes at 60 s"]
+
+
+def test_nothing_cannot_be_drawn():
+    with pytest.raises(ScenarioError, match="nodes: 0 is not accepted; expected at least one node"):
+        topologies.draw(topologies.Topology(nodes=(), links=()))
+
+
 def test_texts_for_what_is_not_there_are_refused():
     shape = SHAPES["dumbbell"]
     with pytest.raises(ScenarioError, match='labels: "s3" is not accepted; expected d1, d2, s1, s2'):

@@ -89,7 +89,8 @@ def draw(
     Rates and delays stand at the links; where the way back differs, each way has its arrow. What most access
     links have in common, and all queues between routers, is said once below. Lines of links that lose packets
     are broken, and nodes that stamp queueing times are tinted. Of more than four senders, or receivers, at
-    one router the first two and the last are drawn.
+    one router the first two and the last are drawn. Links are drawn as they are at the start, with the times
+    at which they change.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def draw(
     Raises
     ------
     ScenarioError
-        A label is for no host, or a note for no link between routers.
+        There is no node, a label is for no host, or a note for no link between routers.
 
     Examples
     --------
@@ -123,6 +124,8 @@ def draw(
      'access links: 100 Mbit/s, 0.1 ms; queues between routers: 100 packets']
     """
     seen = _read(network)
+    if not seen.routers:
+        raise refusal("nodes", 0, "at least one node")
     between = {seen.links[way]["name"] for way in seen.links if set(way) <= set(seen.routers)}
     for field, given, known in (("labels", labels, set(seen.router_of)), ("notes", notes, between)):
         for name in given or {}:
@@ -174,8 +177,8 @@ def _words(seen: _Network, notes: Mapping[str, str]) -> _Words:
     noted = {frozenset(way): notes[link["name"]] for way, link in seen.links.items() if link["name"] in notes}
     both = {pair: _both_ways(seen, pair) for pair in seen.hops()}
     queues = {fields["queue"] for fields in both.values()}
-    (common, *others) = [*queues, ("", "")]
-    common = common if len(others) == 1 and common[0] == common[1] else ("", "")
+    everywhere = len(queues) == 1 and all(there == back for there, back in queues)
+    common = next(iter(queues)) if everywhere else ("", "")
     hops = {}
     for pair, fields in both.items():
         rates = tuple(
@@ -184,6 +187,7 @@ def _words(seen: _Network, notes: Mapping[str, str]) -> _Words:
         below = [
             _said(fields["queue"], "→←") if fields["queue"] != common else "",
             _said(fields["losses"], "→←"),
+            _said(fields["changes"], "→←"),
             noted.get(frozenset(pair), ""),
         ]
         hops[pair] = (_said((rates[0], rates[1]), "→←"), "\n".join(filter(None, below)))
@@ -213,12 +217,13 @@ def _both_ways(seen: _Network, pair: Pair) -> dict[str, Pair]:
             "delay": way["delay"],
             "queue": _queue(way.get("queue"), unlimited="queue unlimited" if router_to_router else ""),
             "losses": _losses(way.get("impairments")),
+            "changes": _changes(way.get("changes")),
         }
         if way is not None
-        else dict.fromkeys(("rate", "delay", "queue", "losses"), "")
+        else {}
         for way in ways
     ]
-    return {name: (said[0][name], said[1][name]) for name in said[0]}
+    return {name: (said[0].get(name, ""), said[1].get(name, "")) for name in said[0] or said[1]}
 
 
 def _queue(queue: Any, unlimited: str) -> str:
@@ -232,6 +237,10 @@ def _queue(queue: Any, unlimited: str) -> str:
 def _losses(impairments: Any) -> str:
     kinds = [item if isinstance(item, str) else item["kind"] for item in impairments or []]
     return f"{' and '.join(kinds)} loss" if kinds else ""
+
+
+def _changes(changes: Any) -> str:
+    return f"changes at {', '.join(change['at'] for change in changes)}" if changes else ""
 
 
 def _usual(said: Sequence[Mapping[str, Pair]]) -> dict[str, Pair]:
@@ -270,13 +279,13 @@ def _side(seen: _Network, router: str) -> str:
 
 def _kinds(seen: _Network, router: str) -> tuple[list[str], list[str]]:
     """Return the senders and the receivers at a router that are drawn, with an empty name for a gap."""
-    kinds: tuple[list[str], list[str]] = ([], [])
-    for host, at in seen.router_of.items():
-        if at == router:
-            kinds[host.startswith("d")].append(host)
-    return tuple(  # type: ignore[return-value]
-        [*hosts[:2], "", hosts[-1]] if len(hosts) > MOST_OF_A_KIND else hosts for hosts in kinds
-    )
+    here = [host for host, at in seen.router_of.items() if at == router]
+    receivers = [host for host in here if host.startswith("d")]
+    return _few([host for host in here if host not in receivers]), _few(receivers)
+
+
+def _few(hosts: list[str]) -> list[str]:
+    return [*hosts[:2], "", hosts[-1]] if len(hosts) > MOST_OF_A_KIND else hosts
 
 
 def _row_of_routers(seen: _Network, words: _Words) -> dict[str, float]:
@@ -357,11 +366,8 @@ def _painted(
 def _arc(x_of: Mapping[str, float], pair: Pair) -> float:
     """Return how high the line between two routers rises: over those that stand between them."""
     order = list(x_of)
-    return (
-        0.0
-        if abs(order.index(pair[0]) - order.index(pair[1])) == 1
-        else 0.5 + 0.1 * (x_of[pair[1]] - x_of[pair[0]])
-    )
+    neighbours = order.index(pair[1]) - order.index(pair[0]) == 1
+    return 0.0 if neighbours else 0.5 + 0.1 * (x_of[pair[1]] - x_of[pair[0]])
 
 
 def _paint_hop(
