@@ -5,7 +5,7 @@
 
 use arbitrary::Unstructured;
 use dumbbell_fuzz::{change, names};
-use dumbbell_net::SourceSpec;
+use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::{Scenario, run};
 use dumbbell_units::spec::Field;
@@ -92,10 +92,11 @@ fn bounded(scenario: &Scenario) -> Option<Scenario> {
     let smallest = scenario.flows.iter().map(smallest_packet).min().unwrap_or(1);
     let is_slow = |rate: Rate| packets(rate, smallest) <= PACKETS;
     let has_time = |period: Option<Time>| period.is_none_or(|period| period >= SPACING);
-    let is_small = scenario
-        .links
-        .iter()
-        .all(|link| is_slow(link.rate) && link.impairments.len() <= COMPONENTS)
+    let is_small_link = |link: &LinkSpec| {
+        let mut rates = link.changes.iter().filter_map(|change| change.rate).chain([link.rate]);
+        rates.all(is_slow) && link.impairments.len() <= COMPONENTS
+    };
+    let is_small = scenario.links.iter().all(is_small_link)
         && scenario.flows.iter().all(is_small_flow)
         && scenario.probes.iter().all(|probe| has_time(probe.period) && probe.quantities.len() <= COMPONENTS);
     if !is_small {
@@ -122,6 +123,7 @@ fn smallest_packet(flow: &FlowSpec) -> u64 {
     match (&flow.source, &flow.tcp) {
         (SourceSpec::ConstantRate(source), _) => source.packet.0,
         (SourceSpec::Poisson(source), _) => source.packet.0,
+        (SourceSpec::OnOff(source), _) => source.packet.0,
         (_, Some(tcp)) => tcp.0.ack_size.0.min(tcp.0.header.0.max(1)),
         (_, None) => 1,
     }
@@ -131,6 +133,15 @@ fn is_small_flow(flow: &FlowSpec) -> bool {
     let is_slow = match &flow.source {
         SourceSpec::ConstantRate(source) => packets(source.rate, source.packet.0) <= PACKETS,
         SourceSpec::Poisson(source) => packets(source.rate, source.packet.0) <= PACKETS,
+        SourceSpec::OnOff(source) => packets(source.rate, source.packet.0) <= PACKETS,
+        SourceSpec::Video(source) => {
+            let frames = source.frame_rate * DURATION.secs() + 1.0;
+            frames * flow.source.largest_emission() as f64 <= PACKETS
+        }
+        SourceSpec::Frames(source) => {
+            let frames = source.frame_rate * DURATION.secs() + 1.0;
+            frames * flow.source.largest_emission() as f64 <= PACKETS
+        }
         SourceSpec::Tcplib(source) => source.interarrival >= SPACING,
         SourceSpec::Greedy(_) | SourceSpec::Transfer(_) => true,
     };

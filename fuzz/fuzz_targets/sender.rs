@@ -170,23 +170,47 @@ impl Host {
                     blocks.push(self.distance(offset), self.distance(len));
                 }
                 let ack = self.byte(ack);
-                self.acknowledge(AckSegment { ack, timestamp_echo, sack: blocks, queueing_echo: Time::NEVER, is_syn: false });
+                self.acknowledge(AckSegment {
+                    ack,
+                    timestamp_echo,
+                    sack: blocks,
+                    queueing_echo: Time::NEVER,
+                    is_syn: false,
+                });
             }
             Step::AcknowledgeSegments(count) => {
                 let ack = (self.sender.snd_una() + u64::from(count) * u64::from(self.mss))
                     .min(self.sender.snd_max());
                 let sack = SackBlocks::default();
-                self.acknowledge(AckSegment { ack, timestamp_echo: self.now, sack, queueing_echo: Time::NEVER, is_syn: false });
+                self.acknowledge(AckSegment {
+                    ack,
+                    timestamp_echo: self.now,
+                    sack,
+                    queueing_echo: Time::NEVER,
+                    is_syn: false,
+                });
             }
             Step::Duplicate { sack: (offset, len) } => {
                 let mut sack = SackBlocks::default();
                 sack.push(self.distance(offset), self.distance(len));
                 let ack = self.sender.snd_una();
-                self.acknowledge(AckSegment { ack, timestamp_echo: self.now, sack, queueing_echo: Time::NEVER, is_syn: false });
+                self.acknowledge(AckSegment {
+                    ack,
+                    timestamp_echo: self.now,
+                    sack,
+                    queueing_echo: Time::NEVER,
+                    is_syn: false,
+                });
             }
             Step::AcceptOpening => {
                 let sack = SackBlocks::default();
-                self.acknowledge(AckSegment { ack: 0, timestamp_echo: self.now, sack, queueing_echo: Time::NEVER, is_syn: true });
+                self.acknowledge(AckSegment {
+                    ack: 0,
+                    timestamp_echo: self.now,
+                    sack,
+                    queueing_echo: Time::NEVER,
+                    is_syn: true,
+                });
             }
             Step::Deliver(count) => {
                 for _ in 0..count {
