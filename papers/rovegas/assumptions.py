@@ -1,0 +1,209 @@
+"""What the paper states of sizes, rates and rules, and what it leaves open.
+
+[chan2004 §5-6]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.quantities import nanoseconds
+
+__all__ = [
+    "ACCESS_RATE",
+    "ASYMMETRIC_QUEUE_PACKETS",
+    "CONNECTION_RATE",
+    "FORWARD_RATE_KBPS",
+    "ON_RATE",
+    "PACKET_BYTES",
+    "PLAIN_ACK_BYTES",
+    "QUEUE_PACKETS",
+    "Assumptions",
+    "acknowledgement_bytes",
+    "backward_rate_kbps",
+    "fixed_delay_s",
+    "payload_bytes",
+    "vegas_rules",
+]
+
+FORWARD_RATE_KBPS = 1600.0
+ACCESS_RATE = "10 Mbit/s"
+ACCESS_RATE_KBPS = 10_000.0
+CONNECTION_RATE = "1.6 Mbit/s"
+ON_RATE = "3.2 Mbit/s"
+
+PACKET_BYTES = 1000
+OPTION_BYTES = 8
+PLAIN_ACK_BYTES = 40
+
+QUEUE_PACKETS = 50
+ASYMMETRIC_QUEUE_PACKETS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What the paper leaves open, as chosen here.
+
+    Parameters
+    ----------
+    burst
+        Mean ON time of the variable-rate sources; the mean OFF time follows from the load.
+    burst_packet
+        Size of their packets.
+    sized_by_bytes
+        Size of the acknowledgement, in bytes, by which the backward rate is set for RoVegas.
+    layout
+        How the variable-rate sources of the parking lot enter: ``"backward"``, nearest to the sender first, or
+        ``"backward-far"``, nearest to the receiver first.
+    delays
+        Where the delays of Fig. 18 differ: ``"chain"``, senders one hop apart, or ``"access"``, one bottleneck and access
+        links of different lengths.
+    bias_delay
+        Propagation delay of the bottleneck of Figs. 15 and 17, one way.
+    access_delay
+        Propagation delay of an access link.
+    round_diff
+        Whether the difference is rounded to whole packets before it is compared.
+    rtt
+        Which round-trip time enters the actual rate.
+    numerator
+        What stands in the numerators of the expected and the actual rate.
+    increase
+        How the window takes the packet it is granted.
+    gamma
+        Threshold of slow start, packets.
+    mechanisms
+        Mechanisms of Vegas that are on, by their letters: H is the limit of three packets that an acknowledgement releases.
+    equal_band
+        Value of alpha and beta where they are equal, packets.
+    counts_service
+        Whether the limit of a queue counts the packet in transmission.
+    base_rtt
+        How RoVegas takes over a derived base round-trip time where every router has the option.
+    base_rtt_mixed
+        The same where not every router has it.
+    hosts_stamp
+        Whether hosts add the wait in their own output queue.
+    minimum_rto, tick
+        Least retransmission timeout, and the granularity of its clock.
+    jitter_s
+        Starts of connections are drawn within so much, s.
+    """
+
+    burst: str = "10 ms"
+    burst_packet: str = "1000 bytes"
+    sized_by_bytes: int = PLAIN_ACK_BYTES + OPTION_BYTES
+    layout: str = "backward"
+    delays: str = "chain"
+    bias_delay: str = "20 ms"
+    access_delay: str = "1 ms"
+    round_diff: bool = True
+    rtt: str = "mean"
+    numerator: str = "window"
+    increase: str = "at-once"
+    gamma: float = 1.0
+    mechanisms: str = "ABCDEFGHI"
+    equal_band: float = 2.0
+    counts_service: bool = False
+    base_rtt: str = "replace"
+    base_rtt_mixed: str = "minimum"
+    hosts_stamp: bool = True
+    minimum_rto: str = "200 ms"
+    tick: str = "100 ms"
+    jitter_s: float = 0.1
+
+
+def payload_bytes(variant: str) -> int:
+    """Return what of a data packet counts as throughput, bytes: RoVegas's option does not."""
+    return PACKET_BYTES - OPTION_BYTES if variant == "rovegas" else PACKET_BYTES
+
+
+def acknowledgement_bytes(variant: str) -> int:
+    """Return the size of an acknowledgement on the wire, bytes."""
+    return PLAIN_ACK_BYTES + OPTION_BYTES if variant == "rovegas" else PLAIN_ACK_BYTES
+
+
+def backward_rate_kbps(k: float, sized_by_bytes: int = PLAIN_ACK_BYTES) -> float:
+    """Return the backward rate C_b of an asymmetric factor, kbit/s.
+
+    Parameters
+    ----------
+    k
+        Data packets that the forward link carries in the time of one acknowledgement on the backward link.
+    sized_by_bytes
+        Size of that acknowledgement, bytes.
+    """
+    packets_per_second = FORWARD_RATE_KBPS * 1000 / (8 * PACKET_BYTES)
+    return packets_per_second / k * 8 * sized_by_bytes / 1000
+
+
+def vegas_rules(
+    variant: str, place: Assumptions, *, alpha: float = 1.0, beta: float = 3.0, base_rtt: str | None = None
+) -> dict[str, Any]:
+    """Return the ``tcp`` table of a connection.
+
+    Parameters
+    ----------
+    variant
+        ``"vegas"``, ``"rovegas"`` or ``"reno"``.
+    place
+        What the paper leaves open.
+    alpha, beta
+        Thresholds, packets.
+    base_rtt
+        How RoVegas takes over a derived base round-trip time; as in `place` when not given.
+    """
+    congestion: str | dict[str, Any] = "reno"
+    if variant != "reno":
+        congestion = {
+            "name": variant,
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": place.gamma,
+            "round_diff": place.round_diff,
+            "rtt": place.rtt,
+            "numerator": place.numerator,
+            "increase": place.increase,
+        }
+    if variant == "rovegas" and isinstance(congestion, dict):
+        congestion["base_rtt"] = base_rtt or place.base_rtt
+    return ({} if variant == "reno" else {"mechanisms": place.mechanisms}) | {
+        "variant": variant,
+        "rules": "ns2",
+        "congestion": congestion,
+        "mss": f"{payload_bytes(variant)} bytes",
+        "header": "0 bytes",
+        "ack_size": f"{PLAIN_ACK_BYTES} bytes",
+        "initial_window": "2 segments",
+        "initial_ssthresh": "unlimited",
+        "receive_buffer": "unlimited",
+        "timer": {
+            "kind": "rfc6298",
+            "granularity": place.tick,
+            "whole_ticks": True,
+            "minimum": place.minimum_rto,
+            "initial": "3 s",
+        },
+    }
+
+
+def fixed_delay_s(
+    variant: str, place: Assumptions, *, bottleneck_ms: float = 20.0, backward_kbps: float | None = None
+) -> float:
+    """Return the round-trip time over one bottleneck without any queueing, s.
+
+    Parameters
+    ----------
+    variant, place
+        As for `alone`.
+    bottleneck_ms
+        Propagation delay of the bottleneck, one way, ms.
+    backward_kbps
+        Rate of the backward link, kbit/s; the forward one's when not given.
+    """
+    propagation = 2 * (2 * nanoseconds(place.access_delay, "access_delay") / 1e6 + bottleneck_ms)
+    data = 8 * PACKET_BYTES * (1 / FORWARD_RATE_KBPS + 2 / ACCESS_RATE_KBPS)
+    acknowledgement = 8 * acknowledgement_bytes(variant)
+    back = acknowledgement * (1 / (backward_kbps or FORWARD_RATE_KBPS) + 2 / ACCESS_RATE_KBPS)
+    return (propagation + data + back) / 1000

@@ -1,0 +1,359 @@
+"""Claims on links whose rates differ: the analysis (section 5, Figs. 3 to 5) and Figs. 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.models import rovegas as model
+from dumbbell.quantities import bits_per_second
+
+from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, backward_rate_kbps
+from .evidence import Evidence, Row, Values, outcome, worst
+from .register import REGISTER, above, listing
+from .scenarios import ASYMMETRIES, OTHER_ASYMMETRIES, SYMMETRIES, alone
+
+__all__: list[str] = []
+
+claim = REGISTER.claim
+
+ALPHA, BETA = 1.0, 3.0
+FORWARD_PACKETS = FORWARD_RATE_KBPS * 1000 / 8 / PACKET_BYTES
+"""u_f, packets/s."""
+
+ASYMMETRIC = tuple(sorted((*OTHER_ASYMMETRIES, *ASYMMETRIES)))
+LIMITED = (8, 16, 32)
+"""Factors at which the paper finds the keep-up rule to bind."""
+
+# Order of the entries of `Row["steady"]`.
+DROPPED, PER_ACK, BURST, DIFF = range(4)
+
+KEEP_UP_BINDS = 2.9
+"""From so many packets for each acknowledgement on the keep-up rule counts as the limit."""
+
+
+def _names(points: tuple[float, ...]) -> list[str]:
+    return [f"k = {k:g}" for k in points]
+
+
+def _queue(evidence: Evidence, variant: str, k: float, direction: str) -> Values:
+    return evidence.first(f"{direction}_queue", 0, "ana", variant, k)
+
+
+def _queues(evidence: Evidence, points: tuple[float, ...], direction: str) -> tuple[list[Values], str]:
+    found = [_queue(evidence, "vegas", k, direction) for k in points]
+    return found, listing(_names(points), found)
+
+
+def _steady(evidence: Evidence, index: int, k: float) -> Values:
+    return evidence.first("steady", index, "ana", "rovegas", k)
+
+
+def _packets_per_second(evidence: Evidence, variant: str, k: float) -> Values:
+    return evidence.packets("ana", variant, k) * 1000 / 8 / PACKET_BYTES
+
+
+def _ratio(evidence: Evidence, k: float) -> Values:
+    """Return the throughput of RoVegas over that of Vegas, option's bytes left out."""
+    return evidence.throughput("ana", "rovegas", k) / evidence.throughput("ana", "vegas", k)
+
+
+def _packet_ratio(evidence: Evidence, k: float) -> Values:
+    """Return F, the ratio in packets."""
+    return evidence.packets("ana", "rovegas", k) / evidence.packets("ana", "vegas", k)
+
+
+@claim("RV-ANA-01")
+def _(evidence: Evidence) -> Outcome:
+    queues, note = _queues(evidence, SYMMETRIES, "forward")
+    least = np.minimum.reduce(queues)
+    return outcome(least, holds=least >= ALPHA, note=note)
+
+
+@claim("RV-ANA-02")
+def _(evidence: Evidence) -> Outcome:
+    queues, note = _queues(evidence, SYMMETRIES, "forward")
+    most = np.maximum.reduce(queues)
+    return outcome(most, holds=most <= BETA, note=note)
+
+
+@claim("RV-ANA-03")
+def _(evidence: Evidence) -> Outcome:
+    queues, note = _queues(evidence, SYMMETRIES, "backward")
+    return outcome(np.maximum.reduce(queues), note=note)
+
+
+@claim("RV-ANA-04")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(worst((evidence.throughput("ana", "vegas", k) / FORWARD_RATE_KBPS for k in SYMMETRIES), 1))
+
+
+@claim("RV-ANA-05")
+def _(evidence: Evidence) -> Outcome:
+    queues, note = _queues(evidence, ASYMMETRIC, "backward")
+    least = np.minimum.reduce(queues)
+    # Rounding lets Diff lie half a packet below alpha.
+    return outcome(least, holds=least >= ALPHA / 2, note=note)
+
+
+@claim("RV-ANA-06")
+def _(evidence: Evidence) -> Outcome:
+    queues, note = _queues(evidence, ASYMMETRIC, "backward")
+    most = np.maximum.reduce(queues)
+    return outcome(most, holds=most <= BETA, note=note)
+
+
+@claim("RV-ANA-07")
+def _(evidence: Evidence) -> Outcome:
+    queues, note = _queues(evidence, ASYMMETRIC, "forward")
+    return outcome(np.maximum.reduce(queues), note=note)
+
+
+@claim("RV-ANA-08")
+def _(evidence: Evidence) -> Outcome:
+    shares = [evidence.throughput("ana", "vegas", k) * k / FORWARD_RATE_KBPS for k in ASYMMETRIC]
+    return outcome(worst(shares, 1), note=listing(_names(ASYMMETRIC), shares, "{:.4f}"))
+
+
+@claim("RV-ANA-09")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(np.maximum.reduce([np.abs(_packet_ratio(evidence, k) - 1) for k in SYMMETRIES]))
+
+
+@claim("RV-ANA-10")
+def _(evidence: Evidence) -> Outcome:
+    excess = [_packets_per_second(evidence, "rovegas", k) - FORWARD_PACKETS / k for k in ASYMMETRIC]
+    return above(excess, note=listing(_names(ASYMMETRIC), excess, "{:.1f}"))
+
+
+@claim("RV-ANA-11")
+def _(evidence: Evidence) -> Outcome:
+    free = [k for k in ASYMMETRIC if float(_steady(evidence, PER_ACK, k)[0]) < KEEP_UP_BINDS]
+    if not free:
+        raise NotMeasured("The keep-up rule binds at every asymmetric factor.")
+    diffs = [_steady(evidence, DIFF, k) for k in free]
+    least = np.minimum.reduce(diffs)
+    return outcome(least, holds=least >= ALPHA, note=listing(_names(tuple(free)), diffs))
+
+
+@claim("RV-ANA-12")
+def _(evidence: Evidence) -> Outcome:
+    diffs = [_steady(evidence, DIFF, k) for k in ASYMMETRIC]
+    most = np.maximum.reduce(diffs)
+    return outcome(most, holds=most <= BETA, note=listing(_names(ASYMMETRIC), diffs))
+
+
+@claim("RV-ANA-13")
+def _(evidence: Evidence) -> Outcome:
+    # By its scenario's rates: what a full forward link offers and what the backward link takes.
+    k = _offered(evidence)
+    return Outcome(
+        measured=float(np.asarray(model.ack_drop_ratio(k))), note="the model, at the rates of the scenario"
+    )
+
+
+@claim("RV-ANA-14")
+def _(evidence: Evidence) -> Outcome:
+    dropped = float(np.asarray(model.ack_drop_ratio(_offered(evidence))))
+    return Outcome(measured=1 / (1 - dropped), note="the model, at the rates of the scenario")
+
+
+def _offered(evidence: Evidence) -> float:
+    """Return how many packets a full forward link carries for each acknowledgement of the backward link, at k = 8."""
+    links = {
+        link["name"]: link for link in alone("ana", "vegas", 8, evidence.place("ana")).resolved()["links"]
+    }
+    forward, backward = (bits_per_second(links[name]["rate"], "rate") for name in ("r1-r2", "r2-r1"))
+    return (forward / (8 * PACKET_BYTES)) / (backward / (8 * 40))
+
+
+def _limit(index: int, aim: float) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        found = [_steady(evidence, index, k) for k in LIMITED]
+        return outcome(worst(found, aim), note=listing(_names(LIMITED), found, "{:.3f}"))
+
+    return measure
+
+
+for _name, _index, _aim in (
+    ("RV-ANA-15", DROPPED, 2 / 3),
+    ("RV-ANA-16", PER_ACK, 3.0),
+    ("RV-ANA-17", BURST, 3.0),
+):
+    claim(_name)(_limit(_index, _aim))
+
+
+@claim("RV-ANA-18")
+def _(evidence: Evidence) -> Outcome:
+    rows = [evidence.rows("unit-keepup", "rovegas", k)[0]["guard"] for k in LIMITED]
+    grew, held = max(row[0] for row in rows), min(row[1] for row in rows)
+    # The threshold lies between the greatest excess that still let the window grow and the least that did not.
+    lies_at_two = grew <= 2.0 < held
+    return Outcome(
+        measured=2.0 if lies_at_two else (grew + held) / 2,
+        note=f"the window grew at an excess of up to {grew:.3f} packets and was held from {held:.3f} on, the packet just "
+        "acknowledged counted as outstanding",
+    )
+
+
+@claim("RV-ANA-19")
+def _(evidence: Evidence) -> Outcome:
+    ratios = [_packet_ratio(evidence, k) for k in ASYMMETRIC]
+    return above(ratios, 1.0, listing(_names(ASYMMETRIC), ratios))
+
+
+@claim("RV-ANA-20")
+def _(evidence: Evidence) -> Outcome:
+    ratios = [_packet_ratio(evidence, k) for k in ASYMMETRIC]
+    most = np.maximum.reduce(ratios)
+    return outcome(most, holds=most <= 3.05, note=listing(_names(ASYMMETRIC), ratios))
+
+
+@claim("RV-ANA-21")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(
+        worst(
+            (_ratio(evidence, k) / _packet_ratio(evidence, k) for k in ASYMMETRIC),
+            float(model.goodput_share()),
+        )
+    )
+
+
+@claim("RV-ANA-22")
+def _(evidence: Evidence) -> Outcome:
+    return above([FORWARD_PACKETS - _packets_per_second(evidence, "rovegas", 8)])
+
+
+def _last(column: str, index: int, figure: str, variant: str) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(evidence.first(column, index, figure, variant))
+
+
+def _drawn(figure: str, variant: str) -> Callable[[Evidence], Outcome]:
+    """Return the measure of a queue as a curve of every change shows it: its greatest length; the mean goes into the note."""
+
+    def measure(evidence: Evidence) -> Outcome:
+        mean = evidence.first("forward_queue", 0, figure, variant)
+        return outcome(
+            evidence.first("forward_queue", 1, figure, variant),
+            note=f"the greatest length, which a curve of every change shows; {mean[0]:.2f} wait on average",
+        )
+
+    return measure
+
+
+MEAN, GREATEST = 0, 1
+
+claim("RV-F3-01")(_last("window", MEAN, "fig-3", "vegas"))
+claim("RV-F3-02")(_drawn("fig-3", "vegas"))
+claim("RV-F3-03")(_last("backward_queue", MEAN, "fig-3", "vegas"))
+claim("RV-F4-03")(_last("window", MEAN, "fig-4", "vegas"))
+claim("RV-F4-04")(_last("forward_queue", MEAN, "fig-4", "vegas"))
+claim("RV-F5-01")(_last("window", MEAN, "fig-5", "rovegas"))
+claim("RV-F5-02")(_drawn("fig-5", "rovegas"))
+claim("RV-F5-03")(_last("backward_queue", MEAN, "fig-5", "rovegas"))
+
+
+@claim("RV-F3-04")
+def _(evidence: Evidence) -> Outcome:
+    def variance(row: Row) -> float:
+        return float(row["window"][1]) ** 2
+
+    return outcome(evidence.mean(evidence.rows("fig-3", "vegas"), variance))
+
+
+@claim("RV-F4-01")
+def _(evidence: Evidence) -> Outcome:
+    wide, narrow = (
+        evidence.first("window", 0, "fig-3", "vegas"),
+        evidence.first("window", 0, "fig-4", "vegas"),
+    )
+    return above([wide - narrow])
+
+
+@claim("RV-F4-02")
+def _(evidence: Evidence) -> Outcome:
+    return above([evidence.first("backward_queue", 0, "fig-4", "vegas")])
+
+
+@claim("RV-F4-05")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(evidence.throughput("fig-4", "vegas"))
+
+
+@claim("RV-F5-04")
+def _(evidence: Evidence) -> Outcome:
+    return above(
+        [evidence.first("window", 0, "fig-5", "rovegas") - evidence.first("window", 0, "fig-4", "vegas")]
+    )
+
+
+@claim("RV-F5-05")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(evidence.throughput("fig-5", "rovegas"))
+
+
+@claim("RV-F7-01")
+def _(evidence: Evidence) -> Outcome:
+    links = alone("ana", "vegas", 4, evidence.place("ana")).resolved()["links"]
+    rate = next(link["rate"] for link in links if link["name"] == "r2-r1")
+    return Outcome(
+        measured=bits_per_second(rate, "rate") / 1000,
+        note=f"the formula gives {backward_rate_kbps(4):g} kbit/s",
+    )
+
+
+def _throughput(variant: str, k: float) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(evidence.throughput("ana", variant, k))
+
+
+def _gain(k: float) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(_ratio(evidence, k))
+
+
+def _allowed(k: float) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        ratio = _ratio(evidence, k)
+        return outcome(ratio, holds=(ratio > 1) & (ratio <= 3.05))
+
+    return measure
+
+
+for _position, _k in enumerate(ASYMMETRIES):
+    claim(f"RV-F7-{_position + 2:02d}")(_throughput("vegas", _k))
+    claim(f"RV-F8-{_position + 2:02d}")(_gain(_k))
+    claim(f"RV-F8-{_position + 11:02d}")(_allowed(_k))
+    if _k > 2:
+        claim(f"RV-F8-{_position + 6:02d}")(_throughput("rovegas", _k))
+claim("RV-F8-01")(_throughput("rovegas", 2))
+
+
+def _falls(variant: str) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        found = [evidence.throughput("ana", variant, k) for k in ASYMMETRIES]
+        steps = [one - two for one, two in pairwise(found)]
+        return above(steps, note=listing(_names(ASYMMETRIES), found, "{:.1f}"))
+
+    return measure
+
+
+claim("RV-F7-07")(_falls("vegas"))
+claim("RV-F8-16")(_falls("rovegas"))
+
+
+@claim("RV-F8-17")
+def _(evidence: Evidence) -> Outcome:
+    return above(
+        [
+            evidence.throughput("ana", "rovegas", k) - evidence.throughput("ana", "vegas", k)
+            for k in ASYMMETRIES
+        ]
+    )
+
+
+@claim("RV-F8-18")
+def _(evidence: Evidence) -> Outcome:
+    full = FORWARD_RATE_KBPS * model.goodput_share()
+    return outcome(evidence.throughput("ana", "rovegas", 2) / full)

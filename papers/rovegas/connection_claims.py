@@ -1,0 +1,255 @@
+"""Claims on several connections: persistent congestion and fairness (Figs. 15, 17 and 18), and cited ones of section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dumbbell.claims import Outcome
+from dumbbell.models import rovegas as model
+from dumbbell.quantities import nanoseconds
+
+from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, fixed_delay_s
+from .evidence import Evidence, Row, Values, outcome, worst
+from .register import REGISTER, above, listing
+from .scenarios import BAND_PANELS, staggered
+
+__all__: list[str] = []
+
+claim = REGISTER.claim
+
+ALPHA, BETA = 1.0, 3.0
+CONNECTIONS = range(1, 9)
+FORWARD_PACKETS = FORWARD_RATE_KBPS * 1000 / 8 / PACKET_BYTES
+
+
+def true_delay_ms(evidence: Evidence, variant: str) -> float:
+    """Return the round-trip time without queueing in the network of Figs. 15 and 17, ms."""
+    bottleneck = nanoseconds(evidence.place("fig-15").bias_delay, "delay") / 1e6
+    return 1000 * fixed_delay_s(variant, evidence.place("fig-15"), bottleneck_ms=bottleneck)
+
+
+def _queues(evidence: Evidence, variant: str) -> list[Values]:
+    return [evidence.queue_after(variant, n) for n in CONNECTIONS]
+
+
+def _last_base_rtts(evidence: Evidence, variant: str) -> list[Values]:
+    """Return the base round-trip time each connection of Fig. 15 ends with, ms."""
+    return [evidence.first("base_rtt", 4 * index + 3, "fig-15", variant) for index in range(len(CONNECTIONS))]
+
+
+def _after(variant: str, n: int, each: int = 1) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(evidence.queue_after(variant, n) / each)
+
+
+claim("RV-F15-01")(_after("vegas", 4))
+claim("RV-F15-04")(_after("vegas", 8))
+claim("RV-F15-05")(_after("vegas", 8, 8))
+claim("RV-F15-06")(_after("rovegas", 8))
+claim("RV-F15-07")(_after("rovegas", 8, 8))
+
+
+def _stated(evidence: Evidence, name: str) -> float:
+    """Return a parameter of the connections of Fig. 15."""
+    scenario = staggered(
+        "fig-15", "vegas", evidence.place("fig-15"), connections=8, apart_s=20, duration_s=180
+    )
+    flows: list[dict[str, Any]] = scenario.resolved()["flows"]
+    return float(flows[0]["tcp"]["congestion"][name])
+
+
+@claim("RV-F15-02")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome(measured=4 * _stated(evidence, "beta"))
+
+
+@claim("RV-F15-22")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome(measured=_stated(evidence, "alpha"))
+
+
+@claim("RV-F15-23")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome(measured=_stated(evidence, "beta"))
+
+
+@claim("RV-F15-03")
+def _(evidence: Evidence) -> Outcome:
+    return above([evidence.queue_after("vegas", 4)], limit=4 * BETA)
+
+
+@claim("RV-F15-08")
+def _(evidence: Evidence) -> Outcome:
+    queues = _queues(evidence, "rovegas")
+    kept = [n * ALPHA <= queue[0] <= n * BETA for n, queue in zip(CONNECTIONS, queues, strict=True)]
+    return Outcome.share(kept, 1.0, listing([f"n = {n}" for n in CONNECTIONS], queues, "{:.1f}"))
+
+
+@claim("RV-F15-09")
+def _(evidence: Evidence) -> Outcome:
+    ratio = evidence.queue_after("rovegas", 8) / evidence.queue_after("vegas", 8)
+    return outcome(ratio, holds=ratio < 0.6)
+
+
+@claim("RV-F15-10")
+def _(evidence: Evidence) -> Outcome:
+    each = [queue / n for n, queue in zip(CONNECTIONS, _queues(evidence, "vegas"), strict=True)]
+    steps = [two - one for one, two in pairwise(each)]
+    return above(steps, note=listing([f"n = {n}" for n in CONNECTIONS], each))
+
+
+@claim("RV-F15-11")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(evidence.queue_after("vegas", 8) / evidence.queue_after("vegas", 4))
+
+
+def kept_target(evidence: Evidence) -> Values:
+    """Return what each Vegas connection of Fig. 15 means to keep queued by the fluid model that fits best, packets."""
+    fluid = model.persistent_queue(len(CONNECTIONS))
+    queues = np.array(_queues(evidence, "vegas"))
+    return np.asarray(fluid @ queues / (fluid @ fluid))
+
+
+def _in_units(n: int) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        target = kept_target(evidence)
+        return outcome(
+            evidence.queue_after("vegas", n) / target,
+            note=f"least squares over all n give {target[0]:.2f} packets each",
+        )
+
+    return measure
+
+
+for _n in CONNECTIONS:
+    claim(f"RV-F15-{11 + _n}")(_in_units(_n))
+
+
+@claim("RV-F15-20")
+def _(evidence: Evidence) -> Outcome:
+    base = _last_base_rtts(evidence, "vegas")
+    # The second overestimates the fixed delay, and each later one more than the one before it.
+    true = true_delay_ms(evidence, "vegas")
+    steps = [base[1] - true, *(two - one for one, two in pairwise(base[1:]))]
+    return above(
+        steps, note=f"fixed delay {true:.1f} ms; " + listing([f"{n}" for n in CONNECTIONS], base, "{:.1f}")
+    )
+
+
+@claim("RV-F15-21")
+def _(evidence: Evidence) -> Outcome:
+    true = true_delay_ms(evidence, "rovegas")
+    errors = np.maximum.reduce([base - true for base in _last_base_rtts(evidence, "rovegas")])
+    # To a thousandth of a millisecond, as a derived base round-trip time is exact.
+    return outcome(errors, holds=errors <= 0.001)
+
+
+@claim("RV-CTX-05")
+def _(evidence: Evidence) -> Outcome:
+    kept = []
+    for n in CONNECTIONS[1:]:
+        window = (20.0 * n - 10.0, 20.0 * n)
+
+        def queued(row: Row, n: int = n, window: tuple[float, float] = window) -> float:
+            share = np.asarray(row["bins"]).reshape(len(CONNECTIONS), -1)[
+                n - 1, int(window[0]) : int(window[1])
+            ]
+            queue = np.asarray(row["queue_bins"])[int(window[0]) : int(window[1])]
+            return float(share.mean() / FORWARD_RATE_KBPS * queue.mean())
+
+        kept.append(evidence.mean(evidence.rows("fig-15", "vegas"), queued))
+    return above(kept, limit=BETA, note=listing([f"{n}" for n in CONNECTIONS[1:]], kept, "{:.1f}"))
+
+
+def _unequal(figure: str, panel: str) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        index = evidence.jain(figure, panel)
+        return outcome(index, holds=index < 0.99)
+
+    return measure
+
+
+def _spread(figure: str) -> Callable[[Evidence], Outcome]:
+    def spread(row: Row) -> float:
+        return float(np.max(row["throughput"]) / np.min(row["throughput"]))
+
+    def measure(evidence: Evidence) -> Outcome:
+        return above([evidence.mean(evidence.rows(figure, "c"), spread)], limit=1.05)
+
+    return measure
+
+
+def _fair(figure: str) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(evidence.jain(figure, "d"))
+
+
+def _fairest(figure: str, others: str, *, strict: bool) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        indices = [evidence.jain(figure, panel) for panel in BAND_PANELS]
+        margin = evidence.jain(figure, "d") - np.maximum.reduce(
+            [evidence.jain(figure, panel) for panel in others]
+        )
+        return outcome(
+            margin,
+            holds=margin > 0 if strict else margin >= 0,
+            note=listing(list(BAND_PANELS), indices, "{:.3f}"),
+        )
+
+    return measure
+
+
+def _fifth(figure: str) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        full = FORWARD_RATE_KBPS * model.goodput_share()
+        shares = [throughput * 5 / full for throughput in evidence.throughputs(figure, "d")]
+        return outcome(worst(shares, 1.0), note=listing(["1", "2", "3", "4", "5"], shares))
+
+    return measure
+
+
+for _figure in ("fig-17", "fig-18"):
+    _id = f"RV-F{_figure.removeprefix('fig-')}"
+    claim(f"{_id}-01")(_unequal(_figure, "a"))
+    claim(f"{_id}-02")(_unequal(_figure, "b"))
+    claim(f"{_id}-03")(_spread(_figure))
+    claim(f"{_id}-04")(_fair(_figure))
+    claim(f"{_id}-05")(_fairest(_figure, "abc", strict=True))
+    claim(f"{_id}-06")(_fairest(_figure, "b", strict=False))
+    claim(f"{_id}-07")(_fifth(_figure))
+
+
+@claim("RV-F17-08")
+def _(evidence: Evidence) -> Outcome:
+    *others, newest = evidence.throughputs("fig-17", "b")
+    return above([newest - np.maximum.reduce(others)])
+
+
+def _share(connection: int) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        rates = evidence.throughputs("fig-17", "b")
+        return outcome(rates[connection - 1] / np.sum(rates, axis=0))
+
+    return measure
+
+
+for _connection in range(1, 6):
+    claim(f"RV-F17-{8 + _connection:02d}")(_share(_connection))
+
+
+@claim("RV-CTX-02")
+def _(evidence: Evidence) -> Outcome:
+    def longest(variant: str) -> Values:
+        rates = evidence.throughputs("fig-18", variant)
+        return np.asarray(rates[0] / np.sum(rates, axis=0))
+
+    vegas, reno = longest("a"), longest("reno")
+    return above([vegas - reno], note=f"Vegas {vegas[0]:.3f}, Reno {reno[0]:.3f}")
+
+
+@claim("RV-CTX-04")
+def _(evidence: Evidence) -> Outcome:
+    vegas, reno = evidence.throughputs("ctx", "head-to-head")
+    return above([reno - vegas], note=f"Vegas {vegas[0]:.0f}, Reno {reno[0]:.0f} kbit/s")

@@ -1,0 +1,228 @@
+"""What the claims are judged on: the runs' results, with resamples.
+
+Every quantity is an array whose first entry comes from all runs and whose other entries come from resamples of the runs (the
+bootstrap). Runs of one number met the same variable-rate traffic in every configuration, so they are drawn together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.statistics import jain_index
+
+from .assumptions import PACKET_BYTES, Assumptions, payload_bytes
+
+__all__ = ["PAPER", "Evidence", "Row", "Values", "bins", "interval", "outcome", "worst"]
+
+Values = NDArray[np.float64]
+Row = dict[str, Any]
+Reading = Callable[[Row], float]
+
+PAPER = "paper"
+"""Name of the group of runs that stands for the paper; the other groups have one assumption moved."""
+
+RESAMPLES = 400
+ENTRY_AVERAGE_S = 10.0
+
+
+def outcome(values: Values, *, holds: NDArray[np.bool_] | None = None, note: str = "") -> Outcome:
+    """Return the outcome of a quantity with resamples, without an interval where no run differs from another."""
+    if np.ptp(values) == 0.0 or np.isnan(values).all():
+        return Outcome(measured=float(values[0]), holds=None if holds is None else bool(holds[0]), note=note)
+    return Outcome.of(values, holds=holds, note=note)
+
+
+def interval(values: Values) -> tuple[float, float, float]:
+    """Return a quantity with the limits of its 90 % interval; NaN where no run differs from another."""
+    if np.ptp(values) == 0.0:
+        return float(values[0]), float("nan"), float("nan")
+    low, high = np.quantile(values[1:], (0.05, 0.95))
+    return float(values[0]), float(low), float(high)
+
+
+def worst(parts: Iterable[Values], aim: float) -> Values:
+    """Return of several quantities the one farthest from what it should be, on every resample."""
+    table = np.array(list(parts))
+    rows = np.argmax(np.abs(table - aim), axis=0)
+    return np.asarray(table[rows, np.arange(table.shape[1])])
+
+
+class Evidence:
+    """The results of the runs.
+
+    Parameters
+    ----------
+    results
+        The table of results: ``key``, ``run`` and the columns of `readings.COLUMNS`. A key is the group, the experiment, the
+        variant and, where there are several, the point of a sweep, as ``paper|fig-10|vegas|0.9``.
+    base
+        The assumptions of the paper's runs.
+    seed
+        Seed of the resampling.
+    group
+        Which group of keys is judged. What a group did not run is taken from the paper's.
+    moved
+        The assumptions of the group, if they are others.
+    limit
+        Use this many runs of a configuration at most; all when not given.
+    """
+
+    def __init__(
+        self,
+        results: pd.DataFrame,
+        base: Assumptions,
+        *,
+        seed: int = 1,
+        group: str = PAPER,
+        moved: Assumptions | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self.results = results
+        self.base = base
+        self.group = group
+        self._moved = moved or base
+        self._seed = seed
+        self._limit = limit
+        self._weights: dict[int, Values] = {}
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in self.results.to_dict("records"):
+            found.setdefault(str(row["key"]), []).append({str(name): value for name, value in row.items()})
+        return found
+
+    def of_group(self, group: str, moved: Assumptions, limit: int) -> Evidence:
+        """Return the evidence of another group, or of this one, at a limited number of runs."""
+        other = Evidence(self.results, self.base, seed=self._seed, group=group, moved=moved, limit=limit)
+        other.__dict__["_by_key"] = self._by_key
+        return other
+
+    def place(self, experiment: str) -> Assumptions:
+        """Return the assumptions that an experiment's runs were made with: those of the group, if it ran them."""
+        own = any(key.startswith(f"{self.group}|{experiment}|") for key in self._by_key)
+        return self._moved if own else self.base
+
+    def groups(self) -> set[str]:
+        """Return the names of the groups that were run."""
+        return {key.split("|", 1)[0] for key in self._by_key}
+
+    def points(self, experiment: str, variant: str) -> list[float]:
+        """Return the points of a sweep that were run, ascending.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        for group in (self.group, PAPER):
+            start = f"{group}|{experiment}|{variant}|"
+            found = sorted(float(key.removeprefix(start)) for key in self._by_key if key.startswith(start))
+            if found:
+                return found
+        raise NotMeasured(f"There are no runs of {experiment}, {variant}.")
+
+    def rows(self, experiment: str, variant: str, point: float | str = "") -> list[Row]:
+        """Return the runs of a configuration.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        name = f"{experiment}|{variant}" + (
+            f"|{point:g}" if isinstance(point, float | int) else f"|{point}" if point else ""
+        )
+        for group in (self.group, PAPER):
+            rows = self._by_key.get(f"{group}|{name}")
+            if rows is not None:
+                return rows[: self._limit]
+        raise NotMeasured(f"There are no runs of {name.replace('|', ', ')}.")
+
+    def weights(self, count: int) -> Values:
+        """Return the weights of `count` runs: all equal first, then those of each resample."""
+        if count not in self._weights:
+            random = np.random.default_rng([self._seed, count])
+            drawn = random.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
+            self._weights[count] = np.vstack([np.full(count, 1 / count), drawn])
+        return self._weights[count]
+
+    def mean(self, rows: Sequence[Row], reading: Reading) -> Values:
+        """Return the mean of what is read from each run, with resamples."""
+        values = np.array([reading(row) for row in rows], dtype=np.float64)
+        if len(values) == 1:
+            return np.full(1 + RESAMPLES, values[0])
+        return np.asarray(self.weights(len(values)) @ values)
+
+    def throughput(
+        self, experiment: str, variant: str, point: float | str = "", connection: int = 1
+    ) -> Values:
+        """Return the mean throughput of a connection in the measurement window, kbit/s."""
+        return self.mean(
+            self.rows(experiment, variant, point), lambda row: float(row["throughput"][connection - 1])
+        )
+
+    def throughputs(self, experiment: str, variant: str, point: float | str = "") -> list[Values]:
+        """Return the mean throughput of every connection, kbit/s."""
+        count = len(self.rows(experiment, variant, point)[0]["throughput"])
+        return [self.throughput(experiment, variant, point, index) for index in range(1, count + 1)]
+
+    def packets(self, experiment: str, variant: str, point: float | str = "") -> Values:
+        """Return the throughput of the first connection in packets, option and all, kbit/s on the wire."""
+        return self.throughput(experiment, variant, point) * PACKET_BYTES / payload_bytes(variant)
+
+    def rate(
+        self,
+        experiment: str,
+        variant: str,
+        point: float | str,
+        start_s: float,
+        end_s: float,
+        connection: int = 1,
+    ) -> Values:
+        """Return the mean throughput of a connection between two whole seconds, kbit/s."""
+        return self.mean(
+            self.rows(experiment, variant, point),
+            lambda row: float(bins(row, connection, start_s, end_s).mean()),
+        )
+
+    def first(
+        self, column: str, index: int, experiment: str, variant: str, point: float | str = ""
+    ) -> Values:
+        """Return the mean of one entry of a column of lists."""
+        return self.mean(self.rows(experiment, variant, point), lambda row: float(row[column][index]))
+
+    def jain(self, experiment: str, panel: str) -> Values:
+        """Return the mean fairness index of the connections' throughputs."""
+        return self.mean(self.rows(experiment, panel), lambda row: float(jain_index(row["throughput"])))
+
+    def queue_after(self, variant: str, connections: int) -> Values:
+        """Return the queue of Fig. 15 with so many connections: its mean in the last 10 s before the next one enters."""
+        end = 20 * connections
+        window = slice(int(end - ENTRY_AVERAGE_S), end)
+        return self.mean(self.rows("fig-15", variant), lambda row: float(np.mean(row["queue_bins"][window])))
+
+    def correlation(
+        self, experiment: str, variants: tuple[str, str], point: float | str, from_s: float
+    ) -> Values:
+        """Return the mean correlation of two variants' throughput from second to second, run by run."""
+        pairs = zip(*(self.rows(experiment, variant, point) for variant in variants), strict=True)
+        end = float("inf")
+        values = np.array(
+            [np.corrcoef(bins(one, 1, from_s, end), bins(two, 1, from_s, end))[0, 1] for one, two in pairs]
+        )
+        return np.asarray(self.weights(len(values)) @ values)
+
+
+def bins(row: Row, connection: int, start_s: float, end_s: float) -> Values:
+    """Return the throughput of a connection in each second between two whole seconds, kbit/s."""
+    table = np.asarray(row["bins"], dtype=np.float64).reshape(len(row["throughput"]), -1)
+    last = table.shape[1] if end_s == float("inf") else int(end_s)
+    return np.asarray(table[connection - 1, int(start_s) : last])

@@ -1,0 +1,441 @@
+"""What a run is reduced to: one row of plain lists for each run, which is all that claims and figures see of it.
+
+Lists that belong to several connections have them one after another, in the order of the scenario.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell import Runs, Scenario
+from dumbbell.quantities import nanoseconds
+
+from .assumptions import payload_bytes
+
+__all__ = ["COLUMNS", "Curve", "read"]
+
+Values = NDArray[np.float64]
+
+COLUMNS = (
+    "throughput",
+    "cross_rate",
+    "timeouts",
+    "lost",
+    "simulated_s",
+    "bins",
+    "window",
+    "base_rtt",
+    "base_curve",
+    "least_rtt",
+    "forward_queue",
+    "backward_queue",
+    "queue_bins",
+    "sampled_window",
+    "sampled_forward",
+    "sampled_backward",
+    "steady",
+    "wire",
+    "rule",
+    "guard",
+    "opening",
+)
+"""Names of the columns; `read` says what they hold."""
+
+SAMPLE_S = 0.02
+ROUNDING_S = 1e-6
+FORWARD, BACKWARD = "r1-r2", "r2-r1"
+
+# Figs. 3 to 5 and the analysis: the second half counts.
+ALONE = ("fig-3", "fig-4", "fig-5", "ana")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A traced quantity: values from their times on.
+
+    Parameters
+    ----------
+    time
+        Times of the changes, s, ascending.
+    value
+        Values from these times on.
+    """
+
+    time: Values
+    value: Values
+
+    def at(self, times: Values | float, *, before: bool = False) -> Values:
+        """Return the values at some times, or just before them; NaN where nothing was recorded yet."""
+        index = np.searchsorted(self.time, times, side="left" if before else "right") - 1
+        known = np.append(self.value, np.nan)
+        return np.asarray(known[np.where(index < 0, len(self.value), index)])
+
+    def _pieces(self, start: float, end: float) -> tuple[Values, Values]:
+        inside = (self.time > start) & (self.time < end)
+        edges = np.concatenate([[start], self.time[inside], [end]])
+        values, weights = self.at(edges[:-1]), np.diff(edges)
+        known = ~np.isnan(values)
+        return values[known], weights[known]
+
+    def mean(self, start: float, end: float) -> float:
+        """Return the average over a time; NaN if nothing was recorded."""
+        values, weights = self._pieces(start, end)
+        return float(np.average(values, weights=weights)) if weights.sum() > 0 else math.nan
+
+    def deviation(self, start: float, end: float) -> float:
+        """Return the standard deviation over a time."""
+        values, weights = self._pieces(start, end)
+        if weights.sum() <= 0:
+            return math.nan
+        mean = np.average(values, weights=weights)
+        return float(math.sqrt(np.average((values - mean) ** 2, weights=weights)))
+
+    def greatest(self, start: float, end: float) -> float:
+        """Return the greatest value in a time."""
+        values, _ = self._pieces(start, end)
+        return float(values.max()) if values.size else math.nan
+
+    def between(self, start: float, end: float) -> Curve:
+        """Return the part recorded in a time."""
+        inside = (self.time >= start) & (self.time < end)
+        return Curve(self.time[inside], self.value[inside])
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One finished run with its traces.
+
+    Parameters
+    ----------
+    scenario
+        What was run.
+    flows, links
+        Its rows of the results, by name.
+    traces
+        Its traces, by quantity and name.
+    """
+
+    scenario: Scenario
+    flows: pd.DataFrame
+    links: pd.DataFrame
+    traces: Mapping[tuple[str, str], Curve] = field(default_factory=dict)
+
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """The scenario as plain data."""
+        return self.scenario.to_dict()
+
+    @cached_property
+    def duration(self) -> float:
+        """Simulated time, s."""
+        return float(self.flows["simulated_s"].iloc[0])
+
+    @cached_property
+    def connections(self) -> list[str]:
+        """Names of the TCP flows."""
+        return [flow["name"] for flow in self.plain["flows"] if "tcp" in flow]
+
+    @cached_property
+    def cross(self) -> list[str]:
+        """Names of the variable-rate sources."""
+        return [flow["name"] for flow in self.plain["flows"] if "tcp" not in flow]
+
+    @cached_property
+    def payload(self) -> int:
+        """Payload of a packet of the first connection, bytes."""
+        return payload_bytes(self.plain["flows"][0]["tcp"]["variant"])
+
+    def curve(self, quantity: str, name: str) -> Curve:
+        """Return a traced quantity; an empty curve if it was not probed."""
+        return self.traces.get((quantity, name), Curve(np.empty(0), np.empty(0)))
+
+    def column(self, name: str, flows: list[str]) -> list[float]:
+        """Return a column of the results for some flows."""
+        return [float(value) for value in self.flows[name].loc[flows]]
+
+
+def _groups(frame: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
+    """Return the rows of each job."""
+    return [(int(str(job)), rows) for job, rows in frame.groupby("job", sort=True)]
+
+
+def _each(runs: Runs) -> Iterator[Traced]:
+    """Yield the finished runs in the order of the jobs."""
+    links = dict(_groups(runs.links))
+    traces: dict[int, dict[tuple[str, str], Curve]] = {}
+    for quantity, frame in runs.traces.items():
+        for job, of_job in _groups(frame):
+            for name, rows in of_job.groupby("name", sort=False, observed=True):
+                traces.setdefault(job, {})[quantity, str(name)] = Curve(
+                    rows["time_s"].to_numpy(dtype=np.float64), rows["value"].to_numpy(dtype=np.float64)
+                )
+    for job, rows in _groups(runs.flows):
+        yield Traced(
+            scenario=runs.jobs[job].scenario,
+            flows=rows.set_index("name"),
+            links=links[job].set_index("name"),
+            traces=traces.get(job, {}),
+        )
+
+
+def _listed(values: Values) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _bins(run: Traced) -> list[float]:
+    """Return the throughput of every connection in each second but the last, which ends with the run, kbit/s."""
+    # A sample taken at a second may be recorded a rounding error after it.
+    seconds = np.arange(0.0, run.duration - 0.5) + ROUNDING_S
+    found: list[float] = []
+    for name in run.connections:
+        delivered = run.curve("delivered", name)
+        if delivered.time.size:
+            bytes_so_far = np.nan_to_num(delivered.at(seconds))
+            found += _listed(8 * np.diff(bytes_so_far) / 1000)
+    return found
+
+
+def _settled(run: Traced) -> tuple[float, float]:
+    """Return the time that counts as steady: the measurement window, s."""
+    start = nanoseconds(str(run.plain.get("measure_from", "0 s")), "measure_from")
+    return start / 1e9, run.duration
+
+
+def _windows(run: Traced) -> list[float]:
+    """Return mean and standard deviation of every connection's window in the steady part, packets."""
+    start, end = _settled(run)
+    found: list[float] = []
+    for name in run.connections:
+        window = run.curve("cwnd", name)
+        if window.time.size:
+            found += [window.mean(start, end), window.deviation(start, end)]
+    return found
+
+
+def _base_rtts(run: Traced) -> list[float]:
+    """Return the first, least, greatest and last base round-trip time of every connection, ms."""
+    found: list[float] = []
+    for name in run.connections:
+        base = run.curve("base_rtt", name).value
+        if base.size:
+            found += [1000 * float(value) for value in (base[0], base.min(), base.max(), base[-1])]
+    return found
+
+
+def _base_curve(run: Traced) -> list[float]:
+    """Return the first connection's base round-trip time at every whole second, ms."""
+    base = run.curve("base_rtt", "c1")
+    if not base.time.size:
+        return []
+    return _listed(1000 * base.at(np.arange(1.0, run.duration - 0.5) + ROUNDING_S))
+
+
+def _queue(run: Traced, link: str) -> list[float]:
+    """Return mean and greatest number of waiting packets in the steady part."""
+    backlog = run.curve("backlog", link)
+    if not backlog.time.size:
+        return []
+    start, end = _settled(run)
+    return [backlog.mean(start, end), backlog.greatest(start, end)]
+
+
+def _queue_bins(run: Traced) -> list[float]:
+    """Return the mean number of packets that wait for the last forward link in each second."""
+    name = next((link for quantity, link in run.traces if quantity == "backlog" and link != BACKWARD), "")
+    backlog = run.curve("backlog", name)
+    if not backlog.time.size:
+        return []
+    # The area under the curve at every whole second; one pass however many changes there are.
+    seconds = np.arange(0.0, run.duration + 0.5)
+    edges = np.union1d(backlog.time, seconds)
+    values = np.nan_to_num(backlog.at(edges[:-1]))
+    area = np.concatenate([[0.0], np.cumsum(values * np.diff(edges))])
+    return _listed(np.diff(area[np.searchsorted(edges, seconds)]))
+
+
+def _sampled(run: Traced, quantity: str, name: str) -> list[float]:
+    """Return a quantity every `SAMPLE_S` seconds."""
+    curve = run.curve(quantity, name)
+    if not curve.time.size:
+        return []
+    return _listed(np.nan_to_num(curve.at(np.arange(0.0, run.duration, SAMPLE_S))))
+
+
+def _steady(run: Traced) -> list[float]:
+    """Return what the steady part of a lone connection is like.
+
+    The share of acknowledgements that are dropped, packets acknowledged by each that arrives, packets that leave at once, and the
+    mean Diff.
+    """
+    start, end = _settled(run)
+    acked, sent = run.curve("seq_acked", "c1"), run.curve("seq_sent", "c1")
+    dropped = run.curve("drops", BACKWARD)
+    packets = float(acked.at(end) - acked.at(start)) / run.payload
+    lost = (
+        float(np.nan_to_num(dropped.at(end)) - np.nan_to_num(dropped.at(start))) if dropped.time.size else 0.0
+    )
+    arrived = acked.between(start, end)
+    advanced = np.diff(np.concatenate([acked.at(arrived.time[:1], before=True), arrived.value])) / run.payload
+    _, together = np.unique(sent.between(start, end).time, return_counts=True)
+    return [
+        lost / packets,
+        float(advanced.mean()),
+        float(together.mean()),
+        run.curve("vegas_diff", "c1").mean(start, end),
+    ]
+
+
+def _guard(run: Traced) -> list[float]:
+    """Return what the keep-up rule does to a window that grows with every acknowledgement.
+
+    The greatest excess of the window over what is outstanding at which it grew, and the least at which it did not although Diff
+    was below alpha, packets. The packet just acknowledged counts as outstanding.
+    """
+    acked, sent = run.curve("seq_acked", "c1"), run.curve("seq_sent", "c1")
+    window, diff = run.curve("cwnd", "c1"), run.curve("vegas_diff", "c1")
+    # At an acknowledgement: the window before it, and what is outstanding after it, before anything new is sent.
+    before, after = window.at(acked.time, before=True), window.at(acked.time)
+    newest = sent.at(acked.time, before=True) + run.payload
+    excess = before - (newest - acked.value) / run.payload - 1.0
+    avoiding = before >= run.curve("ssthresh", "c1").at(acked.time, before=True)
+    granted = avoiding & (diff.at(acked.time) < float(run.plain["flows"][0]["tcp"]["congestion"]["alpha"]))
+    grew, held = after > before, granted & (after == before)
+    return [
+        float(excess[grew].max()) if grew.any() else math.nan,
+        float(excess[held].min()) if held.any() else math.nan,
+    ]
+
+
+def _wire(run: Traced) -> list[float]:
+    """Return the mean size of packets on the sender's and on the receiver's access link, bytes, and most waiting backward."""
+    utilization, packets, waited = (
+        run.links[name] for name in ("utilization", "packets", "backlog_max_packets")
+    )
+    # Access links carry 10 Mbit/s and nothing but this connection.
+    sizes = [
+        float(utilization[link]) * 10e6 * _measured(run) / 8 / max(float(packets[link]), 1.0)
+        for link in ("s1-r1", "d1-r2")
+    ]
+    return [*sizes, float(waited[BACKWARD])]
+
+
+def _measured(run: Traced) -> float:
+    start, end = _settled(run)
+    return end - start
+
+
+def _rule(run: Traced) -> list[float]:
+    """Return what checks did to the window in congestion avoidance.
+
+    For Diff below alpha, above beta, between them, and equal to either: how many checks, and the least and the greatest change
+    of the window, packets.
+    """
+    congestion = run.plain["flows"][0]["tcp"]["congestion"]
+    alpha, beta = float(congestion["alpha"]), float(congestion["beta"])
+    diffs, steps = [], []
+    for name in run.connections:
+        checks, window = run.curve("vegas_diff", name), run.curve("cwnd", name)
+        avoiding = window.at(checks.time, before=True) >= run.curve("ssthresh", name).at(
+            checks.time, before=True
+        )
+        diffs.append(checks.value[avoiding])
+        steps.append((window.at(checks.time) - window.at(checks.time, before=True))[avoiding])
+    diff, step = np.concatenate(diffs), np.concatenate(steps)
+    found: list[float] = []
+    for case in (
+        diff < alpha,
+        diff > beta,
+        (diff >= alpha) & (diff <= beta),
+        (diff == alpha) | (diff == beta),
+    ):
+        some = step[case]
+        found += [
+            float(case.sum()),
+            *((float(some.min()), float(some.max())) if some.size else (math.nan,) * 2),
+        ]
+    return found
+
+
+def _opening(run: Traced) -> list[float]:
+    """Return round trips per doubling of the window in slow start, and the share of the window that its end cuts."""
+    window, threshold = run.curve("cwnd", "c1"), run.curve("ssthresh", "c1")
+    acked, sent = run.curve("seq_acked", "c1"), run.curve("seq_sent", "c1")
+    left = float(threshold.time[np.argmax(threshold.value <= 2.0)])
+    # A round ends with the first acknowledgement beyond what was sent when it began.
+    rounds, first = [], 0.0
+    for time, value in zip(acked.time, acked.value, strict=True):
+        if time < left and value > first:
+            rounds.append(time)
+            first = float(sent.at(time, before=True)) + run.payload
+    sizes = window.at(np.array(rounds), before=True)
+    grown = np.flatnonzero(sizes > sizes[0])
+    begin, end = int(grown[0]), int(grown[-1]) - int(grown[-1] - grown[0]) % 2
+    doublings = math.log2(sizes[end] / sizes[begin])
+    cut = 1 - float(window.at(left)) / float(window.at(left, before=True))
+    return [(end - begin) / doublings, cut]
+
+
+def read(runs: Runs) -> pd.DataFrame:
+    """Return one row for each finished run, indexed by job.
+
+    Columns
+    -------
+    throughput
+        Of each connection in the measurement window without the option's bytes, kbit/s.
+    cross_rate
+        Mean rate of each variable-rate source, kbit/s.
+    timeouts, lost
+        Timeouts of each connection, and data packets it lost.
+    simulated_s
+        Simulated time, s.
+    bins
+        Throughput of each connection in each second but the last, kbit/s.
+    least_rtt
+        Least round-trip time of the first connection, ms.
+    window, base_rtt, base_curve, queue_bins, steady, wire, rule, guard, opening
+        As the functions of this module say.
+    forward_queue, backward_queue
+        Mean and greatest number of packets that wait for the bottleneck.
+    sampled_window, sampled_forward, sampled_backward
+        The window and both queues every 20 ms (Figs. 3 to 5).
+    """
+    rows: list[dict[str, Any]] = []
+    jobs: list[int] = []
+    for run in _each(runs):
+        name = str(run.plain.get("name", ""))
+        is_alone, is_drawn = name in ALONE, name in ALONE[:3]
+        jobs.append(int(run.flows["job"].iloc[0]))
+        rows.append(
+            {
+                "throughput": [value / 1000 for value in run.column("goodput_bps", run.connections)],
+                "cross_rate": [value / 1000 for value in run.column("throughput_bps", run.cross)],
+                "timeouts": run.column("timeouts", run.connections),
+                "lost": run.column("segments_lost", run.connections),
+                "simulated_s": run.duration,
+                "bins": _bins(run),
+                "window": _windows(run),
+                "base_rtt": _base_rtts(run),
+                "base_curve": _base_curve(run) if name.startswith("ext") else [],
+                "least_rtt": 1000 * run.column("rtt_min_s", run.connections)[0],
+                "forward_queue": _queue(run, FORWARD),
+                "backward_queue": _queue(run, BACKWARD),
+                "queue_bins": _queue_bins(run) if name == "fig-15" else [],
+                "sampled_window": _sampled(run, "cwnd", "c1") if is_drawn else [],
+                "sampled_forward": _sampled(run, "backlog", FORWARD) if is_drawn else [],
+                "sampled_backward": _sampled(run, "backlog", BACKWARD) if is_drawn else [],
+                "steady": _steady(run) if is_alone else [],
+                "wire": _wire(run) if name in ("ana", "fig-10") else [],
+                "rule": _rule(run) if name == "unit-rule" else [],
+                "guard": _guard(run) if name == "unit-keepup" else [],
+                "opening": _opening(run) if name == "unit-ss" else [],
+            }
+        )
+    return pd.DataFrame(rows, index=pd.Index(jobs, name="job"), columns=list(COLUMNS))

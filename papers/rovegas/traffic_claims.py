@@ -1,0 +1,257 @@
+"""Claims on variable-rate traffic against the acknowledgements: Figs. 9, 10, 12, 13 and 19."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from dumbbell import Scenario
+from dumbbell.claims import Outcome
+from dumbbell.models import rovegas as model
+from dumbbell.quantities import bits_per_second, nanoseconds
+
+from .assumptions import FORWARD_RATE_KBPS
+from .evidence import Evidence, Row, Values, outcome
+from .register import REGISTER, above, listing
+from .scenarios import backward_load, parking_lot
+
+__all__: list[str] = []
+
+claim = REGISTER.claim
+
+END_S = 200.0
+ENTERS_S = 50.0
+WINDOWS = ((100.0, 200.0), (200.0, 300.0), (300.0, 400.0))
+"""Times of Fig. 12 with one, two and three sources, s."""
+
+SLACK = 0.05
+"""Relative rise or fall that a step of a sweep may show against its trend."""
+
+
+def _alone(variant: str) -> Callable[[Evidence], Values]:
+    return lambda evidence: evidence.rate("fig-9", variant, "", 0, ENTERS_S)
+
+
+def _loaded(variant: str) -> Callable[[Evidence], Values]:
+    return lambda evidence: evidence.rate("fig-9", variant, "", ENTERS_S, END_S)
+
+
+def _is(quantity: Callable[[Evidence], Values]) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(quantity(evidence))
+
+
+def _cross_mbps(evidence: Evidence, figure: str, variant: str, point: float | str = "") -> Values:
+    """Return the mean rate of the variable-rate sources while they are on, Mbit/s: of several, their mean."""
+
+    def rate(row: Row) -> float:
+        return float(np.mean(row["cross_rate"])) / 1000
+
+    return evidence.mean(evidence.rows(figure, variant, point), rate)
+
+
+def _stated_load(scenario: Scenario) -> Outcome:
+    """Return the outcome of the load that a scenario's first variable-rate source offers by its own times ON and OFF."""
+    flows = scenario.to_dict()["flows"]
+    source = next(flow["source"] for flow in flows if flow["name"] == "v1")
+    on, off = (nanoseconds(source[name], name) for name in ("on", "off"))
+    load = on / (on + off) * bits_per_second(source["rate"], "rate") / (1000 * FORWARD_RATE_KBPS)
+    # The mean time OFF is a whole number of nanoseconds.
+    return Outcome(measured=round(load, 6), note="from the times ON and OFF of the scenario")
+
+
+claim("RV-F9-01")(_is(lambda evidence: _alone("vegas")(evidence) / 1000))
+claim("RV-F9-03")(_is(_alone("rovegas")))
+claim("RV-F9-04")(_is(_loaded("vegas")))
+claim("RV-F9-05")(_is(_loaded("rovegas")))
+claim("RV-F9-06")(_is(lambda evidence: _loaded("rovegas")(evidence) / _loaded("vegas")(evidence)))
+claim("RV-F9-07")(_is(lambda evidence: _cross_mbps(evidence, "fig-9", "vegas")))
+claim("RV-F9-09")(_is(lambda evidence: _loaded("vegas")(evidence) / _alone("vegas")(evidence)))
+
+
+@claim("RV-F9-02")
+def _(evidence: Evidence) -> Outcome:
+    return outcome(100 * (1 - _alone("rovegas")(evidence) / _alone("vegas")(evidence)))
+
+
+@claim("RV-F9-08")
+def _(evidence: Evidence) -> Outcome:
+    return _stated_load(backward_load("fig-9", "vegas", 0.9, evidence.place("fig-9"), enters_s=ENTERS_S))
+
+
+@claim("RV-F9-10")
+def _(evidence: Evidence) -> Outcome:
+    return above([_loaded("rovegas")(evidence) - _loaded("vegas")(evidence)])
+
+
+@claim("RV-F9-11")
+def _(evidence: Evidence) -> Outcome:
+    found = evidence.correlation("fig-9", ("vegas", "rovegas"), "", ENTERS_S)
+    return outcome(found, holds=found > 0.3)
+
+
+def _ratio(evidence: Evidence, figure: str, load: float) -> Values:
+    return evidence.throughput(figure, "rovegas", load) / evidence.throughput(figure, "vegas", load)
+
+
+def _loads(evidence: Evidence, figure: str) -> list[float]:
+    return [load for load in evidence.points(figure, "vegas") if load > 0]
+
+
+def _higher(figure: str) -> Callable[[Evidence], Outcome]:
+    def measure(evidence: Evidence) -> Outcome:
+        loads = _loads(evidence, figure)
+        gains = [
+            evidence.throughput(figure, "rovegas", load) - evidence.throughput(figure, "vegas", load)
+            for load in loads
+        ]
+        return above(gains, note=listing([f"load {load:g}" for load in loads], gains, "{:.0f}"))
+
+    return measure
+
+
+def _at(figure: str, load: float) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(_ratio(evidence, figure, load))
+
+
+claim("RV-F10-01")(_higher("fig-10"))
+claim("RV-F10-02")(_at("fig-10", 1.0))
+claim("RV-F10-03")(_at("fig-10", 0.0))
+claim("RV-F10-04")(_is(lambda evidence: evidence.throughput("fig-10", "vegas", 0.0)))
+claim("RV-F13-01")(_at("fig-13", 1.0))
+claim("RV-F13-02")(_higher("fig-13"))
+claim("RV-F13-05")(_at("fig-13", 0.0))
+
+
+@claim("RV-F10-05")
+def _(evidence: Evidence) -> Outcome:
+    rises = []
+    for variant in ("vegas", "rovegas"):
+        curve = [evidence.throughput("fig-10", variant, load) for load in evidence.points("fig-10", variant)]
+        rises += [two / one - 1 for one, two in pairwise(curve)]
+    most = np.maximum.reduce(rises)
+    return outcome(most, holds=most <= SLACK)
+
+
+@claim("RV-F10-06")
+def _(evidence: Evidence) -> Outcome:
+    curve = [_ratio(evidence, "fig-10", load) for load in evidence.points("fig-10", "vegas")]
+    falls = [1 - two / one for one, two in pairwise(curve)]
+    most = np.maximum.reduce(falls)
+    return outcome(most, holds=most <= SLACK)
+
+
+@claim("RV-F10-07")
+def _(evidence: Evidence) -> Outcome:
+    load = max(evidence.points("fig-10", "vegas"))
+    return outcome(
+        evidence.mean(evidence.rows("fig-10", "vegas", load), lambda row: float(row["simulated_s"]))
+    )
+
+
+claim("RV-F12-01")(_is(lambda evidence: _cross_mbps(evidence, "fig-12", "vegas")))
+
+
+@claim("RV-F12-02")
+def _(evidence: Evidence) -> Outcome:
+    return _stated_load(parking_lot("fig-12", "vegas", 0.8, evidence.place("fig-12")))
+
+
+def _entered(evidence: Evidence, variant: str, window: tuple[float, float]) -> Values:
+    return evidence.rate("fig-12", variant, "", *window)
+
+
+def _gain(evidence: Evidence, window: tuple[float, float]) -> Values:
+    return _entered(evidence, "rovegas", window) / _entered(evidence, "vegas", window)
+
+
+claim("RV-F12-03")(_is(lambda evidence: _entered(evidence, "vegas", (0.0, 100.0))))
+
+
+@claim("RV-F12-04")
+def _(evidence: Evidence) -> Outcome:
+    ratio = _gain(evidence, (0.0, 100.0))
+    return outcome(ratio, holds=(ratio >= 0.985) & (ratio < 1))
+
+
+def _in_window(window: tuple[float, float]) -> Callable[[Evidence], Outcome]:
+    return lambda evidence: outcome(_gain(evidence, window))
+
+
+for _index, _window in enumerate(WINDOWS):
+    claim(f"RV-F12-{_index + 5:02d}")(_in_window(_window))
+
+
+@claim("RV-F12-08")
+def _(evidence: Evidence) -> Outcome:
+    gains = [_gain(evidence, window) for window in WINDOWS]
+    return above([two - one for one, two in pairwise(gains)])
+
+
+@claim("RV-F12-09")
+def _(evidence: Evidence) -> Outcome:
+    curve = [_entered(evidence, "vegas", window) for window in ((0.0, 100.0), *WINDOWS)]
+    return above([one - two for one, two in pairwise(curve)])
+
+
+@claim("RV-F12-10")
+def _(evidence: Evidence) -> Outcome:
+    return above(
+        [_entered(evidence, "rovegas", window) - _entered(evidence, "vegas", window) for window in WINDOWS]
+    )
+
+
+@claim("RV-F13-03")
+def _(evidence: Evidence) -> Outcome:
+    return above([_ratio(evidence, "fig-13", 1.0) - _ratio(evidence, "fig-13", 0.5)])
+
+
+@claim("RV-F13-04")
+def _(evidence: Evidence) -> Outcome:
+    return above([_ratio(evidence, "fig-13", 1.0) - _ratio(evidence, "fig-10", 1.0)])
+
+
+@claim("RV-F19-01")
+def _(evidence: Evidence) -> Outcome:
+    return above([evidence.throughput("fig-19", "rovegas", "r2") - evidence.throughput("fig-19", "vegas")])
+
+
+@claim("RV-F19-02")
+def _(evidence: Evidence) -> Outcome:
+    ratio = evidence.throughput("fig-19", "rovegas", "r2") / evidence.throughput("fig-19", "rovegas", "all")
+    return outcome(ratio, holds=ratio <= 1.05)
+
+
+@claim("RV-F19-03")
+def _(evidence: Evidence) -> Outcome:
+    without = evidence.throughput("fig-19", "rovegas", "none")
+    plain = evidence.throughput("fig-19", "vegas") * model.goodput_share()
+    return outcome(np.abs(without / plain - 1), note=f"{without[0]:.0f} against {plain[0]:.0f} kbit/s")
+
+
+claim("RV-F19-04")(_is(lambda evidence: _cross_mbps(evidence, "fig-19", "vegas")))
+
+
+@claim("RV-CTX-03")
+def _(evidence: Evidence) -> Outcome:
+    lost = {
+        variant: 1 - _loaded(variant)(evidence) / _alone(variant)(evidence) for variant in ("vegas", "reno")
+    }
+    gap = lost["vegas"] - lost["reno"]
+    return outcome(
+        gap,
+        holds=(gap > 0) & (lost["reno"] > 0),
+        note=f"Vegas loses {100 * lost['vegas'][0]:.0f} %, Reno {100 * lost['reno'][0]:.0f} %",
+    )
+
+
+@claim("RV-CTX-01")
+def _(evidence: Evidence) -> Outcome:
+    def lost(variant: str) -> Values:
+        return evidence.first("lost", 0, "fig-10", variant, 0.0)
+
+    return above(
+        [lost("reno") - lost("vegas")],
+        note=f"Vegas {lost('vegas')[0]:.0f}, Reno {lost('reno')[0]:.0f} in 200 s",
+    )
