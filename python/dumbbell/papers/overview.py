@@ -19,9 +19,9 @@ from dumbbell.papers.making import Undertaking
 from dumbbell.papers.paper import Paper, Settings, available, folder, load, where
 from dumbbell.papers.progress import Display, duration
 from dumbbell.papers.reproduction import (
-    Interrupted,
     Reproduction,
     finish,
+    interrupted,
     plain,
     settings_of,
     share_text,
@@ -124,11 +124,7 @@ def reproduce_all(
                     done.append(finished)
                     display.fold(_line(finished))
         except KeyboardInterrupt as interruption:
-            made, total = sum(work.done for work in works), sum(work.total for work in works)
-            kept = f"{made} of {total} runs are kept in {place / 'cache'}" if works else "before any run"
-            raise Interrupted(
-                f"interrupted; {kept}, and the same command goes on from there"
-            ) from interruption
+            raise interrupted(works, place / "cache") from interruption
     overview = _write(place, settings, cast, done, failures, time.monotonic() - begin)
     if json_output:
         sys.stdout.write(json.dumps(overview.data, ensure_ascii=False) + "\n")

@@ -25,6 +25,7 @@ __all__ = [
     "Interrupted",
     "Reproduction",
     "finish",
+    "interrupted",
     "plain",
     "reproduce",
     "settings_of",
@@ -131,6 +132,24 @@ def settings_of(*, quick: bool, runs: int | None, seed: int, threads: int | None
 def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
     """Return the store of a paper in a folder of results."""
     return Store(place / "cache" / paper.name, paper.columns, fresh=fresh)
+
+
+def interrupted(works: Sequence[Undertaking], place: Path) -> Interrupted:
+    """Return what ends an interrupted reproduction.
+
+    Parameters
+    ----------
+    works
+        The papers that were planned.
+    place
+        Where their runs are kept.
+    """
+    if not works:
+        return Interrupted("interrupted before any run")
+    made, total = sum(work.done for work in works), sum(work.total for work in works)
+    return Interrupted(
+        f"interrupted; {made} of {total} runs are kept in {place}, and the same command goes on from there"
+    )
 
 
 def finish(work: Undertaking, display: Display, target: Path, *, home: str = "") -> Reproduction:
@@ -277,14 +296,7 @@ def reproduce(
             display.whole("all runs", work.total, work.reused)
             done = finish(work, display, place / name)
         except KeyboardInterrupt as interruption:
-            kept = (
-                "before any run"
-                if work is None
-                else f"{work.done} of {work.total} runs are kept in {store.place}"
-            )
-            raise Interrupted(
-                f"interrupted; {kept}, and the same command goes on from there"
-            ) from interruption
+            raise interrupted([] if work is None else [work], store.place) from interruption
     if json_output:
         sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
     elif not quiet:

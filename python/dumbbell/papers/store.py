@@ -212,7 +212,7 @@ def _arrow(frame: pd.DataFrame) -> pa.Table:
 
 def _locked(place: Path) -> BinaryIO:
     """Return a file whose lock is held until it is closed, at the latest by the end of the process."""
-    file = (place / "lock").open("ab")
+    file = (place / ".lock").open("ab")
     if sys.platform != "win32":
         import fcntl
 
