@@ -21,6 +21,7 @@ from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
 from .evidence import Evidence
+from .looks import SEEN, SEEN_VALUES
 
 __all__ = ["PAPER", "VegasRevisited"]
 
@@ -61,6 +62,8 @@ class VegasRevisited:
         "utilization",
         "fingerprint_high",
         *FLOW_COLUMNS,
+        SEEN,
+        SEEN_VALUES,
     )
 
     def __init__(self) -> None:
@@ -73,14 +76,14 @@ class VegasRevisited:
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return scenarios.plan(settings)
+        return [*scenarios.plan(settings), *observations.plan(settings)]
 
     def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return one row for each finished job: what the claims need of the foreground and the bottleneck."""
+        """Return what the claims need of the foreground and the bottleneck, and what was seen in traces."""
         flows = runs.flows
         foreground = flows[flows["name"] == "fg"].set_index("job")
         links = runs.links
-        bottleneck = links[links["name"] == BOTTLENECK].set_index("job")
+        bottleneck = links[links["name"] == BOTTLENECK].set_index("job").loc[foreground.index]
         completion = foreground["completion_s"].to_numpy(dtype=np.float64)
         completed = ~np.isnan(completion)
         # A transfer that did not end counts with what it delivered until the end of the run.
@@ -109,16 +112,19 @@ class VegasRevisited:
         )
         for column in FLOW_COLUMNS:
             frame[column] = foreground[column].to_numpy(dtype=np.float64)
-        return frame[list(self.columns)]
+        # Runs of long flows have no foreground.
+        frame = frame.reindex(range(len(runs.jobs)))
+        return pd.concat([frame, observations.reduce(runs)], axis=1)[list(self.columns)]
 
-    def observe(self, settings: Settings, steps: Steps) -> Mapping[str, Any]:
-        """Return what traces and single runs show."""
-        return observations.observe(settings, steps)
+    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
+        """Return what the engine says of itself."""
+        return observations.observe()
 
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence the claims are judged on."""
         full = scenarios.replications(settings).table == 50
-        return Evidence(results, observed, seed=settings.seed, full=full)
+        seen = observations.conclude(results)
+        return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
 
     def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[Finding]:
         """Return the findings on every claim; misses say which moved assumptions turn them."""
@@ -132,9 +138,7 @@ class VegasRevisited:
         self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[Finding]
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(
-            settings, self.evidence(settings, results, observed), observed, findings, self._moves
-        )
+        return content.sections(settings, self.evidence(settings, results, observed), findings, self._moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""

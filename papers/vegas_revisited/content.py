@@ -597,9 +597,9 @@ def _recovery_shares(evidence: Evidence, background: str) -> tuple[float, float]
     return alone, together
 
 
-def _figure_2(observed: Mapping[str, Any]) -> Section:
+def _figure_2(evidence: Evidence) -> Section:
     """Return the section on Fig. 2 and fairness."""
-    measured = observed["figure_2"]
+    measured = evidence.observation("figure_2")
     rows: list[list[Cell | str]] = []
     # Fluid model: flows join one by one, each takes the queue it finds for part of its base RTT.
     fluid = (0.108, 0.121, 0.150, 0.213, 0.409)
@@ -622,7 +622,7 @@ def _figure_2(observed: Mapping[str, Any]) -> Section:
         title="Fig. 2 and fairness",
         blocks=[
             Figure(
-                svg=figures.figure_2(observed),
+                svg=figures.figure_2(measured),
                 caption="Fig. 2: five Vegas connections that start one second apart, queues of 25 segments. Starts vary by ±50 ms from run to run, because "
                 "the band between alpha and beta leaves the final windows to the start.",
             ),
@@ -700,7 +700,6 @@ def _traces(evidence: Evidence) -> Section:
 def sections(
     settings: Settings,
     evidence: Evidence,
-    observed: Mapping[str, Any],
     findings: Sequence[Finding],
     moves: Sequence[Moved],
 ) -> list[Section]:
@@ -713,7 +712,7 @@ def sections(
         _replay(),
         _effect_tables(evidence),
         _seven(evidence),
-        _figure_2(observed),
+        _figure_2(evidence),
         _traces(evidence),
         conclusions.sensitivity(moves),
         conclusions.tensions(evidence),

@@ -112,9 +112,8 @@ def effects(evidence: Evidence) -> str:
     return plots.to_svg(figure)
 
 
-def figure_2(observed: Mapping[str, Any]) -> str:
+def figure_2(measured: Mapping[str, Any]) -> str:
     """Draw the windows of the five connections over time, and their windows in the end over all runs."""
-    measured = observed["figure_2"]
     figure, axes = plots.figure(1, 2, width=5.4, height=3.4)
     names = list(measured["curves"])
     left, right = axes[0]
