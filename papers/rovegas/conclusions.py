@@ -113,7 +113,8 @@ def limit_at_three(evidence: Evidence) -> Text:
             "Without that limit RoVegas reaches "
             + ", ".join(f"{ratio[0]:.2f}" for ratio in ratios)
             + " times Vegas at k = 8, 16 and 32, beyond the 3 of Eq. 20. The paper's own text counts what is outstanding after the "
-            "acknowledgement, by which three packets are an excess of three; by that count the keep-up rule alone gives the paper's 3."
+            "acknowledgement, by which three packets are an excess of three. By that count the rule alone would stop a whole window at "
+            "three packets, and at k = 2 it would keep the window of Fig. 5 still, as the paper has it, where here it moves by a packet or two."
         )
     return Text(paragraphs=paragraphs)
 

@@ -93,7 +93,7 @@ def _single(evidence: Evidence) -> Section:
                     *_right("k", "forward queue", "backward queue", "window, model", "window, simulated", "error of the model"),
                 ],
                 rows=compared,
-                note="Where acknowledgements are dropped, packets stay in the window until a later one arrives, which the fluid does not have.",
+                note="Where acknowledgements are dropped, packets stay in the window until a later one arrives, which the fluid does not have; nor has it the fraction of a window, which is not sent.",
             ),
         ],
     )  # fmt: skip

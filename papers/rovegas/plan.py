@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
@@ -26,33 +26,24 @@ from .scenarios import (
     unequal_delays,
     window_rule,
 )
-from .variations import VARIATIONS
+from .variations import ANALYSIS, CONNECTIONS, TRAFFIC, VARIATIONS
 
 __all__ = ["Replications", "experiments", "plan", "replications"]
+
+Made = tuple[str, Scenario, bool]
 
 VARIANTS = ("vegas", "rovegas")
 LOADS = tuple(round(0.1 * step, 1) for step in range(11))
 FEW_LOADS = (0.0, 0.2, 0.5, 0.8, 1.0)
 
-STAGES = {
-    "ana": "asymmetric links",
-    "fig-3": "asymmetric links",
-    "fig-4": "asymmetric links",
-    "fig-5": "asymmetric links",
-    "fig-9": "traffic against the acknowledgements",
-    "fig-10": "traffic against the acknowledgements",
-    "fig-12": "traffic against the acknowledgements",
-    "fig-13": "traffic against the acknowledgements",
-    "fig-19": "traffic against the acknowledgements",
-    "fig-15": "several connections",
-    "fig-17": "several connections",
-    "fig-18": "several connections",
-    "ctx": "several connections",
-    "ext": "rerouting and rules",
-    "unit-rule": "rerouting and rules",
-    "unit-keepup": "rerouting and rules",
-    "unit-ss": "rerouting and rules",
-}
+RULES = ("ext", "unit-rule", "unit-keepup", "unit-ss")
+
+STAGES = (
+    dict.fromkeys(ANALYSIS, "asymmetric links")
+    | dict.fromkeys(TRAFFIC, "traffic against the acknowledgements")
+    | dict.fromkeys((*CONNECTIONS, "ctx"), "several connections")
+    | dict.fromkeys(RULES, "rerouting and rules")
+)
 """What progress and run times call the groups of runs, by experiment."""
 
 
@@ -82,8 +73,10 @@ def replications(settings: Settings) -> Replications:
     return Replications(paper=settings.runs or 40, moved=min(10, settings.runs or 40), loads=LOADS)
 
 
-def experiments(place: Assumptions, loads: Sequence[float]) -> Iterator[tuple[str, Scenario, bool]]:
-    """Yield every configuration of the paper: its key without the group, its scenario, and whether it draws random numbers.
+def experiments(
+    place: Assumptions, loads: Sequence[float], only: Collection[str] | None = None
+) -> Iterator[Made]:
+    """Yield configurations of the paper: the key without the group, the scenario, and whether it draws random numbers.
 
     Parameters
     ----------
@@ -91,14 +84,22 @@ def experiments(place: Assumptions, loads: Sequence[float]) -> Iterator[tuple[st
         What the paper leaves open.
     loads
         The loads of Figs. 10 and 13.
+    only
+        Names of experiments; all when not given.
     """
-    yield from _analysis(place)
-    yield from _traffic(place, loads)
-    yield from _several(place)
-    yield from _rules(place)
+    wanted = set(STAGES) if only is None else set(only)
+    parts: Sequence[tuple[Sequence[str], Callable[[], Iterator[Made]]]] = (
+        (ANALYSIS, lambda: _analysis(place)),
+        (TRAFFIC, lambda: _traffic(place, loads)),
+        ((*CONNECTIONS, "ctx"), lambda: _several(place)),
+        (RULES, lambda: _rules(place)),
+    )
+    for names, build in parts:
+        if wanted & set(names):
+            yield from (made for made in build() if made[0].split("|")[0] in wanted)
 
 
-def _analysis(place: Assumptions) -> Iterator[tuple[str, Scenario, bool]]:
+def _analysis(place: Assumptions) -> Iterator[Made]:
     for figure, variant, k in (("fig-3", "vegas", 0.5), ("fig-4", "vegas", 2), ("fig-5", "rovegas", 2)):
         yield f"{figure}|{variant}", alone(figure, variant, k, place, duration_s=20), False
     for variant in VARIANTS:
@@ -106,7 +107,7 @@ def _analysis(place: Assumptions) -> Iterator[tuple[str, Scenario, bool]]:
             yield f"ana|{variant}|{k:g}", alone("ana", variant, k, place), False
 
 
-def _traffic(place: Assumptions, loads: Sequence[float]) -> Iterator[tuple[str, Scenario, bool]]:
+def _traffic(place: Assumptions, loads: Sequence[float]) -> Iterator[Made]:
     for variant in (*VARIANTS, "reno"):
         yield f"fig-9|{variant}", backward_load("fig-9", variant, 0.9, place, enters_s=50), True
     for variant in VARIANTS:
@@ -126,7 +127,7 @@ def _traffic(place: Assumptions, loads: Sequence[float]) -> Iterator[tuple[str, 
         yield f"fig-19|{variant}", parking_lot("fig-19", name, 0.8, place, routers=routers), True
 
 
-def _several(place: Assumptions) -> Iterator[tuple[str, Scenario, bool]]:
+def _several(place: Assumptions) -> Iterator[Made]:
     random = place.jitter_s > 0
     for variant in VARIANTS:
         eight = staggered("fig-15", variant, place, connections=8, apart_s=20, duration_s=180)
@@ -139,7 +140,7 @@ def _several(place: Assumptions) -> Iterator[tuple[str, Scenario, bool]]:
     yield "ctx|head-to-head", head_to_head("ctx", place), random
 
 
-def _rules(place: Assumptions) -> Iterator[tuple[str, Scenario, bool]]:
+def _rules(place: Assumptions) -> Iterator[Made]:
     for by in ("delay", "path"):
         for label, base_rtt in (("vegas", "replace"), ("rovegas", "replace"), ("rovegas-minimum", "minimum")):
             variant = label.split("-")[0]
@@ -177,7 +178,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
         add(PAPER, key, scenario, counts.paper if random else 1)
     if counts.moved:
         for variation in VARIATIONS:
-            for key, scenario, random in experiments(variation.place(base), FEW_LOADS):
-                if key.split("|")[0] in variation.touches:
-                    add(variation.name, key, scenario, counts.moved if random else 1)
+            moved = experiments(variation.place(base), FEW_LOADS, variation.touches)
+            for key, scenario, random in moved:
+                add(variation.name, key, scenario, counts.moved if random else 1)
     return runs

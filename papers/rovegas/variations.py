@@ -8,7 +8,7 @@ from typing import Any
 
 from .assumptions import Assumptions
 
-__all__ = ["VARIATIONS", "Variation"]
+__all__ = ["ANALYSIS", "CONNECTIONS", "EVERYTHING", "TRAFFIC", "VARIATIONS", "Variation"]
 
 ANALYSIS = ("ana", "fig-3", "fig-4", "fig-5")
 TRAFFIC = ("fig-9", "fig-10", "fig-12", "fig-13", "fig-19")
