@@ -1,0 +1,98 @@
+"""Westwood+, New Reno and Vegas [grieco2004]: scenarios, the paper's numbers, claims, figures and report.
+
+Run with ``dumbbell reproduce westwood-plus``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dumbbell import Runs
+from dumbbell.claims import Claim, Finding, judge
+from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.report import Section
+
+from . import algorithm_claims as _algorithm_claims  # registers its claims
+from . import connection_claims as _connection_claims  # registers its claims
+from . import content, experiments, reduction, register, sensitivity
+from . import crowd_claims as _crowd_claims  # registers its claims
+from . import hops_claims as _hops_claims  # registers its claims
+from . import live_claims as _live_claims  # registers its claims
+from . import lossy_claims as _lossy_claims  # registers its claims
+from .evidence import Evidence
+
+__all__ = ["PAPER", "WestwoodPlus"]
+
+
+class WestwoodPlus:
+    """The paper, as `dumbbell.papers` takes it."""
+
+    name = "westwood-plus"
+    title = "Westwood+, New Reno and Vegas"
+    citation = (
+        "L. A. Grieco, S. Mascolo: Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion "
+        "control, ACM Computer Communication Review 34(2), 2004. Reproduced on Dumbbell's engine."
+    )
+    order = 3
+    columns = reduction.COLUMNS
+
+    def __init__(self) -> None:
+        self._moves: list[sensitivity.Moved] = []
+
+    @staticmethod
+    def claims() -> list[Claim[Evidence]]:
+        """Return every claim of the paper."""
+        return register.REGISTER.claims()
+
+    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
+        """Return the runs to make."""
+        return experiments.plan(settings)
+
+    def reduce(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each finished job."""
+        return reduction.reduce(runs)
+
+    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
+        """Return nothing: all evidence is in the runs."""
+        return {}
+
+    def evaluate(self, _settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
+        """Return the findings on every claim; misses say which other readings turn them."""
+        claims = self.claims()
+        findings = judge(claims, Evidence(results))
+        self._moves = sensitivity.study(claims, results)
+        return sensitivity.explain(findings, self._moves)
+
+    def sections(
+        self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    ) -> Sequence[Section]:
+        """Return the sections of the report."""
+        return content.sections(settings, results, findings, self._moves)
+
+    def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return what the head of the report states."""
+        chosen = experiments.size(settings)
+        return [
+            (
+                "replications",
+                f"{chosen.connection} (Table I), {chosen.crowd} (figs. 12-16), {chosen.hops} (figs. 18-25), "
+                f"{chosen.wireless} (fig. 27), {chosen.shared} (fig. 30), {chosen.satellite} (fig. 32), "
+                f"{chosen.readings} (other readings of Table I)",
+            ),
+            ("simulated time", "1000 s a run, as in the paper"),
+        ]
+
+    def notice(self, settings: Settings) -> str:
+        """Return a remark on what quick mode leaves out."""
+        if settings.quick:
+            return (
+                "Quick mode: fewer replications and fewer points of each sweep, and other readings of Table I only. Intervals "
+                "are wide, and claims close to their limit change sides by chance."
+            )
+        return ""
+
+
+PAPER = WestwoodPlus()

@@ -1,0 +1,282 @@
+"""What the paper leaves open, with our choice and its reason, and how each choice is moved.
+
+A field of `Assumptions` is used wherever it applies. A `Reading` is the same paper read differently: a few fields moved, and
+the groups of experiments it is run on. [grieco2004 §3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+__all__ = ["CONNECTION", "CROWD", "HOPS", "READINGS", "REASONS", "WIRELESS", "Assumptions", "Reading"]
+
+# The groups of experiments that readings are run on.
+CONNECTION = "connection"
+CROWD = "crowd"
+HOPS = "hops"
+WIRELESS = "wireless"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What the paper leaves open, with our choice. `REASONS` says why each is what it is.
+
+    Parameters
+    ----------
+    wire_header
+        Bytes on the wire beside the 1500 of a segment.
+    access_rate
+        Rate of the links between hosts and routers.
+    bottleneck_delay
+        Propagation delay of the shared link of the single-connection and single-bottleneck networks, ms; the rest of a
+        round-trip time lies in the access links.
+    counts_service
+        Whether a queue's limit includes the packet in service.
+    partial_ack
+        What a partial acknowledgement does to the retransmission timer in New Reno and Westwood+.
+    minimum_rto, initial_rto, tick
+        The retransmission timer.
+    limited_transmit
+        Whether the first two duplicate acknowledgements release new segments.
+    delayed_ack_timer
+        Longest delay of an acknowledgement.
+    vegas
+        ``"ns2"``: the simulator's form of Vegas. ``"corrected"``: all deviations of that form removed.
+    only_reduce
+        Whether three duplicate acknowledgements never raise Westwood+'s window.
+    interval_rtt, minimum_interval
+        How long Westwood+ measures for a sample.
+    start_spread
+        Flows start within so many seconds of each other.
+    reverse_queue, reverse_rate
+        Queue (packets) and rate (Mbit/s) of the way back in the single-connection network.
+    connection_reverse_rtts, crowd_reverse_rtts
+        Round-trip times of the ten flows on the way back, with one connection and with many: ``"equal"`` (250 ms),
+        ``"half"`` (125 ms), ``"spread"`` (over 250 ms by the rule of the single-bottleneck network).
+    chain_clock
+        Whether the two-state channel changes by time or only when a packet passes.
+    wired_rate
+        Rate of the wired bottleneck before the wireless hop, Mbit/s.
+    cross_variant
+        TCP of the cross traffic on the wired part.
+    wireless_queue
+        Queue at the wireless link, packets.
+    """
+
+    wire_header: int = 0
+    access_rate: str = "100 Mbit/s"
+    bottleneck_delay: float = 10.0
+    counts_service: bool = True
+    partial_ack: str = "slow-but-steady"
+    minimum_rto: str = "1 s"
+    initial_rto: str = "6 s"
+    tick: str = "10 ms"
+    limited_transmit: bool = True
+    delayed_ack_timer: str = "100 ms"
+    vegas: str = "ns2"
+    only_reduce: bool = True
+    interval_rtt: str = "newest"
+    minimum_interval: str = "0 s"
+    start_spread: float = 1.0
+    reverse_queue: int = 20
+    reverse_rate: float = 2.0
+    connection_reverse_rtts: str = "equal"
+    crowd_reverse_rtts: str = "spread"
+    chain_clock: str = "packet"
+    wired_rate: float = 10.0
+    cross_variant: str = "newreno"
+    wireless_queue: int = 42
+
+
+REASONS: Mapping[str, tuple[str, str]] = {
+    "wire_header": (
+        "headers beside the 1500 bytes",
+        "Table I has 99.5 % of the link's rate, so that 1500 bytes are all there is on the wire",
+    ),
+    "access_rate": ("rate of access links", "that of the multi-bottleneck network"),
+    "bottleneck_delay": (
+        "delay of the shared link, one way [ms]",
+        "the 20 ms that all round-trip times of §3.2 have in common",
+    ),
+    "counts_service": ("queue limit counts the packet in service", "as the simulator's drop-tail queue does"),
+    "partial_ack": ("timer at partial acknowledgements", "the simulator's default until May 2003"),
+    "minimum_rto": ("least retransmission timeout", "the simulator's default until October 2004"),
+    "initial_rto": ("timeout before the first sample", "the simulator's default until 2006"),
+    "tick": ("tick of the timer", "the simulator's default since 2002"),
+    "limited_transmit": ("limited transmit", "the simulator's default since 2001"),
+    "delayed_ack_timer": ("longest delay of an acknowledgement", "the simulator's default"),
+    "vegas": (
+        "form of Vegas",
+        "the paper ran the simulator's: thresholds of 1 and 3 on a rounded difference",
+    ),
+    "only_reduce": (
+        "Westwood+ never raises its window at a loss",
+        "the original Westwood and its code; the pseudo-code alone would raise it after too high an estimate",
+    ),
+    "interval_rtt": ("interval of a bandwidth sample", "the last round-trip time, as §2.2 says"),
+    "minimum_interval": ("least interval", "§2.2 names none; Linux has 50 ms"),
+    "start_spread": ("flows start within [s]", "keeps replications apart; nothing is said"),
+    "reverse_queue": (
+        "queue on the way back, one connection [packets]",
+        "40, as on the way out, misses four cells of Table I by more than 10 %; 20 meets all of them but one",
+    ),
+    "reverse_rate": ("rate of the way back, one connection [Mbit/s]", "a full-duplex link"),
+    "connection_reverse_rtts": (
+        "round-trip times on the way back, one connection",
+        "as that of the connection",
+    ),
+    "crowd_reverse_rtts": (
+        "round-trip times on the way back, many connections",
+        "spread like those of the connections",
+    ),
+    "chain_clock": (
+        "clock of the lossy channel",
+        "as the simulator's error model, which looks at its state when a packet passes; a channel that changes by the "
+        "clock misses the gains of figs. 27 and 30",
+    ),
+    "wired_rate": ("rate of the wired bottleneck [Mbit/s]", "that of the other networks"),
+    "cross_variant": ("cross traffic of the wireless network", "the paper's usual traffic"),
+    "wireless_queue": ("queue at the wireless link [packets]", "its rate times the round-trip time"),
+}
+"""For each assumption its name in words and the reason for our choice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The paper read differently.
+
+    Parameters
+    ----------
+    name
+        Its name in keys of runs.
+    words
+        What is read, in words.
+    groups
+        The groups of experiments it is run on.
+    changes
+        The fields of `Assumptions` it moves.
+    """
+
+    name: str
+    words: str
+    groups: tuple[str, ...]
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    def assumptions(self) -> Assumptions:
+        """Return the assumptions of the reading."""
+        return replace(Assumptions(), **self.changes)
+
+
+READINGS = (
+    Reading(
+        name="full-duplex",
+        words="queue of 40 packets on the way back, as on the way out",
+        groups=(CONNECTION,),
+        changes={"reverse_queue": 40},
+    ),
+    Reading(
+        name="full-duplex-spread",
+        words="40 packets on the way back, its round-trip times spread over 43–250 ms",
+        groups=(CONNECTION,),
+        changes={"reverse_queue": 40, "connection_reverse_rtts": "spread"},
+    ),
+    Reading(
+        name="full-duplex-half",
+        words="40 packets on the way back, its round-trip times 125 ms",
+        groups=(CONNECTION,),
+        changes={"reverse_queue": 40, "connection_reverse_rtts": "half"},
+    ),
+    Reading(
+        name="reverse-fast",
+        words="5 Mbit/s and 40 packets on the way back",
+        groups=(CONNECTION,),
+        changes={"reverse_queue": 40, "reverse_rate": 5.0},
+    ),
+    Reading(
+        name="reverse-spread",
+        words="round-trip times on the way back spread over 43–250 ms (single bottleneck: all 250 ms)",
+        groups=(CONNECTION, CROWD),
+        changes={"connection_reverse_rtts": "spread", "crowd_reverse_rtts": "equal"},
+    ),
+    Reading(
+        name="waiting-only",
+        words="queue limits count waiting packets only",
+        groups=(CONNECTION, CROWD, HOPS),
+        changes={"counts_service": False},
+    ),
+    Reading(
+        name="impatient",
+        words="timer restarted at the first partial acknowledgement only",
+        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        changes={"partial_ack": "impatient"},
+    ),
+    Reading(
+        name="short-rto",
+        words="least retransmission timeout 0.2 s",
+        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        changes={"minimum_rto": "200 ms"},
+    ),
+    Reading(
+        name="no-limited-transmit",
+        words="no limited transmit",
+        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        changes={"limited_transmit": False},
+    ),
+    Reading(
+        name="headers",
+        words="40 bytes of headers beside the 1500",
+        groups=(CONNECTION, CROWD),
+        changes={"wire_header": 40},
+    ),
+    Reading(
+        name="corrected-vegas",
+        words="Vegas without the simulator's deviations",
+        groups=(CONNECTION, CROWD, HOPS),
+        changes={"vegas": "corrected"},
+    ),
+    Reading(
+        name="literal-window",
+        words="Westwood+ sets its window to the estimate, also upwards",
+        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        changes={"only_reduce": False},
+    ),
+    Reading(
+        name="smoothed-interval",
+        words="a sample of the bandwidth per smoothed round-trip time",
+        groups=(CONNECTION, CROWD, HOPS),
+        changes={"interval_rtt": "smoothed"},
+    ),
+    Reading(
+        name="interval-floor",
+        words="at least 50 ms for a sample of the bandwidth",
+        groups=(CROWD,),
+        changes={"minimum_interval": "50 ms"},
+    ),
+    Reading(
+        name="together",
+        words="all flows start within 10 ms",
+        groups=(CONNECTION, CROWD, HOPS),
+        changes={"start_spread": 0.01},
+    ),
+    Reading(
+        name="real-time",
+        words="the lossy channel changes its state by the clock",
+        groups=(WIRELESS,),
+        changes={"chain_clock": "time"},
+    ),
+    Reading(
+        name="wired-slow",
+        words="wired bottleneck of 5 Mbit/s",
+        groups=(WIRELESS,),
+        changes={"wired_rate": 5.0},
+    ),
+    Reading(
+        name="cross-westwood",
+        words="Westwood+ cross traffic before the wireless hop",
+        groups=(WIRELESS,),
+        changes={"cross_variant": "westwoodp"},
+    ),
+)
+"""The readings the sensitivity section compares with the main one."""

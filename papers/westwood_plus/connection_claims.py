@@ -1,0 +1,362 @@
+"""Claims about bandwidth estimates and about the single connection: figs. 1, 2, 4-8 and Table I [grieco2004 §2.2, §3.1]."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell.claims import Outcome
+
+from . import printed
+from .assumptions import Assumptions
+from .evidence import Evidence, averaged, quotient, step_mean, windowed
+from .experiments import VARIANTS
+from .networks import EDGES_S, SEGMENT_BITS, bdp_packets, connection
+from .register import Measure, claim
+from .rules import filtered
+
+__all__ = ["BUSY", "QUIET", "estimates_at_congestion", "fig_2_filters", "peaks"]
+
+Values = NDArray[np.float64]
+
+# Intervals of Table I by their place in it.
+QUIET, BUSY = (0, 2), (1, 3)
+
+# After every switch, and at the start, the first seconds are not looked at.
+SETTLING_S = 20.0
+START_S = 50.0
+
+LINK_MBPS = 2.0
+FAIR_SHARE_MBPS = 10.0 / 20
+
+PAPER_NAMES = {"NewReno": "newreno", "Vegas": "vegas", "WestwoodPlus": "westwoodp"}
+
+
+def _spans(intervals: tuple[int, ...]) -> list[tuple[float, float]]:
+    """Return intervals of Table I without the seconds after each switch, s."""
+    return [
+        (EDGES_S[index] + (START_S if index == 0 else SETTLING_S), EDGES_S[index + 1]) for index in intervals
+    ]
+
+
+# --- fig. 1 ---
+
+
+def estimates_at_congestion(evidence: Evidence, variant: str) -> list[list[Values]]:
+    """Return the estimates at congestion, Mbit/s, of each flow of each run."""
+    found = []
+    for _, row in evidence.runs(f"fig-1/{variant}").iterrows():
+        flows = np.asarray(row["event_flow"], dtype=np.float64)
+        estimates = np.asarray(row["event_estimate"], dtype=np.float64)
+        known = np.isfinite(estimates)
+        found.append([estimates[known & (flows == flow)] for flow in np.unique(flows)])
+    return found
+
+
+@claim("W-F1-1")
+def _(evidence: Evidence) -> Outcome:
+    runs = estimates_at_congestion(evidence, "westwoodp")
+    means = [float(np.mean([flow.mean() for flow in flows])) for flows in runs]
+    first = [flow.mean() for flow in runs[0]]
+    return averaged(means, note=f"flows of the first run from {min(first):.2f} to {max(first):.2f} Mbit/s")
+
+
+@claim("W-F1-2")
+def _(evidence: Evidence) -> Outcome:
+    runs = [np.concatenate(flows) for flows in estimates_at_congestion(evidence, "westwood")]
+    shares = np.quantile(np.concatenate(runs), (0.5, 0.9, 0.99)) / FAIR_SHARE_MBPS
+    return averaged(
+        [float(values.max()) / FAIR_SHARE_MBPS for values in runs],
+        note="half of the estimates are above {:.0f}, a tenth above {:.0f}, a hundredth above {:.0f} fair shares".format(
+            *shares
+        ),
+    )
+
+
+@claim("W-F1-3")
+def _(evidence: Evidence) -> Outcome:
+    largest = {
+        variant: np.array(
+            [np.concatenate(flows).max() for flows in estimates_at_congestion(evidence, variant)]
+        )
+        for variant in ("westwood", "westwoodp")
+    }
+    return Outcome.share(
+        largest["westwood"] > 3 * largest["westwoodp"],
+        note=f"Westwood up to {largest['westwood'].max():.0f} Mbit/s, Westwood+ up to {largest['westwoodp'].max():.1f}",
+    )
+
+
+# --- fig. 2 ---
+
+
+def fig_2_filters(evidence: Evidence) -> tuple[Values, Values, Values]:
+    """Return the times (s) of the samples of fig. 2, the filtered ACK samples and the filtered cwnd/RTT (Mbit/s)."""
+    row = evidence.runs("fig-2/westwoodp").iloc[0]
+    times = np.asarray(row["bandwidth_s"], dtype=np.float64)
+    estimates = np.asarray(row["bandwidth"], dtype=np.float64) / 1e6
+    index = np.searchsorted(row["cwnd_s"], times, side="right") - 1
+    windows = np.asarray(row["cwnd"], dtype=np.float64)[index]
+    rates = windows[1:] * SEGMENT_BITS / np.diff(times) / 1e6
+    return times[1:], estimates[1:], filtered(rates, float(rates[0]))
+
+
+def _settled_filters(evidence: Evidence) -> tuple[Values, Values]:
+    times, acks, sent = fig_2_filters(evidence)
+    return acks[times > START_S], sent[times > START_S]
+
+
+@claim("W-F2-1")
+def _(evidence: Evidence) -> Outcome:
+    acks, _ = _settled_filters(evidence)
+    return Outcome(measured=float(acks.mean()))
+
+
+@claim("W-F2-2")
+def _(evidence: Evidence) -> Outcome:
+    acks, sent = _settled_filters(evidence)
+    gap = float(sent.mean() - acks.mean())
+    return Outcome(measured=gap, holds=gap > 0, note=f"{sent.mean():.3f} against {acks.mean():.3f} Mbit/s")
+
+
+@claim("W-F2-3")
+def _(evidence: Evidence) -> Outcome:
+    acks, sent = _settled_filters(evidence)
+    ratio = float(acks.std() / sent.std())
+    return Outcome(measured=ratio, holds=ratio < 1, note=f"{acks.std():.4f} against {sent.std():.4f} Mbit/s")
+
+
+# --- Table I ---
+
+
+def _interval(evidence: Evidence, variant: str, intervals: tuple[int, ...]) -> Values:
+    """Return the mean goodput of a variant in some intervals of Table I, Mbit/s, for each run."""
+    values: Values = evidence.stacked(f"table-1/{variant}", "intervals")[:, list(intervals)].mean(axis=1)
+    return values
+
+
+def _cell(variant: str, index: int) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        paper = printed.table_1(variant)[index]
+        values = _interval(evidence, variant, (index,))
+        return averaged(values, note=f"{100 * (values.mean() / paper - 1):+.1f} %".replace("-", "−"))
+
+    return measure
+
+
+for _paper_name, _variant in PAPER_NAMES.items():
+    for _index in range(4):
+        claim(f"W-T1-{_paper_name}-{_index + 1}")(_cell(_variant, _index))
+
+
+@claim("W-T1-S1")
+def _(evidence: Evidence) -> Outcome:
+    ratios = {variant: _interval(evidence, variant, QUIET) / LINK_MBPS for variant in VARIANTS}
+    listed = ", ".join(f"{variant} {values.mean():.3f}" for variant, values in ratios.items())
+    return averaged(np.mean(list(ratios.values()), axis=0), note=listed)
+
+
+@claim("W-T1-S2")
+def _(evidence: Evidence) -> Outcome:
+    vegas, reno, west = (
+        evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)]
+        for variant in ("vegas", "newreno", "westwoodp")
+    )
+    return Outcome.share(
+        (vegas < reno) & (vegas < west), note=f"New Reno has {reno.mean() / vegas.mean():.1f} times as much"
+    )
+
+
+@claim("W-T1-S3")
+def _(evidence: Evidence) -> Outcome:
+    west, reno = (
+        evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)]
+        for variant in ("westwoodp", "newreno")
+    )
+    return Outcome.share(west > reno)
+
+
+@claim("W-T1-S4")
+def _(evidence: Evidence) -> Outcome:
+    return quotient(_interval(evidence, "westwoodp", BUSY), _interval(evidence, "newreno", BUSY))
+
+
+@claim("W-T1-S5")
+def _(evidence: Evidence) -> Outcome:
+    return quotient(_interval(evidence, "vegas", BUSY), _interval(evidence, "vegas", QUIET))
+
+
+# --- figs. 4 to 8 ---
+
+
+def peaks(row: pd.Series, intervals: tuple[int, ...]) -> Values:
+    """Return the windows at which losses struck in some intervals of Table I, segments."""
+    times = np.asarray(row["event_s"], dtype=np.float64)
+    inside = np.zeros(times.size, dtype=np.bool_)
+    for begin, end in _spans(intervals):
+        inside |= (times >= begin) & (times < end)
+    values: Values = np.asarray(row["event_cwnd"], dtype=np.float64)[inside]
+    return values
+
+
+def _peak(variant: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        return averaged(evidence.of(f"table-1/{variant}", lambda row: float(peaks(row, QUIET).mean())))
+
+    return measure
+
+
+claim("W-F4-3")(_peak("newreno"))
+claim("W-F5-1")(_peak("westwoodp"))
+
+
+def _pipe() -> int:
+    return bdp_packets(LINK_MBPS, 0.25)
+
+
+@claim("W-F4-1")
+def _(_evidence: Evidence) -> Outcome:
+    exact = LINK_MBPS * 1e6 * 0.25 / SEGMENT_BITS
+    return Outcome(measured=exact, note="2 Mbit/s, 250 ms, packets of 1500 bytes")
+
+
+@claim("W-F4-2")
+def _(_evidence: Evidence) -> Outcome:
+    queue = connection("newreno", Assumptions()).to_dict()["links"][0]["queue"]["limit"]
+    return Outcome(measured=float(queue.split()[0]), note="as the scenario has it")
+
+
+@claim("W-F4-4")
+def _(evidence: Evidence) -> Outcome:
+    flags = [
+        windowed(row, "cwnd", _spans(QUIET)).mean() > windowed(row, "cwnd", _spans(BUSY)).mean()
+        for variant in ("newreno", "westwoodp")
+        for _, row in evidence.runs(f"table-1/{variant}").iterrows()
+    ]
+    return Outcome.share(flags)
+
+
+@claim("W-F4-5")
+def _(evidence: Evidence) -> Outcome:
+    windows = np.concatenate(
+        [
+            peaks(row, BUSY)
+            for variant in ("newreno", "westwoodp")
+            for _, row in evidence.runs(f"table-1/{variant}").iterrows()
+        ]
+    )
+    return Outcome.share(
+        (windows >= 40) & (windows <= 75), note=f"mean window at a loss {windows.mean():.0f} segments"
+    )
+
+
+def _threshold(row: pd.Series, intervals: tuple[int, ...], power: int = 1) -> float:
+    times, values = (np.asarray(row[name], dtype=np.float64) for name in ("ssthresh_s", "ssthresh"))
+    return float(np.mean([step_mean(times, values, begin, end, power) for begin, end in _spans(intervals)]))
+
+
+def _variation(row: pd.Series) -> float:
+    """Return the coefficient of variation of the threshold over time, without the start."""
+    times, values = (np.asarray(row[name], dtype=np.float64) for name in ("ssthresh_s", "ssthresh"))
+    mean = step_mean(times, values, START_S, EDGES_S[-1])
+    square = step_mean(times, values, START_S, EDGES_S[-1], power=2)
+    return float(np.sqrt(max(square - mean**2, 0.0)) / mean)
+
+
+@claim("W-F5-2")
+def _(evidence: Evidence) -> Outcome:
+    variation = {
+        variant: evidence.of(f"table-1/{variant}", _variation) for variant in ("newreno", "westwoodp")
+    }
+    drop = {
+        variant: evidence.of(
+            f"table-1/{variant}", lambda row: 1 - _threshold(row, BUSY) / _threshold(row, QUIET)
+        )
+        for variant in ("newreno", "westwoodp")
+    }
+    flags = [measure["westwoodp"] < measure["newreno"] for measure in (variation, drop)]
+    return Outcome.share(
+        np.concatenate(flags),
+        note=(
+            f"coefficient of variation {variation['westwoodp'].mean():.2f} against {variation['newreno'].mean():.2f}, "
+            f"drop {100 * drop['westwoodp'].mean():.0f} % against {100 * drop['newreno'].mean():.0f} %"
+        ),
+    )
+
+
+@claim("W-F5-3")
+def _(evidence: Evidence) -> Outcome:
+    least = min(
+        peaks(row, (index,)).size
+        for variant in ("newreno", "westwoodp")
+        for _, row in evidence.runs(f"table-1/{variant}").iterrows()
+        for index in QUIET
+    )
+    return Outcome(measured=float(least), holds=least >= 3)
+
+
+@claim("W-F6-1")
+def _(evidence: Evidence) -> Outcome:
+    return averaged(
+        evidence.of("table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(QUIET)).mean()))
+    )
+
+
+@claim("W-F6-2")
+def _(evidence: Evidence) -> Outcome:
+    # The window climbs by a segment a round trip from what the busy interval left of it: the first 50 s are that.
+    spans = [(EDGES_S[index] + START_S, EDGES_S[index + 1]) for index in QUIET]
+    return averaged(
+        evidence.of(
+            "table-1/vegas",
+            lambda row: float(np.mean([windowed(row, "cwnd", [span]).std() for span in spans])),
+        )
+    )
+
+
+@claim("W-F6-3")
+def _(evidence: Evidence) -> Outcome:
+    ratios = evidence.of(
+        "table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(BUSY)).mean()) / _pipe()
+    )
+    outcome = averaged(ratios)
+    return Outcome(
+        measured=outcome.measured, low=outcome.low, high=outcome.high, holds=outcome.measured < 0.5
+    )
+
+
+@claim("W-F6-4")
+def _(evidence: Evidence) -> Outcome:
+    flags = []
+    for _, row in evidence.runs("table-1/vegas").iterrows():
+        for index in BUSY:
+            before, after = (
+                (EDGES_S[index] - START_S, EDGES_S[index]),
+                (EDGES_S[index] + SETTLING_S, EDGES_S[index] + 100),
+            )
+            change = {
+                quantity: windowed(row, quantity, [after]).mean() - windowed(row, quantity, [before]).mean()
+                for quantity in ("srtt", "cwnd")
+            }
+            flags.append(change["srtt"] > 0 and change["cwnd"] < 0)
+    return Outcome.share(flags)
+
+
+@claim("W-F7-1")
+def _(evidence: Evidence) -> Outcome:
+    busy, quiet = (_interval(evidence, "vegas-vegas", intervals) for intervals in (BUSY, QUIET))
+    return Outcome.share(busy < quiet, note=f"{busy.mean():.2f} against {quiet.mean():.2f} Mbit/s")
+
+
+@claim("W-F8-1")
+def _(evidence: Evidence) -> Outcome:
+    reno, newreno = (
+        evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)] for variant in ("reno", "newreno")
+    )
+    return Outcome.share(reno < newreno, note=f"{reno.mean():.2f} against {newreno.mean():.2f} Mbit/s")
+
+
+@claim("W-F8-2")
+def _(evidence: Evidence) -> Outcome:
+    return averaged(_interval(evidence, "vegas-vegas", BUSY) - _interval(evidence, "vegas", BUSY))

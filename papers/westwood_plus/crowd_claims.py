@@ -1,0 +1,175 @@
+"""Claims about many connections on one bottleneck: figs. 12 to 16 [grieco2004 §3.2]."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell import statistics
+from dumbbell.claims import NotMeasured, Outcome
+
+from . import printed
+from .evidence import Evidence, averaged, quotient
+from .experiments import VARIANTS
+from .register import Measure, claim
+
+__all__ = ["flows", "jain"]
+
+Values = NDArray[np.float64]
+
+ENOUGH_MBPS = 9.0
+
+
+def flows(evidence: Evidence) -> list[int]:
+    """Return the numbers of flows that were run."""
+    return [int(point) for point in evidence.grid("fig-12/newreno")]
+
+
+def jain(evidence: Evidence, variant: str, count: int) -> Values:
+    """Return Jain's index of the goodputs, for each run."""
+    return np.array(
+        [statistics.jain_index(values) for values in evidence.each(f"fig-12/{variant}/{count}", "goodput")]
+    )
+
+
+def _total(evidence: Evidence, variant: str, count: int) -> Values:
+    return evidence.total(f"fig-12/{variant}/{count}")
+
+
+@claim("W-F12-1")
+def _(evidence: Evidence) -> Outcome:
+    counts = flows(evidence)
+    if counts[-1] < 100:
+        raise NotMeasured("Fewer than 100 flows were run.")
+    least = {count: min(_total(evidence, variant, count).mean() for variant in VARIANTS) for count in counts}
+    # From this number on no larger one falls below.
+    enough = [
+        count for count in counts if all(least[other] >= ENOUGH_MBPS for other in counts if other >= count)
+    ]
+    listed = ", ".join(f"{count}: {least[count]:.2f}" for count in counts[:4])
+    return Outcome(
+        measured=float(enough[0]) if enough else float("nan"), note=f"least total by flows, Mbit/s: {listed}"
+    )
+
+
+@claim("W-F12-2")
+def _(evidence: Evidence) -> Outcome:
+    flags = [
+        _total(evidence, "vegas", count) < 0.8 * _total(evidence, "newreno", count)
+        for count in flows(evidence)
+        if count < 40
+    ]
+    return Outcome.share(np.concatenate(flags))
+
+
+def _filled(variant: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        totals = np.vstack([_total(evidence, variant, count) for count in flows(evidence)])
+        means = totals.mean(axis=1)
+        return averaged(totals.mean(axis=0), note=f"from {means.min():.2f} to {means.max():.2f} Mbit/s")
+
+    return measure
+
+
+claim("W-F12-3")(_filled("newreno"))
+claim("W-F12-4")(_filled("westwoodp"))
+
+
+@claim("W-F13-1")
+def _(evidence: Evidence) -> Outcome:
+    flags = [
+        jain(evidence, "westwoodp", count) > jain(evidence, "newreno", count)
+        for count in flows(evidence)
+        if count < 60
+    ]
+    return Outcome.share(np.concatenate(flags))
+
+
+@claim("W-F13-2")
+def _(evidence: Evidence) -> Outcome:
+    counts = flows(evidence)
+    best = {
+        count: jain(evidence, "vegas", count).mean()
+        > max(jain(evidence, variant, count).mean() for variant in ("newreno", "westwoodp"))
+        for count in counts
+    }
+    failing = [str(count) for count in counts if not best[count]]
+    return Outcome.share(
+        list(best.values()), note=f"not with {', '.join(failing)} flows" if failing else "means over the runs"
+    )
+
+
+@claim("W-F13-3")
+def _(evidence: Evidence) -> Outcome:
+    counts = [count for count in flows(evidence) if count <= 60]
+    gaps = [
+        float((jain(evidence, "westwoodp", count) - jain(evidence, "newreno", count)).mean())
+        for count in counts
+    ]
+    listed = ", ".join(f"{gap:.3f} with {count}" for gap, count in zip(gaps, counts, strict=True))
+    return Outcome.share([after < before for before, after in pairwise(gaps)], note=f"gap {listed}")
+
+
+def _ends(evidence: Evidence, variant: str) -> tuple[Values, Values]:
+    """Return the least and the largest final sequence number of 20 connections, for each run."""
+    segments = evidence.stacked(f"fig-12/{variant}/20", "segments")
+    return segments.min(axis=1), segments.max(axis=1)
+
+
+def _end(variant: str, which: int) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        paper = printed.final_sequence_numbers(variant)[which]
+        values = _ends(evidence, variant)[which]
+        return averaged(values, note=f"{100 * (values.mean() / paper - 1):+.1f} %".replace("-", "−"))
+
+    return measure
+
+
+claim("W-F14-1")(_end("newreno", 0))
+claim("W-F14-2")(_end("newreno", 1))
+claim("W-F15-1")(_end("westwoodp", 0))
+claim("W-F15-2")(_end("westwoodp", 1))
+
+
+def _width(evidence: Evidence, variant: str) -> Values:
+    least, largest = _ends(evidence, variant)
+    return largest - least
+
+
+@claim("W-F15-3")
+def _(evidence: Evidence) -> Outcome:
+    return Outcome.share(_width(evidence, "westwoodp") < _width(evidence, "newreno"))
+
+
+@claim("W-F15-4")
+def _(evidence: Evidence) -> Outcome:
+    return quotient(_width(evidence, "westwoodp"), _width(evidence, "newreno"))
+
+
+def _spread(evidence: Evidence, variant: str) -> Values:
+    least, largest = _ends(evidence, variant)
+    return largest / least
+
+
+@claim("W-F15-5")
+def _(evidence: Evidence) -> Outcome:
+    return averaged(_spread(evidence, "newreno"))
+
+
+@claim("W-F15-6")
+def _(evidence: Evidence) -> Outcome:
+    return averaged(_spread(evidence, "westwoodp"))
+
+
+@claim("W-F16-1")
+def _(evidence: Evidence) -> Outcome:
+    vegas, west = _spread(evidence, "vegas"), _spread(evidence, "westwoodp")
+    return Outcome.share(vegas < west, note=f"{vegas.mean():.2f} against {west.mean():.2f}")
+
+
+@claim("W-F16-2")
+def _(evidence: Evidence) -> Outcome:
+    vegas, reno = (evidence.total(f"fig-12/{variant}/20", "segments") for variant in ("vegas", "newreno"))
+    return Outcome.share(vegas < 0.8 * reno, note=f"{vegas.mean() / reno.mean():.2f} of New Reno's")

@@ -1,0 +1,128 @@
+"""The results as the claims ask for them: runs by key, and quantities with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell import statistics
+from dumbbell.claims import NotMeasured, Outcome
+
+__all__ = ["Evidence", "averaged", "quotient", "step_mean", "windowed"]
+
+Values = NDArray[np.float64]
+
+
+class Evidence:
+    """The runs of one reading.
+
+    Parameters
+    ----------
+    results
+        One row for each run: ``key``, ``run`` and the columns of `reduction.COLUMNS`.
+    reading
+        Name of the reading; empty for the main one.
+    only
+        Keys to keep, with the number of runs of each; all runs of the reading without.
+    """
+
+    def __init__(self, results: pd.DataFrame, reading: str = "", only: dict[str, int] | None = None) -> None:
+        mark = f"{reading}|" if reading else ""
+        self._runs: dict[str, pd.DataFrame] = {}
+        for key, rows in results.groupby("key", sort=False):
+            name = str(key)
+            if reading and name.startswith(mark):
+                name = name.removeprefix(mark)
+            elif reading or "|" in name:
+                continue
+            ordered = rows.sort_values("run")
+            if only is None:
+                self._runs[name] = ordered
+            elif name in only:
+                self._runs[name] = ordered.head(only[name])
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of runs of each key."""
+        return {key: len(rows) for key, rows in self._runs.items()}
+
+    def runs(self, key: str) -> pd.DataFrame:
+        """Return the runs of a key, in their order.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        if key not in self._runs:
+            raise NotMeasured(f"There are no runs of {key}.")
+        return self._runs[key]
+
+    def each(self, key: str, column: str) -> list[Values]:
+        """Return a column's list of each run."""
+        return [np.asarray(value, dtype=np.float64) for value in self.runs(key)[column]]
+
+    def stacked(self, key: str, column: str) -> Values:
+        """Return a column's lists, one row for each run."""
+        return np.vstack(self.each(key, column))
+
+    def total(self, key: str, column: str = "goodput") -> Values:
+        """Return the sum of a column's list, for each run."""
+        return np.array([values.sum() for values in self.each(key, column)])
+
+    def of(self, key: str, measure: Callable[[pd.Series], float]) -> Values:
+        """Return what a function finds in each run."""
+        return np.array([measure(row) for _, row in self.runs(key).iterrows()], dtype=np.float64)
+
+    def grid(self, prefix: str) -> list[str]:
+        """Return what stands behind ``prefix/`` in keys, in ascending order of the numbers.
+
+        Raises
+        ------
+        NotMeasured
+            No key begins so.
+        """
+        points = {key.removeprefix(f"{prefix}/") for key in self._runs if key.startswith(f"{prefix}/")}
+        if not points:
+            raise NotMeasured(f"There are no runs of {prefix}.")
+        return sorted(points, key=float)
+
+
+def averaged(values: Iterable[float] | Values, note: str = "") -> Outcome:
+    """Return the mean over runs with its interval."""
+    array = np.asarray(list(values), dtype=np.float64)
+    if array.size < 2 or not np.isfinite(array).all():
+        return Outcome(measured=float(array.mean()), note=note)
+    interval = statistics.mean_interval(array)
+    return Outcome(measured=interval.estimate, low=interval.low, high=interval.high, note=note)
+
+
+def quotient(above: Values, below: Values, note: str = "") -> Outcome:
+    """Return the quotient of the means of paired runs with its interval."""
+    measured = float(above.mean() / below.mean())
+    if above.size < 2:
+        return Outcome(measured=measured, note=note)
+    interval = statistics.paired_ratio(above, below)
+    low, high = (limit if math.isfinite(limit) else math.nan for limit in (interval.low, interval.high))
+    return Outcome(measured=measured, low=low, high=high, note=note)
+
+
+def windowed(row: pd.Series, quantity: str, spans: Sequence[tuple[float, float]]) -> Values:
+    """Return the recorded values of a quantity in some spans of time."""
+    times = np.asarray(row[f"{quantity}_s"], dtype=np.float64)
+    inside = np.zeros(times.size, dtype=np.bool_)
+    for begin, end in spans:
+        inside |= (times >= begin) & (times < end)
+    values: Values = np.asarray(row[quantity], dtype=np.float64)[inside]
+    return values
+
+
+def step_mean(times: Values, values: Values, begin: float, end: float, power: int = 1) -> float:
+    """Return the mean over time of a quantity (or a power of it) that keeps its value until the next record."""
+    edges = np.clip(np.append(times, end), begin, end)
+    weights = np.diff(edges)
+    total = weights.sum()
+    return float((weights * values**power).sum() / total) if total > 0 else math.nan

@@ -1,0 +1,341 @@
+"""Which runs the paper needs: every experiment under a key, its replications, and the readings that are compared.
+
+A key is a path such as ``fig-12/newreno/20``; a run of another reading has its name in front, ``impatient|fig-12/newreno/20``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dumbbell import Scenario
+from dumbbell.papers import PlannedRun, Settings
+
+from . import networks
+from .assumptions import CONNECTION, CROWD, HOPS, READINGS, WIRELESS, Assumptions
+
+__all__ = [
+    "BAD_S",
+    "CONNECTION_VARIANTS",
+    "DELAYED",
+    "EACH",
+    "LOSSES",
+    "LOSSY_VARIANTS",
+    "QUEUEING_MS",
+    "RTTS_MS",
+    "SATELLITE_BAD_S",
+    "VARIANTS",
+    "Size",
+    "bad_name",
+    "plan",
+    "size",
+]
+
+VARIANTS = ("newreno", "vegas", "westwoodp")
+"""The three that the paper compares."""
+
+CONNECTION_VARIANTS = {
+    "newreno": ("newreno", "newreno"),
+    "vegas": ("vegas", "newreno"),
+    "westwoodp": ("westwoodp", "newreno"),
+    "vegas-vegas": ("vegas", "vegas"),
+    "reno": ("reno", "newreno"),
+}
+"""TCP of the single connection and of the senders on the way back, by figure: 4, 6, 5, 7, 8."""
+
+DELAYED, EACH = "delayed", "each"
+
+LOSSY_VARIANTS = (
+    ("westwoodp", DELAYED),
+    ("newreno", DELAYED),
+    ("westwoodp", EACH),
+    ("newreno", EACH),
+    ("sack", EACH),
+)
+"""What runs over lossy links: a variant, and whether acknowledgements are delayed or sent for each segment."""
+
+BAD_S = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1)
+"""Dwell times of the bad state with a wireless last hop, s. The paper gives the ends. [grieco2004 §3.4.1]"""
+
+SATELLITE_BAD_S = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+"""Dwell times of the bad state over the satellite, s. The paper gives the upper end. [grieco2004 §3.4.2]"""
+
+LOSSES = (3e-4, 1e-3, 3e-3, 1e-2)
+RTTS_MS = (40.0, 70.0, 125.0, 250.0)
+QUEUEING_MS = (20.0, 40.0)
+"""Losses, round-trip times and queueing times that eqs. 2 and 3 are tried on; twice the first queueing time only from 70 ms."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is run.
+
+    Parameters
+    ----------
+    connection, crowd, hops, wireless, shared, satellite, models
+        Replications of Table I and figs. 4-8, of figs. 12-16, 18-25, 27, 30, 32, and of eqs. 2 and 3.
+    flows
+        Numbers of connections, M, of figs. 12 and 13.
+    hop_counts
+        Numbers of hops, N, of figs. 18 to 25.
+    bad_s, satellite_bad_s
+        Dwell times of the bad state.
+    readings
+        Replications of the readings that are compared; the networks of many flows have fewer.
+    """
+
+    connection: int
+    crowd: int
+    hops: int
+    wireless: int
+    shared: int
+    satellite: int
+    models: int
+    flows: tuple[int, ...]
+    hop_counts: tuple[int, ...]
+    bad_s: tuple[float, ...]
+    satellite_bad_s: tuple[float, ...]
+    readings: int
+
+
+FULL = Size(
+    connection=10,
+    crowd=5,
+    hops=5,
+    wireless=10,
+    shared=10,
+    satellite=10,
+    models=4,
+    flows=(10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200),
+    hop_counts=tuple(range(1, 11)),
+    bad_s=BAD_S,
+    satellite_bad_s=SATELLITE_BAD_S,
+    readings=5,
+)
+
+QUICK = Size(
+    connection=4,
+    crowd=2,
+    hops=1,
+    wireless=3,
+    shared=2,
+    satellite=2,
+    models=1,
+    flows=(10, 20, 40, 60, 200),
+    hop_counts=(1, 2, 4, 6),
+    bad_s=(1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 1e-1),
+    satellite_bad_s=(1e-2, 1e-1, 3e-1, 1.0),
+    readings=2,
+)
+
+
+def size(settings: Settings) -> Size:
+    """Return how much is run."""
+    chosen = QUICK if settings.quick else FULL
+    if settings.runs is not None:
+        runs = settings.runs
+        chosen = replace(
+            chosen,
+            connection=runs,
+            crowd=runs,
+            hops=runs,
+            wireless=runs,
+            shared=runs,
+            satellite=runs,
+            models=runs,
+        )
+    return chosen
+
+
+def bad_name(bad_s: float) -> str:
+    """Return a dwell time as it stands in a key, in milliseconds."""
+    return f"{bad_s * 1e3:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A scenario under its key, with its stage and its number of replications."""
+
+    key: str
+    scenario: Scenario
+    stage: str
+    runs: int
+
+
+def _connection(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
+    for name, (variant, reverse) in CONNECTION_VARIANTS.items():
+        yield Experiment(
+            key=f"table-1/{name}",
+            scenario=networks.connection(variant, usual, reverse=reverse, traced=True),
+            stage="single connection",
+            runs=chosen.connection,
+        )
+
+
+def _algorithm(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
+    """Yield fig. 2, the runs that show the rules of Westwood+, and those eqs. 2 and 3 are tried on."""
+    # A pipe below two segments, whose threshold has to stay at two; a whole window lost, which only a timeout repairs;
+    # single losses, and two in one window, for the counting of acknowledgements. An early loss ends slow start there.
+    alone = {
+        "fig-2/westwoodp": networks.one_flow("westwoodp", usual),
+        "alg/small-pipe": networks.one_flow("westwoodp", usual, rtt_ms=10.0, queue=10, duration_s=60.0),
+        "alg/timeout": networks.one_flow(
+            "westwoodp",
+            usual,
+            rtt_ms=100.0,
+            queue=60,
+            delayed_ack=False,
+            forced=[40, *range(500, 530)],
+            duration_s=40.0,
+        ),
+        "alg/counting": networks.one_flow(
+            "westwoodp",
+            usual,
+            queue=200,
+            delayed_ack=False,
+            forced=[40, 600, 900, 1300, 1304],
+            duration_s=30.0,
+        ),
+    }
+    for key, scenario in alone.items():
+        yield Experiment(key=key, scenario=scenario, stage="algorithm", runs=1)
+    for variant in ("newreno", "westwoodp"):
+        for loss in LOSSES:
+            for rtt_ms in RTTS_MS:
+                for queueing_ms in QUEUEING_MS:
+                    if queueing_ms > QUEUEING_MS[0] and rtt_ms < RTTS_MS[1]:
+                        continue
+                    yield Experiment(
+                        key=f"eq/{variant}/{loss:g}/{rtt_ms:g}/{queueing_ms:g}",
+                        scenario=networks.lossy(variant, loss, rtt_ms, queueing_ms, usual),
+                        stage="algorithm",
+                        runs=chosen.models,
+                    )
+
+
+def _crowd(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
+    stage = "many connections"
+    for variant in ("westwoodp", "westwood"):
+        yield Experiment(
+            key=f"fig-1/{variant}",
+            scenario=networks.crowd(variant, 20, usual, estimates=True),
+            stage=stage,
+            runs=min(3, chosen.crowd),
+        )
+    for variant in VARIANTS:
+        yield Experiment(
+            key=f"fig-14/{variant}",
+            scenario=networks.crowd(variant, 20, usual, lines=True),
+            stage=stage,
+            runs=1,
+        )
+        for flows in chosen.flows:
+            yield Experiment(
+                key=f"fig-12/{variant}/{flows}",
+                scenario=networks.crowd(variant, flows, usual),
+                stage=stage,
+                runs=chosen.crowd,
+            )
+
+
+def _hops(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
+    for cross in VARIANTS:
+        for c1 in VARIANTS:
+            for count in chosen.hop_counts:
+                yield Experiment(
+                    key=f"fig-18/{cross}/{c1}/{count}",
+                    scenario=networks.hops(c1, cross, count, usual),
+                    stage="several hops",
+                    runs=chosen.hops,
+                )
+
+
+def _wireless(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
+    for variant in ("westwoodp", "newreno"):
+        yield Experiment(
+            key=f"fig-28/{variant}",
+            scenario=networks.wireless(variant, 0.01, usual, delayed_ack=True, traced=True),
+            stage="wireless",
+            runs=chosen.wireless,
+        )
+    for variant, acks in LOSSY_VARIANTS:
+        delayed = acks == DELAYED
+        for bad_s in chosen.bad_s:
+            name = f"{variant}/{acks}/{bad_name(bad_s)}"
+            yield Experiment(
+                key=f"fig-27/{name}",
+                scenario=networks.wireless(variant, bad_s, usual, delayed_ack=delayed),
+                stage="wireless",
+                runs=chosen.wireless,
+            )
+            yield Experiment(
+                key=f"fig-30/{name}",
+                scenario=networks.wireless(variant, bad_s, usual, delayed_ack=delayed, shared=True),
+                stage="wireless, shared",
+                runs=chosen.shared,
+            )
+        for bad_s in chosen.satellite_bad_s:
+            yield Experiment(
+                key=f"fig-32/{variant}/{acks}/{bad_name(bad_s)}",
+                scenario=networks.satellite(variant, bad_s, usual, delayed_ack=delayed),
+                stage="satellite",
+                runs=chosen.satellite,
+            )
+
+
+def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterator[Experiment]:
+    """Yield the experiments of a group that a reading is compared on: a part of the usual ones."""
+    few = max(1, chosen.readings // 2)
+    if group == CONNECTION:
+        for variant in VARIANTS:
+            yield Experiment(
+                key=f"table-1/{variant}",
+                scenario=networks.connection(variant, moved),
+                stage="readings",
+                runs=chosen.readings,
+            )
+    if quick:
+        return
+    part = replace(
+        chosen,
+        crowd=few,
+        hops=few,
+        wireless=chosen.readings,
+        shared=few,
+        satellite=few,
+        flows=(10, 20, 40, 60),
+        hop_counts=(1, 4, 6),
+        bad_s=(1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 1e-1),
+        satellite_bad_s=(1e-2, 1e-1, 3e-1, 1.0),
+    )
+    made = {CROWD: _crowd, HOPS: _hops, WIRELESS: _wireless}
+    if group in made:
+        for experiment in made[group](moved, part):
+            if not experiment.key.startswith("fig-14"):
+                yield replace(experiment, stage="readings")
+
+
+def plan(settings: Settings) -> list[PlannedRun]:
+    """Return the runs of the paper."""
+    chosen = size(settings)
+    usual = Assumptions()
+    experiments: list[Experiment] = []
+    for make in (_algorithm, _connection, _crowd, _hops, _wireless):
+        experiments += make(usual, chosen)
+    for reading in READINGS:
+        for group in reading.groups:
+            experiments += [
+                replace(experiment, key=f"{reading.name}|{experiment.key}")
+                for experiment in _moved(group, reading.assumptions(), chosen, settings.quick)
+            ]
+    return [
+        PlannedRun(
+            key=experiment.key,
+            scenario=experiment.scenario,
+            seed=settings.seed,
+            run=run,
+            stage=experiment.stage,
+        )
+        for experiment in experiments
+        for run in range(experiment.runs)
+    ]

@@ -1,0 +1,321 @@
+"""The report's figures, each as SVG text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from dumbbell import Scenario, plots, statistics, topologies
+from dumbbell.models import throughput
+
+from . import hops_claims, lossy_claims
+from . import networks as shapes
+from .algorithm_claims import throughputs
+from .assumptions import Assumptions
+from .connection_claims import FAIR_SHARE_MBPS, estimates_at_congestion, fig_2_filters
+from .crowd_claims import flows, jain
+from .evidence import Evidence
+from .experiments import DELAYED, EACH, LOSSY_VARIANTS, QUEUEING_MS, VARIANTS
+from .networks import EDGES_S
+from .printed import final_sequence_numbers
+
+__all__ = [
+    "NAMES",
+    "estimates",
+    "filters",
+    "hops",
+    "lossy",
+    "many",
+    "model",
+    "networks",
+    "sequences",
+    "windows",
+    "wireless_windows",
+]
+
+Values = NDArray[np.float64]
+Series = dict[str | tuple[str, str], tuple[Values, Values, Values, Values]]
+
+NAMES = {
+    "newreno": "New Reno",
+    "vegas": "Vegas",
+    "westwoodp": "Westwood+",
+    "westwood": "Westwood",
+    "reno": "Reno",
+    "sack": "SACK",
+}
+
+GREY = "#7f7f7f"
+
+
+def _svg(ax: Axes) -> str:
+    made = ax.get_figure(root=True)
+    return plots.to_svg(made) if made is not None else ""
+
+
+def _network(scenario: Scenario, **labels: str) -> str:
+    """Draw the network of a scenario, with labels beside hosts."""
+    return plots.to_svg(topologies.draw(scenario, labels=labels))
+
+
+def _banded(runs: Sequence[Values]) -> tuple[Values, Values, Values]:
+    """Return means with their 90 % intervals, point by point."""
+    means, lows, highs = [], [], []
+    for values in runs:
+        if values.size > 1:
+            interval = statistics.mean_interval(values)
+            lows.append(interval.low)
+            highs.append(interval.high)
+        else:
+            lows.append(np.nan)
+            highs.append(np.nan)
+        means.append(values.mean())
+    return np.array(means), np.array(lows), np.array(highs)
+
+
+def estimates(evidence: Evidence) -> str:
+    """Draw the estimates at congestion of Westwood+ and of the original Westwood (fig. 1), of the first run."""
+    figure, axes = plots.figure(1, 2, width=4.8, height=3.4)
+    for ax, variant in zip(axes[0], ("westwoodp", "westwood"), strict=True):
+        look = plots.style(variant)
+        row = evidence.runs(f"fig-1/{variant}").iloc[0]
+        ax.plot(
+            row["event_s"], row["event_estimate"], ".", color=look.colour, markersize=2.0, rasterized=True
+        )
+        means = [flow.mean() for flow in estimates_at_congestion(evidence, variant)[0]]
+        ax.axhline(FAIR_SHARE_MBPS, color="black", linewidth=0.9, linestyle="--")
+        ax.set_title(
+            f"{NAMES[variant]}: flows' means {min(means):.2f} to {max(means):.2f} Mbit/s", fontsize=9
+        )
+        ax.set_yscale("log")
+        ax.set_ylim(0.05, 1000)
+        ax.set_xlabel("time [s]")
+    axes[0, 0].set_ylabel("estimate at congestion [Mbit/s]")
+    return plots.to_svg(figure)
+
+
+def filters(evidence: Evidence) -> str:
+    """Draw the filter of eq. 1 fed with acknowledged and with sent data (fig. 2)."""
+    times, acks, sent = fig_2_filters(evidence)
+    ax = plots.lines(
+        {"acknowledged data": (times, acks), "cwnd/RTT": (times, sent)},
+        x_label="time",
+        x_unit="s",
+        y_label="filtered rate",
+        y_unit="Mbit/s",
+    )
+    ax.axhline(1.0, color="black", linewidth=0.9, linestyle="--")
+    ax.set_ylim(0, 1.4)
+    return _svg(ax)
+
+
+def windows(evidence: Evidence, keys: Sequence[tuple[str, str]]) -> str:
+    """Draw window and threshold of the single connection over time, one panel for each key and title (figs. 4 to 8)."""
+    figure, axes = plots.figure(len(keys), 1, width=9.5, height=2.2)
+    for ax, (key, title) in zip(axes[:, 0], keys, strict=True):
+        row = evidence.runs(f"table-1/{key}").iloc[0]
+        _window(ax, row, key.split("-")[0], title)
+        for index in (1, 3):
+            ax.axvspan(EDGES_S[index], EDGES_S[index + 1], color="#dddddd", alpha=0.5, linewidth=0)
+        ax.set_ylim(0, 160)
+    axes[-1, 0].set_xlabel("time [s]")
+    return plots.to_svg(figure)
+
+
+def _window(ax: Any, row: Any, variant: str, title: str) -> None:
+    look = plots.style(variant)
+    ax.plot(row["cwnd_s"], row["cwnd"], color=look.colour, linewidth=0.7, label="cwnd")
+    if len(row["ssthresh_s"]):
+        ax.plot(
+            np.append(row["ssthresh_s"], EDGES_S[-1]),
+            np.append(row["ssthresh"], row["ssthresh"][-1]),
+            color="black",
+            linewidth=0.9,
+            drawstyle="steps-post",
+            label="ssthresh",
+        )
+    ax.set_title(title, fontsize=9)
+    ax.set_ylabel("segments")
+    ax.set_xlim(0, EDGES_S[-1])
+    ax.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
+
+
+def wireless_windows(evidence: Evidence) -> str:
+    """Draw window and threshold over the wireless hop with a bad state of 10 ms (figs. 28 and 29)."""
+    figure, axes = plots.figure(2, 1, width=9.5, height=2.4)
+    for ax, variant in zip(axes[:, 0], ("westwoodp", "newreno"), strict=True):
+        _window(ax, evidence.runs(f"fig-28/{variant}").iloc[0], variant, NAMES[variant])
+        ax.axhline(40, color=GREY, linewidth=0.8, linestyle=":")
+        ax.axhline(10, color=GREY, linewidth=0.8, linestyle=":")
+        ax.set_ylim(0, 120)
+    axes[-1, 0].set_xlabel("time [s]")
+    return plots.to_svg(figure)
+
+
+def many(evidence: Evidence) -> str:
+    """Draw total goodput and Jain's index against the number of flows (figs. 12 and 13)."""
+    figure, axes = plots.figure(1, 2, width=4.8, height=3.6)
+    counts = flows(evidence)
+    x = np.array(counts, dtype=np.float64)
+
+    def curves(measure: Callable[[str, int], Values]) -> Series:
+        return {
+            (NAMES[variant], variant): (x, *_banded([measure(variant, count) for count in counts]))
+            for variant in VARIANTS
+        }
+
+    plots.sweep(
+        curves(lambda variant, count: evidence.total(f"fig-12/{variant}/{count}")),
+        x_label="number of flows",
+        y_label="total goodput",
+        y_unit="Mbit/s",
+        ax=axes[0, 0],
+    )
+    axes[0, 0].axhline(10, color=GREY, linewidth=0.8, linestyle=":")
+    axes[0, 0].set_ylim(0, 10.5)
+    plots.sweep(
+        curves(lambda variant, count: jain(evidence, variant, count)),
+        x_label="number of flows",
+        y_label="Jain's index",
+        ax=axes[0, 1],
+    )
+    return plots.to_svg(figure)
+
+
+def sequences(evidence: Evidence) -> str:
+    """Draw the sequence numbers of 20 connections against time (figs. 14 to 16)."""
+    figure, axes = plots.figure(1, 3, width=3.6, height=3.4)
+    for ax, variant in zip(axes[0], ("newreno", "westwoodp", "vegas"), strict=True):
+        lines = np.asarray(evidence.runs(f"fig-14/{variant}").iloc[0]["lines"]).reshape(20, -1)
+        times = np.linspace(0, EDGES_S[-1], lines.shape[1] + 2)[1:-1]
+        for line in lines:
+            ax.plot(times, line / 1e3, color=plots.style(variant).colour, linewidth=0.6)
+        if variant != "vegas":
+            for end in final_sequence_numbers(variant):
+                ax.plot([EDGES_S[-1]], [end / 1e3], "_", color="black", markersize=14, markeredgewidth=1.6)
+        ax.set_title(NAMES[variant], fontsize=10)
+        ax.set_ylim(0, 75)
+        ax.set_xlabel("time [s]")
+    axes[0, 0].set_ylabel("sequence number [1000 segments]")
+    return plots.to_svg(figure)
+
+
+def hops(evidence: Evidence) -> str:
+    """Draw the connection's and the total goodput against the number of hops, by cross traffic (figs. 18 to 25)."""
+    figure, axes = plots.figure(4, 2, width=4.8, height=2.9)
+    counts = hops_claims.hop_counts(evidence)
+    x = np.array(counts, dtype=np.float64)
+    rows = [(NAMES[cross] + " cross traffic", cross) for cross in ("newreno", "westwoodp", "vegas")]
+    for row, (title, cross) in enumerate([*rows, ("one variant everywhere", "")]):
+        for column, measure in enumerate((hops_claims.goodput, hops_claims.total)):
+            series: Series = {
+                (NAMES[c1], c1): (
+                    x,
+                    *_banded([measure(evidence, cross or c1, c1, count) for count in counts]),
+                )
+                for c1 in VARIANTS
+            }
+            what = "goodput of the connection" if column == 0 else "total goodput"
+            plots.sweep(
+                series,
+                x_label="hops",
+                y_label=what,
+                y_unit="Mbit/s",
+                title=f"fig. {18 + 2 * row + column}: {title}",
+                ax=axes[row, column],
+            )
+            axes[row, column].set_ylim(0, 10.5)
+            axes[row, column].title.set_fontsize(9)
+    return plots.to_svg(figure)
+
+
+def lossy(evidence: Evidence, figure_name: str, panels: Sequence[str]) -> str:
+    """Draw goodput against the bad state's dwell time, with the range of the runs; a panel for each way of acknowledging."""
+    figure, axes = plots.figure(1, len(panels), width=4.8, height=3.6)
+    points = np.array([float(point) for point in lossy_claims.bad_ms(evidence, figure_name)])
+    for ax, acks in zip(axes[0], panels, strict=True):
+        series: Series = {}
+        for variant, own in LOSSY_VARIANTS:
+            if own != acks:
+                continue
+            runs = lossy_claims.goodputs(evidence, figure_name, variant, acks)
+            series[NAMES[variant], variant] = (
+                points,
+                np.array([values.mean() for values in runs]),
+                np.array([values.min() for values in runs]),
+                np.array([values.max() for values in runs]),
+            )
+        plots.sweep(
+            series,
+            x_label="dwell time of the bad state",
+            x_unit="ms",
+            y_label="goodput",
+            y_unit="Mbit/s",
+            log_x=True,
+            title="delayed acknowledgements" if acks == DELAYED else "an acknowledgement for each segment",
+            ax=ax,
+        )
+        ax.set_ylim(bottom=0)
+        ax.title.set_fontsize(9)
+    return plots.to_svg(figure)
+
+
+def model(evidence: Evidence) -> str:
+    """Draw the throughputs that eqs. 2 and 3 predict against the simulated ones."""
+    simulated: list[float] = []
+    predicted: list[float] = []
+    variants: list[str] = []
+    for variant in ("newreno", "westwoodp"):
+        for queueing_ms in QUEUEING_MS:
+            losses, rtts, rates, measured = throughputs(evidence, variant, queueing_ms)
+            for row, loss in enumerate(losses):
+                for column in range(rtts.size):
+                    rtt = measured[row, column]
+                    law = (
+                        throughput.reno(loss_rate=loss, rtt=rtt)
+                        if variant == "newreno"
+                        else throughput.westwood_plus(
+                            loss_rate=loss, rtt=rtt, queueing_time=queueing_ms / 1e3
+                        )
+                    )
+                    predicted.append(float(law))
+                    simulated.append(float(rates[row, column]))
+                    variants.append(variant)
+    ax = plots.scatter_against(
+        predicted, simulated, label="throughput", unit="segments/s", by=variants, log=True
+    )
+    return _svg(ax)
+
+
+def networks(usual: Assumptions) -> list[tuple[str, str]]:
+    """Return drawings of the five networks with their captions."""
+    return [
+        (
+            _network(shapes.connection("newreno", usual), s1="TCP under test", s2="on-off"),
+            "Fig. 3: one connection, ten on-off New Reno senders on the way of its acknowledgements.",
+        ),
+        (
+            _network(shapes.crowd("newreno", 20, usual)),
+            "Fig. 11: M connections on one bottleneck, ten New Reno senders on the way back; drawn with M = 20.",
+        ),
+        (
+            _network(shapes.hops("newreno", "newreno", 3, usual), s1="C1"),
+            "Fig. 17: a connection over N hops, each with cross traffic in both directions; drawn with N = 3.",
+        ),
+        (
+            _network(shapes.wireless("newreno", 0.01, usual, delayed_ack=True, shared=True), s1="TCP1"),
+            "Fig. 26: a wireless last hop; without cross traffic in figs. 27 to 29.",
+        ),
+        (
+            _network(shapes.satellite("newreno", 0.01, usual, delayed_ack=True)),
+            "Fig. 31: 20 connections over a satellite link.",
+        ),
+    ]
+
+
+PANELS = (DELAYED, EACH)
+"""Both ways of acknowledging, as `lossy` takes them."""

@@ -1,0 +1,204 @@
+"""Claims about a connection over several bottlenecks: figs. 17 to 25 [grieco2004 §3.3]."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.claims import Outcome
+
+from .assumptions import Assumptions
+from .evidence import Evidence, averaged, quotient
+from .experiments import VARIANTS
+from .networks import bdp_packets, hops
+from .register import Measure, claim
+
+__all__ = ["goodput", "hop_counts", "total"]
+
+Values = NDArray[np.float64]
+
+
+def hop_counts(evidence: Evidence) -> list[int]:
+    """Return the numbers of hops that were run."""
+    return [int(point) for point in evidence.grid("fig-18/newreno/newreno")]
+
+
+def goodput(evidence: Evidence, cross: str, c1: str, count: int) -> Values:
+    """Return the goodput of the connection over all hops, Mbit/s, for each run."""
+    return evidence.total(f"fig-18/{cross}/{c1}/{count}")
+
+
+def total(evidence: Evidence, cross: str, c1: str, count: int) -> Values:
+    """Return the total goodput as the paper defines it, Mbit/s: the connection's and the mean of the forward cross traffic."""
+    across = evidence.stacked(f"fig-18/{cross}/{c1}/{count}", "cross").mean(axis=1)
+    result: Values = goodput(evidence, cross, c1, count) + across
+    return result
+
+
+def _curve(evidence: Evidence, cross: str, c1: str) -> Values:
+    """Return the goodput of the connection, by number of hops and run."""
+    return np.vstack([goodput(evidence, cross, c1, count) for count in hop_counts(evidence)])
+
+
+def _totals(evidence: Evidence, cross: str, c1: str) -> Values:
+    return np.vstack([total(evidence, cross, c1, count) for count in hop_counts(evidence)])
+
+
+@claim("W-F17-1")
+def _(_evidence: Evidence) -> Outcome:
+    return Outcome(measured=float(bdp_packets(10.0, 0.15)))
+
+
+@claim("W-F17-2")
+def _(_evidence: Evidence) -> Outcome:
+    scenario = hops("newreno", "newreno", 1, Assumptions())
+    links = {link["name"]: link for link in scenario.to_dict()["links"]}
+    crossing = [flow["name"] for flow in scenario.to_dict()["flows"] if flow["name"][0] in "fx"]
+    rate = float(links["r1-r2"]["rate"].split()[0])
+    return Outcome(measured=rate / len(crossing), note=f"{rate:g} Mbit/s for {' and '.join(crossing)}")
+
+
+def _falling(curve: Values) -> list[bool]:
+    means = curve.mean(axis=1)
+    return [after <= before for before, after in pairwise(means)]
+
+
+@claim("W-F18-1")
+def _(evidence: Evidence) -> Outcome:
+    flags = [flag for c1 in VARIANTS for flag in _falling(_curve(evidence, "newreno", c1))]
+    return Outcome(
+        measured=float(np.mean(flags)), note=f"{sum(flags)} of {len(flags)} steps of three connections"
+    )
+
+
+def _same(cross: dict[str, str]) -> Measure:
+    """Return the measure of Westwood+'s goodput over New Reno's, with the cross traffic of each."""
+
+    def measure(evidence: Evidence) -> Outcome:
+        west = _curve(evidence, cross["westwoodp"], "westwoodp")
+        reno = _curve(evidence, cross["newreno"], "newreno")
+        ratios = west.mean(axis=1) / reno.mean(axis=1)
+        listed = ", ".join(
+            f"{ratio:.2f} over {count}" for ratio, count in zip(ratios, hop_counts(evidence), strict=True)
+        )
+        return quotient(west.sum(axis=0), reno.sum(axis=0), note=f"by hops: {listed}")
+
+    return measure
+
+
+claim("W-F18-2")(_same({"westwoodp": "newreno", "newreno": "newreno"}))
+claim("W-F22-1")(_same({"westwoodp": "vegas", "newreno": "vegas"}))
+claim("W-F24-1")(_same({"westwoodp": "westwoodp", "newreno": "newreno"}))
+
+
+def _starved(cross: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        return Outcome.share(_curve(evidence, cross, "vegas") < 0.5 * _curve(evidence, cross, "newreno"))
+
+    return measure
+
+
+claim("W-F18-3")(_starved("newreno"))
+claim("W-F20-1")(_starved("westwoodp"))
+
+
+@claim("W-F18-4")
+def _(evidence: Evidence) -> Outcome:
+    loss, rtt = [], []
+    for count in hop_counts(evidence):
+        key = f"fig-18/newreno/newreno/{count}"
+        loss.append(evidence.total(key, "lost").sum() / evidence.total(key, "sent").sum())
+        rtt.append(evidence.total(key, "rtt").mean())
+    flags = [loss[index + 1] > loss[index] and rtt[index + 1] > rtt[index] for index in range(len(loss) - 1)]
+    return Outcome.share(
+        flags,
+        note=(
+            f"loss ratio from {100 * loss[0]:.2f} % to {100 * loss[-1]:.2f} %, "
+            f"round-trip time from {1e3 * rtt[0]:.0f} to {1e3 * rtt[-1]:.0f} ms"
+        ),
+    )
+
+
+def _flat(cross: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        ranges = {}
+        for c1 in VARIANTS:
+            means = _totals(evidence, cross, c1).mean(axis=1)
+            ranges[c1] = float((means.max() - means.min()) / means.mean())
+        listed = ", ".join(f"{c1} {value:.2f}" for c1, value in ranges.items())
+        return Outcome(measured=max(ranges.values()), note=listed)
+
+    return measure
+
+
+claim("W-F19-1")(_flat("newreno"))
+claim("W-F21-1")(_flat("westwoodp"))
+
+
+@claim("W-F19-2")
+def _(evidence: Evidence) -> Outcome:
+    last = hop_counts(evidence)[-1]
+    shares = [
+        float((goodput(evidence, "newreno", c1, last) / total(evidence, "newreno", c1, last)).mean())
+        for c1 in VARIANTS
+    ]
+    return Outcome(measured=max(shares), note=f"over {last} hops")
+
+
+@claim("W-F20-2")
+def _(evidence: Evidence) -> Outcome:
+    over_west = _curve(evidence, "westwoodp", "newreno").mean(axis=1)
+    over_reno = _curve(evidence, "newreno", "newreno").mean(axis=1)
+    return Outcome.share(over_west > over_reno, note="means over the runs at each number of hops")
+
+
+@claim("W-F22-2")
+def _(evidence: Evidence) -> Outcome:
+    curves = [_curve(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")]
+    return Outcome.share(
+        np.concatenate(curves) > 5.0, note=f"least {min(curve.min() for curve in curves):.2f} Mbit/s"
+    )
+
+
+@claim("W-F23-1")
+def _(evidence: Evidence) -> Outcome:
+    totals = np.vstack([_totals(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")])
+    return averaged(totals.mean(axis=0), note=f"from {totals.min():.2f} to {totals.max():.2f} Mbit/s")
+
+
+@claim("W-F23-2")
+def _(evidence: Evidence) -> Outcome:
+    vegas, reno = (_totals(evidence, "vegas", c1) for c1 in ("vegas", "newreno"))
+    return Outcome.share(vegas < 0.8 * reno)
+
+
+@claim("W-F24-2")
+def _(evidence: Evidence) -> Outcome:
+    flags = [flag for name in ("newreno", "westwoodp") for flag in _falling(_curve(evidence, name, name))]
+    return Outcome(measured=float(np.mean(flags)), note=f"{sum(flags)} of {len(flags)} steps")
+
+
+@claim("W-F24-3")
+def _(evidence: Evidence) -> Outcome:
+    counts = hop_counts(evidence)
+    means = {name: _curve(evidence, name, name).mean(axis=1) for name in VARIANTS}
+    highest = {
+        count: bool(means["vegas"][index] > max(means["newreno"][index], means["westwoodp"][index]))
+        for index, count in enumerate(counts)
+    }
+    first = next(
+        (str(count) for count in counts if all(highest[other] for other in counts if other >= count)), "none"
+    )
+    return Outcome.share(
+        [flag for count, flag in highest.items() if count > 3],
+        note=f"Vegas has the most from {first} hops on",
+    )
+
+
+@claim("W-F25-1")
+def _(evidence: Evidence) -> Outcome:
+    vegas, *others = (_totals(evidence, name, name) for name in ("vegas", "newreno", "westwoodp"))
+    flags = [vegas < 0.8 * other for other in others]
+    return Outcome.share(np.concatenate(flags))

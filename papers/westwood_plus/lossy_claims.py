@@ -1,0 +1,152 @@
+"""Claims about lossy links: figs. 26 to 32 [grieco2004 §3.4]."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell.claims import NotMeasured, Outcome
+
+from .evidence import Evidence, averaged, step_mean
+from .experiments import DELAYED, EACH
+from .networks import DURATION_S
+from .register import Measure, claim
+
+__all__ = ["bad_ms", "gains", "goodputs"]
+
+Values = NDArray[np.float64]
+
+# A quarter of the 40 segments that the paper's pipe holds, and the tolerance above it.
+QUARTER, ABOVE = 10.0, 3.0
+
+START_S = 50.0
+
+
+def bad_ms(evidence: Evidence, figure: str) -> list[str]:
+    """Return the dwell times of the bad state that were run, ms, as they stand in keys."""
+    return evidence.grid(f"{figure}/westwoodp/{DELAYED}")
+
+
+def goodputs(evidence: Evidence, figure: str, variant: str, acks: str) -> list[Values]:
+    """Return the goodput, Mbit/s, of each run, by dwell time; over the satellite, of all flows together."""
+    return [evidence.total(f"{figure}/{variant}/{acks}/{point}") for point in bad_ms(evidence, figure)]
+
+
+def _means(evidence: Evidence, figure: str, variant: str, acks: str) -> Values:
+    return np.array([values.mean() for values in goodputs(evidence, figure, variant, acks)])
+
+
+def _others(acks: str) -> tuple[str, ...]:
+    return ("newreno",) if acks == DELAYED else ("newreno", "sack")
+
+
+def gains(evidence: Evidence, figure: str, acks: str) -> Values:
+    """Return the gains of Westwood+ in mean goodput, %, by other variant and dwell time."""
+    west = _means(evidence, figure, "westwoodp", acks)
+    found: Values = 100 * np.vstack(
+        [west / _means(evidence, figure, other, acks) - 1 for other in _others(acks)]
+    )
+    return found
+
+
+def _where(evidence: Evidence, figure: str, found: Values) -> str:
+    best = found.max(axis=0)
+    listed = ", ".join(
+        f"{gain:.0f} at {point}" for gain, point in zip(best, bad_ms(evidence, figure), strict=True)
+    )
+    return f"largest gain, %, by dwell time, ms: {listed}".replace("-", "−")
+
+
+def _least(figure: str, acks: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        found = gains(evidence, figure, acks)
+        gaining = found[found > 0]
+        if not gaining.size:
+            return Outcome(measured=float("nan"), holds=False, note="Westwood+ gains nowhere")
+        return Outcome(measured=float(gaining.min()), note=_where(evidence, figure, found))
+
+    return measure
+
+
+def _largest(figure: str, acks: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        found = gains(evidence, figure, acks)
+        return Outcome(measured=float(found.max()), note=_where(evidence, figure, found))
+
+    return measure
+
+
+claim("W-F27a-1")(_least("fig-27", DELAYED))
+claim("W-F27a-2")(_largest("fig-27", DELAYED))
+claim("W-F27b-1")(_least("fig-27", EACH))
+claim("W-F27b-2")(_largest("fig-27", EACH))
+claim("W-F30-2")(_largest("fig-30", EACH))
+claim("W-F32-1")(_least("fig-32", DELAYED))
+claim("W-F32-2")(_largest("fig-32", DELAYED))
+claim("W-F32-3")(_largest("fig-32", EACH))
+
+
+def _ahead(figure: str, acks: str) -> Measure:
+    def measure(evidence: Evidence) -> Outcome:
+        found = gains(evidence, figure, acks)
+        return Outcome.share((found > 0).all(axis=0), note=_where(evidence, figure, found))
+
+    return measure
+
+
+claim("W-F27a-3")(_ahead("fig-27", DELAYED))
+claim("W-F27b-4")(_ahead("fig-27", EACH))
+claim("W-F30-3")(_ahead("fig-30", EACH))
+
+
+@claim("W-F27b-3")
+def _(evidence: Evidence) -> Outcome:
+    ratios = _means(evidence, "fig-27", "sack", EACH) / _means(evidence, "fig-27", "newreno", EACH)
+    return Outcome(measured=float(ratios.mean()), note=f"from {ratios.min():.2f} to {ratios.max():.2f}")
+
+
+def _threshold(row: pd.Series) -> float:
+    """Return the mean of the threshold over time, without the start, segments."""
+    times, values = (np.asarray(row[name], dtype=np.float64) for name in ("ssthresh_s", "ssthresh"))
+    return step_mean(times, values, START_S, float(DURATION_S))
+
+
+@claim("W-F28-1")
+def _(evidence: Evidence) -> Outcome:
+    return averaged(evidence.of("fig-28/westwoodp", _threshold))
+
+
+@claim("W-F29-1")
+def _(evidence: Evidence) -> Outcome:
+    outcome = averaged(evidence.of("fig-28/newreno", _threshold))
+    return Outcome(
+        measured=outcome.measured,
+        low=outcome.low,
+        high=outcome.high,
+        holds=outcome.measured <= QUARTER + ABOVE,
+    )
+
+
+@claim("W-F30-1")
+def _(evidence: Evidence) -> Outcome:
+    ratios = np.vstack(
+        [
+            _means(evidence, "fig-30", variant, EACH) / _means(evidence, "fig-30", variant, DELAYED)
+            for variant in ("newreno", "westwoodp")
+        ]
+    )
+    return Outcome(measured=float(ratios.mean()), note=f"from {ratios.min():.2f} to {ratios.max():.2f}")
+
+
+@claim("W-F30-4")
+def _(evidence: Evidence) -> Outcome:
+    if bad_ms(evidence, "fig-27") != bad_ms(evidence, "fig-30"):
+        raise NotMeasured("The dwell times of figs. 27 and 30 differ.")
+    return Outcome.share(gains(evidence, "fig-30", EACH) < gains(evidence, "fig-27", EACH))
+
+
+@claim("W-F32-4")
+def _(evidence: Evidence) -> Outcome:
+    found = np.vstack([gains(evidence, "fig-32", acks) for acks in (DELAYED, EACH)])
+    return Outcome.share((found >= 0).all(axis=0), note=f"least gain {found.min():.1f} %".replace("-", "−"))

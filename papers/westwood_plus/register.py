@@ -1,0 +1,18 @@
+"""The paper's claims: their register, and outcomes that several files share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dumbbell.claims import Outcome, Register
+
+from .evidence import Evidence
+
+__all__ = ["REGISTER", "Measure", "claim"]
+
+Measure = Callable[[Evidence], Outcome]
+
+REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
+
+claim = REGISTER.claim
