@@ -116,6 +116,18 @@ def limit_at_three(evidence: Evidence) -> Text:
             "acknowledgement, by which three packets are an excess of three. By that count the rule alone would stop a whole window at "
             "three packets, and at k = 2 it would keep the window of Fig. 5 still, as the paper has it, where here it moves by a packet or two."
         )
+    if "access-0" in evidence.groups():
+        shorter = evidence.of_group("access-0", evidence.base, 1)
+        rest = (
+            shorter.first("window", 0, "ana", "rovegas", 2),
+            shorter.first("steady", 3, "ana", "rovegas", 2),
+        )
+        paragraphs.append(
+            "At k = 2 RoVegas has more than one place to rest. With access links without delay, and so a round trip of 40 ms instead of "
+            f"44, slow start leaves it at a window of {rest[0][0]:.1f} packets; Diff is {rest[1][0]:.1f} there, inside alpha and beta, and "
+            f"it stays, with {shorter.throughput('ana', 'rovegas', 2)[0]:.0f} kbit/s and part of the forward link unused. The 1587.2 kbit/s "
+            "of the paper are reached where slow start overshoots and the window then grows from below."
+        )
     return Text(paragraphs=paragraphs)
 
 
