@@ -56,7 +56,7 @@ class Undertaking:
     def announce(self, display: Display) -> None:
         """Tell the display what is missing."""
         for stage, rows in self.stages.items():
-            display.expect(f"{self.paper.name}/{stage}", float(rows["cost"].sum()))
+            display.expect(f"{self.paper.name}/{stage}", len(rows), float(rows["cost"].sum()))
 
     def make(self, display: Display) -> None:
         """Make the missing runs, stage by stage. Each is kept as soon as the engine tells of it.

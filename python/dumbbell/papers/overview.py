@@ -28,7 +28,7 @@ from dumbbell.papers.reproduction import (
     store_of,
 )
 from dumbbell.papers.store import engine_identity
-from dumbbell.report import Cell, Column, Entry, Section, Table, Text
+from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
 
 __all__ = ["TESTBED", "Overview", "reproduce_all"]
 
@@ -341,24 +341,29 @@ def _waiting(waiting: Sequence[tuple[Reproduction, claims.Finding]]) -> Section:
             ]
         )
     ]
-    if waiting:
-        blocks.append(
-            Table(
-                caption=f"{len(waiting)} claims",
-                columns=[
-                    Column(title=title, align="left") for title in ("paper", "claim", "statement", "why")
-                ],
-                rows=[
-                    [
-                        reproduction.data["title"],
-                        Cell(text=finding.claim.id, detail=finding.claim.source),
-                        finding.claim.statement,
-                        finding.why,
-                    ]
-                    for reproduction, finding in waiting
-                ],
-            )
+    by_paper: dict[str, list[claims.Finding]] = {}
+    for reproduction, finding in waiting:
+        by_paper.setdefault(reproduction.data["title"], []).append(finding)
+    blocks += [
+        Details(
+            title=f"{title}: {len(findings)} claims",
+            blocks=[
+                Table(
+                    caption=title,
+                    columns=[Column(title=name, align="left") for name in ("claim", "statement", "why")],
+                    rows=[
+                        [
+                            Cell(text=finding.claim.id, detail=finding.claim.source),
+                            finding.claim.statement,
+                            finding.why,
+                        ]
+                        for finding in findings
+                    ],
+                )
+            ],
         )
+        for title, findings in by_paper.items()
+    ]
     return Section(anchor="testbed", title="Awaiting the Linux testbed", blocks=blocks)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -38,49 +40,64 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+@dataclass
+class _Work:
+    """Some runs: how many, their cost, and the time they took, s."""
+
+    runs: float = 0.0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, runs: float, cost: float, seconds: float = 0.0) -> None:
+        self.runs += runs
+        self.cost += cost
+        self.seconds += seconds
+
+
 class Pace:
     """How long the missing runs will take, by their costs and by the time that those made so far took.
 
-    Costs compare runs of a stage well and runs of different stages roughly, so a stage that is under way is measured by
-    itself, and one that has not begun by all that was made.
+    Costs compare runs of a stage well and runs of different papers badly. A stage that is under way is therefore measured
+    by itself. One that has not begun takes the geometric mean of what its cost and its number of runs say by all that was
+    made.
     """
 
     def __init__(self) -> None:
-        self._left: dict[str, float] = {}
-        self._made: dict[str, float] = {}
-        self._seconds: dict[str, float] = {}
+        self._left: dict[str, _Work] = {}
+        self._made: dict[str, _Work] = {}
+        self._all = _Work()
         self._stage = ""
         self._last = 0.0
 
-    def expect(self, stage: str, cost: float) -> None:
-        """Take note of a stage and the cost of its missing runs."""
-        self._left[stage] = self._left.get(stage, 0.0) + cost
+    def expect(self, stage: str, runs: int, cost: float) -> None:
+        """Take note of the missing runs of a stage and their cost."""
+        self._left[stage] = _Work(runs, cost)
 
     def begin(self, stage: str, now: float) -> None:
         """Take note that a stage begins, at a time in s."""
         self._stage, self._last = stage, now
 
-    def made(self, cost: float, now: float) -> None:
-        """Take note of the cost of runs made, at a time in s."""
-        self._left[self._stage] = max(0.0, self._left[self._stage] - cost)
-        self._made[self._stage] = self._made.get(self._stage, 0.0) + cost
-        self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + now - self._last
+    def made(self, runs: int, cost: float, now: float) -> None:
+        """Take note of runs made, at a time in s."""
+        self._left[self._stage].add(-runs, -cost)
+        for work in (self._all, self._made.setdefault(self._stage, _Work())):
+            work.add(runs, cost, now - self._last)
         self._last = now
-
-    def end(self) -> None:
-        """Take note that a stage ended."""
-        self._left[self._stage] = 0.0
 
     def left(self, now: float) -> float | None:
         """Return how long the missing runs will take from a time on, s; ``None`` as long as nothing was made."""
-        cost = sum(self._made.values())
-        if cost <= 0:
+        if self._all.cost <= 0:
             return None
-        usual = sum(self._seconds.values()) / cost
         total = 0.0
         for stage, left in self._left.items():
-            made = self._made.get(stage, 0.0)
-            seconds = left * (self._seconds[stage] / made if made else usual)
+            made = self._made.get(stage)
+            if left.runs <= 0:
+                continue
+            if made is not None:
+                seconds = left.cost / made.cost * made.seconds
+            else:
+                by_both = (left.cost / self._all.cost) * (left.runs / self._all.runs)
+                seconds = math.sqrt(by_both) * self._all.seconds
             total += max(0.0, seconds - (now - self._last)) if stage == self._stage else seconds
         return total
 
@@ -153,9 +170,9 @@ class Display:
         self._runs, self._made = runs, kept
         self._whole = self._bars.add_task(title, total=runs, completed=kept, whole=True)
 
-    def expect(self, stage: str, cost: float) -> None:
-        """Take note of the cost of the missing runs of a stage that is to come."""
-        self._pace.expect(stage, cost)
+    def expect(self, stage: str, runs: int, cost: float) -> None:
+        """Take note of the missing runs of a stage that is to come, and their cost."""
+        self._pace.expect(stage, runs, cost)
 
     def stage(self, name: str, title: str, runs: int) -> Told:
         """Begin a stage of runs; the returned function is told of those made.
@@ -179,12 +196,10 @@ class Display:
             made += count
             self._made += count
             now = time.monotonic()
-            self._pace.made(cost, now)
+            self._pace.made(count, cost, now)
             self._bars.advance(task, count)
             if self._whole is not None:
                 self._bars.advance(self._whole, count)
-            if made == runs:
-                self._pace.end()
             if self._lines and now - self._last > LINE_S:
                 self._last = now
                 left = self._pace.left(now)
