@@ -128,6 +128,21 @@ def test_a_column_may_hold_lists(folder, tmp_path, monkeypatch):
         assert all(isinstance(part, np.ndarray) for pair in results["pairs"] for part in pair)
 
 
+def test_a_paper_may_need_no_run_at_all(folder, tmp_path, monkeypatch):
+    paper = papers.load("small-paper", folder)
+    seen = []
+
+    def evaluate(self, settings, results, observed):
+        seen.append(results)
+        return []
+
+    monkeypatch.setattr(type(paper), "plan", lambda _self, _settings: [])
+    monkeypatch.setattr(type(paper), "evaluate", evaluate)
+    papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+    assert list(seen[0].columns) == ["key", "stage", "hash", "seed", "run", "goodput"]
+    assert seen[0].empty
+
+
 @pytest.mark.parametrize(
     ("columns", "rows", "message"),
     [

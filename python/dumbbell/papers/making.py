@@ -96,9 +96,8 @@ class Undertaking:
 
     def results(self) -> pd.DataFrame:
         """Return the table of results: ``key``, ``stage``, the columns of `INDEX` and those of the paper."""
-        return self._wanted.drop(columns="cost").merge(
-            self.store.frame(), on=INDEX, how="left", validate="many_to_one"
-        )
+        results = self._wanted.merge(self.store.frame(), on=INDEX, how="left", validate="many_to_one")
+        return results.reindex(columns=["key", "stage", *INDEX, *self.paper.columns])
 
 
 def _reduced(paper: Paper, runs: Runs) -> pd.DataFrame:
@@ -121,9 +120,9 @@ def _wanted(plan: Sequence[PlannedRun]) -> pd.DataFrame:
     costs = {identity: _cost(scenario) for identity, scenario in distinct.items()}
     return pd.DataFrame(
         {
-            "key": [planned.key for planned in plan],
-            "stage": [planned.stage for planned in plan],
-            "hash": [hashes[id(planned.scenario)] for planned in plan],
+            "key": pd.Series([planned.key for planned in plan], dtype=str),
+            "stage": pd.Series([planned.stage for planned in plan], dtype=str),
+            "hash": pd.Series([hashes[id(planned.scenario)] for planned in plan], dtype=str),
             "seed": np.array([planned.seed for planned in plan], dtype=np.uint64),
             "run": np.array([planned.run for planned in plan], dtype=np.uint64),
             "cost": [costs[id(planned.scenario)] for planned in plan],
