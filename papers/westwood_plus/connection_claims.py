@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.claims import Outcome
+from dumbbell.claims import NotMeasured, Outcome
 
 from . import printed
 from .assumptions import Assumptions
@@ -191,12 +191,20 @@ def _(evidence: Evidence) -> Outcome:
 
 
 def peaks(row: pd.Series, intervals: tuple[int, ...]) -> Values:
-    """Return the windows at which losses struck in some intervals of Table I, segments."""
+    """Return the windows at which losses struck in some intervals of Table I, segments.
+
+    Raises
+    ------
+    NotMeasured
+        No loss struck, or windows were not recorded.
+    """
     times = np.asarray(row["event_s"], dtype=np.float64)
     inside = np.zeros(times.size, dtype=np.bool_)
     for begin, end in _spans(intervals):
         inside |= (times >= begin) & (times < end)
     values: Values = np.asarray(row["event_cwnd"], dtype=np.float64)[inside]
+    if not values.size:
+        raise NotMeasured("The runs tell of no losses at the times in question.")
     return values
 
 

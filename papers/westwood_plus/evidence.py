@@ -62,8 +62,17 @@ class Evidence:
         return self._runs[key]
 
     def each(self, key: str, column: str) -> list[Values]:
-        """Return a column's list of each run."""
-        return [np.asarray(value, dtype=np.float64) for value in self.runs(key)[column]]
+        """Return a column's list of each run.
+
+        Raises
+        ------
+        NotMeasured
+            It was not recorded in one of them.
+        """
+        lists = [np.asarray(value, dtype=np.float64) for value in self.runs(key)[column]]
+        if any(values.size == 0 for values in lists):
+            raise NotMeasured(f"The runs of {key} do not tell {column}.")
+        return lists
 
     def stacked(self, key: str, column: str) -> Values:
         """Return a column's lists, one row for each run."""
@@ -111,18 +120,34 @@ def quotient(above: Values, below: Values, note: str = "") -> Outcome:
 
 
 def windowed(row: pd.Series, quantity: str, spans: Sequence[tuple[float, float]]) -> Values:
-    """Return the recorded values of a quantity in some spans of time."""
+    """Return the recorded values of a quantity in some spans of time.
+
+    Raises
+    ------
+    NotMeasured
+        There are none.
+    """
     times = np.asarray(row[f"{quantity}_s"], dtype=np.float64)
     inside = np.zeros(times.size, dtype=np.bool_)
     for begin, end in spans:
         inside |= (times >= begin) & (times < end)
     values: Values = np.asarray(row[quantity], dtype=np.float64)[inside]
+    if not values.size:
+        raise NotMeasured(f"The runs do not tell {quantity} at the times in question.")
     return values
 
 
 def step_mean(times: Values, values: Values, begin: float, end: float, power: int = 1) -> float:
-    """Return the mean over time of a quantity (or a power of it) that keeps its value until the next record."""
+    """Return the mean over time of a quantity (or a power of it) that keeps its value until the next record.
+
+    Raises
+    ------
+    NotMeasured
+        Nothing was recorded before `end`.
+    """
     edges = np.clip(np.append(times, end), begin, end)
     weights = np.diff(edges)
     total = weights.sum()
-    return float((weights * values**power).sum() / total) if total > 0 else math.nan
+    if not total > 0:
+        raise NotMeasured("The runs do not tell the quantity at the times in question.")
+    return float((weights * values**power).sum() / total)

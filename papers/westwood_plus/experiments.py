@@ -124,7 +124,7 @@ QUICK = Size(
     flows=(10, 20, 40, 60, 200),
     hop_counts=(1, 2, 4, 6),
     bad_s=(1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 1e-1),
-    satellite_bad_s=(1e-2, 1e-1, 3e-1, 1.0),
+    satellite_bad_s=(1e-2, 3e-2, 1e-1, 3e-1, 1.0),
     readings=2,
 )
 
@@ -306,7 +306,7 @@ def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterato
         flows=(10, 20, 40, 60),
         hop_counts=(1, 4, 6),
         bad_s=(1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 1e-1),
-        satellite_bad_s=(1e-2, 1e-1, 3e-1, 1.0),
+        satellite_bad_s=(1e-2, 3e-2, 1e-1, 3e-1, 1.0),
     )
     made = {CROWD: _crowd, HOPS: _hops, WIRELESS: _wireless}
     if group in made:

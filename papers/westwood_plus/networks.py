@@ -139,7 +139,7 @@ def _reverse_rtts(kind: str) -> list[float]:
 
 
 def _milliseconds(values: Sequence[float]) -> list[str]:
-    return [f"{value:.6f} ms" for value in values]
+    return [f"{value:.6g} ms" for value in values]
 
 
 def _start(assumptions: Assumptions, after: float = 0.0) -> Uniform:
@@ -196,9 +196,9 @@ def connection(
         pairs=1,
         reverse_pairs=REVERSE_FLOWS,
         rate="2 Mbit/s",
-        delay=f"{assumptions.bottleneck_delay} ms",
+        delay=f"{assumptions.bottleneck_delay:g} ms",
         queue=_queue(40, assumptions),
-        reverse_rate=f"{assumptions.reverse_rate} Mbit/s",
+        reverse_rate=f"{assumptions.reverse_rate:g} Mbit/s",
         reverse_queue=_queue(assumptions.reverse_queue, assumptions),
         access_rate=assumptions.access_rate,
         rtt=_milliseconds([250.0, *backward]),
@@ -253,7 +253,7 @@ def crowd(
         pairs=flows,
         reverse_pairs=REVERSE_FLOWS,
         rate="10 Mbit/s",
-        delay=f"{assumptions.bottleneck_delay} ms",
+        delay=f"{assumptions.bottleneck_delay:g} ms",
         queue=_queue(bdp_packets(10.0, 0.25), assumptions),
         access_rate=assumptions.access_rate,
         rtt=_milliseconds([*rtts(flows), *_reverse_rtts(assumptions.crowd_reverse_rtts)]),
@@ -348,8 +348,8 @@ def wireless(
     """
     channel = _channel(bad_s, assumptions)
     wired = topologies.Hop(
-        rate=f"{assumptions.wired_rate} Mbit/s",
-        delay=f"{assumptions.bottleneck_delay} ms",
+        rate=f"{assumptions.wired_rate:g} Mbit/s",
+        delay=f"{assumptions.bottleneck_delay:g} ms",
         queue=_queue(bdp_packets(assumptions.wired_rate, 0.25), assumptions),
     )
     last = topologies.Hop(
