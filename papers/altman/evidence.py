@@ -1,0 +1,199 @@
+"""What the claims are judged on: the runs' results with resamples, and what the model says of each run.
+
+Every quantity is an array whose first row comes from all runs and whose other rows come from resamples of the runs (the
+bootstrap: runs drawn with replacement, the same ones in every row of the tables, because they share a phase). A claim's
+number and its interval therefore follow from one definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dumbbell.claims import NotMeasured
+
+from .grid import GRID, Connections, Setting
+from .plan import BASE, SENSITIVITY, buffers
+from .scenarios import Assumptions, of_phase
+
+__all__ = ["Evidence", "Sweep", "Values"]
+
+Values = NDArray[np.float64]
+
+RESAMPLES = 300
+
+
+class Sweep:
+    """A sweep of the buffer: how many runs still lose packets in their second half.
+
+    Parameters
+    ----------
+    critical
+        B* by the model, packets.
+    shares
+        Share of the runs that still lose, by buffer.
+    """
+
+    def __init__(self, critical: float, shares: Mapping[int, float]) -> None:
+        self.critical = critical
+        self.shares = shares
+
+    @property
+    def predicted(self) -> int:
+        """Smallest buffer with which Vegas should stand: floor(B*) + 1."""
+        return int(np.floor(self.critical * (1.0 + 1e-12))) + 1
+
+    @property
+    def smallest_stable(self) -> int:
+        """One more than the largest buffer with which at least half of the runs still lose, packets."""
+        losing = [buffer for buffer, share in self.shares.items() if share >= 0.5]
+        return max(losing, default=min(self.shares) - 1) + 1
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the sweep ends before Vegas stands."""
+        return self.smallest_stable > max(self.shares)
+
+
+class Evidence:
+    """The results of the runs, of the assumptions as chosen or with one of them moved.
+
+    Parameters
+    ----------
+    results
+        The table of results: ``key``, ``run`` and the columns of the paper.
+    seed
+        Seed of the resampling.
+    group
+        `BASE`, or the name of a variation. What a variation did not run is taken from the base.
+    """
+
+    def __init__(self, results: pd.DataFrame, *, seed: int = 1, group: str = BASE) -> None:
+        self.results = results
+        self.group = group
+        self._seed = seed
+        self._variation = next((moved for moved in SENSITIVITY if moved.name == group), None)
+        self._weights: dict[int, Values] = {}
+
+    @cached_property
+    def _by_key(self) -> dict[str, pd.DataFrame]:
+        return {str(key): rows for key, rows in self.results.groupby("key", sort=False)}
+
+    def moved(self, group: str) -> Evidence:
+        """Return the evidence of a variation."""
+        other = Evidence(self.results, seed=self._seed, group=group)
+        other.__dict__["_by_key"] = self._by_key
+        return other
+
+    def has_runs(self, group: str) -> bool:
+        """Return whether runs were made with an assumption moved."""
+        return any(key.startswith(f"{group}|") for key in self._by_key)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return the rows of a configuration, one for each run.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        own, base = f"{self.group}|{name}", f"{BASE}|{name}"
+        rows = self._by_key.get(own, self._by_key.get(base))
+        if rows is None:
+            raise NotMeasured(f"There are no runs of {name}.")
+        return rows
+
+    def names(self, prefix: str) -> list[str]:
+        """Return the configurations of the base whose names begin so."""
+        begin = f"{BASE}|{prefix}"
+        return [key.removeprefix(f"{BASE}|") for key in self._by_key if key.startswith(begin)]
+
+    def _assumptions(self, name: str) -> Assumptions:
+        if self._variation is None or f"{self.group}|{name}" not in self._by_key:
+            return Assumptions()
+        return self._variation.moved
+
+    def weights(self, count: int) -> Values:
+        """Return the weights of runs: all equal in the first row, then those of each resample."""
+        if count not in self._weights:
+            random = np.random.default_rng([self._seed, count])
+            drawn = random.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES) / count
+            self._weights[count] = np.vstack([np.full(count, 1.0 / count), drawn])
+        return self._weights[count]
+
+    def mean(self, values: Values) -> Values:
+        """Return means over runs with resamples, leaving missing ones out: shape (1 + resamples, ...).
+
+        Parameters
+        ----------
+        values
+            Runs along the last axis.
+        """
+        known = np.isfinite(values)
+        weights = self.weights(values.shape[-1])
+        total = np.tensordot(weights, np.where(known, values, 0.0), axes=(1, values.ndim - 1))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(total / np.tensordot(weights, known.astype(float), axes=(1, values.ndim - 1)))
+
+    def column(self, name: str, column: str) -> Values:
+        """Return a column over the runs of a configuration."""
+        return self.frame(name)[column].to_numpy(dtype=np.float64)
+
+    # The tables.
+
+    def table(self, kind: Literal["steady", "cycles"], column: str, rows: Sequence[Setting] = GRID) -> Values:
+        """Return a column for rows of the tables: shape (rows, runs)."""
+        return np.array([self.column(f"{kind}/{row.id}", column) for row in rows])
+
+    def settings(self, name: str, row: Setting) -> list[Setting]:
+        """Return the row as each run of a configuration had it, with the model's reading of T."""
+        count = len(self.frame(name))
+        assumptions = self._assumptions(name)
+        service = self._variation.service if self._variation is not None else "mu"
+        places = [of_phase(row, run, count, assumptions) for run in range(count)]
+        return [place if service == "mu" else place.with_service("nu") for place in places]
+
+    def model(
+        self,
+        kind: Literal["steady", "cycles"],
+        predicts: Callable[[Setting], float],
+        rows: Sequence[Setting] = GRID,
+    ) -> Values:
+        """Return what the model says of each run of rows of the tables: shape (rows, runs)."""
+        return np.array(
+            [[predicts(place) for place in self.settings(f"{kind}/{row.id}", row)] for row in rows]
+        )
+
+    def errors(self, predicted: Values, simulated: Values) -> Values:
+        """Return relative errors of the model's means, predicted / simulated - 1: shape (1 + resamples, rows)."""
+        known = np.isfinite(simulated)
+        return self.mean(np.where(known, predicted, np.nan)) / self.mean(simulated) - 1.0
+
+    # The sweeps.
+
+    def sweep(self, kind: Literal["threshold", "connections"], case: Connections) -> Sweep:
+        """Return a sweep of the buffer.
+
+        Raises
+        ------
+        NotMeasured
+            It was not run.
+        """
+        name = f"{kind}/{case.setting.id}/{case.flows}"
+        shares = {
+            buffer: float(np.mean(self.column(f"{name}/{buffer}", "still_loses")))
+            for buffer in buffers(case.critical_buffer)
+        }
+        return Sweep(case.critical_buffer, shares)
+
+    # Mini-slots.
+
+    def mini_slots(self, name: str) -> Iterable[tuple[int, Values, Values, Values]]:
+        """Yield run, windows, durations and round-trip times of the mini-slots of each run of a configuration."""
+        for run, row in enumerate(self.frame(name).itertuples()):
+            yield run, np.asarray(row.windows), np.asarray(row.durations), np.asarray(row.rtts)

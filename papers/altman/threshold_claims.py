@@ -1,0 +1,157 @@
+"""Claims of Theorem 2, of its form for several connections, and of Fig. 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dumbbell.claims import Outcome
+
+from .evidence import Evidence, Sweep
+from .grid import CONNECTIONS, Connections, by_id, with_threshold_sweep
+from .plan import EVOLUTION, IDENTITY, ample_buffer, identity_buffers
+from .register import claim
+
+__all__ = ["SAME", "connection_sweeps", "identity_differences", "row_sweeps"]
+
+SAME = ("throughput", "rtt", "loss_window", "cycle_packets")
+"""What two trajectories that are the same have in common."""
+
+LOADED = ("A01", "A07", "A13", "A19")
+"""Rows that differ by the load alone, alpha = 2."""
+
+
+def row_sweeps(evidence: Evidence) -> list[tuple[Connections, Sweep]]:
+    """Return the sweeps of the rows of the tables, one connection each."""
+    cases = [Connections(flows=1, setting=row) for row in with_threshold_sweep()]
+    return [(case, evidence.sweep("threshold", case)) for case in cases]
+
+
+def connection_sweeps(evidence: Evidence) -> list[tuple[Connections, Sweep]]:
+    """Return the sweeps with one, two and four connections."""
+    return [(case, evidence.sweep("connections", case)) for case in CONNECTIONS]
+
+
+def _surplus(sweep: Sweep) -> int:
+    return sweep.smallest_stable - sweep.predicted
+
+
+def _by_load(sweeps: Sequence[tuple[Connections, Sweep]]) -> str:
+    parts = []
+    for load in sorted({round(case.setting.load, 2) for case, _ in sweeps}):
+        found = [_surplus(sweep) for case, sweep in sweeps if round(case.setting.load, 2) == load]
+        span = f"{min(found)}" if min(found) == max(found) else f"{min(found)} to {max(found)}"
+        parts.append(f"{span} at a load of {load:g}")
+    return ", ".join(parts).replace("-", "−")
+
+
+@claim("ALT-20")
+def _(evidence: Evidence) -> Outcome:
+    sweeps = row_sweeps(evidence)
+    surplus = [_surplus(sweep) for _, sweep in sweeps]
+    inside = sum(-1 <= found <= 4 for found in surplus)
+    cut_off = sum(sweep.is_cut_off for _, sweep in sweeps)
+    note = f"{inside} of {len(surplus)} rows inside; {_by_load(sweeps)}"
+    return Outcome.of(
+        float(max(surplus, key=abs)),
+        holds=inside == len(surplus),
+        note=f"{note}; {cut_off} sweeps end before Vegas stands" if cut_off else note,
+    )
+
+
+def identity_differences(evidence: Evidence, one: str, other: str) -> dict[tuple[str, int], float]:
+    """Return the largest relative difference of two sources' trajectories, by row and buffer."""
+    found = {}
+    for setting in IDENTITY:
+        for buffer in identity_buffers(setting):
+            values = [
+                [
+                    float(evidence.mean(evidence.column(f"identity/{name}/{setting.id}/{buffer}", column))[0])
+                    for column in SAME
+                ]
+                for name in (one, other)
+            ]
+            found[setting.id, buffer] = float(np.abs(np.divide(values[0], values[1]) - 1.0).max())
+    return found
+
+
+@claim("ALT-21")
+def _(evidence: Evidence) -> Outcome:
+    same = identity_differences(evidence, "vegas-at-once", "generation")
+    own = identity_differences(evidence, "vegas-spread", "reno")
+    worst = max(same, key=lambda key: same[key])
+    exact = sum(difference == 0.0 for difference in same.values())
+    return Outcome.of(
+        same[worst],
+        holds=same[worst] <= 0.01,
+        note=f"Reno growing as Vegas does, by a whole packet a round; equal to the last digit for {exact} of {len(same)} "
+        f"buffers, largest difference in {worst[0]} with {worst[1]} packets. With the growth of Reno, 1/W an "
+        f"acknowledgement, and Vegas taking its packet likewise, up to {100.0 * max(own.values()):.1f} %",
+    )
+
+
+@claim("ALT-22")
+def _(evidence: Evidence) -> Outcome:
+    losing = {
+        setting.id: float(evidence.column(f"ample/{setting.id}/{ample_buffer(setting)}", "still_loses").sum())
+        for setting in IDENTITY
+    }
+    count = len(evidence.frame(f"ample/{IDENTITY[0].id}/{ample_buffer(IDENTITY[0])}"))
+    rows = ", ".join(f"{name}: {number:g} of {count}" for name, number in losing.items() if number)
+    return Outcome.of(sum(losing.values()), note=rows)
+
+
+@claim("ALT-23")
+def _(evidence: Evidence) -> Outcome:
+    sweeps = [evidence.sweep("threshold", Connections(flows=1, setting=by_id(name))) for name in LOADED]
+    smallest = [sweep.smallest_stable for sweep in sweeps]
+    ratio = smallest[-1] / smallest[0]
+    rises = all(np.diff(smallest) >= 0)
+    return Outcome.of(
+        ratio,
+        holds=bool(rises and 3.0 <= ratio <= 8.0),
+        note=f"smallest buffers at loads of 0, 0.2, 0.5 and 0.8: {', '.join(map(str, smallest))}",
+    )
+
+
+@claim("ALT-24")
+def _(evidence: Evidence) -> Outcome:
+    sweeps = connection_sweeps(evidence)
+    # How far outside the accepted range, 0 inside it.
+    outside = [max(-_surplus(sweep), _surplus(sweep) - (case.flows + 2), 0) for case, sweep in sweeps]
+    worst = (
+        int(np.argmax(outside)) if any(outside) else int(np.argmax([_surplus(sweep) for _, sweep in sweeps]))
+    )
+    case, sweep = sweeps[worst]
+    inside = sum(distance == 0 for distance in outside)
+    return Outcome.of(
+        float(_surplus(sweep)),
+        holds=inside == len(sweeps),
+        note=f"{inside} of {len(sweeps)} cases inside; n = {case.flows}, alpha = {case.setting.alpha:g}, load "
+        f"{case.setting.load:g}; {_by_load(sweeps)}",
+    )
+
+
+@claim("ALT-25")
+def _(evidence: Evidence) -> Outcome:
+    rows: dict[str, list[int]] = {}
+    for case, sweep in connection_sweeps(evidence):
+        rows.setdefault(case.setting.id, []).append(sweep.smallest_stable)
+    return Outcome.share([all(np.diff(found) > 0) for found in rows.values()])
+
+
+@claim("ALT-26")
+def _(evidence: Evidence) -> Outcome:
+    row = evidence.frame("evolution/vegas").iloc[0]
+    times, window = np.asarray(row["curve_times"]), np.asarray(row["curve"])
+    late = window[times > 0.7 * times[-1]]
+    # A window that stands has no change to record.
+    spread = float(np.ptp(late)) if late.size else 0.0
+    name = f"cycles/{EVOLUTION.id}"
+    ratio = evidence.mean(evidence.column(name, "window_low") / evidence.column(name, "loss_window"))
+    return Outcome.of(
+        ratio,
+        holds=(np.abs(ratio - 0.5) <= 0.05) & (spread <= 1.0),
+        note=f"the window of Vegas moves by {spread:g} packets in the last 30 % of its time",
+    )

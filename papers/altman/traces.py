@@ -1,0 +1,236 @@
+"""What is read from traces: whole cycles of Reno, generations of packets, and the window that stands.
+
+Arrays only; nothing here knows how they were recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "CUT",
+    "Cycles",
+    "Generations",
+    "cycles",
+    "generations",
+    "is_cut_after",
+    "time_mean",
+    "value_at",
+    "without_inflation",
+]
+
+Values = NDArray[np.float64]
+
+CUT = 0.75
+"""A window that falls below this share of itself was cut by a loss: Vegas alone takes one packet at a time."""
+
+# Windows are sums of fractions of a packet.
+ROUNDING = 1e-9
+
+
+def value_at(times: Values, values: Values, at: Values) -> Values:
+    """Return the value at each of some times of a quantity that keeps its value until the next change.
+
+    Parameters
+    ----------
+    times, values
+        The changes, in order.
+    at
+        Times to look at; before the first change the value is 0.
+    """
+    index = np.searchsorted(times, at, side="right") - 1
+    return np.asarray(np.where(index >= 0, values[np.maximum(index, 0)], 0.0))
+
+
+def time_mean(times: Values, values: Values, begin: float, end: float) -> float:
+    """Return the mean over a stretch of time of a quantity that keeps its value until the next change."""
+    inside = (times > begin) & (times < end)
+    edges = np.concatenate(([begin], times[inside], [end]))
+    held = np.concatenate((value_at(times, values, np.array([begin])), values[inside]))
+    return float(held @ np.diff(edges) / (end - begin))
+
+
+def without_inflation(
+    times: Values, window: Values, sent_times: Values, sent: Values, acked_times: Values, acked: Values
+) -> Values:
+    """Return a window without what duplicate acknowledgements add to it in fast recovery.
+
+    From a cut until everything sent before it is acknowledged, the window is shown as it is afterwards.
+
+    Parameters
+    ----------
+    times, window
+        The window and when it changed.
+    sent_times, sent, acked_times, acked
+        When segments were sent and the cumulative acknowledgement moved, with their bytes.
+    """
+    shown = window.copy()
+    recovered = -np.inf
+    for index in np.flatnonzero(window[1:] < CUT * window[:-1]) + 1:
+        if times[index] <= recovered:
+            continue
+        newest = sent[sent_times <= times[index]].max()
+        later = np.flatnonzero(acked > newest)
+        recovered = acked_times[later[0]] if len(later) else np.inf
+        inside = (times >= times[index]) & (times < recovered)
+        after = np.flatnonzero(times >= recovered)
+        shown[inside] = window[after[0]] if len(after) else window[index]
+    return shown
+
+
+def is_cut_after(times: Values, window: Values, begin: float) -> bool:
+    """Return whether a loss cut the window after some time."""
+    return bool(((window[1:] < CUT * window[:-1]) & (times[1:] > begin)).any())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cycles:
+    """Averages over whole cycles, from one detection of a loss to another.
+
+    Parameters
+    ----------
+    count
+        Number of cycles.
+    loss_window
+        Mean whole window when the loss was detected, packets.
+    duration
+        Mean of a cycle, s.
+    packets
+        Mean packets acknowledged in a cycle.
+    throughput
+        Packets/s acknowledged.
+    rtt
+        Mean round-trip time of a packet, s: by Little's law, the mean number of packets and acknowledgements under way
+        over the throughput. Packets that arrive behind a lost one count with their own round-trip time, which no
+        cumulative acknowledgement shows.
+    low
+        Mean smallest window of a cycle outside recovery, packets.
+    """
+
+    count: int
+    loss_window: float
+    duration: float
+    packets: float
+    throughput: float
+    rtt: float
+    low: float
+
+
+def cycles(
+    window: Values, flight: Values, acked: Values, ssthresh: Values, period: float, skip: int = 3
+) -> Cycles | None:
+    """Return the averages over whole cycles of a source that repairs losses by fast recovery.
+
+    At a detection the window falls below what is outstanding; recovery ends with the acknowledgement of the packet that
+    was lost. In between the window is the threshold and a packet for each duplicate acknowledgement, each of which stands
+    for a packet that is under way no more.
+
+    Parameters
+    ----------
+    window, flight, acked, ssthresh
+        Samples: the window with its inflation, what is outstanding, and the cumulative acknowledgement, packets; the
+        threshold, packets.
+    period
+        Time between two samples, s.
+    skip
+        Cycles to leave out at the beginning.
+    """
+    begins: list[int] = []
+    recovering = np.zeros(len(window), dtype=np.bool_)
+    end = -1
+    for sample in np.flatnonzero(flight > window + 0.5):
+        if sample <= end:
+            continue
+        end = int(np.searchsorted(acked, acked[sample], side="right")) - 1
+        recovering[sample : end + 1] = True
+        begins.append(int(sample))
+    measured = begins[skip:]
+    if len(measured) < 2:
+        return None
+    first, last = measured[0], measured[-1]
+    count = len(measured) - 1
+    under_way = np.where(recovering, flight - (window - ssthresh), flight)
+    packets = acked[last] - acked[first]
+    time = (last - first) * period
+    quiet = np.where(recovering, np.inf, window)
+    lows = [quiet[one:two].min() for one, two in pairwise(measured)]
+    peaks = np.floor(window[np.array(measured) - 1] + ROUNDING)
+    return Cycles(
+        count=count,
+        loss_window=float(peaks.mean()),
+        duration=time / count,
+        packets=packets / count,
+        throughput=packets / time,
+        rtt=float(under_way[first:last].sum() * period / packets),
+        low=float(np.mean(lows)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generations:
+    """Generations of packets: what the acknowledgements of one release is the next.
+
+    Parameters
+    ----------
+    ends
+        When the last acknowledgement of each came, s.
+    windows
+        Packets of each.
+    durations
+        From the last acknowledgement of the generation before to its own, s; of the first, from its first packet.
+    rtts
+        Mean round-trip time of each, over the packets whose acknowledgement shows one, s.
+    """
+
+    ends: Values
+    windows: Values
+    durations: Values
+    rtts: Values
+
+
+def generations(
+    sent_times: Values, sent: Values, acked_times: Values, acked: Values, packet: float
+) -> Generations:
+    """Return the generations of a source, those that were acknowledged as a whole.
+
+    Parameters
+    ----------
+    sent_times, sent
+        When segments were sent, and their first bytes.
+    acked_times, acked
+        When the cumulative acknowledgement moved, and its values, bytes.
+    packet
+        Payload of a packet, bytes.
+    """
+    number = np.round(sent / packet).astype(np.int64)
+    count = int(np.floor(acked[-1] / packet + ROUNDING)) if len(acked) else 0
+    first_sent = np.full(int(number.max()) + 1, np.inf)
+    np.minimum.at(first_sent, number, sent_times)
+    first_sent = first_sent[:count]
+    again = np.bincount(number, minlength=count)[:count] > 1
+    ends = np.round(acked / packet)
+    # Each packet is acknowledged by the first acknowledgement that reaches beyond it.
+    by = np.searchsorted(ends, np.arange(count) + 0.5)
+    received = acked_times[by]
+    # What a cumulative acknowledgement covers beside its newest packet, or behind a loss, shows no round-trip time.
+    is_alone = np.append(by[1:] != by[:-1], True) & np.append(True, by[1:] != by[:-1])
+    releasing = np.searchsorted(received, first_sent, side="right") - 1
+    generation = np.zeros(count, dtype=np.int64)
+    for index in range(count):
+        if releasing[index] >= 0:
+            generation[index] = generation[releasing[index]] + 1
+    # The last generations may be cut off by the end of the run: what they release is not acknowledged.
+    whole = max(int(generation[-1]) - 1, 0) if count else 0
+    measures = is_alone & ~again
+    windows = np.bincount(generation, minlength=whole)[:whole].astype(np.float64)
+    last = np.array([received[generation == index].max() for index in range(whole)])
+    before = np.concatenate((sent_times[:1], last[:-1])) if whole else last
+    sums = np.bincount(generation[measures], weights=(received - first_sent)[measures], minlength=whole)
+    counts = np.bincount(generation[measures], minlength=whole)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rtts = sums[:whole] / counts[:whole]
+    return Generations(ends=last, windows=windows, durations=last - before, rtts=rtts)
