@@ -120,7 +120,8 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "start_spread": ("flows start within [s]", "keeps replications apart; nothing is said"),
     "reverse_queue": (
         "queue on the way back, one connection [packets]",
-        "40, as on the way out, misses four cells of Table I by more than 10 %; 20 meets all of them but one",
+        "40, as on the way out, leaves all three variants far below Table I while it is busy; 20 does not, as the readings of "
+        "Table I show",
     ),
     "reverse_rate": ("rate of the way back, one connection [Mbit/s]", "a full-duplex link"),
     "connection_reverse_rtts": (

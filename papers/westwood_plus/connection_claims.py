@@ -10,7 +10,7 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from . import printed
 from .assumptions import Assumptions
-from .evidence import Evidence, averaged, quotient, step_mean, windowed
+from .evidence import Evidence, averaged, quotient, signed, step_mean, windowed
 from .experiments import VARIANTS
 from .networks import EDGES_S, SEGMENT_BITS, bdp_packets, connection
 from .register import Measure, claim
@@ -140,7 +140,7 @@ def _cell(variant: str, index: int) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         paper = printed.table_1(variant)[index]
         values = _interval(evidence, variant, (index,))
-        return averaged(values, note=f"{100 * (values.mean() / paper - 1):+.1f} %".replace("-", "−"))
+        return averaged(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
 
     return measure
 

@@ -18,7 +18,7 @@ from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 
 from . import conclusions, figures, printed, rules
 from .assumptions import READINGS, REASONS, Assumptions
-from .evidence import Evidence
+from .evidence import Evidence, signed
 from .experiments import DELAYED, EACH, VARIANTS, size
 from .figures import NAMES
 from .lossy_claims import bad_ms, goodputs
@@ -26,15 +26,10 @@ from .sensitivity import Moved, worst_miss
 
 __all__ = ["sections"]
 
-MINUS = "−"
 INTERVALS = ("0–250 s, quiet", "250–500 s, busy", "500–750 s, quiet", "750–1000 s, busy")
 
 # Within a tenth of the paper's number a cell of Table I counts as met.
 NEAR = 0.10
-
-
-def _signed(value: float, digits: int = 1) -> str:
-    return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
 def _words(*titles: str) -> list[Column]:
@@ -173,7 +168,7 @@ def _estimates(evidence: Evidence) -> Section:
 def _cell(values: np.ndarray, paper: float) -> Cell:
     mean = float(values.mean())
     miss = mean / paper - 1
-    detail = f"paper {paper:.2f}, {_signed(100 * miss)} %"
+    detail = f"paper {paper:.2f}, {signed(100 * miss)} %"
     if values.size > 1:
         detail += f", ±{statistics.mean_interval(values).half_width:.3f}"
     return Cell(text=f"{mean:.2f}", detail=detail, tone="good" if abs(miss) <= NEAR else "bad")
@@ -257,7 +252,7 @@ def _crowd(evidence: Evidence) -> Section:
         for values, number in zip(ends, paper, strict=True):
             mean = float(values.mean())
             detail = (
-                f"paper {number:.0f}, {_signed(100 * (mean / number - 1))} %" if np.isfinite(number) else ""
+                f"paper {number:.0f}, {signed(100 * (mean / number - 1))} %" if np.isfinite(number) else ""
             )
             row.append(Cell(text=f"{mean:.0f}", detail=detail))
         row.append(f"{float((ends[1] / ends[0]).mean()):.2f}")
@@ -310,7 +305,7 @@ def _gain_table(evidence: Evidence, figure: str, acks: str, caption: str) -> Tab
             row.append(
                 Cell(
                     text=f"{mean:.2f}",
-                    detail=f"{_signed(100 * (west[index].mean() / mean - 1), 0)} % for Westwood+",
+                    detail=f"{signed(100 * (west[index].mean() / mean - 1), 0)} % for Westwood+",
                 )
             )
         rows.append(row)
@@ -400,7 +395,7 @@ def _live() -> Section:
                     [date, str(uploads), f"{megabytes:g}"]
                     for date, uploads, megabytes in zip(site.dates, site.uploads, site.megabytes, strict=True)
                 ],
-                note=f"Gain of Westwood+ {_signed(site.gain[0], 0)} to {_signed(site.gain[1], 0)} %, pipe {site.pipe[0]:g} to "
+                note=f"Gain of Westwood+ {signed(site.gain[0], 0)} to {signed(site.gain[1], 0)} %, pipe {site.pipe[0]:g} to "
                 f"{site.pipe[1]:g} segments, least round-trip time {site.rtt_ms:g} ms (Table 5).",
             )
         )

@@ -11,7 +11,7 @@ from dumbbell import statistics
 from dumbbell.claims import NotMeasured, Outcome
 
 from . import printed
-from .evidence import Evidence, averaged, quotient
+from .evidence import Evidence, averaged, quotient, signed
 from .experiments import VARIANTS
 from .register import Measure, claim
 
@@ -122,7 +122,7 @@ def _end(variant: str, which: int) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         paper = printed.final_sequence_numbers(variant)[which]
         values = _ends(evidence, variant)[which]
-        return averaged(values, note=f"{100 * (values.mean() / paper - 1):+.1f} %".replace("-", "−"))
+        return averaged(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
 
     return measure
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dumbbell import statistics
 from dumbbell.claims import NotMeasured, Outcome
 
-__all__ = ["Evidence", "averaged", "quotient", "step_mean", "windowed"]
+__all__ = ["Evidence", "averaged", "quotient", "signed", "step_mean", "windowed"]
 
 Values = NDArray[np.float64]
 
@@ -98,6 +98,12 @@ class Evidence:
         if not points:
             raise NotMeasured(f"There are no runs of {prefix}.")
         return sorted(points, key=float)
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Return a number with its sign and a true minus; nothing rounds to a signed zero."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text[1:] if float(f"{value:.{digits}f}") == 0 else text
 
 
 def averaged(values: Iterable[float] | Values, note: str = "") -> Outcome:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured, Outcome
 
-from .evidence import Evidence, averaged, step_mean
+from .evidence import Evidence, averaged, signed, step_mean
 from .experiments import DELAYED, EACH
 from .networks import DURATION_S
 from .register import Measure, claim
@@ -53,9 +53,9 @@ def gains(evidence: Evidence, figure: str, acks: str) -> Values:
 def _where(evidence: Evidence, figure: str, found: Values) -> str:
     best = found.max(axis=0)
     listed = ", ".join(
-        f"{gain:.0f} at {point}" for gain, point in zip(best, bad_ms(evidence, figure), strict=True)
+        f"{signed(gain, 0)} at {point}" for gain, point in zip(best, bad_ms(evidence, figure), strict=True)
     )
-    return f"largest gain, %, by dwell time, ms: {listed}".replace("-", "−")
+    return f"largest gain, %, by dwell time, ms: {listed}"
 
 
 def _least(figure: str, acks: str) -> Measure:
@@ -149,4 +149,4 @@ def _(evidence: Evidence) -> Outcome:
 @claim("W-F32-4")
 def _(evidence: Evidence) -> Outcome:
     found = np.vstack([gains(evidence, "fig-32", acks) for acks in (DELAYED, EACH)])
-    return Outcome.share((found >= 0).all(axis=0), note=f"least gain {found.min():.1f} %".replace("-", "−"))
+    return Outcome.share((found >= 0).all(axis=0), note=f"least gain {signed(found.min())} %")
