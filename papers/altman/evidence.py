@@ -21,9 +21,12 @@ from .grid import GRID, Connections, Setting
 from .plan import BASE, SENSITIVITY, buffers
 from .scenarios import Assumptions, of_phase
 
-__all__ = ["Evidence", "Sweep", "Values"]
+__all__ = ["Averages", "Evidence", "Sweep", "Values"]
 
 Values = NDArray[np.float64]
+
+Averages = Literal["steady", "cycles"]
+"""Where the averages of Vegas and of Reno are from."""
 
 RESAMPLES = 300
 
@@ -146,7 +149,7 @@ class Evidence:
 
     # The tables.
 
-    def table(self, kind: Literal["steady", "cycles"], column: str, rows: Sequence[Setting] = GRID) -> Values:
+    def table(self, kind: Averages, column: str, rows: Sequence[Setting] = GRID) -> Values:
         """Return a column for rows of the tables: shape (rows, runs)."""
         return np.array([self.column(f"{kind}/{row.id}", column) for row in rows])
 
@@ -160,7 +163,7 @@ class Evidence:
 
     def model(
         self,
-        kind: Literal["steady", "cycles"],
+        kind: Averages,
         predicts: Callable[[Setting], float],
         rows: Sequence[Setting] = GRID,
     ) -> Values:

@@ -12,7 +12,7 @@ from dumbbell import plots
 from dumbbell.models import altman, throughput
 
 from . import ideal, slots
-from .evidence import Evidence, Sweep, Values
+from .evidence import Averages, Evidence, Sweep, Values
 from .grid import Connections, Setting
 from .plan import EVOLUTION, LAW_PROBABILITIES, VIDEO_BUFFERS, VIDEO_RATES
 from .slots import SlotErrors
@@ -78,7 +78,7 @@ def evolution(evidence: Evidence) -> str:
 
 def scatter(evidence: Evidence) -> str:
     """Draw every quantity of Tables 1 to 3 as the two models have it against the simulation."""
-    quantities: list[tuple[str, str, str, str, Predicts, Predicts]] = [
+    quantities: list[tuple[Averages, str, str, str, Predicts, Predicts]] = [
         (
             "steady",
             "window",
@@ -146,9 +146,9 @@ def scatter(evidence: Evidence) -> str:
     ]
     figure, axes = plots.figure(2, 4, width=3.4, height=3.2)
     for ax, (kind, column, label, unit, closed, fluid) in zip(axes.flat, quantities, strict=True):
-        simulated = evidence.mean(evidence.table(kind, column))  # type: ignore[arg-type]
+        simulated = evidence.mean(evidence.table(kind, column))
         low, high = np.nanquantile(simulated[1:], (0.05, 0.95), axis=0)
-        predicted = [evidence.mean(evidence.model(kind, predicts))[0] for predicts in (closed, fluid)]  # type: ignore[arg-type]
+        predicted = [evidence.mean(evidence.model(kind, predicts))[0] for predicts in (closed, fluid)]
         rows = simulated.shape[1]
         plots.scatter_against(
             np.concatenate(predicted),

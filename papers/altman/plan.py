@@ -14,7 +14,7 @@ from dumbbell.papers import PlannedRun, Settings
 from . import scenarios
 from .film import MEAN_RATE, film
 from .grid import CONNECTIONS, GRID, Connections, Setting, by_id, with_threshold_sweep
-from .scenarios import Assumptions, of_phase
+from .scenarios import Assumptions, Mover, of_phase
 
 __all__ = [
     "BASE",
@@ -174,7 +174,7 @@ class Variation:
     value: str
     kinds: tuple[str, ...] = ()
     assumptions: Mapping[str, Any] = field(default_factory=dict)
-    reno: str = "reno"
+    reno: Mover = "reno"
     film: bool = True
     service: str = "mu"
 
@@ -295,7 +295,7 @@ class _Plan:
         assumptions: Assumptions,
         runs: int,
         cycles: int,
-        reno: str,
+        reno: Mover,
     ) -> None:
         """Add the rows of the tables."""
         for setting in GRID:
@@ -305,7 +305,7 @@ class _Plan:
                     scenario = scenarios.steady(place, assumptions)
                     self.add(f"{group}|steady/{setting.id}", stage, scenario, seed, run)
                 if "cycles" in kinds:
-                    scenario = scenarios.cycles(place, assumptions, cycles, variant=reno)  # type: ignore[arg-type]
+                    scenario = scenarios.cycles(place, assumptions, cycles, variant=reno)
                     self.add(f"{group}|cycles/{setting.id}", stage, scenario, seed, run)
 
     def thresholds(
@@ -340,7 +340,12 @@ class _Plan:
         """Add Vegas and Reno below the critical buffer, and Vegas well above it."""
         base = Assumptions()
         spread = replace(base, increase="spread")
-        sources = (("vegas", base), ("generation", base), ("reno", base), ("vegas", spread))
+        sources: tuple[tuple[Mover, Assumptions], ...] = (
+            ("vegas", base),
+            ("generation", base),
+            ("reno", base),
+            ("vegas", spread),
+        )
         for setting in IDENTITY:
             for run, seed, place in _phases(self.settings, setting.id, setting, runs, base):
                 for buffer in identity_buffers(setting):
@@ -350,7 +355,7 @@ class _Plan:
                             assumptions,
                             cycles,
                             buffer=buffer,
-                            variant=variant,  # type: ignore[arg-type]
+                            variant=variant,
                         )
                         name = f"{variant}-{assumptions.increase}" if variant == "vegas" else variant
                         self.add(

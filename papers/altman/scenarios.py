@@ -38,6 +38,7 @@ __all__ = [
     "PACKET",
     "PAYLOAD",
     "Assumptions",
+    "Mover",
     "connections",
     "cycles",
     "evolution",
@@ -69,6 +70,9 @@ COARSE_TIMEOUT = Rfc6298Timer(minimum="1 s", maximum="60 s", initial="3 s")
 
 # A threshold that is never reached: slow start goes on.
 NEVER = 1e6
+
+Mover = Literal["reno", "generation", "vegas"]
+"""A source that goes through cycles."""
 
 LARGEST_SLOW_START = 1024
 """Largest window of the runs in slow start, packets."""
@@ -201,7 +205,7 @@ def _tcp(assumptions: Assumptions, congestion: str | Vegas = "reno", **settings:
         "partial_ack": assumptions.partial_ack,
         "recovery_burst": 4,
     }
-    return Tcp(**(fields | settings))  # type: ignore[arg-type]
+    return Tcp.from_dict(fields | settings)
 
 
 def _vegas(setting: Setting, assumptions: Assumptions, mechanisms: str, **settings: object) -> Tcp:
@@ -266,7 +270,7 @@ def cycles(
     count: int,
     *,
     buffer: int | None = None,
-    variant: Literal["reno", "generation", "vegas"] = "reno",
+    variant: Mover = "reno",
 ) -> Scenario:
     """Return a source in congestion avoidance that goes through several cycles from loss to loss.
 

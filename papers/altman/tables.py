@@ -11,7 +11,7 @@ from dumbbell.models import altman
 from dumbbell.report import Cell, Column, Table
 
 from . import slots
-from .evidence import Evidence, Sweep, Values
+from .evidence import Averages, Evidence, Sweep, Values
 from .figures import law_ratios
 from .grid import GRID, Connections, Setting
 from .grid_claims import slow_start_windows
@@ -68,17 +68,17 @@ PARAMETERS = [
 class _Means:
     """Means over runs of the two sides, row by row, with the half-width of the simulated one's interval."""
 
-    def __init__(self, evidence: Evidence, kind: str) -> None:
+    def __init__(self, evidence: Evidence, kind: Averages) -> None:
         self.evidence = evidence
         self.kind = kind
 
     def simulated(self, column: str) -> Values:
         """Return the simulated means with resamples."""
-        return self.evidence.mean(self.evidence.table(self.kind, column))  # type: ignore[arg-type]
+        return self.evidence.mean(self.evidence.table(self.kind, column))
 
     def model(self, predicts: Callable[[Setting], float]) -> Values:
         """Return the means of the model."""
-        return np.asarray(self.evidence.mean(self.evidence.model(self.kind, predicts))[0])  # type: ignore[arg-type]
+        return np.asarray(self.evidence.mean(self.evidence.model(self.kind, predicts))[0])
 
 
 def _measured(values: Values, index: int, digits: int = 3) -> Cell:
@@ -262,7 +262,9 @@ def averages_of_reno(evidence: Evidence) -> Table:
 def summary(evidence: Evidence) -> Table:
     """Return the errors of both models by quantity, for all rows and for loads up to 1/2."""
     light = np.array([row.load <= 0.5 for row in GRID])
-    quantities: Sequence[tuple[str, str, str, Callable[[Setting], float], Callable[[Setting], float]]] = (
+    quantities: Sequence[
+        tuple[str, Averages, str, Callable[[Setting], float], Callable[[Setting], float]]
+    ] = (
         (
             "standing window of Vegas",
             "steady",
@@ -315,10 +317,10 @@ def summary(evidence: Evidence) -> Table:
     )
     rows: list[list[Cell | str]] = []
     for title, kind, column, closed, fluid in quantities:
-        simulated = evidence.table(kind, column)  # type: ignore[arg-type]
+        simulated = evidence.table(kind, column)
         cells: list[Cell | str] = [title]
         for predicts in (closed, fluid):
-            errors = np.abs(evidence.errors(evidence.model(kind, predicts), simulated)[0])  # type: ignore[arg-type]
+            errors = np.abs(evidence.errors(evidence.model(kind, predicts), simulated)[0])
             for chosen in (np.ones_like(light), light):
                 cells.append(f"{100.0 * errors[chosen].mean():.2f} ({100.0 * errors[chosen].max():.1f})")
         rows.append(cells)
