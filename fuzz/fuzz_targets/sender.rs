@@ -170,47 +170,23 @@ impl Host {
                     blocks.push(self.distance(offset), self.distance(len));
                 }
                 let ack = self.byte(ack);
-                self.acknowledge(AckSegment {
-                    ack,
-                    timestamp_echo,
-                    sack: blocks,
-                    queueing_echo: Time::NEVER,
-                    is_syn: false,
-                });
+                self.acknowledge(AckSegment { timestamp_echo, sack: blocks, queueing_echo: timestamp_echo, ..AckSegment::of(ack) });
             }
             Step::AcknowledgeSegments(count) => {
                 let ack = (self.sender.snd_una() + u64::from(count) * u64::from(self.mss))
                     .min(self.sender.snd_max());
                 let sack = SackBlocks::default();
-                self.acknowledge(AckSegment {
-                    ack,
-                    timestamp_echo: self.now,
-                    sack,
-                    queueing_echo: Time::NEVER,
-                    is_syn: false,
-                });
+                self.acknowledge(AckSegment { timestamp_echo: self.now, sack, ..AckSegment::of(ack) });
             }
             Step::Duplicate { sack: (offset, len) } => {
                 let mut sack = SackBlocks::default();
                 sack.push(self.distance(offset), self.distance(len));
                 let ack = self.sender.snd_una();
-                self.acknowledge(AckSegment {
-                    ack,
-                    timestamp_echo: self.now,
-                    sack,
-                    queueing_echo: Time::NEVER,
-                    is_syn: false,
-                });
+                self.acknowledge(AckSegment { timestamp_echo: self.now, sack, ..AckSegment::of(ack) });
             }
             Step::AcceptOpening => {
                 let sack = SackBlocks::default();
-                self.acknowledge(AckSegment {
-                    ack: 0,
-                    timestamp_echo: self.now,
-                    sack,
-                    queueing_echo: Time::NEVER,
-                    is_syn: true,
-                });
+                self.acknowledge(AckSegment { timestamp_echo: self.now, sack, is_syn: true, ..AckSegment::of(0) });
             }
             Step::Deliver(count) => {
                 for _ in 0..count {
@@ -282,7 +258,8 @@ impl Host {
 
     fn acknowledge(&mut self, ack: AckSegment) {
         let before = self.sender.snd_una();
-        self.sender.on_ack(self.now, &ack, Time::ZERO);
+        // Any time will do for what the ACK has waited.
+        self.sender.on_ack(self.now, &ack, ack.timestamp_echo);
         let una = self.sender.snd_una();
         assert!(una == before || una == ack.ack, "snd_una went from {before} to {una} by {ack:?}");
         self.outstanding.retain(|&end| end > una);

@@ -208,7 +208,7 @@ impl Rounds {
             }
         };
 
-        let is_reset = !self.rules.fix_base_rtt && (rtt < self.base_rtt || rtt_len <= context.mss);
+        let is_reset = !self.rules.fix_base_rtt && (rtt < self.base_rtt || sent <= context.mss);
         if is_reset || !self.base_rtt.is_finite() {
             self.base_rtt = rtt;
         }
@@ -305,7 +305,7 @@ impl VegasWindow {
         }
     }
 
-    /// A check fell due: grow, hold still or shrink by the thresholds (eq. 4 of [chan2004 §2.1]).
+    /// A check fell due: grow, hold still or shrink by the thresholds [chan2004 §3.1, eq. 4].
     pub fn decide(&mut self, diff: f64, thresholds: &Thresholds, context: &Context, ack: &Ack) {
         if self.is_below_ssthresh() {
             self.check_slow_start(diff, thresholds.gamma, context.mss);

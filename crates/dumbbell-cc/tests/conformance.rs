@@ -67,7 +67,7 @@ impl Drive {
             return;
         }
         let rtt = Some(Time(50_000_000 + (self.random.uniform() * 5e7) as u64));
-        let mut waited = || Time((self.random.uniform() * 2.5e7) as u64);
+        let mut waited = || Time((self.random.uniform() * 6e7) as u64);
         let queueing = Queueing { forward: waited(), backward: waited() };
         let queueing = self.random.chance(0.8).then_some(queueing);
         let ack = Ack { ack: self.una + acked, acked, rtt, queueing, in_recovery };

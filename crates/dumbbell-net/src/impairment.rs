@@ -26,7 +26,8 @@ choice! {
     pub enum Clock {
         /// Time: a state lasts as long as it should, whether or not packets pass.
         Time = "time",
-        /// Packets, as in ns-2: a packet finds at most one change, and the next dwell begins with it.
+        /// Packets, as in ns-2: once a dwell is over every packet draws a state, until one draws the other; the
+        /// next dwell begins with that packet.
         Packet = "packet",
     }
 }
@@ -63,8 +64,35 @@ tagged! {
     }
 }
 
-/// Dwells in both states after which a model that no packet has asked does not know its phase any more.
-const LONGEST_SILENCE: u64 = 1_000_000;
+/// Mean dwells after which a model that no packet has asked forgets its phase.
+const LONGEST_SILENCE: f64 = 1e6;
+
+impl TwoState {
+    /// The state at `at`, and when it ends.
+    fn move_on(&self, is_bad: &mut bool, until: &mut Time, at: Time, random: &mut Stream) {
+        let dwell = |is_bad: bool| if is_bad { self.bad } else { self.good };
+        match self.clock {
+            Clock::Packet => {
+                if at >= *until && random.chance(self.change) != *is_bad {
+                    *is_bad = !*is_bad;
+                    *until = at + dwell(*is_bad);
+                }
+            }
+            Clock::Time => {
+                let share = self.change * self.bad.secs();
+                let mean = share + (1.0 - self.change) * self.good.secs();
+                if at.since(*until).secs() > LONGEST_SILENCE * mean {
+                    *is_bad = random.chance(share / mean);
+                    *until = at + Time::from_secs(random.uniform() * dwell(*is_bad).secs());
+                }
+                while at >= *until && *until < Time::NEVER {
+                    *is_bad = random.chance(self.change);
+                    *until += dwell(*is_bad);
+                }
+            }
+        }
+    }
+}
 
 /// The state of one impairment of one link.
 #[derive(Clone, Debug)]
@@ -100,17 +128,7 @@ impl Impairment {
             }
             Impairment::Bernoulli(probability) => random.chance(*probability),
             Impairment::TwoState(model, is_bad, until) => {
-                if at.since(*until).0 / LONGEST_SILENCE > model.good.0 + model.bad.0 {
-                    *until = at;
-                }
-                while at >= *until {
-                    *is_bad = random.chance(model.change);
-                    let dwell = if *is_bad { model.bad } else { model.good };
-                    *until = match model.clock {
-                        Clock::Time => *until + dwell,
-                        Clock::Packet => at + dwell,
-                    };
-                }
+                model.move_on(is_bad, until, at, random);
                 random.chance(if *is_bad { model.loss } else { model.good_loss })
             }
         }
@@ -138,19 +156,23 @@ mod tests {
 
     #[test]
     fn packets_that_move_the_model_meet_even_the_shortest_bad_period() {
-        // A packet every 6 ms and dwells of 0.1 ms: each change to bad is met by exactly one packet, one of two
-        // changes is to bad, and a good dwell lasts 167 packets: about 0.1 / 168.
+        // A packet every 6 ms and dwells of 0.1 ms. A good dwell is over after 167 packets, and two packets on average
+        // draw until the state is bad; two draw until it is good again. The last draw of each is judged in the new
+        // state, so of 167 + 1 + 2 packets two are in the bad one: 0.1 * 2 / 170.
         let short = Time(100_000);
         let measured = loss(Clock::Packet, short, 6_000_000, 4_000_000);
-        assert!((measured / (0.1 / 168.0) - 1.0).abs() < 0.1, "{measured}");
+        assert!((measured / (0.2 / 170.0) - 1.0).abs() < 0.1, "{measured}");
         assert!(loss(Clock::Time, short, 6_000_000, 4_000_000) < measured / 10.0);
     }
 
     #[test]
-    fn a_model_that_nobody_asked_for_long_answers_at_once() {
-        let spec =
-            ImpairmentSpec::TwoState(TwoState { good: Time(1000), bad: Time(1000), ..TwoState::default() });
+    fn a_model_that_nobody_asked_for_long_answers_at_once_by_shares_of_time() {
+        // Bad for 1 of 10 us, with a tenth of its packets lost.
+        let model = TwoState { good: Time(9_000), bad: Time(1_000), ..TwoState::default() };
+        let spec = ImpairmentSpec::TwoState(model);
         let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
-        assert!((1..100).any(|n| model.strikes(Time(n << 57), true, &mut random)));
+        let lost = (1..200_000).filter(|n| model.strikes(Time(n << 40), true, &mut random)).count();
+        assert!((lost as f64 / 200_000.0 / 0.01 - 1.0).abs() < 0.1, "{lost}");
+        model.strikes(Time::NEVER, true, &mut random);
     }
 }

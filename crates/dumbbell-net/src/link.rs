@@ -27,6 +27,13 @@ params! {
     }
 }
 
+impl LinkChange {
+    /// True if it states neither a rate nor a delay.
+    fn is_empty(&self) -> bool {
+        self.rate.is_none() && self.delay.is_none()
+    }
+}
+
 params! {
     /// A unidirectional link.
     pub struct LinkSpec requires [name, from, to, rate, delay] {
@@ -46,7 +53,9 @@ params! {
         impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
         /// Changes of rate and delay, in the order of their times.
         changes: Vec<LinkChange> = Vec::new(), "-", "-",
-            |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at), "changes at ascending times";
+            |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at)
+                && !changes.iter().any(LinkChange::is_empty),
+            "changes at ascending times, each with a rate or a delay";
     }
 }
 
@@ -243,46 +252,56 @@ impl<P: Copy> Link<P> {
     /// When a transmission ends that begins at `begins`, on a link that stamps packets or changes.
     #[inline(never)]
     fn serve(&mut self, entered: Time, begins: Time, packet: &mut Packet<P>) -> Time {
-        let ends = if self.regimes.is_empty() {
-            begins + self.serialization(packet.size)
+        let (ends, service) = if self.regimes.is_empty() {
+            let ends = begins + self.serialization(packet.size);
+            (ends, Time(self.last_size.1))
         } else {
-            self.transmit_through_changes(begins, packet.size)
+            self.serve_through_changes(begins, packet.size)
         };
         if self.stamps {
             // Whatever the remainder below a nanosecond did is waiting, so that the rest is the same for all packets
             // of a size.
-            packet.queueing += ends.since(entered).since(Time(self.last_size.1));
+            packet.queueing += ends.since(entered).since(service);
         }
         ends
     }
 
-    /// When a transmission ends that begins at `begins`, with changes still to come.
-    #[cold]
-    fn transmit_through_changes(&mut self, begins: Time, size: u32) -> Time {
-        let mut at = begins;
-        // In bits times nanoseconds, so that a rate times a span is one of them.
-        let mut left = u128::from(size) * 8 * 1_000_000_000;
-        loop {
-            while let Some(&regime) = self.regimes.last()
-                && regime.from <= at
-            {
-                if regime.rate != self.rate {
-                    self.remainder = 0;
-                    self.last_size = (0, 0, 0);
-                }
-                (self.rate, self.delay) = (regime.rate, regime.delay);
-                self.regimes.pop();
-            }
-            let is_whole = at == begins;
-            let duration =
-                if is_whole { self.serialization(size) } else { Time((left / u128::from(self.rate)) as u64) };
-            let Some(&Regime { from, .. }) = self.regimes.last() else { return at + duration };
-            if at + duration < from {
-                return at + duration;
-            }
-            left = left.saturating_sub(u128::from(self.rate) * u128::from(from.since(at).0));
-            at = from;
+    /// When a transmission ends that begins at `begins`, with changes still to come, and how much of the time since
+    /// then is service.
+    fn serve_through_changes(&mut self, begins: Time, size: u32) -> (Time, Time) {
+        if self.take_over_changes(begins) {
+            // What is left of the old rate's last nanosecond is less than that.
+            self.remainder = 0;
         }
+        let bits = u128::from(size) * 8 * 1_000_000_000;
+        // In bits times nanoseconds, so that a rate times a span is one of them.
+        let mut left = bits + u128::from(self.remainder);
+        let mut service = Time((bits / u128::from(self.rate)) as u64);
+        let mut at = begins;
+        loop {
+            let duration = Time((left / u128::from(self.rate)) as u64);
+            let change = self.regimes.last().map_or(Time::NEVER, |regime| regime.from);
+            if at + duration < change || change == Time::NEVER {
+                self.remainder = (left % u128::from(self.rate)) as u64;
+                return (at + duration, service);
+            }
+            left -= u128::from(self.rate) * u128::from(change.since(at).0);
+            at = change;
+            if self.take_over_changes(at) {
+                let rest = Time((left / u128::from(self.rate)) as u64);
+                service = (at + rest).since(begins);
+            }
+        }
+    }
+
+    /// The regime of `at` becomes the present one. True if the rate is another now.
+    fn take_over_changes(&mut self, at: Time) -> bool {
+        let before = self.rate;
+        while let Some(regime) = self.regimes.pop_if(|regime| regime.from <= at) {
+            (self.rate, self.delay) = (regime.rate, regime.delay);
+            self.last_size = (0, 0, 0);
+        }
+        self.rate != before
     }
 
     fn depart(&mut self, at: Time) {
@@ -489,5 +508,36 @@ mod tests {
             })
             .collect();
         assert_eq!(stamps, [0, 2_666_666_667, 5_333_333_334]);
+    }
+
+    #[test]
+    fn a_change_to_the_same_changes_nothing() {
+        // 1500 bytes at 7 Mbit/s take 12e9/7 ns: every packet carries a remainder.
+        let arrivals = |changes: Vec<LinkChange>| {
+            let spec = LinkSpec { rate: Rate(7_000_000), changes, ..LinkSpec::default() };
+            let mut link = Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER));
+            link.stamp_queueing();
+            let one = |_| {
+                let mut packet: Packet<()> = packet(1500);
+                (link.offer(Time(0), &mut packet), packet.queueing)
+            };
+            (0..50).map(one).collect::<Vec<_>>()
+        };
+        let same = |at| LinkChange { at: Time(at), rate: Some(Rate(7_000_000)), delay: Some(Time::ZERO) };
+        assert_eq!(arrivals(vec![same(1_234_567), same(9_876_543), same(60_000_000)]), arrivals(Vec::new()));
+    }
+
+    #[test]
+    fn a_packet_that_meets_a_change_has_waited_until_its_transmission_began() {
+        // As above: 1000 bytes, of which half take 0.5 ms and half 2 ms; the packet before takes 1 ms.
+        let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
+        let mut link = changing(vec![change]);
+        link.stamp_queueing();
+        let stamps = [0, 1, 2].map(|_| {
+            let mut packet = packet(1000);
+            link.offer(Time(0), &mut packet);
+            packet.queueing.0
+        });
+        assert_eq!(stamps, [0, 1_000_000, 3_500_000]);
     }
 }

@@ -1,6 +1,8 @@
 //! Outcomes as Arrow columns, handed to Python without copying.
 
-use arrow_array::{Array, ArrayRef, Float64Array, StringArray, StructArray, UInt32Array, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
+};
 use arrow_schema::Field;
 use dumbbell_sim::trace::Recording;
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
@@ -160,7 +162,7 @@ pub fn traces<'py>(
         let values: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.values.iter().copied()).collect();
         let mut columns = vec![
             ("time_s", Arc::new(Float64Array::from(times)) as ArrayRef),
-            ("name", Arc::new(StringArray::from_iter_values(names))),
+            ("name", Arc::new(LargeStringArray::from_iter_values(names))),
             ("value", Arc::new(Float64Array::from(values))),
         ];
         if with_jobs {

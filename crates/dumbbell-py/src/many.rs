@@ -7,19 +7,19 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often progress is reported and interrupts are seen.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
-/// Heartbeats between two times finished jobs are handed over to whoever wants them early.
+/// Heartbeats, at most, between two times finished jobs are handed over to whoever wants them early.
 const HAND_OVER: u32 = 10;
 
 /// The outcomes of the jobs that were completed.
 #[pyclass(frozen)]
 pub struct ManyResult {
-    outcomes: Vec<(u32, Outcome)>,
+    outcomes: Arc<Vec<(u32, Outcome)>>,
     /// All that were completed, also those handed over before.
     completed: usize,
 }
@@ -38,8 +38,9 @@ impl ManyResult {
 
     #[getter]
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let recordings =
-            self.each().flat_map(|(job, outcome)| outcome.recordings.iter().map(move |r| (job, r)));
+        let recordings = self
+            .each()
+            .flat_map(|(job, outcome)| outcome.recordings.iter().map(move |recording| (job, recording)));
         columns::traces(py, &recordings.collect::<Vec<_>>(), true)
     }
 
@@ -52,7 +53,7 @@ impl ManyResult {
 impl ManyResult {
     /// The outcomes with the jobs they belong to.
     pub fn into_outcomes(self) -> Vec<(u32, Outcome)> {
-        self.outcomes
+        Arc::unwrap_or_clone(self.outcomes)
     }
 
     fn each(&self) -> impl Iterator<Item = (u32, &Outcome)> {
@@ -81,7 +82,8 @@ impl Shared<'_> {
             let Some(&(scenario, seed, run)) = self.jobs.get(job) else { break };
             let outcome = dumbbell_sim::run_unless(&self.stop, &self.scenarios[scenario], seed, run);
             let Some(outcome) = outcome else { break };
-            self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((job as u32, outcome));
+            let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+            outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -94,7 +96,12 @@ impl Shared<'_> {
     fn take(&self) -> ManyResult {
         let mut outcomes = std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner));
         outcomes.sort_unstable_by_key(|(job, _)| *job);
-        ManyResult { outcomes, completed: self.completed() }
+        ManyResult { outcomes: Arc::new(outcomes), completed: self.completed() }
+    }
+
+    /// Puts back what nobody took over.
+    fn put_back(&self, outcomes: &[(u32, Outcome)]) {
+        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(outcomes);
     }
 
     /// Waits a heartbeat, or less if a thread ends. True while threads work.
@@ -124,7 +131,7 @@ pub struct Listeners {
     /// Called with the number of completed jobs and of all jobs.
     pub progress: Option<Py<PyAny>>,
     /// Called about once a second with the results of the jobs completed since, which are then not
-    /// among those returned.
+    /// among those returned. What it raises an exception for, it is given once more at the end.
     pub finished: Option<Py<PyAny>>,
 }
 
@@ -158,22 +165,22 @@ pub fn run(
         py.detach(|| while shared.wait() {});
         watched
     });
-    match watched {
-        Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => return Err(error),
-        _ => {}
-    }
     if let Some(finished) = &listeners.finished {
         hand_over(py, &shared, finished)?;
     }
-    Ok(shared.take())
+    match watched {
+        Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),
+        _ => Ok(shared.take()),
+    }
 }
 
 fn hand_over(py: Python<'_>, shared: &Shared<'_>, finished: &Py<PyAny>) -> PyResult<()> {
     let results = shared.take();
-    if !results.outcomes.is_empty() {
-        finished.call1(py, (results,))?;
+    let outcomes = Arc::clone(&results.outcomes);
+    if outcomes.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    finished.call1(py, (results,)).map(drop).inspect_err(|_| shared.put_back(&outcomes))
 }
 
 /// Tells the listeners until no thread works, or until an exception.

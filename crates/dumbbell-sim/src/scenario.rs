@@ -159,7 +159,9 @@ params! {
         restarts: Vec<Restart> = Vec::new(), "s", "-";
         /// Changes of its paths, in the order of their times.
         reroutes: Vec<Reroute> = Vec::new(), "-", "-",
-            |reroutes| reroutes.windows(2).all(|pair| pair[0].at < pair[1].at), "changes at ascending times";
+            |reroutes| reroutes.windows(2).all(|pair| pair[0].at < pair[1].at)
+                && reroutes.iter().all(|change| change.path.is_some() || change.reverse_path.is_some()),
+            "changes at ascending times, each with a path or a reverse path";
         /// Rules of its TCP connections; not for sources of datagrams.
         tcp: Option<Tcp> = None, "-", "-";
         /// What the application offers.

@@ -18,6 +18,9 @@ pub struct Receiver {
     clock: HostClock,
     waiting_segments: u64,
     waiting_echo: Time,
+    echoes_queueing: bool,
+    /// Queueing time of the segment that arrived last, if it was the next one expected.
+    newest_queueing: Time,
     deadline: Time,
 }
 
@@ -33,6 +36,8 @@ impl Receiver {
             clock,
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
+            echoes_queueing: params.aqt,
+            newest_queueing: Time::NEVER,
             deadline: Time::NEVER,
         }
     }
@@ -47,8 +52,16 @@ impl Receiver {
         self.deadline
     }
 
-    /// A segment sent at `sent` arrived. Returns the acknowledgement to send now, if any.
-    pub fn on_segment(&mut self, now: Time, segment: &DataSegment, sent: Time) -> Option<AckSegment> {
+    /// A segment sent at `sent` arrived that has `waited` in queues, as far as routers say. Returns the
+    /// acknowledgement to send now, if any.
+    pub fn on_segment(
+        &mut self,
+        now: Time,
+        segment: &DataSegment,
+        sent: Time,
+        waited: Time,
+    ) -> Option<AckSegment> {
+        self.newest_queueing = Time::NEVER;
         if segment.is_syn {
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }
@@ -72,6 +85,9 @@ impl Receiver {
             }
             self.out_of_order.remove_below(self.rcv_nxt);
             return Some(self.acknowledge(sent));
+        }
+        if self.echoes_queueing {
+            self.newest_queueing = waited;
         }
         self.in_order(now, sent)
     }
@@ -121,7 +137,7 @@ impl Receiver {
             ack: self.rcv_nxt,
             timestamp_echo: echo,
             sack,
-            queueing_echo: Time::NEVER,
+            queueing_echo: self.newest_queueing,
             is_syn: false,
         }
     }
@@ -149,7 +165,7 @@ mod tests {
     #[test]
     fn holes_are_acknowledged_at_once_and_filled() {
         let mut receiver = receiver(TcpParams::default());
-        let mut ack = |seq| receiver.on_segment(Time(0), &data(seq, 100), Time(0)).unwrap().ack;
+        let mut ack = |seq| receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap().ack;
         assert_eq!([ack(0), ack(200), ack(300), ack(100), ack(100)], [100, 100, 100, 400, 400]);
     }
 
@@ -158,7 +174,7 @@ mod tests {
         let params = TcpParams { recovery: crate::Recovery::Sack, ..TcpParams::default() };
         let mut receiver = receiver(params);
         let mut blocks = |seq| {
-            let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0)).unwrap();
+            let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();
             ack.sack.ranges(ack.ack).collect::<Vec<_>>()
         };
         assert_eq!(blocks(0), []);
@@ -174,14 +190,31 @@ mod tests {
         let on = DelayedAckParams { segments: 2, timer: Time(200), on_tick: false };
         let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
         let mut receiver = receiver(params);
-        assert_eq!(receiver.on_segment(Time(5), &data(0, 100), Time(1)), None);
+        assert_eq!(receiver.on_segment(Time(5), &data(0, 100), Time(1), Time::ZERO), None);
         assert_eq!(receiver.next_deadline(), Time(205));
-        let ack = receiver.on_segment(Time(6), &data(100, 100), Time(2)).unwrap();
+        let ack = receiver.on_segment(Time(6), &data(100, 100), Time(2), Time::ZERO).unwrap();
         assert_eq!((ack.ack, ack.timestamp_echo), (200, Time(1)));
         assert_eq!(receiver.next_deadline(), Time::NEVER);
-        assert_eq!(receiver.on_segment(Time(7), &data(200, 100), Time(3)), None);
+        assert_eq!(receiver.on_segment(Time(7), &data(200, 100), Time(3), Time::ZERO), None);
         assert_eq!(receiver.on_deadline(Time(206)), None);
         assert_eq!(receiver.on_deadline(Time(207)).unwrap().ack, 300);
-        assert!(receiver.on_segment(Time(8), &data(400, 100), Time(4)).is_some());
+        assert!(receiver.on_segment(Time(8), &data(400, 100), Time(4), Time::ZERO).is_some());
+    }
+
+    #[test]
+    fn the_echo_is_that_of_the_newest_segment_acknowledged() {
+        let on = DelayedAckParams { segments: 2, timer: Time(200), on_tick: false };
+        let params = TcpParams { aqt: true, delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+        let mut receiver = receiver(params);
+        let mut echo = |now, seq, waited| {
+            let ack = receiver.on_segment(Time(now), &data(seq, 100), Time(1), Time(waited));
+            ack.map(|ack| ack.queueing())
+        };
+        assert_eq!(echo(5, 0, 10), None);
+        // The second of two segments is the newest; a segment beyond a hole and the one that fills it say nothing.
+        assert_eq!(echo(6, 100, 20), Some(Some(Time(20))));
+        assert_eq!((echo(7, 300, 30), echo(8, 200, 40)), (Some(None), Some(None)));
+        assert_eq!(echo(9, 400, 50), None);
+        assert_eq!(receiver.on_deadline(Time(300)).unwrap().queueing(), Some(Time(50)));
     }
 }

@@ -54,9 +54,28 @@ pub struct AckSegment {
     pub timestamp_echo: Time,
     /// Data held above `ack`.
     pub sack: SackBlocks,
-    /// What the newest segment acknowledged has waited in queues [chan2004 §3.1];
-    /// [`Time::NEVER`] if it was not asked to find out.
+    /// What the newest segment acknowledged has waited in queues [chan2004 §3.1], or
+    /// [`Time::NEVER`]; see [`queueing`](Self::queueing).
     pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
+}
+
+impl AckSegment {
+    /// An acknowledgement of all data below `ack` that says nothing else.
+    pub fn of(ack: u64) -> Self {
+        AckSegment {
+            ack,
+            timestamp_echo: Time::ZERO,
+            sack: SackBlocks::default(),
+            queueing_echo: Time::NEVER,
+            is_syn: false,
+        }
+    }
+
+    /// What the newest segment acknowledged has waited in queues, if it was asked to find out and is the one that
+    /// caused this acknowledgement.
+    pub fn queueing(&self) -> Option<Time> {
+        (self.queueing_echo != Time::NEVER).then_some(self.queueing_echo)
+    }
 }

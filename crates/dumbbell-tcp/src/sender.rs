@@ -462,8 +462,7 @@ impl Sender {
         let rtt = newest.filter(|sent| sent.transmissions == 1).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
 
-        let forward = ack.queueing_echo;
-        let queueing = (forward != Time::NEVER).then_some(Queueing { forward, backward: waited });
+        let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
         self.congestion
             .on_ack(&context, &Ack { ack: ack.ack, acked, rtt, queueing, in_recovery: is_partial });
         if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {

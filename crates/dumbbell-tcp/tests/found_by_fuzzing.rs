@@ -1,6 +1,6 @@
 //! What fuzzing the sender has found, each as the shortest sequence that shows it.
 
-use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
+use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
 use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
 use serde_json::{Value, json};
@@ -11,13 +11,7 @@ fn sender(tcp: Value) -> Sender {
 }
 
 fn ack(ack: u64) -> AckSegment {
-    AckSegment {
-        ack,
-        timestamp_echo: Time::ZERO,
-        sack: SackBlocks::default(),
-        queueing_echo: Time::NEVER,
-        is_syn: false,
-    }
+    AckSegment::of(ack)
 }
 
 fn poll_all(sender: &mut Sender, now: Time) -> usize {

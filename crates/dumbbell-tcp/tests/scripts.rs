@@ -18,20 +18,14 @@ fn range(text: &str) -> (u64, u64) {
 
 fn ack(words: &[&str]) -> AckSegment {
     if words == ["syn"] {
-        return AckSegment {
-            ack: 0,
-            timestamp_echo: Time::ZERO,
-            sack: SackBlocks::default(),
-            queueing_echo: Time::NEVER,
-            is_syn: true,
-        };
+        return AckSegment { is_syn: true, ..AckSegment::of(0) };
     }
     let number: u64 = words[0].parse().expect("an acknowledgement");
     let mut sack = SackBlocks::default();
     for (start, end) in words[1..].iter().map(|word| range(word)) {
         sack.push((start - number) as u32, (end - start) as u32);
     }
-    AckSegment { ack: number, timestamp_echo: Time::ZERO, sack, queueing_echo: Time::NEVER, is_syn: false }
+    AckSegment { sack, ..AckSegment::of(number) }
 }
 
 fn play(name: &str, script: &str) {

@@ -8,7 +8,9 @@
 //! Where it departs from the papers: the released code's numerator (eq. 3), its reset of the base
 //! RTT and its late reaction to a timeout are three switches (`fix_*`), all corrected by default;
 //! the rules that the papers leave open (growth every other RTT starting with the second check,
-//! the cut by an eighth on leaving slow start) follow the released code.
+//! the cut by an eighth on leaving slow start) follow the released code. How the window takes the
+//! segment it is granted, and whether both rates are computed from the window itself, are `increase`
+//! and `numerator`.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};

@@ -23,6 +23,14 @@ impl Datagrams for ConstantRate {
         0
     }
 
+    fn spacing(&self) -> Option<(Rate, Bytes)> {
+        Some((self.rate, self.packet))
+    }
+
+    fn largest_emission(&self) -> u64 {
+        1
+    }
+
     fn next(&self, emitted: &mut u64, random: &mut Stream) -> Option<Emission> {
         let bits = u128::from(self.packet.0) * 8 * 1_000_000_000;
         let on_time = Time((bits * u128::from(*emitted) / u128::from(self.rate.0)) as u64);

@@ -1,7 +1,7 @@
 //! A trace of video frames: one frame every fixed time, cut into packets that leave together.
 
-use super::{Datagrams, Emission};
-use dumbbell_units::{Bytes, Stream, Time, params};
+use super::{Datagrams, Emission, packets};
+use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
     /// Frames of stated sizes at a constant frame rate; after the last comes the first again.
@@ -24,6 +24,14 @@ impl Datagrams for Frames {
 
     fn start(&self, _random: &mut Stream) -> u64 {
         0
+    }
+
+    fn spacing(&self) -> Option<(Rate, Bytes)> {
+        None
+    }
+
+    fn largest_emission(&self) -> u64 {
+        packets(self.sizes.iter().map(|size| size.0).max().unwrap_or_default() as f64, self.packet)
     }
 
     fn next(&self, passed: &mut u64, _random: &mut Stream) -> Option<Emission> {

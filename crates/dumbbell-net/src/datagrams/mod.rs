@@ -29,8 +29,19 @@ pub trait Datagrams {
     /// The state at the start.
     fn start(&self, random: &mut Stream) -> Self::State;
 
+    /// Rate and packet of a source that spaces single packets by them; `None` for one that does not.
+    fn spacing(&self) -> Option<(Rate, Bytes)>;
+
+    /// Most packets of one emission.
+    fn largest_emission(&self) -> u64;
+
     /// The next emission; `None` once there is none.
     fn next(&self, state: &mut Self::State, random: &mut Stream) -> Option<Emission>;
+}
+
+/// Packets that hold so many bytes.
+fn packets(bytes: f64, packet: Bytes) -> u64 {
+    (bytes / packet.0 as f64).ceil() as u64
 }
 
 macro_rules! sources {
@@ -38,7 +49,7 @@ macro_rules! sources {
         /// The state of a source of datagrams.
         #[derive(Clone, Debug)]
         pub enum DatagramState {
-            $( #[doc = "That of the source of the same name."] $Variant(<$Params as Datagrams>::State), )+
+            $( #[doc = "What the source of this name remembers."] $Variant(<$Params as Datagrams>::State), )+
         }
 
         impl SourceSpec {
@@ -58,6 +69,22 @@ macro_rules! sources {
                 }
             }
 
+            /// See [`Datagrams::spacing`].
+            pub fn spacing(&self) -> Option<(Rate, Bytes)> {
+                match self {
+                    $( SourceSpec::$Variant(source) => source.spacing(), )+
+                    _ => None,
+                }
+            }
+
+            /// See [`Datagrams::largest_emission`]; 1 for sources that need TCP.
+            pub fn largest_emission(&self) -> u64 {
+                match self {
+                    $( SourceSpec::$Variant(source) => source.largest_emission(), )+
+                    _ => 1,
+                }
+            }
+
             /// True for sources that send datagrams and need no TCP.
             pub fn is_datagram(&self) -> bool {
                 matches!(self, $( SourceSpec::$Variant(_) )|+)
@@ -72,29 +99,4 @@ sources! {
     OnOff => onoff::OnOff,
     Video => video::Video,
     Frames => frames::Frames,
-}
-
-impl SourceSpec {
-    /// Most packets that a source sends at once.
-    pub fn largest_emission(&self) -> u64 {
-        let packets = |bytes: f64, packet: Bytes| (bytes / packet.0 as f64).ceil() as u64;
-        match self {
-            SourceSpec::Video(video) => packets(video.mean_frame() * video.largest, video.packet),
-            SourceSpec::Frames(frames) => {
-                let largest = frames.sizes.iter().map(|size| size.0).max().unwrap_or_default();
-                packets(largest as f64, frames.packet)
-            }
-            _ => 1,
-        }
-    }
-
-    /// Rate and packet of a source that spaces single packets by them.
-    pub fn spacing(&self) -> Option<(Rate, Bytes)> {
-        match self {
-            SourceSpec::ConstantRate(source) => Some((source.rate, source.packet)),
-            SourceSpec::Poisson(source) => Some((source.rate, source.packet)),
-            SourceSpec::OnOff(source) => Some((source.rate, source.packet)),
-            _ => None,
-        }
-    }
 }

@@ -24,7 +24,9 @@ params! {
 /// Where the source is in its burst.
 #[derive(Clone, Debug)]
 pub struct State {
-    next_at: f64,
+    /// Time of the last packet since the start.
+    last: Option<Time>,
+    /// Packets left in the burst.
     left: u64,
 }
 
@@ -38,19 +40,27 @@ impl Datagrams for OnOff {
     type State = State;
 
     fn start(&self, _random: &mut Stream) -> State {
-        State { next_at: -self.gap(), left: 0 }
+        State { last: None, left: 0 }
+    }
+
+    fn spacing(&self) -> Option<(Rate, Bytes)> {
+        Some((self.rate, self.packet))
+    }
+
+    fn largest_emission(&self) -> u64 {
+        1
     }
 
     fn next(&self, state: &mut State, random: &mut Stream) -> Option<Emission> {
         let gap = self.gap();
-        state.next_at += gap;
+        let mut after_start = state.last.map_or(Time::ZERO, |last| last + Time::from_secs(gap));
         if state.left == 0 {
             let packets = random.exponential(self.on.secs() / gap);
             state.left = ((packets + 0.5) as u64).max(1);
-            state.next_at += random.exponential(self.off.secs());
+            after_start += Time::from_secs(random.exponential(self.off.secs()));
         }
         state.left -= 1;
-        let after_start = Time::from_secs(state.next_at);
+        state.last = Some(after_start);
         Some(Emission { after_start, bytes: self.packet.0, packet: self.packet.0 as u32 })
     }
 }

@@ -21,6 +21,14 @@ impl Datagrams for Poisson {
         Time::ZERO
     }
 
+    fn spacing(&self) -> Option<(Rate, Bytes)> {
+        Some((self.rate, self.packet))
+    }
+
+    fn largest_emission(&self) -> u64 {
+        1
+    }
+
     fn next(&self, last: &mut Time, random: &mut Stream) -> Option<Emission> {
         let mean = self.packet.0 as f64 * 8.0 / self.rate.0 as f64;
         *last += Time::from_secs(random.exponential(mean));

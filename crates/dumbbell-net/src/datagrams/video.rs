@@ -9,7 +9,7 @@
 //! those of Wilson and Hilferty, within 0.3 % from the first to the 97th percentile at the
 //! shape of the source.
 
-use super::{Datagrams, Emission};
+use super::{Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
 
 params! {
@@ -22,7 +22,7 @@ params! {
         /// Largest packet on the wire.
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Shape of the gamma body.
-        shape: f64 = 19.75, "-", "[garrett1994 §3]", |shape| (1.0..=1e6).contains(shape), "a number from 1 to 1000000";
+        shape: f64 = 19.75, "-", "[garrett1994 §3]", |shape| (5.0..=1e6).contains(shape), "a number from 5 to 1000000";
         /// Share of frames in the Pareto tail.
         tail: f64 = 0.03, "-", "[garrett1994 §3]", |share| *share > 0.0 && *share < 0.5, "a share above 0 and below 0.5";
         /// Slope of the tail.
@@ -46,6 +46,7 @@ pub struct State {
     /// The last [`MEMORY`] innovations, a ring.
     innovations: Vec<f64>,
     newest: usize,
+    /// Frames passed.
     passed: u64,
     /// Where the tail begins: normal quantile, and size in means of the gamma distribution.
     join: (f64, f64),
@@ -134,6 +135,14 @@ impl Datagrams for Video {
             join,
             mean: self.mean(join),
         }
+    }
+
+    fn spacing(&self) -> Option<(Rate, Bytes)> {
+        None
+    }
+
+    fn largest_emission(&self) -> u64 {
+        packets(self.mean_frame() * self.largest, self.packet)
     }
 
     fn next(&self, state: &mut State, random: &mut Stream) -> Option<Emission> {

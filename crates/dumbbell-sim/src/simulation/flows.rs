@@ -56,7 +56,9 @@ impl Simulation<'_> {
 
     /// A flow that has stopped starts again.
     pub(super) fn restart(&mut self, index: usize) {
+        let active = self.present_activity(&self.flows[index]);
         let state = &mut self.flows[index];
+        state.active_before += active;
         let restart = &self.scenario.flows[index].restarts[state.restarts];
         state.restarts += 1;
         state.runs_since = self.now;

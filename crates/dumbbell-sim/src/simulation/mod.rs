@@ -63,6 +63,8 @@ struct FlowState {
     /// The present start, which is a later one after restarts, and the stop that ends it.
     runs_since: Time,
     stop: Option<Time>,
+    /// Time of the measurement window in which earlier starts were active.
+    active_before: Time,
     /// How many restarts have begun.
     restarts: usize,
     has_started: bool,

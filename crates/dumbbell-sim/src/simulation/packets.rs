@@ -131,18 +131,12 @@ impl Simulation<'_> {
             return;
         }
         let before = connection.receiver.rcv_nxt();
-        let ack = connection.receiver.on_segment(self.now, segment, packet.sent_at);
+        let ack = connection.receiver.on_segment(self.now, segment, packet.sent_at, packet.queueing);
         let delivered = connection.receiver.rcv_nxt() - before;
         let flow = connection.flow;
         self.count_delivered(flow, delivered);
         match ack {
-            Some(mut ack) => {
-                // Of an ACK for a filled hole the newest segment came earlier, with another queueing time.
-                if self.tcp(flow).aqt && ack.ack == segment.seq + u64::from(segment.len) {
-                    ack.queueing_echo = packet.queueing;
-                }
-                self.send_ack(packet.owner, ack);
-            }
+            Some(ack) => self.send_ack(packet.owner, ack),
             None => self.arm(packet.owner),
         }
     }

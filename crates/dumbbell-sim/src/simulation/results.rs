@@ -2,7 +2,6 @@
 
 use super::{FlowState, Simulation};
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
-use crate::scenario::FlowSpec;
 use crate::trace::Quantity;
 use dumbbell_units::Time;
 
@@ -92,7 +91,7 @@ impl Simulation<'_> {
     pub(super) fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let spec = &self.scenario.flows[index];
         let state = &self.flows[index];
-        let active = self.active_time(spec, state);
+        let active = (state.active_before + self.present_activity(state)).secs();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
         FlowOutcome {
@@ -110,19 +109,12 @@ impl Simulation<'_> {
         }
     }
 
-    /// Time within the measurement window that the flow was active, in seconds. What it sent before it stopped may
-    /// arrive later; that counts.
-    pub(super) fn active_time(&self, spec: &FlowSpec, state: &FlowState) -> f64 {
-        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).min().unwrap_or(self.now);
-        let first = (state.started_at, spec.stop);
-        let intervals = std::iter::once(first).chain(spec.restarts.iter().map(|r| (r.start, r.stop)));
-        let length = intervals.clone().count();
-        let spans = intervals.enumerate().map(|(number, (start, stop))| {
-            let is_last = number + 1 == length;
-            let stop = stop.map_or(end, |stop| if is_last { stop.max(state.last_delivery) } else { stop });
-            stop.min(end).since(start.max(self.window.0)).0
-        });
-        Time(spans.sum()).secs()
+    /// Time within the measurement window since the present start that the flow was active. What it sent before it
+    /// stopped may arrive later; that counts.
+    pub(super) fn present_activity(&self, state: &FlowState) -> Time {
+        let stop = state.stop.map(|stop| stop.max(state.last_delivery));
+        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).chain(stop).min();
+        end.unwrap_or(self.now).since(self.window.0.max(state.runs_since))
     }
 
     pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
