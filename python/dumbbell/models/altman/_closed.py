@@ -446,7 +446,8 @@ def smallest_stable_buffer(
     Parameters
     ----------
     bottleneck, alpha, flows, counts_service
-        As for `critical_buffer`. Packets need up to four more than this, because of their jitter.
+        As for `critical_buffer`. Packets need more, one without other traffic and twice as much at a load of 0.8:
+        a whole window that was reached from below keeps more than `alpha` queued, and the queue fluctuates.
 
     Examples
     --------
