@@ -89,16 +89,18 @@ def _(evidence: Evidence) -> Outcome:
 
 @claim("W-F13-2")
 def _(evidence: Evidence) -> Outcome:
-    counts = flows(evidence)
-    best = {
-        count: jain(evidence, "vegas", count).mean()
-        > max(jain(evidence, variant, count).mean() for variant in ("newreno", "westwoodp"))
-        for count in counts
+    margins = {
+        count: float(
+            jain(evidence, "vegas", count).mean()
+            - max(jain(evidence, variant, count).mean() for variant in ("newreno", "westwoodp"))
+        )
+        for count in flows(evidence)
     }
-    failing = [str(count) for count in counts if not best[count]]
-    return Outcome.share(
-        list(best.values()), note=f"not with {', '.join(failing)} flows" if failing else "means over the runs"
-    )
+    behind = {count: -margin for count, margin in margins.items() if margin <= 0}
+    note = "means over the runs"
+    if behind:
+        note = f"behind by at most {max(behind.values()):.4f} with {', '.join(map(str, behind))} flows"
+    return Outcome.share([margin > 0 for margin in margins.values()], note=note)
 
 
 @claim("W-F13-3")

@@ -305,8 +305,8 @@ def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterato
         satellite=few,
         flows=(10, 20, 40, 60),
         hop_counts=(1, 4, 6),
-        bad_s=(1e-4, 1e-3, 1e-2, 2e-2, 5e-2, 1e-1),
-        satellite_bad_s=(1e-2, 3e-2, 1e-1, 3e-1, 1.0),
+        bad_s=(1e-3, 1e-2, 5e-2, 1e-1),
+        satellite_bad_s=(3e-2, 1e-1, 1.0),
     )
     made = {CROWD: _crowd, HOPS: _hops, WIRELESS: _wireless}
     if group in made:

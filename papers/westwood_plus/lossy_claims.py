@@ -143,7 +143,11 @@ def _(evidence: Evidence) -> Outcome:
 def _(evidence: Evidence) -> Outcome:
     if bad_ms(evidence, "fig-27") != bad_ms(evidence, "fig-30"):
         raise NotMeasured("The dwell times of figs. 27 and 30 differ.")
-    return Outcome.share(gains(evidence, "fig-30", EACH) < gains(evidence, "fig-27", EACH))
+    shared, alone = (gains(evidence, figure, EACH) for figure in ("fig-30", "fig-27"))
+    note = _where(evidence, "fig-30", shared)
+    return Outcome.share(
+        shared < alone, note=f"{note}; without traffic {signed(alone[:, 0].max(), 0)} at the first"
+    )
 
 
 @claim("W-F32-4")
