@@ -287,7 +287,7 @@ BEHIND = {
     "ALT-14": "With the phase of the source spread, more than one packet is lost in some cycles (last column of Table 3), and the recovery takes longer than the one retransmission of the recursion.",
     "ALT-15": "The row with the smallest windows of those loads: the lag of the round-trip time and the detection of a loss, which the closed form leaves out, are largest beside them.",
     "ALT-20": "The whole-number window leaves more in the queue than alpha packets (last column of the table of buffers), and random places of the exogenous packets make the queue longer at times.",
-    "ALT-21": "At a load of 0.8 the round-trip times of a round vary with the places of the exogenous packets, and near 0.8 B* some rounds pass the test; at all other buffers both go the same way to the last digit.",
+    "ALT-21": "At a load of 0.8 the round-trip times of a round vary with the places of the exogenous packets, and near 0.8 B* some rounds pass the test; elsewhere both go the same way, to the last digit at nearly all buffers.",
     "ALT-24": "As for one connection; besides, n windows do not lose at the same time, as the form for n connections assumes.",
     "ALT-28": "Beside the bursts of frames a buffer of 20 packets is small for both; from 40 packets on the ratio is far below a fifth.",
     "ALT-29": "With 5 packets of buffer a frame of up to ten packets overflows it alone; both windows are small, and timeouts decide which is the larger. Runs differ by more than the claim allows.",
