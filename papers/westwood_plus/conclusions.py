@@ -132,9 +132,8 @@ def sensitivity_section(moves: Sequence[Moved], runs: int) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                "Each assumption is moved alone, with the same seeds, and the claims are judged again on the same points; what is gained and "
-                f"lost is against as many runs of the main reading. The single connection is compared on {runs} runs, what has many "
-                "flows on fewer runs and points.",
+                "Each assumption is moved alone, with the same seeds, and the claims are judged again. The main reading stands here on the same "
+                f"points and runs: {runs} runs of the single connection, fewer runs and points of what has many flows.",
             ]
         )
     ]

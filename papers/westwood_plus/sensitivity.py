@@ -105,7 +105,7 @@ class Moved:
     Parameters
     ----------
     reading
-        The reading; ``None`` for the main one, on all its runs.
+        The reading; ``None`` for the main one, on the runs that the group's first reading is compared with.
     group
         The group of experiments.
     reproduced, tested
@@ -144,30 +144,29 @@ def _reproduced(findings: Sequence[Finding]) -> int:
 
 
 def study(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> list[Moved]:
-    """Return the main reading and every other that was run, group by group."""
-    usual = Evidence(results)
+    """Return every reading that was run, group by group, the main one first."""
     found: list[Moved] = []
     for group, (_, beginnings) in GROUPS.items():
         tested = [claim for claim in claims if claim.id.startswith(beginnings)]
-        judged = [finding for finding in judge(tested, usual) if finding.verdict != "not-checkable"]
-        found.append(
-            Moved(
-                reading=None,
-                group=group,
-                reproduced=_reproduced(judged),
-                tested=len(judged),
-                shown=_quantities(group, usual),
-            )
-        )
         for reading in READINGS:
             moved = Evidence(results, reading.name)
             if group not in reading.groups or not moved.counts():
                 continue
-            before = judge(tested, Evidence(results, only=moved.counts()))
-            after = judge(tested, moved)
+            usual = Evidence(results, only=moved.counts())
+            before, after = judge(tested, usual), judge(tested, moved)
             pairs = [pair for pair in zip(before, after, strict=True) if pair[1].verdict != "not-checkable"]
             if not pairs:
                 continue
+            if not any(move.group == group for move in found):
+                found.append(
+                    Moved(
+                        reading=None,
+                        group=group,
+                        reproduced=_reproduced([old for old, _ in pairs]),
+                        tested=len(pairs),
+                        shown=_quantities(group, usual),
+                    )
+                )
             found.append(
                 Moved(
                     reading=reading,
