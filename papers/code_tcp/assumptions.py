@@ -1,0 +1,325 @@
+"""What the paper leaves open, with our choice and the moves that test it.
+
+[chan2010 §4]
+
+What the paper states is written where the scenarios are made; every field here is a choice of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+__all__ = ["BASE", "VARIATIONS", "Assumptions", "Variation"]
+
+Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What the paper leaves open.
+
+    Parameters
+    ----------
+    delay_ms, access_ms
+        One-way delays of the bottleneck and of each access link. The labels of Figs. 7 and 8 are lost; 23 ms is the delay
+        of the experiments on Linux, whose network is that of Fig. 7, and four access links of 1 ms make 50 ms of it.
+    access_rate
+        Rate of the access links.
+    buffer
+        Packets the bottleneck's queue takes where the paper does not sweep it. Stated for Figs. 9 and 19.
+    counts_service
+        Whether the buffer counts the packet in transmission. The paper's simulator counts it.
+    header
+        Bytes on the wire beside the 1000 bytes of a packet.
+    minimum_rto
+        Least retransmission timeout, that of the simulator since 2004.
+    reference
+        The TCP called Reno. The text says Reno throughout, not NewReno.
+    mechanisms
+        Mechanisms of Vegas in all variants: F is the cut to three quarters, E allows one cut a round trip, both stated.
+    numerator, rtt, round_diff
+        How Delta is computed. Eq. 1 has the window and a round-trip time that the text calls smoothed, read as the mean of a
+        round; the simulator's own Vegas takes packets in flight and rounds Delta to whole packets.
+    increase
+        Whether a variant takes its packet at the end of the round, as Eq. 2 and Table 1 have it, or in shares during the next.
+    band_rtt
+        Round-trip time that moves CODE's thresholds, stated in section 4.5; NewVegas takes that of the target packet, stated
+        in section 2.4.
+    epsilon
+        What a loss leaves of CODE's thresholds. Stated.
+    clamp, truncate
+        Whether CODE's thresholds stop at their start when they are scaled, and whether they are cut to whole packets.
+    inclusive
+        Whether Vegas-A counts the ends of its band as within. The pseudo-code does not.
+    timeout_avoidance
+        Whether NewVegas goes on in congestion avoidance after a timeout.
+    cross
+        Random datagrams at the bottleneck as a share of its rate, wherever throughputs are averaged over repetitions (Figs.
+        9-15, Table 2); windows against time are of networks without. Without anything random in it a drop-tail network locks
+        in phase, and ties decide who loses.
+    jitter
+        Whether senders take a random processing time of up to one packet's service before each packet. Figs. 10-13 have it
+        in any case: there the phases of the two connections differ, and cross traffic alone does not unlock them.
+    rtt_rate, buffer_rate, mix_rate
+        Bottleneck of Figs. 10-13, 14 and 15, Mbit/s.
+    """
+
+    delay_ms: float = 23.0
+    access_ms: float = 1.0
+    access_rate: str = "100 Mbit/s"
+    buffer: int = 100
+    counts_service: bool = True
+    header: str = "0 bytes"
+    minimum_rto: str = "200 ms"
+    reference: str = "reno"
+    mechanisms: str = "ABCDEFGHI"
+    numerator: str = "cwnd"
+    rtt: str = "mean"
+    round_diff: bool = False
+    increase: str = "at-once"
+    band_rtt: str = "minimum"
+    epsilon: float = 0.68
+    clamp: bool = False
+    truncate: bool = False
+    inclusive: bool = False
+    timeout_avoidance: bool = False
+    cross: float = 0.05
+    jitter: bool = False
+    rtt_rate: int = 10
+    buffer_rate: int = 10
+    mix_rate: int = 20
+
+
+BASE = Assumptions()
+"""The main reading."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation:
+    """One assumption moved alone.
+
+    Parameters
+    ----------
+    name
+        Its name in the keys of runs.
+    assumption, value
+        What was moved, and where to, for the report.
+    assumptions
+        The reading with the move.
+    figures
+        The scenarios it is run on.
+    """
+
+    name: str
+    assumption: str
+    value: str
+    assumptions: Assumptions
+    figures: tuple[Figure, ...] = ("fig9", "rtt", "fig14", "fig15")
+
+
+FIG9: tuple[Figure, ...] = ("fig9",)
+
+VARIATIONS = (
+    Variation(
+        name="quiet",
+        assumption="cross traffic",
+        value="none",
+        assumptions=replace(BASE, cross=0.0),
+    ),
+    Variation(
+        name="cross-1",
+        assumption="cross traffic",
+        value="1 %",
+        assumptions=replace(BASE, cross=0.01),
+        figures=("fig9", "fig14", "fig15"),
+    ),
+    Variation(
+        name="cross-10",
+        assumption="cross traffic",
+        value="10 %",
+        assumptions=replace(BASE, cross=0.1),
+        figures=("fig9", "fig14", "fig15"),
+    ),
+    Variation(
+        name="jitter",
+        assumption="sender jitter at equal round-trip times",
+        value="up to one service time",
+        assumptions=replace(BASE, jitter=True),
+        figures=("fig9", "fig14"),
+    ),
+    Variation(
+        name="jitter-alone",
+        assumption="cross traffic",
+        value="none, sender jitter instead",
+        assumptions=replace(BASE, cross=0.0, jitter=True),
+        figures=("fig9", "fig14"),
+    ),
+    Variation(
+        name="halving",
+        assumption="cut at a loss",
+        value="one half (F off)",
+        assumptions=replace(BASE, mechanisms="ABCDEGHI"),
+    ),
+    Variation(
+        name="quiet-halving",
+        assumption="cross traffic and cut at a loss",
+        value="none, and one half",
+        assumptions=replace(BASE, cross=0.0, mechanisms="ABCDEGHI"),
+        figures=FIG9,
+    ),
+    Variation(
+        name="every-loss",
+        assumption="cuts in one round trip",
+        value="one for every loss (E off)",
+        assumptions=replace(BASE, mechanisms="ABCDFGHI"),
+        figures=("fig9", "fig14", "fig15"),
+    ),
+    Variation(
+        name="simulator",
+        assumption="Delta",
+        value="packets in flight, rounded, as in ns-2",
+        assumptions=replace(BASE, numerator="ns2", round_diff=True),
+        figures=("fig9", "rtt", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="minimum",
+        assumption="round-trip time in Delta",
+        value="smallest of the round",
+        assumptions=replace(BASE, rtt="minimum"),
+        figures=("fig9", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="newest",
+        assumption="round-trip time in Delta",
+        value="newest",
+        assumptions=replace(BASE, rtt="newest"),
+        figures=("fig9", "table2"),
+    ),
+    Variation(
+        name="spread",
+        assumption="growth by a packet",
+        value="in shares during the next round",
+        assumptions=replace(BASE, increase="spread"),
+        figures=("fig9", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="band-mean",
+        assumption="round-trip time that moves CODE's thresholds",
+        value="mean of the round",
+        assumptions=replace(BASE, band_rtt="actual"),
+        figures=("fig9", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="clamp",
+        assumption="scaled thresholds of CODE",
+        value="not below 1 and 3",
+        assumptions=replace(BASE, clamp=True),
+        figures=("fig9", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="truncate",
+        assumption="scaled thresholds of CODE",
+        value="whole packets",
+        assumptions=replace(BASE, truncate=True),
+        figures=("fig9", "fig14", "fig15"),
+    ),
+    Variation(
+        name="inclusive",
+        assumption="ends of the band of Vegas-A",
+        value="within",
+        assumptions=replace(BASE, inclusive=True),
+        figures=("fig9", "fig14", "fig15"),
+    ),
+    Variation(
+        name="newreno",
+        assumption="reference TCP",
+        value="NewReno",
+        assumptions=replace(BASE, reference="newreno"),
+    ),
+    Variation(
+        name="rtt-46",
+        assumption="base round-trip time",
+        value="46 ms",
+        assumptions=replace(BASE, access_ms=0.0),
+        figures=("fig9", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="rtt-100",
+        assumption="base round-trip time",
+        value="100 ms",
+        assumptions=replace(BASE, delay_ms=48.0),
+        figures=("fig9", "fig14", "fig15", "table2"),
+    ),
+    Variation(
+        name="access-1g",
+        assumption="access links",
+        value="1 Gbit/s",
+        assumptions=replace(BASE, access_rate="1 Gbit/s"),
+        figures=("fig9", "table2"),
+    ),
+    Variation(
+        name="wire",
+        assumption="packet on the wire",
+        value="1040 bytes",
+        assumptions=replace(BASE, header="40 bytes"),
+        figures=("fig9", "table2"),
+    ),
+    Variation(
+        name="rto",
+        assumption="least retransmission timeout",
+        value="1 s",
+        assumptions=replace(BASE, minimum_rto="1 s"),
+        figures=FIG9,
+    ),
+    Variation(
+        name="burst",
+        assumption="packets sent back to back",
+        value="without limit (H off)",
+        assumptions=replace(BASE, mechanisms="ABCDEFGI"),
+        figures=("fig9", "table2"),
+    ),
+    Variation(
+        name="rtt-rate-5",
+        assumption="rate of Figs. 10-13",
+        value="5 Mbit/s",
+        assumptions=replace(BASE, rtt_rate=5),
+        figures=("rtt",),
+    ),
+    Variation(
+        name="rtt-rate-20",
+        assumption="rate of Figs. 10-13",
+        value="20 Mbit/s",
+        assumptions=replace(BASE, rtt_rate=20),
+        figures=("rtt",),
+    ),
+    Variation(
+        name="buffer-rate-5",
+        assumption="rate of Fig. 14",
+        value="5 Mbit/s",
+        assumptions=replace(BASE, buffer_rate=5),
+        figures=("fig14",),
+    ),
+    Variation(
+        name="buffer-rate-20",
+        assumption="rate of Fig. 14",
+        value="20 Mbit/s",
+        assumptions=replace(BASE, buffer_rate=20),
+        figures=("fig14",),
+    ),
+    Variation(
+        name="mix-rate-10",
+        assumption="rate of Fig. 15",
+        value="10 Mbit/s",
+        assumptions=replace(BASE, mix_rate=10),
+        figures=("fig15",),
+    ),
+    Variation(
+        name="mix-rate-50",
+        assumption="rate of Fig. 15",
+        value="50 Mbit/s",
+        assumptions=replace(BASE, mix_rate=50),
+        figures=("fig15",),
+    ),
+)
+"""The moves of the section on sensitivity."""

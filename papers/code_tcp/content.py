@@ -1,0 +1,101 @@
+"""What the report says: the paper's figures and tables beside ours, in the paper's order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dumbbell.claims import Finding
+from dumbbell.report import Details, Figure, Section, Text
+
+from . import conclusions, figures, set_up, tables
+from .evidence import Evidence
+from .sensitivity import Moved
+
+__all__ = ["sections"]
+
+
+def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Moved]) -> list[Section]:
+    """Return the sections of the report."""
+    equal, different = figures.networks()
+    return [
+        Section(
+            anchor="headline",
+            title="CODE beside Reno (Fig. 9)",
+            blocks=[
+                Text(paragraphs=conclusions.headline(evidence, moves)),
+                Figure(
+                    svg=figures.against_rate(evidence),
+                    caption="Fig. 9: throughput of one variant and one Reno connection against the bottleneck's rate; bars: 95 % intervals. The paper's curves are lost.",
+                ),
+                tables.intervals(evidence),
+                tables.readings(moves),
+                Figure(svg=figures.readings(moves), caption="The same readings."),
+            ],
+        ),
+        Section(
+            anchor="decides",
+            title="What decides the shares, and the main reading",
+            blocks=[Text(paragraphs=conclusions.decides(moves)), tables.synchronisation(evidence)],
+        ),
+        Section(
+            anchor="assumptions",
+            title="What is stated and what is assumed",
+            blocks=[
+                Figure(svg=equal, caption="The network of Fig. 7 with our choices; drawn for 10 Mbit/s."),
+                Figure(svg=different, caption="The network of Fig. 8, drawn for a variant of 100 ms. Datagrams that leave at the first router give senders random processing times."),
+                set_up.stated(),
+                set_up.assumed(),
+            ],
+        ),
+        Section(
+            anchor="windows",
+            title="Windows against time (Figs. 2, 3, 5)",
+            blocks=[
+                Figure(svg=figures.windows(evidence), caption="One run each, without cross traffic. i: a loss of the variant, j: its lowest window, k: its next loss."),
+                Text(paragraphs=conclusions.traces()),
+            ],
+        ),
+        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant beside a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
+        Section(
+            anchor="epsilon",
+            title="The analysis of epsilon (section 3.3, Fig. 6)",
+            blocks=[
+                Text(paragraphs=conclusions.analysis()),
+                Figure(svg=figures.cycle(evidence), caption="Fig. 6: the model's cycle, and the median of the measured cycles of Fig. 5, each stretched to one length."),
+                Figure(svg=figures.epsilon(evidence), caption="CODE/Reno against epsilon: Fig. 9 at one rate; bars: 95 % intervals."),
+            ],
+        ),
+        Section(
+            anchor="rtts",
+            title="Different round-trip times (Figs. 10 to 13)",
+            blocks=[Figure(svg=figures.against_rtt(evidence), caption="Panels a: the variant has 50 ms and Reno's base round-trip time is swept; panels b: the other way round. Right: two Reno connections. Bars: 95 % intervals.")],
+        ),
+        Section(anchor="buffers", title="Buffers (Fig. 14)", blocks=[Figure(svg=figures.against_buffer(evidence), caption="Fig. 14: throughput against the buffer; bars: 95 % intervals.")]),
+        Section(anchor="mixes", title="Ten connections (Fig. 15)", blocks=[Figure(svg=figures.against_mix(evidence), caption="Fig. 15: mean throughput of a connection of each class; bars: 95 % intervals.")]),
+        Section(
+            anchor="alike",
+            title="CODE among its like (Figs. 16 to 18, Table 2)",
+            blocks=[
+                Figure(svg=figures.newcomers(evidence), caption="Windows and queues: a second connection joins at 20 s (Fig. 16) or 50 s. One run each, without cross traffic."),
+                Text(paragraphs=conclusions.homogeneous(evidence)),
+                tables.table_2(evidence),
+                Figure(svg=figures.alike(evidence), caption="Table 2: fairness index against the rate; bars: 95 % intervals; hollow: the paper."),
+            ],
+        ),
+        Section(anchor="transfers", title="Short transfers (section 5)", blocks=[tables.transfers(evidence)]),
+        Section(
+            anchor="sensitivity",
+            title="One assumption moved at a time",
+            blocks=[tables.moves(moves)],
+        ),
+        Section(anchor="misses", title="What was not reproduced, and why", blocks=[tables.misses(findings)]),
+        Section(
+            anchor="testbed",
+            title="What awaits the Linux testbed (Figs. 19, 20, Table 3)",
+            blocks=[
+                Text(paragraphs=conclusions.internet()),
+                tables.awaiting(findings),
+                Details(title="Table 3 as printed", blocks=[tables.table_3()]),
+            ],
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,133 @@
+"""Claims on the rule as a machine (Table 1, the worked example) and on the analysis of epsilon.
+
+[chan2010 §3]
+"""
+
+from __future__ import annotations
+
+import math
+
+from dumbbell.claims import Outcome
+from dumbbell.models import code_tcp
+
+from .evidence import Evidence
+from .printed import data
+from .register import claim
+from .rules import Rule, climb, table1
+
+EPSILON = 0.68
+
+FIELDS = {
+    "Wold": "w_old",
+    "alpha": "alpha",
+    "alpha_inc": "alpha_inc",
+    "beta": "beta",
+    "beta_inc": "beta_inc",
+    "Delta": "delta",
+    "W": "w",
+}
+
+
+def _register_table1() -> None:
+    for quantity, attribute in FIELDS.items():
+        for column in range(6):
+
+            @claim(f"C-T1-{quantity}-{column}")
+            def _(_: Evidence, attribute: str = attribute, column: int = column) -> Outcome:
+                return Outcome(measured=float(getattr(table1()[column], attribute)))
+
+
+_register_table1()
+
+
+def _risen() -> Rule:
+    """Return the rule after as many raises as take alpha from its start to the 15 of the worked example."""
+    rule = Rule(w=20, alpha=1, beta=3)
+    while rule.alpha < 15:
+        rule.round(rule.alpha, rtt_grew=True)
+    return rule
+
+
+@claim("C-ALG-N9")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=_risen().alpha)
+
+
+@claim("C-ALG-N10")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=_risen().beta)
+
+
+@claim("C-ALG-C4")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=climb(2.0), note=f"NewVegas under the same conditions: {climb(1.0):g}")
+
+
+def _cycle() -> code_tcp.Cycle:
+    return code_tcp.cycle(EPSILON)
+
+
+@claim("C-EPS-1")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=EPSILON + _cycle().decrease_rounds)
+
+
+@claim("C-EPS-2")
+def _(_: Evidence) -> Outcome:
+    cycle = _cycle()
+    return Outcome(measured=cycle.reno_packets / cycle.rounds / cycle.reno_peak)
+
+
+@claim("C-EPS-3")
+def _(_: Evidence) -> Outcome:
+    cycle = _cycle()
+    return Outcome(measured=cycle.reno_packets / cycle.reno_peak**2)
+
+
+@claim("C-EPS-4")
+def _(_: Evidence) -> Outcome:
+    cycle = _cycle()
+    return Outcome(measured=cycle.rounds / cycle.reno_peak)
+
+
+@claim("C-EPS-5")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=_cycle().decrease_rounds)
+
+
+@claim("C-EPS-6")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=code_tcp.quadratic()[0])
+
+
+@claim("C-EPS-7")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=code_tcp.quadratic()[1])
+
+
+@claim("C-EPS-8")
+def _(_: Evidence) -> Outcome:
+    return Outcome(measured=code_tcp.quadratic()[2])
+
+
+@claim("C-EPS-9")
+def _(_: Evidence) -> Outcome:
+    root = code_tcp.epsilon_roots().smaller
+    return Outcome(measured=root, note=f"{root:.4f} to four digits")
+
+
+@claim("C-EPS-10")
+def _(_: Evidence) -> Outcome:
+    root = code_tcp.epsilon_roots().larger
+    return Outcome(measured=root, note=f"{root:.4f} to four digits")
+
+
+@claim("C-EPS-11")
+def _(_: Evidence) -> Outcome:
+    roots = code_tcp.epsilon_roots()
+    time = data()["analysis"]["kept"] - roots.larger
+    return Outcome(
+        measured=math.copysign(1.0, time),
+        holds=time < 0 and roots.larger not in roots.admissible,
+        note=f"t = {time:.3f} of CODE's peak",
+    )

@@ -1,0 +1,328 @@
+"""Claims on averages over repetitions: Figs. 9-15 and Table 2.
+
+[chan2010 §4.1-§4.5]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from dumbbell.claims import Outcome
+from dumbbell.statistics import jain_index
+
+from .evidence import Evidence, Values
+from .network import VARIANTS
+from .printed import data
+from .register import claim, listed, mean_of
+from .scenarios import RATES
+
+__all__ = ["fairness", "lead"]
+
+FAR_LESS = 0.5
+LESS = 0.7
+
+
+def _below(name: str, figure: str, kind: str, bound: float) -> None:
+    """Register a claim that the ratio to Reno is below a bound at each point."""
+
+    @claim(name)
+    def _(evidence: Evidence) -> Outcome:
+        means = evidence.means(figure, kind)
+        return Outcome.share(means < bound, note=f"mean ratios {listed(evidence.swept(figure, kind), means)}")
+
+
+_below("C-F9a-1", "fig9", "vegas", FAR_LESS)
+_below("C-F9b-1", "fig9", "vegasa", LESS)
+_below("C-F9c-1", "fig9", "newvegas", 1.0)
+_below("C-F10a-1", "rtt-a", "vegas", FAR_LESS)
+_below("C-F10b-1", "rtt-b", "vegas", FAR_LESS)
+_below("C-F11a-1", "rtt-a", "vegasa", LESS)
+_below("C-F11b-1", "rtt-b", "vegasa", LESS)
+_below("C-F12a-1", "rtt-a", "newvegas", 1.0)
+_below("C-F12b-1", "rtt-b", "newvegas", 1.0)
+_below("C-F15a-1", "fig15", "vegas", 1.0)
+_below("C-F15b-1", "fig15", "vegasa", 1.0)
+_below("C-F15c-1", "fig15", "newvegas", 1.0)
+
+
+def lead(evidence: Evidence, figure: str) -> tuple[float, str]:
+    """Return by how much CODE's pooled mean ratio is nearer to 1 than the next variant's, and all distances in words."""
+    distances = evidence.distances(figure)
+    others = min(distances[kind] for kind in VARIANTS if kind != "code")
+    words = ", ".join(
+        f"{kind} {evidence.pooled(figure, kind).estimate:.2f} "
+        f"[{evidence.pooled(figure, kind).low:.2f}, {evidence.pooled(figure, kind).high:.2f}]"
+        for kind in VARIANTS
+    )
+    return others - distances["code"], words
+
+
+@claim("C-F9a-2")
+def _(evidence: Evidence) -> Outcome:
+    rates = evidence.swept("fig9", "vegas")
+    means = [float(evidence.queued("vegas", rate).mean()) for rate in rates]
+    return Outcome(measured=max(means), holds=max(means) <= 4.0, note=listed(rates, means))
+
+
+@claim("C-F9c-2")
+def _(evidence: Evidence) -> Outcome:
+    flags = [
+        evidence.goodputs("fig9", "newvegas", rate)[0].mean()
+        > evidence.goodputs("fig9", "vegas", rate)[0].mean()
+        for rate in evidence.swept("fig9", "vegas")
+    ]
+    return Outcome.share(flags)
+
+
+def _pooled(evidence: Evidence, figure: str, kind: str) -> Outcome:
+    found, points = evidence.pooled(figure, kind, 0.90), evidence.over_points(figure, kind)
+    wide = evidence.pooled(figure, kind)
+    return Outcome(
+        measured=found.estimate,
+        low=found.low,
+        high=found.high,
+        note=f"95 % interval {wide.low:.2f} to {wide.high:.2f}, over the means of points {points.low:.2f} to {points.high:.2f}",
+    )
+
+
+@claim("C-F9d-1")
+def _(evidence: Evidence) -> Outcome:
+    return _pooled(evidence, "fig9", "code")
+
+
+@claim("C-F9-1")
+def _(evidence: Evidence) -> Outcome:
+    measured, words = lead(evidence, "fig9")
+    return Outcome(measured=measured, holds=measured > 0, note=words)
+
+
+@claim("C-F9-2")
+def _(evidence: Evidence) -> Outcome:
+    found = evidence.pooled("fig9", "code")
+    gap = max(found.low - 1.0, 1.0 - found.high, 0.0)
+    return Outcome(measured=gap, note=f"{found.low:.3f} to {found.high:.3f}")
+
+
+@claim("C-F12-2")
+def _(evidence: Evidence) -> Outcome:
+    flags = []
+    for panel in ("rtt-a", "rtt-b"):
+        for rtt in evidence.swept(panel, "newvegas"):
+            spread = {}
+            for kind in ("newvegas", "vegas"):
+                goodput = evidence.goodputs(panel, kind, rtt)[0]
+                spread[kind] = goodput.std(ddof=1) / goodput.mean()
+            flags.append(spread["newvegas"] > spread["vegas"])
+    return Outcome.share(flags)
+
+
+@claim("C-F13a-1")
+def _(evidence: Evidence) -> Outcome:
+    # With equal round trips neither has the shorter one.
+    swept = evidence.swept("rtt-a", "code")
+    means = evidence.means("rtt-a", "code")
+    return Outcome.share(means[1:] > 1.0, note=f"mean ratios {listed(swept, means)}")
+
+
+@claim("C-F13a-2")
+def _(evidence: Evidence) -> Outcome:
+    code, reno = evidence.means("rtt-a", "code"), _reno_against_reno(evidence, "rtt-a")
+    return Outcome.share(
+        code[1:] <= reno[1:], note=f"Reno in its place: {listed(evidence.swept('rtt-a', 'code'), reno)}"
+    )
+
+
+def _reno_against_reno(evidence: Evidence, panel: str) -> Values:
+    """Return the mean ratio of a Reno in the variant's place to the other Reno, at each point."""
+    ratios = []
+    for rtt in evidence.swept(panel, "reno"):
+        runs = evidence.point(panel, "reno", rtt)
+        ratios.append(np.mean([run.one("goodput", "variant") / run.one("goodput", "reno") for run in runs]))
+    return np.array(ratios)
+
+
+@claim("C-F13b-1")
+def _(evidence: Evidence) -> Outcome:
+    swept = evidence.swept("rtt-b", "code")
+    far = {kind: np.abs(evidence.means("rtt-b", kind) - 1) for kind in VARIANTS}
+    nearest = np.min([far[kind] for kind in VARIANTS if kind != "code"], axis=0)
+    return Outcome.share(
+        far["code"] < nearest, note=f"mean ratios of CODE {listed(swept, evidence.means('rtt-b', 'code'))}"
+    )
+
+
+@claim("C-F13-3")
+def _(evidence: Evidence) -> Outcome:
+    leads = {panel: lead(evidence, panel) for panel in ("rtt-a", "rtt-b")}
+    least = min(found for found, _ in leads.values())
+    return Outcome(
+        measured=least,
+        holds=least > 0,
+        note="; ".join(f"{panel[-1]}: {words}" for panel, (_, words) in leads.items()),
+    )
+
+
+@claim("C-F13-4")
+def _(evidence: Evidence) -> Outcome:
+    short, long = _reno_against_reno(evidence, "rtt-a")[1:], _reno_against_reno(evidence, "rtt-b")[1:]
+    swept = evidence.swept("rtt-a", "reno")[1:]
+    return Outcome.share(
+        np.concatenate([short > 1, long < 1]),
+        note=f"panel a {listed(swept, short)}; panel b {listed(swept, long)}",
+    )
+
+
+def _correlation(name: str, kind: str) -> None:
+    @claim(name)
+    def _(evidence: Evidence) -> Outcome:
+        swept, means = evidence.swept("fig14", kind), evidence.means("fig14", kind)
+        rho = float(stats.spearmanr(swept, means).statistic)
+        return Outcome(measured=rho, holds=rho < -0.8, note=f"mean ratios {listed(swept, means)}")
+
+
+_correlation("C-F14a-1", "vegas")
+_correlation("C-F14c-3", "newvegas")
+
+
+@claim("C-F14a-2")
+def _(evidence: Evidence) -> Outcome:
+    means = evidence.means("fig14", "vegas")
+    fall = float(means[0] - means[-1])
+    return Outcome(measured=fall, holds=fall > 0, note=f"{means[0]:.2f} and {means[-1]:.2f}")
+
+
+def _at_end(name: str, kind: str, end: int, above: bool) -> None:
+    """Register a claim on the ratio at the smallest (0) or the largest (-1) buffer, by repetitions."""
+
+    @claim(name)
+    def _(evidence: Evidence) -> Outcome:
+        swept = evidence.swept("fig14", kind)
+        ratios = evidence.ratios("fig14", kind, swept[end])
+        return Outcome.share(
+            ratios > 1 if above else ratios < 1,
+            note=f"{swept[end]} packets; mean ratios {listed(swept, evidence.means('fig14', kind))}",
+        )
+
+
+_at_end("C-F14b-1", "vegasa", 0, True)
+_at_end("C-F14b-2", "vegasa", -1, False)
+_at_end("C-F14c-1", "newvegas", 0, True)
+_at_end("C-F14c-2", "newvegas", -1, False)
+
+
+@claim("C-F14b-3")
+def _(evidence: Evidence) -> Outcome:
+    swept, means = evidence.swept("fig14", "vegasa"), evidence.means("fig14", "vegasa")
+    return Outcome(
+        measured=float(swept[int(np.argmin(np.abs(means - 1)))]), note=f"mean ratios {listed(swept, means)}"
+    )
+
+
+def _above(name: str, kind: str) -> None:
+    """Register a claim that CODE gets more than another variant does at the same buffer."""
+
+    @claim(name)
+    def _(evidence: Evidence) -> Outcome:
+        flags = [
+            evidence.goodputs("fig14", "code", size)[0].mean()
+            > evidence.goodputs("fig14", kind, size)[0].mean()
+            for size in evidence.swept("fig14", "code")
+        ]
+        return Outcome.share(flags)
+
+
+_above("C-F14d-1", "vegasa")
+_above("C-F14d-2", "newvegas")
+
+
+@claim("C-F14d-3")
+def _(evidence: Evidence) -> Outcome:
+    means = evidence.means("fig14", "code")
+    return Outcome.share(means > 1.0, note=f"mean ratios {listed(evidence.swept('fig14', 'code'), means)}")
+
+
+@claim("C-F14-4")
+def _(evidence: Evidence) -> Outcome:
+    unfair = [bool((np.abs(evidence.means("fig14", kind) - 1) > 0.1).any()) for kind in VARIANTS]
+    return Outcome(measured=float(sum(unfair)))
+
+
+@claim("C-F14-5")
+def _(evidence: Evidence) -> Outcome:
+    ranges = {kind: float(np.ptp(np.log(evidence.means("fig14", kind)))) for kind in VARIANTS}
+    gap = min(ranges[kind] for kind in VARIANTS if kind != "code") - ranges["code"]
+    return Outcome(
+        measured=gap,
+        holds=gap > 0,
+        note="ranges " + ", ".join(f"{kind} {value:.2f}" for kind, value in ranges.items()),
+    )
+
+
+def _few_reno(name: str, kind: str) -> None:
+    """Register a claim that a variant falls short with the fewest Reno connections."""
+
+    @claim(name)
+    def _(evidence: Evidence) -> Outcome:
+        excess = float(evidence.means("fig15", kind)[0]) - 1
+        return Outcome(measured=float(np.sign(excess)), holds=excess < 0, note=f"ratio {1 + excess:.2f}")
+
+
+_few_reno("C-F15a-2", "vegas")
+_few_reno("C-F15b-2", "vegasa")
+_few_reno("C-F15c-2", "newvegas")
+
+
+@claim("C-F15d-1")
+def _(evidence: Evidence) -> Outcome:
+    outcome = _pooled(evidence, "fig15", "code")
+    means = listed(evidence.swept("fig15", "code"), evidence.means("fig15", "code"))
+    return Outcome(
+        measured=outcome.measured,
+        low=outcome.low,
+        high=outcome.high,
+        note=f"{outcome.note}; by Reno connections {means}",
+    )
+
+
+@claim("C-F15-3")
+def _(evidence: Evidence) -> Outcome:
+    measured, words = lead(evidence, "fig15")
+    return Outcome(measured=measured, holds=measured > 0, note=words)
+
+
+def fairness(evidence: Evidence, kind: str, rate: int) -> Values:
+    """Return the fairness index of ten like connections in each repetition (Eq. 20)."""
+    return np.array(
+        [jain_index(run.of("goodput", "variant")) for run in evidence.point("table2", kind, rate)]
+    )
+
+
+def _cell(kind: str, label: str, rate: int) -> Callable[[Evidence], Outcome]:
+    @claim(f"C-T2-{rate:02d}-{label}")
+    def measure(evidence: Evidence) -> Outcome:
+        return mean_of(fairness(evidence, kind, rate))
+
+    return measure
+
+
+for _rate in RATES:
+    for _kind, _label in (("code", "CODE"), ("newvegas", "NewVegas"), ("vegas", "Vegas")):
+        _cell(_kind, _label, _rate)
+
+
+@claim("C-T2-S1")
+def _(evidence: Evidence) -> Outcome:
+    means = {
+        kind: float(
+            np.mean([fairness(evidence, kind, rate).mean() for rate in evidence.swept("table2", kind)])
+        )
+        for kind in ("code", "newvegas", "vegas")
+    }
+    printed = {kind: float(np.mean(data()["table2"][kind])) for kind in means}
+    return Outcome(
+        measured=means["code"] - max(means["newvegas"], means["vegas"]),
+        note=", ".join(f"{kind} {means[kind]:.3f} (printed {printed[kind]:.3f})" for kind in means),
+    )

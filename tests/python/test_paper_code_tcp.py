@@ -1,0 +1,280 @@
+"""The claims on CODE are judged by what they say: on replays, on the engine's scripted runs, on made-up results."""
+
+import itertools
+import math
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dumbbell
+from dumbbell import Job, claims, papers
+
+PAPER = papers.load("code-tcp", Path(__file__).resolve().parents[2] / "papers")
+MODULE = type(PAPER).__module__
+QUICK = papers.Settings(quick=True)
+
+
+def part(name):
+    return sys.modules[f"{MODULE}.{name}"]
+
+
+def judged(evidence, wanted):
+    """Return the findings on the claims whose scenario or name is wanted, by name."""
+    chosen = [claim for claim in PAPER.claims() if claim.scenario in wanted or claim.id in wanted]
+    return {finding.claim.id: finding for finding in claims.judge(chosen, evidence)}
+
+
+def made_up(points):
+    """Return results with the goodputs given for each key: one list of (name, bit/s) pairs for each repetition."""
+    rows = []
+    for key, repetitions in points.items():
+        for connections in repetitions:
+            row = {column: [] for column in PAPER.columns} | {
+                "key": key,
+                "names": [name for name, _ in connections],
+                "goodput": [float(rate) for _, rate in connections],
+                "rtt_mean": [0.1] * len(connections),
+                "rtt_min": [0.05] * len(connections),
+            }
+            rows.append(row)
+    return part("evidence").Evidence(pd.DataFrame(rows, columns=["key", *PAPER.columns]))
+
+
+def shares(ratios, group="base", figure="fig9", runs=3):
+    """Return made-up points of a sweep: the variant's goodput over Reno's, by variant and point."""
+    return {
+        f"{group}/{figure}/{kind}/{point}": [
+            [("variant", 1e6 * ratio * (1 + 0.01 * run)), ("reno", 1e6)] for run in range(runs)
+        ]
+        for kind, by_point in ratios.items()
+        for point, ratio in by_point.items()
+    }
+
+
+def test_every_claim_has_a_measure_and_a_family():
+    families = Counter(claim.id.split("-")[1] for claim in PAPER.claims())
+    assert sum(families.values()) == 248
+    assert (families["T1"], families["T2"], families["T3"]) == (42, 31, 61)
+    assert families["EPS"] == 13
+    assert {claim.scenario for claim in PAPER.claims()} >= {"fig-9", "table-1", "eps-analysis", "startup"}
+
+
+def test_the_rule_makes_table_1_as_printed():
+    made, printed = part("rules").table1(), part("printed").data()["table1"]
+    for name, attribute in part("rule_claims").FIELDS.items():
+        assert [getattr(one, attribute) for one in made] == printed[name], name
+
+
+def test_newvegas_grows_by_one_in_two_rounds_and_code_by_two_in_three():
+    climb = part("rules").climb
+    assert climb(1.0) == pytest.approx(1 / 2)
+    assert climb(2.0) == pytest.approx(2 / 3)
+
+
+def test_thresholds_sink_only_while_the_round_trip_time_does_not_grow():
+    rule = part("rules").Rule(w=20, alpha=2, beta=4)
+    assert rule.round(3, rtt_grew=False).alpha_inc == -1
+    # At its start alpha sinks no further.
+    assert (rule.alpha, rule.round(2, rtt_grew=False).alpha_inc) == (1, 0)
+    # Above the band the window sinks, and what lengthened the round trip was somebody else.
+    one = rule.round(9, rtt_grew=True)
+    assert (one.w - one.w_old, one.alpha_inc) == (-1, 1)
+
+
+def test_all_half_widths_of_table_3_follow_from_its_rounds():
+    data, interval = part("printed").data()["table3"], part("printed").interval
+    for level, column in itertools.product(("99", "95", "90"), part("printed").COLUMNS):
+        half = interval(data[column], int(level) / 100).half_width
+        assert half == pytest.approx(data["half_width"][level][column], abs=0.005), (level, column)
+
+
+def test_what_needs_a_real_network_awaits_the_testbed():
+    found = judged(made_up({}), {"fig-19", "table-3"})
+    waiting = {name for name, finding in found.items() if "awaits the Linux testbed" in finding.why}
+    assert {name for name in found if name.startswith(("C-F19", "C-T3-R"))} == waiting
+    assert len(waiting) == 46
+    assert all(
+        found[name].verdict == "reproduced" for name in found if name.startswith(("C-T3-AVG", "C-T3-CI"))
+    )
+
+
+def test_the_networks_are_the_papers():
+    scenarios, base = part("scenarios"), part("assumptions").BASE
+    point = scenarios.rate_point("code", 10, base)
+    table = point.resolved()
+    flows = {flow["name"]: flow for flow in table["flows"]}
+    code, reno = flows["variant"]["tcp"], flows["reno"]["tcp"]
+    for tcp in (code, reno):
+        assert (tcp["receive_buffer"], tcp["initial_ssthresh"]) == ("unlimited", "unlimited")
+        assert (tcp["mss"], tcp["recovery"], tcp["delayed_ack"]) == ("1000 bytes", "reno", "off")
+    assert code["congestion"]["epsilon"] == 0.68
+    assert code["mechanisms"]["F"]
+    assert code["mechanisms"]["E"]
+    assert flows["cross"]["source"]["rate"] == "500 kbit/s"
+    bottleneck = next(link for link in table["links"] if link["name"] == "r1-r2")
+    assert bottleneck["queue"] == {"kind": "droptail", "limit": "100 packets", "counts_service": True}
+    delays = {link["name"]: link["delay"] for link in table["links"]}
+    assert [delays[name] for name in ("s1-r1", "r1-r2", "r2-d1")] == ["1 ms", "23 ms", "1 ms"]
+
+
+def test_processing_times_are_up_to_one_service_time():
+    scenario = part("scenarios").rtt_point("code", "b", 100, part("assumptions").BASE).resolved()
+    flow = next(flow for flow in scenario["flows"] if flow["name"] == "noise1")
+    rate = {link["name"]: link["rate"] for link in scenario["links"]}
+    assert (flow["from"], flow["to"], flow["source"]["jitter"]) == ("s1", "r1", 1.0)
+    # A datagram of 50 packets takes as long at 50 times the rate as a packet at the bottleneck.
+    assert flow["source"]["packet"] == "50000 bytes"
+    assert (rate["s1-r1"], rate["r1-r2"]) == ("500 Mbit/s", "10 Mbit/s")
+    delay = {link["name"]: link["delay"] for link in scenario["links"]}
+    # (100 - 2 * 23) / 4 = 13.5 ms for each of the variant's access links.
+    assert (delay["s1-r1"], delay["s2-r1"]) == ("13500 us", "1 ms")
+
+
+def test_a_quick_plan_is_the_same_twice_and_every_key_is_in_a_reading():
+    plan, again = PAPER.plan(QUICK), PAPER.plan(QUICK)
+    assert [(run.key, run.scenario.hash, run.run) for run in plan] == [
+        (run.key, run.scenario.hash, run.run) for run in again
+    ]
+    groups = {run.key.split("/")[0] for run in plan}
+    variations = set(part("scenarios").counts(QUICK).variations)
+    assert variations <= {variation.name for variation in part("assumptions").VARIATIONS}
+    assert groups >= {"base", "algorithm", "fig3", "fig5", "epsilon", "startup", *variations}
+
+
+def test_moves_of_assumptions_differ_from_the_main_reading_and_have_their_own_names():
+    variations, base = part("assumptions").VARIATIONS, part("assumptions").BASE
+    assert len({variation.name for variation in variations}) == len(variations)
+    assert all(variation.assumptions != base for variation in variations)
+
+
+@pytest.fixture(scope="module")
+def scripted():
+    """The scenarios in which one rule shows at a time, reduced as a reproduction does."""
+    scenarios = part("algorithms").scenarios()
+    jobs = [Job(scenario, seed=1) for scenario in scenarios.values()]
+    frame = PAPER.reduce(dumbbell.run_many(jobs, progress=False))
+    frame.insert(0, "key", [f"algorithm/{name}" for name in scenarios])
+    return part("evidence").Evidence(frame)
+
+
+def test_the_engines_algorithms_keep_the_papers_rules(scripted):
+    wanted = {f"alg-{name}" for name in ("reno", "vegas", "newvegas", "vegas-a", "code")}
+    found = judged(scripted, wanted)
+    missed = {name for name, finding in found.items() if finding.verdict != "reproduced"}
+    # Half of the inflated window is more than half of the window before.
+    assert missed == {"C-ALG-V8"}
+    assert found["C-ALG-V8"].measured > 0.6
+
+
+def test_reduced_traces_are_read_back_by_name(scripted):
+    run = scripted.all_runs("algorithm/guest-code")[0]
+    assert run.names == ["variant", "guest"]
+    times, alpha = run.trace("alpha")
+    assert times.size == alpha.size > 100
+    assert np.all(np.diff(times) >= 0)
+    assert not run.has_trace("ssthresh")
+    assert run.one("goodput", "guest") == run.of("goodput", "guest")[0]
+
+
+def triangle(peak=100.0, cycle_s=10.0, end_s=100.0):
+    """Return a run of made-up cycles: the variant falls to 3/4 and climbs back, Reno halves and climbs."""
+    time = np.arange(0.0, end_s, 0.05)
+    phase = (time % cycle_s) / cycle_s
+    cwnd, reno = peak * (0.75 + 0.25 * phase), peak * (0.5 + 0.5 * phase)
+    losses = np.arange(cycle_s, end_s, cycle_s)
+    alpha = np.column_stack([0.68 * 50.0 * np.ones_like(losses), 50.0 * np.ones_like(losses)]).ravel()
+    # Thresholds are scaled at each loss and back at their height a second before the next.
+    changes = np.column_stack([losses, losses + cycle_s - 1.0]).ravel()
+    traces = {
+        "variant cwnd": (time, cwnd),
+        "reno cwnd": (time, reno),
+        "variant delivered": (time, 1000 * np.cumsum(cwnd)),
+        "reno delivered": (time, 1000 * np.cumsum(reno)),
+        "r1-r2 backlog": (time, np.zeros_like(time)),
+        "variant alpha": (np.concatenate([[0.0], changes]), np.concatenate([[50.0], alpha])),
+    }
+    row = {
+        "names": ["variant", "reno"],
+        "rtt_min": [0.1, 0.1],
+        "trace_of": list(traces),
+        "trace_length": [len(values) for values, _ in traces.values()],
+        "trace_time": np.concatenate([times for times, _ in traces.values()]),
+        "trace_value": np.concatenate([values for _, values in traces.values()]),
+    }
+    return part("evidence").Run(row)
+
+
+def test_cycles_are_found_with_their_slopes():
+    run = triangle()
+    cycles = part("cycles")
+    assert cycles.losses(run) == [20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0]
+    found = cycles.cycles(run)
+    assert len(found) == 7
+    one = found[0]
+    assert (one.begin_s, one.end_s) == (20.0, 30.0)
+    # 25 packets in 10 s, which are 100 round trips; Reno 50.
+    assert one.rising.slope == pytest.approx(0.25, rel=0.02)
+    assert one.reno_rising.slope == pytest.approx(0.5, rel=0.05)
+    assert one.lowest / one.peak == pytest.approx(0.755, abs=0.01)
+    assert one.packets / one.reno_packets == pytest.approx(0.875 / 0.75, rel=0.01)
+    assert cycles.shared_losses(run) == (8, 0, 0)
+
+
+RATES = (5, 10, 20)
+AS_PRINTED = {
+    "vegas": dict.fromkeys(RATES, 0.05),
+    "vegasa": dict.fromkeys(RATES, 0.4),
+    "newvegas": dict.fromkeys(RATES, 0.6),
+    "code": {5: 0.95, 10: 1.05, 20: 1.0},
+}
+
+
+def test_fig_9_as_described_is_reproduced():
+    found = judged(made_up(shares(AS_PRINTED)), {"fig-9"})
+    missed = {name for name, finding in found.items() if finding.verdict != "reproduced"}
+    # One packet in ten waits half of its time: 1e6 * 0.05 * 0.05 / 8000 is less than one packet.
+    assert missed == set()
+    assert found["C-F9-1"].measured == pytest.approx(0.4, abs=0.02)
+
+
+def test_fig_9_with_another_variant_nearer_is_not_reproduced():
+    ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
+    found = judged(made_up(shares(ratios)), {"fig-9"})
+    missed = {name for name, finding in found.items() if finding.verdict == "not-reproduced"}
+    assert missed == {"C-F9d-1", "C-F9-1", "C-F9-2"}
+
+
+def test_pooled_intervals_follow_the_papers_rule():
+    evidence = made_up(shares(AS_PRINTED))
+    ratios = np.concatenate([evidence.ratios("fig9", "code", rate) for rate in RATES])
+    pooled = evidence.pooled("fig9", "code")
+    assert pooled.estimate == pytest.approx(ratios.mean())
+    assert pooled.half_width == pytest.approx(1.959964 * ratios.std(ddof=1) / math.sqrt(9), rel=1e-6)
+    assert evidence.over_points("fig9", "code").n == 3
+
+
+def test_a_moved_assumption_is_compared_at_its_own_points_and_explains_misses():
+    ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
+    evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
+    count = replace(part("scenarios").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
+    study = part("sensitivity").study(PAPER.claims(), evidence, count)
+    base, moved = study
+    assert base.nearest == "newvegas"
+    assert moved.nearest == "code"
+    assert base.ratios["code"].n == moved.ratios["code"].n == 4
+    assert {finding.claim.id for finding in moved.gained} == {"C-F9d-1", "C-F9-1", "C-F9-2"}
+    findings = claims.judge(PAPER.claims(), evidence)
+    explained = {finding.claim.id: finding for finding in part("sensitivity").explain(findings, study)}
+    assert "It holds with another assumption (cross traffic: none)" in explained["C-F9-1"].why
+
+
+def test_settling_is_the_last_time_away_from_the_end():
+    time = np.arange(0.0, 100.0, 1.0)
+    value = np.where(time < 60, 20.0, 10.0)
+    assert part("window_claims").settled_s(time, value, 50.0) == 9.0
+    assert part("window_claims").settled_s(time, np.full_like(time, 10.0), 50.0) == 0.0
