@@ -312,8 +312,18 @@ def hops(
 
 
 def _channel(bad_s: float, assumptions: Assumptions) -> list[TwoState]:
+    """Return the two-state channel, of either direction of a link."""
+    # The engine's packet clock draws until the state changes. Where a draw may confirm the state, with 0.5, a stay is two
+    # dwells on average.
+    dwells = 2 if assumptions.channel == "polled" else 1
     return [
-        TwoState(good="1 s", bad=f"{bad_s * 1e3:g} ms", loss=0.1, change=0.5, clock=assumptions.chain_clock)
+        TwoState(
+            good=f"{dwells} s",
+            bad=f"{dwells * bad_s * 1e3:g} ms",
+            loss=0.1,
+            change=0.5,
+            clock="time" if assumptions.channel == "time" else "packet",
+        )
     ]
 
 
