@@ -81,7 +81,7 @@ def test_tables_have_the_stated_columns_and_types(result):
     for table in result.arrow_traces.values():
         assert {field.name: str(field.type) for field in table.schema} == {
             "time_s": "double",
-            "name": "string",
+            "name": "large_string",
             "value": "double",
         }
 
