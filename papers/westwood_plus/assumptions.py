@@ -56,9 +56,9 @@ class Assumptions:
         Round-trip times of the ten flows on the way back, with one connection and with many: ``"equal"`` (250 ms),
         ``"half"`` (125 ms), ``"spread"`` (over 250 ms by the rule of the single-bottleneck network).
     channel
-        How the two-state channel moves on: ``"polled"``, when a packet passes after a dwell, which draws once and may draw the
-        same state again; ``"time"``, by the clock; ``"ns2"``, as the simulator's model, every packet after a dwell draws until
-        the state has changed.
+        How the two-state channel moves on: ``"packets"``, as the simulator's model, every packet after a dwell draws until the
+        state has changed; ``"time"``, by the clock; ``"repeats"``, with packets, but a draw may confirm the state for a further
+        dwell.
     wired_rate
         Rate of the wired bottleneck before the wireless hop, Mbit/s.
     cross_variant
@@ -86,7 +86,7 @@ class Assumptions:
     reverse_rate: float = 2.0
     connection_reverse_rtts: str = "equal"
     crowd_reverse_rtts: str = "spread"
-    channel: str = "polled"
+    channel: str = "packets"
     wired_rate: float = 10.0
     cross_variant: str = "newreno"
     wireless_queue: int = 42
@@ -136,8 +136,8 @@ REASONS: Mapping[str, tuple[str, str]] = {
     ),
     "channel": (
         "what moves the lossy channel on",
-        "packets, since the simulator's error models are asked by packets; by the rule that the text gives, which may draw the "
-        "same state again. A channel that changes by the clock misses the gains of figs. 27 and 30, see there",
+        "packets, as in the simulator's two-state model; a channel that changes by the clock misses what the paper says of short bad "
+        "states, see there",
     ),
     "wired_rate": ("rate of the wired bottleneck [Mbit/s]", "that of the other networks"),
     "cross_variant": ("cross traffic of the wireless network", "the paper's usual traffic"),
@@ -270,10 +270,10 @@ READINGS = (
         changes={"channel": "time"},
     ),
     Reading(
-        name="ns2-channel",
-        words="once a dwell is over, every packet draws until the channel's state has changed",
+        name="repeats",
+        words="a state of the lossy channel may follow itself, so that a stay is two dwells on average",
         groups=(WIRELESS,),
-        changes={"channel": "ns2"},
+        changes={"channel": "repeats"},
     ),
     Reading(
         name="wired-slow",

@@ -313,9 +313,9 @@ def hops(
 
 def _channel(bad_s: float, assumptions: Assumptions) -> list[TwoState]:
     """Return the two-state channel, of either direction of a link."""
-    # The engine's packet clock draws until the state changes. Where a draw may confirm the state, with 0.5, a stay is two
+    # Packets draw until the state changes. Where a draw may confirm the state for a further dwell, with 0.5, a stay is two
     # dwells on average.
-    dwells = 2 if assumptions.channel == "polled" else 1
+    dwells = 2 if assumptions.channel == "repeats" else 1
     return [
         TwoState(
             good=f"{dwells} s",
