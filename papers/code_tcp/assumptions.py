@@ -12,7 +12,7 @@ from typing import Literal
 
 __all__ = ["BASE", "VARIATIONS", "Assumptions", "Variation"]
 
-Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2"]
+Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +160,7 @@ VARIATIONS = (
         assumption="cut at a loss",
         value="one half (F off)",
         assumptions=replace(BASE, mechanisms="ABCDEGHI"),
+        figures=("fig9", "rtt", "fig14", "fig15", "windows"),
     ),
     Variation(
         name="quiet-halving",
@@ -173,56 +174,56 @@ VARIATIONS = (
         assumption="cuts in one round trip",
         value="one for every loss (E off)",
         assumptions=replace(BASE, mechanisms="ABCDFGHI"),
-        figures=("fig9", "fig14", "fig15"),
+        figures=("fig9", "fig14", "fig15", "windows"),
     ),
     Variation(
         name="simulator",
         assumption="Delta",
         value="packets in flight, rounded, as in ns-2",
         assumptions=replace(BASE, numerator="ns2", round_diff=True),
-        figures=("fig9", "rtt", "fig14", "fig15", "table2"),
+        figures=("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="minimum",
         assumption="round-trip time in Delta",
         value="smallest of the round",
         assumptions=replace(BASE, rtt="minimum"),
-        figures=("fig9", "fig14", "fig15", "table2"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="newest",
         assumption="round-trip time in Delta",
         value="newest",
         assumptions=replace(BASE, rtt="newest"),
-        figures=("fig9", "table2"),
+        figures=("fig9", "table2", "windows", "pairs"),
     ),
     Variation(
         name="spread",
         assumption="growth by a packet",
         value="in shares during the next round",
         assumptions=replace(BASE, increase="spread"),
-        figures=("fig9", "fig14", "fig15", "table2"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="band-mean",
         assumption="round-trip time that moves CODE's thresholds",
         value="mean of the round",
         assumptions=replace(BASE, band_rtt="actual"),
-        figures=("fig9", "fig14", "fig15", "table2"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="clamp",
         assumption="scaled thresholds of CODE",
         value="not below 1 and 3",
         assumptions=replace(BASE, clamp=True),
-        figures=("fig9", "fig14", "fig15", "table2"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="truncate",
         assumption="scaled thresholds of CODE",
         value="whole packets",
         assumptions=replace(BASE, truncate=True),
-        figures=("fig9", "fig14", "fig15"),
+        figures=("fig9", "fig14", "fig15", "pairs"),
     ),
     Variation(
         name="inclusive",
@@ -242,14 +243,14 @@ VARIATIONS = (
         assumption="base round-trip time",
         value="46 ms",
         assumptions=replace(BASE, access_ms=0.0),
-        figures=("fig9", "fig14", "fig15", "table2"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="rtt-100",
         assumption="base round-trip time",
         value="100 ms",
         assumptions=replace(BASE, delay_ms=48.0),
-        figures=("fig9", "fig14", "fig15", "table2"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="access-1g",

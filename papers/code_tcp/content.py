@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dumbbell.claims import Finding
 from dumbbell.report import Details, Figure, Section, Text
@@ -35,7 +36,12 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Mo
         Section(
             anchor="decides",
             title="What decides the shares, and the main reading",
-            blocks=[Text(paragraphs=conclusions.decides(moves)), tables.synchronisation(evidence)],
+            blocks=[
+                Text(paragraphs=conclusions.decides(evidence, moves)),
+                tables.phases(evidence),
+                tables.synchronisation(evidence),
+                Figure(svg=figures.against_rate(replace(evidence, group="quiet")), caption="Fig. 9 without cross traffic; fewer rates and repetitions."),
+            ],
         ),
         Section(
             anchor="assumptions",
@@ -52,7 +58,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Mo
             title="Windows against time (Figs. 2, 3, 5)",
             blocks=[
                 Figure(svg=figures.windows(evidence), caption="One run each, without cross traffic. i: a loss of the variant, j: its lowest window, k: its next loss."),
-                Text(paragraphs=conclusions.traces()),
+                Text(paragraphs=conclusions.traces(evidence)),
             ],
         ),
         Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant beside a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
@@ -60,7 +66,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Mo
             anchor="epsilon",
             title="The analysis of epsilon (section 3.3, Fig. 6)",
             blocks=[
-                Text(paragraphs=conclusions.analysis()),
+                Text(paragraphs=conclusions.analysis(evidence)),
                 Figure(svg=figures.cycle(evidence), caption="Fig. 6: the model's cycle, and the median of the measured cycles of Fig. 5, each stretched to one length."),
                 Figure(svg=figures.epsilon(evidence), caption="CODE/Reno against epsilon: Fig. 9 at one rate; bars: 95 % intervals."),
             ],

@@ -122,6 +122,10 @@ class Evidence:
             ]
         return self._cache[key]
 
+    def traced(self, figure: str) -> list[Run]:
+        """Return the runs of a figure of windows against time."""
+        return self.all_runs(f"{self.group}/{figure}")[: self.runs]
+
     def swept(self, figure: str, kind: str) -> list[int]:
         """Return the points at which a figure's sweep was run for a variant.
 

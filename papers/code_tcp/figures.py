@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dumbbell import plots, topologies
 from dumbbell.models import code_tcp
+from dumbbell.statistics import Interval
 
 from .assumptions import BASE
 from .cycles import cycles
@@ -29,6 +30,7 @@ __all__ = [
     "alike",
     "cycle",
     "epsilon",
+    "epsilon_ratio",
     "guests",
     "networks",
     "newcomers",
@@ -153,7 +155,7 @@ def windows(evidence: Evidence) -> str:
     for ax, (figure, kind) in zip(
         axes[:, 0], (("fig2", "vegas"), ("fig3", "newvegas"), ("fig5", "code")), strict=True
     ):
-        run = evidence.all_runs(figure)[-1]
+        run = evidence.traced(figure)[-1]
         for name, algorithm in (("variant", kind), ("reno", "reno")):
             time, cwnd = run.trace("cwnd", name)
             ax.plot(time, cwnd, color=plots.style(algorithm).colour, linewidth=0.9, label=LABELS[algorithm])
@@ -172,7 +174,7 @@ def windows(evidence: Evidence) -> str:
         ax.set_xlabel("time [s]")
         ax.set_ylabel("window [packets]")
         ax.set_title(f"Fig. {figure.removeprefix('fig')}: {LABELS[kind]} and Reno", loc="left")
-        ax.legend(frameon=False, fontsize=8, loc="upper right", ncols=3)
+        ax.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
     return plots.to_svg(drawn)
 
 
@@ -198,7 +200,7 @@ def cycle(evidence: Evidence) -> str:
     for name, kind in (("variant", "code"), ("reno", "reno")):
         shapes = [
             np.interp(one.begin_s + grid * (one.end_s - one.begin_s), *run.trace("cwnd", name)) / one.peak
-            for run in evidence.all_runs("fig5")
+            for run in evidence.traced("fig5")
             for one in cycles(run)
         ]
         ax.plot(
@@ -214,14 +216,17 @@ def cycle(evidence: Evidence) -> str:
     return plots.to_svg(drawn)
 
 
+def epsilon_ratio(evidence: Evidence, value: float) -> Interval:
+    """Return the mean of CODE/Reno at an epsilon, with its 95 % interval."""
+    runs = evidence.all_runs(f"epsilon/{value}")
+    return interval([run.one("goodput", "variant") / run.one("goodput", "reno") for run in runs])
+
+
 def epsilon(evidence: Evidence) -> str:
     """Draw CODE/Reno against epsilon, measured and by the model."""
     drawn, axes = plots.figure(width=6.6, height=3.8)
     ax = axes[0, 0]
-    each = []
-    for value in EPSILONS:
-        runs = evidence.all_runs(f"epsilon/{value}")
-        each.append(interval([run.one("goodput", "variant") / run.one("goodput", "reno") for run in runs]))
+    each = [epsilon_ratio(evidence, value) for value in EPSILONS]
     plots.sweep(
         {
             (f"simulated at {EPSILON_RATE} Mbit/s", "code"): (
@@ -254,15 +259,16 @@ def _draw_pair(ax: Axes, run: Run, kinds: Sequence[str]) -> None:
 
 def newcomers(evidence: Evidence) -> str:
     """Draw windows and queues of Figs. 16 to 18, and of CODE beside Vegas."""
-    drawn, axes = plots.figure(2, 4, width=4.0, height=2.7)
+    drawn, axes = plots.figure(2, 5, width=3.6, height=2.6)
     columns = (
         ("fig16", ("code", "code"), "Fig. 16: two CODE"),
-        ("fig17/vegas", ("vegas", "vegas"), "Figs. 17(a), 18: two Vegas"),
-        ("fig17/code", ("code", "code"), "Figs. 17(b), 18: two CODE"),
+        ("together", ("code", "code"), "two CODE, both from 0 s"),
+        ("fig17-vegas", ("vegas", "vegas"), "Figs. 17(a), 18: two Vegas"),
+        ("fig17-code", ("code", "code"), "Figs. 17(b), 18: two CODE"),
         ("mixed", ("code", "vegas"), "CODE, then Vegas"),
     )
     for column, (key, kinds, title) in enumerate(columns):
-        run = evidence.all_runs(key)[0]
+        run = evidence.traced(key)[0]
         top, bottom = axes[0, column], axes[1, column]
         _draw_pair(top, run, kinds)
         top.set_ylim(0, 150)
@@ -348,6 +354,6 @@ def readings(moves: Sequence[Moved]) -> str:
     ax.set_yticks(range(len(known)), [move.label for move in known])
     ax.set_ylim(len(known) - 0.5, -0.5)
     ax.set_xlim(left=0)
-    ax.set_xlabel("throughput of the variant over that of Reno in Fig. 9, pooled, 95 % interval")
-    ax.legend(frameon=False, fontsize=8, loc="upper right")
+    ax.set_xlabel("variant/Reno in Fig. 9, 95 % interval")
+    ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(VARIANTS))
     return plots.to_svg(drawn)

@@ -171,7 +171,7 @@ def network(
             counts_service=assumptions.counts_service,
         ),
         access_rate=[own_rate] * count + ["1 Gbit/s"] * has_cross,
-        access_delay=[f"{delay:.6f} ms" for delay in delays],
+        access_delay=[f"{delay:g} ms" for delay in delays],
         impairments=impairments,
     )
     flows: list[Any] = [

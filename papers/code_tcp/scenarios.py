@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from dumbbell import Probe, Scenario, Uniform
@@ -22,6 +22,8 @@ __all__ = [
     "EPSILONS",
     "EPSILON_RATE",
     "MIXES",
+    "PHASES",
+    "PHASE_RATES",
     "RATES",
     "RTTS",
     "START_SIZES",
@@ -49,15 +51,24 @@ EPSILON_RATE = 20
 START_SIZES = (100, 200, 500, 1000, 2000)
 """Sizes of the short transfers, kB."""
 
+PHASES = ((50.0, 50.0), (50.0, 51.2), (51.2, 50.0))
+PHASE_RATES = (5, 10)
+"""Base round-trip times of two connections that hardly differ, ms, and the rates they are tried at, Mbit/s."""
+
 GAIN_BUFFERS = (10, 20, 30)
 """Small buffers at which solo transfers of Vegas and Reno are compared, packets."""
 
-TRACED = {
-    "fig2": ("vegas", "reno"),
-    "fig3": ("newvegas", "reno"),
-    "fig5": ("code", "reno"),
+TRACED = {"fig2": "vegas", "fig3": "newvegas", "fig5": "code"}
+"""The figures of windows against time beside Reno, with the variant of each."""
+
+JOINED = {
+    "fig16": (("code", "code"), 5, 20.0, 200.0),
+    "fig17-vegas": (("vegas", "vegas"), 5, 50.0, 200.0),
+    "fig17-code": (("code", "code"), 5, 50.0, 200.0),
+    "mixed": (("code", "vegas"), 10, 50.0, 300.0),
+    "together": (("code", "code"), 5, 0.0, 200.0),
 }
-"""The figures of windows against time, with the pair of each."""
+"""Pairs of which the second joins the first: kinds, rate (Mbit/s), when it joins and when the run ends (s)."""
 
 PERIOD_S = 0.05
 """Period at which windows against time are sampled, s."""
@@ -78,6 +89,8 @@ class Counts:
         Of the scenarios with windows against time.
     short
         Of each short transfer.
+    phases
+        Of each pair of base round-trip times that hardly differ.
     moved
         Of each point with a moved assumption.
     rtts
@@ -91,6 +104,7 @@ class Counts:
     sweeps: int
     windows: int
     short: int
+    phases: int
     moved: int
     rtts: tuple[int, ...]
     moved_rates: tuple[int, ...]
@@ -107,6 +121,7 @@ def counts(settings: Settings) -> Counts:
             sweeps=settings.runs or 2,
             windows=settings.runs or 4,
             short=settings.runs or 2,
+            phases=2,
             moved=2,
             rtts=(50, 80, 110, 150),
             moved_rates=(10, 30),
@@ -119,6 +134,7 @@ def counts(settings: Settings) -> Counts:
         sweeps=settings.runs or 20,
         windows=settings.runs or 20,
         short=settings.runs or 20,
+        phases=5,
         moved=4,
         rtts=RTTS,
         moved_rates=(5, 10, 20, 30, 40, 50),
@@ -149,10 +165,7 @@ def rtt_point(kind: str, panel: str, rtt_ms: int, assumptions: Assumptions) -> S
     variant, reno = pair(kind, assumptions)
     fixed = 2 * assumptions.delay_ms + 4 * assumptions.access_ms
     times = {"a": (fixed, float(rtt_ms)), "b": (float(rtt_ms), fixed)}[panel]
-    connections = [
-        Connection(name=c.name, tcp=c.tcp, start=c.start, rtt_ms=time)
-        for c, time in zip((variant, reno), times, strict=True)
-    ]
+    connections = [replace(c, rtt_ms=time) for c, time in zip((variant, reno), times, strict=True)]
     return network(
         f"fig-10 {kind} {times[0]:g} {times[1]:g}",
         connections,
@@ -213,33 +226,32 @@ def _sampled(flows: Sequence[str], *, alpha: Sequence[str] = ()) -> list[Probe]:
 
 
 @cache
-def window_run(figure: str, cross: bool = False) -> Scenario:
+def window_run(figure: str, assumptions: Assumptions, cross: bool = False) -> Scenario:
     """Return a run of Figs. 2, 3 and 5: a variant and Reno that start together, to a second."""
-    kind, _ = TRACED[figure]
+    kind = TRACED[figure]
     start = Uniform(uniform=("0 s", "1 s"))
     connections = [
-        Connection(name="variant", tcp=tcp(kind, BASE), start=start),
-        Connection(name="reno", tcp=tcp("reno", BASE)),
+        Connection(name="variant", tcp=tcp(kind, assumptions), start=start),
+        Connection(name="reno", tcp=tcp("reno", assumptions)),
     ]
     probes = _sampled(("variant", "reno"), alpha=() if kind == "vegas" else ("variant",))
-    return network(figure, connections, BASE, rate=10, cross=cross, probes=probes)
+    return network(figure, connections, assumptions, rate=10, cross=cross, probes=probes)
 
 
 @cache
-def newcomer_run(
-    figure: str, kinds: tuple[str, str], rate: int, second_s: float, duration_s: float
-) -> Scenario:
+def newcomer_run(figure: str, assumptions: Assumptions) -> Scenario:
     """Return a run in which a second connection joins a first, at a time that is random within a second."""
+    kinds, rate, second_s, duration_s = JOINED[figure]
     second = Uniform(uniform=(f"{second_s:g} s", f"{second_s + 1:g} s")) if second_s else "0 s"
     connections = [
-        Connection(name="first", tcp=tcp(kinds[0], BASE)),
-        Connection(name="second", tcp=tcp(kinds[1], BASE), start=second),
+        Connection(name="first", tcp=tcp(kinds[0], assumptions)),
+        Connection(name="second", tcp=tcp(kinds[1], assumptions), start=second),
     ]
     alpha = [name for name, kind in zip(("first", "second"), kinds, strict=True) if kind != "vegas"]
     return network(
         figure,
         connections,
-        BASE,
+        assumptions,
         rate=rate,
         duration_s=duration_s,
         from_s=0.75 * duration_s,
@@ -252,6 +264,17 @@ def newcomer_run(
 def epsilon_point(epsilon: float) -> Scenario:
     """Return a point of the sweep of epsilon: Fig. 9 at one rate."""
     return network(f"epsilon {epsilon}", pair("code", BASE, epsilon=epsilon), BASE, rate=EPSILON_RATE)
+
+
+@cache
+def phase_point(kind: str, rate: int, variant_ms: float, reno_ms: float) -> Scenario:
+    """Return a point of Fig. 9 in which nothing is random but the starts, with base round-trip times that hardly differ."""
+    quiet = replace(BASE, cross=0.0)
+    connections = [
+        replace(connection, rtt_ms=rtt_ms)
+        for connection, rtt_ms in zip(pair(kind, quiet), (variant_ms, reno_ms), strict=True)
+    ]
+    return network(f"phase {kind} {rate} {variant_ms:g} {reno_ms:g}", connections, quiet, rate=rate)
 
 
 @cache
@@ -300,18 +323,18 @@ def _sweeps(
     group: str,
     assumptions: Assumptions,
     figures: Sequence[str],
-    points: Counts,
+    count: Counts,
     runs: int,
     seed: int,
     stages: bool,
 ) -> Iterator[PlannedRun]:
-    """Return the runs of Figs. 9-15 and Table 2 for one reading."""
+    """Return the runs of Figs. 2, 3, 5, 9-18 and Table 2 for one reading."""
 
     def repeated(key: str, scenario: Scenario, stage: str) -> Iterator[PlannedRun]:
         return _repeated(f"{group}/{key}", scenario, runs, seed, stage if stages else "sensitivity")
 
-    rates, rtts = (RATES, points.rtts) if stages else (points.moved_rates, points.moved_rtts)
-    buffers, mixes = (BUFFERS, MIXES) if stages else (points.moved_buffers, points.moved_mixes)
+    rates, rtts = (RATES, count.rtts) if stages else (count.moved_rates, count.moved_rtts)
+    buffers, mixes = (BUFFERS, MIXES) if stages else (count.moved_buffers, count.moved_mixes)
     for kind in VARIANTS:
         if "fig9" in figures:
             for rate in rates:
@@ -327,6 +350,23 @@ def _sweeps(
         if "table2" in figures and kind != "vegasa" and rates:
             for rate in rates:
                 yield from repeated(f"table2/{kind}/{rate}", alike_point(kind, rate, assumptions), "Table 2")
+    traced = count.windows if stages else runs
+    for figure in TRACED if "windows" in figures else ():
+        yield from _repeated(
+            f"{group}/{figure}",
+            window_run(figure, assumptions),
+            traced,
+            seed,
+            "windows" if stages else "sensitivity",
+        )
+    for figure in ("fig16", "fig17-vegas", "fig17-code", "mixed") if "pairs" in figures else ():
+        yield from _repeated(
+            f"{group}/{figure}",
+            newcomer_run(figure, assumptions),
+            traced,
+            seed,
+            "windows" if stages else "sensitivity",
+        )
     if "rtt" in figures:
         for kind in (*VARIANTS, "reno"):
             for panel in "ab":
@@ -337,25 +377,17 @@ def _sweeps(
 
 
 def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
-    """Return the runs of the algorithms, of windows against time, and of the claims made in words."""
+    """Return the runs of the algorithms, of the analysis, and of the claims made in words."""
     for name, scenario in algorithms.scenarios().items():
         yield from _repeated(f"algorithm/{name}", scenario, 1, seed, "algorithms")
-    for figure in TRACED:
-        yield from _repeated(figure, window_run(figure), count.windows, seed, "windows")
-    yield from _repeated("fig5-cross", window_run("fig5", cross=True), count.windows, seed, "windows")
-    for kind in ("vegas", "code"):
-        yield from _repeated(
-            f"fig17/{kind}", newcomer_run("fig-17", (kind, kind), 5, 50, 200), count.windows, seed, "windows"
-        )
-    yield from _repeated(
-        "fig16", newcomer_run("fig-16", ("code", "code"), 5, 20, 200), count.windows, seed, "windows"
-    )
-    yield from _repeated(
-        "fig16-together", newcomer_run("fig-16", ("code", "code"), 5, 0, 200), 1, seed, "windows"
-    )
-    yield from _repeated(
-        "mixed", newcomer_run("mixed", ("code", "vegas"), 10, 50, 300), count.windows, seed, "windows"
-    )
+    yield from _repeated("fig5-cross", window_run("fig5", BASE, cross=True), count.windows, seed, "windows")
+    yield from _repeated("base/together", newcomer_run("together", BASE), 1, seed, "windows")
+    for kind in ("code", "reno"):
+        for rate in PHASE_RATES:
+            for variant_ms, reno_ms in PHASES:
+                key = f"phase/{kind}/{rate}/{variant_ms:g}-{reno_ms:g}"
+                scenario = phase_point(kind, rate, variant_ms, reno_ms)
+                yield from _repeated(key, scenario, count.phases, seed, "phases")
     for epsilon in EPSILONS:
         yield from _repeated(f"epsilon/{epsilon}", epsilon_point(epsilon), count.sweeps, seed, "epsilon")
     for kind in ("reno", "code"):
@@ -378,7 +410,7 @@ def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
 def plan(settings: Settings) -> list[PlannedRun]:
     """Return the runs to make."""
     count = counts(settings)
-    every = ("fig9", "rtt", "fig14", "fig15", "table2")
+    every = ("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs")
     runs = list(_sweeps("base", BASE, every, count, count.sweeps, settings.seed, True))
     runs += _details(count, settings.seed)
     for variation in VARIATIONS:

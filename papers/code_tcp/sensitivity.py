@@ -25,6 +25,8 @@ SCENARIOS = {
     "fig14": ("fig-14",),
     "fig15": ("fig-15",),
     "table2": ("table-2",),
+    "windows": ("fig-2", "fig-3", "fig-5", "fig-6"),
+    "pairs": ("fig-16", "fig-17", "fig-18", "mix-code-vegas"),
 }
 """The scenarios of the claims that are judged on the runs of a figure."""
 

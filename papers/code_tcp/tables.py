@@ -16,7 +16,7 @@ from .network import VARIANTS
 from .printed import COLUMNS, data, interval
 from .rule_claims import FIELDS
 from .rules import table1
-from .scenarios import START_SIZES
+from .scenarios import PHASE_RATES, PHASES, START_SIZES
 from .sensitivity import Moved
 from .sweep_claims import fairness
 
@@ -25,6 +25,8 @@ __all__ = [
     "intervals",
     "misses",
     "moves",
+    "phase_ratio",
+    "phases",
     "readings",
     "synchronisation",
     "table_1",
@@ -171,8 +173,8 @@ def synchronisation(evidence: Evidence) -> Table:
     """Return how overflows hit the two connections of Fig. 5."""
     rows: list[list[Cell | str]] = []
     for title, key in (
-        ("NewVegas and Reno, nothing random", "fig3"),
-        ("CODE and Reno, nothing random", "fig5"),
+        ("NewVegas and Reno, nothing random", "base/fig3"),
+        ("CODE and Reno, nothing random", "base/fig5"),
         ("CODE and Reno, cross traffic", "fig5-cross"),
     ):
         runs = evidence.all_runs(key)
@@ -194,6 +196,31 @@ def synchronisation(evidence: Evidence) -> Table:
         columns=_columns("", "overflows in a run", "both", "variant alone", "Reno alone", "variant/Reno"),
         rows=rows,
     )
+
+
+def phases(evidence: Evidence) -> Table:
+    """Return how the shares in a network without anything random depend on a millisecond of the round-trip time."""
+    rows: list[list[Cell | str]] = []
+    for variant_ms, reno_ms in PHASES:
+        row: list[Cell | str] = [f"{variant_ms:g} ms, {reno_ms:g} ms"]
+        for kind in ("reno", "code"):
+            for rate in PHASE_RATES:
+                row.append(f"{phase_ratio(evidence, kind, rate, (variant_ms, reno_ms)):.2f}")
+        rows.append(row)
+    return Table(
+        caption="Nothing random but the starts: throughput of the first connection over that of Reno, its neighbour",
+        columns=_columns(
+            "base round-trip times", *[f"{rate} Mbit/s" for _ in range(2) for rate in PHASE_RATES]
+        ),
+        groups=(("", 1), ("Reno", len(PHASE_RATES)), ("CODE", len(PHASE_RATES))),
+        rows=rows,
+    )
+
+
+def phase_ratio(evidence: Evidence, kind: str, rate: int, times: tuple[float, float]) -> float:
+    """Return the mean ratio of a connection to Reno with base round-trip times that hardly differ."""
+    runs = evidence.all_runs(f"phase/{kind}/{rate}/{times[0]:g}-{times[1]:g}")
+    return float(np.mean([run.one("goodput", "variant") / run.one("goodput", "reno") for run in runs]))
 
 
 def transfers(evidence: Evidence) -> Table:

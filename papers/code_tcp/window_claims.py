@@ -18,7 +18,7 @@ from .network import BOTTLENECK
 from .register import claim, listed, mean_of
 from .scenarios import GAIN_BUFFERS, START_SIZES
 
-__all__ = ["cycles_of", "settled_s"]
+__all__ = ["cycles_of", "rising_slopes", "settled_s"]
 
 # What is within so many packets of where it ends has settled.
 SETTLED_PACKETS = 2.0
@@ -32,14 +32,14 @@ def _mean_window(run: Run, name: str) -> float:
 
 @claim("C-F2-1")
 def _(evidence: Evidence) -> Outcome:
-    counts = [len(reno_cuts(run)) for run in evidence.all_runs("fig2")]
+    counts = [len(reno_cuts(run)) for run in evidence.traced("fig2")]
     return Outcome.share(np.array(counts) >= 3, note=f"{np.mean(counts):.1f} cuts in 200 s")
 
 
 @claim("C-F2-2")
 def _(evidence: Evidence) -> Outcome:
     flags = []
-    for run in evidence.all_runs("fig2"):
+    for run in evidence.traced("fig2"):
         time, cwnd = run.trace("cwnd")
         backlog = np.interp(time, *run.trace("backlog", BOTTLENECK))
         cuts = [cut for cut in reno_cuts(run) if cut[0] > WARM_UP_S]
@@ -52,7 +52,7 @@ def _(evidence: Evidence) -> Outcome:
 
 @claim("C-F2-3")
 def _(evidence: Evidence) -> Outcome:
-    pairs = [(_mean_window(run, "variant"), _mean_window(run, "reno")) for run in evidence.all_runs("fig2")]
+    pairs = [(_mean_window(run, "variant"), _mean_window(run, "reno")) for run in evidence.traced("fig2")]
     means = np.mean(pairs, axis=0)
     return Outcome.share(
         [vegas < reno for vegas, reno in pairs], note=f"{means[0]:.1f} against {means[1]:.1f} packets"
@@ -67,7 +67,7 @@ def cycles_of(evidence: Evidence, figure: str) -> list[list[Cycle]]:
     NotMeasured
         There are none.
     """
-    found = [cycles(run) for run in evidence.all_runs(figure)]
+    found = [cycles(run) for run in evidence.traced(figure)]
     if not any(found):
         raise NotMeasured(f"There is no complete cycle in the runs of {figure}.")
     return [run for run in found if run]
@@ -92,6 +92,12 @@ def _(evidence: Evidence) -> Outcome:
 @claim("C-ALG-N11")
 def _(evidence: Evidence) -> Outcome:
     return mean_of(_pooled(cycles_of(evidence, "fig3"), "falling"))
+
+
+def rising_slopes(evidence: Evidence) -> tuple[float, float]:
+    """Return the mean slopes of CODE and of Reno from CODE's lowest window to its next loss, packets a round trip."""
+    runs = cycles_of(evidence, "fig5")
+    return float(_pooled(runs, "rising").mean()), float(_pooled(runs, "reno_rising").mean())
 
 
 @claim("C-ALG-C5")
@@ -132,7 +138,7 @@ def _(evidence: Evidence) -> Outcome:
         figure: np.array(
             [
                 abs(_mean_window(run, "variant") / _mean_window(run, "reno") - 1)
-                for run in evidence.all_runs(figure)
+                for run in evidence.traced(figure)
             ]
         )
         for figure in ("fig3", "fig5")
@@ -178,7 +184,7 @@ def _(evidence: Evidence) -> Outcome:
     return mean_of(
         [
             max(float(_halves(run, name, 0.5).std()) for name in ("first", "second"))
-            for run in evidence.all_runs("fig16")
+            for run in evidence.traced("fig16")
         ]
     )
 
@@ -186,11 +192,11 @@ def _(evidence: Evidence) -> Outcome:
 @claim("C-F16-2")
 def _(evidence: Evidence) -> Outcome:
     peaks = []
-    for run in evidence.all_runs("fig16"):
+    for run in evidence.traced("fig16"):
         best = [(_smooth(cwnd).max(), time[_smooth(cwnd).argmax()]) for time, cwnd in _windows(run)]
         peaks.append(max(best)[1])
     first = [
-        time[_smooth(cwnd).argmax()] for run in evidence.all_runs("fig16") for time, cwnd in _windows(run)[:1]
+        time[_smooth(cwnd).argmax()] for run in evidence.traced("fig16") for time, cwnd in _windows(run)[:1]
     ]
     return mean_of(peaks, note=f"the first connection's own peak is at {np.mean(first):.1f} s")
 
@@ -211,7 +217,7 @@ def _settling(run: Run) -> float:
 
 
 def _share_ratio(evidence: Evidence, kind: str) -> Outcome:
-    runs = evidence.all_runs(f"fig17/{kind}")
+    runs = evidence.traced(f"fig17-{kind}")
     ratios = np.array([run.one("goodput", "first") / run.one("goodput", "second") for run in runs])
     inside = float(np.mean((ratios >= 0.75) & (ratios <= 1.25)))
     return mean_of(ratios, note=f"within 0.75 and 1.25 in {100 * inside:.0f} % of the repetitions")
@@ -228,7 +234,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 def _pairs(evidence: Evidence) -> list[tuple[Run, Run]]:
-    return list(zip(evidence.all_runs("fig17/code"), evidence.all_runs("fig17/vegas"), strict=True))
+    return list(zip(evidence.traced("fig17-code"), evidence.traced("fig17-vegas"), strict=True))
 
 
 @claim("C-F17-3")
@@ -251,7 +257,7 @@ def _last_queue(run: Run) -> Values:
 @claim("C-F18-1")
 def _(evidence: Evidence) -> Outcome:
     spread = {
-        kind: np.array([_last_queue(run).std() for run in evidence.all_runs(f"fig17/{kind}")])
+        kind: np.array([_last_queue(run).std() for run in evidence.traced(f"fig17-{kind}")])
         for kind in ("vegas", "code")
     }
     return mean_of(
@@ -284,7 +290,7 @@ def _(evidence: Evidence) -> Outcome:
 @claim("C-MIX-1")
 def _(evidence: Evidence) -> Outcome:
     left = []
-    for run in evidence.all_runs("mixed"):
+    for run in evidence.traced("mixed"):
         times, alpha = run.trace("alpha", "first")
         end = run.trace("cwnd", "first")[0][-1]
         # A threshold keeps its value until it is recorded again.
