@@ -136,8 +136,8 @@ REASONS: Mapping[str, tuple[str, str]] = {
     ),
     "channel": (
         "what moves the lossy channel on",
-        "packets, as in the simulator's two-state model; a channel that changes by the clock misses what the paper says of short bad "
-        "states, see there",
+        "packets, as in the simulator's two-state model; a channel that changes by the clock misses what the paper says of short "
+        "bad states, see there",
     ),
     "wired_rate": ("rate of the wired bottleneck [Mbit/s]", "that of the other networks"),
     "cross_variant": ("cross traffic of the wireless network", "the paper's usual traffic"),
