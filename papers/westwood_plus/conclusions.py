@@ -215,7 +215,12 @@ def misses(findings: Sequence[Finding]) -> Section:
     )
 
 
+CHANNEL = "The gains follow how often the channel strikes; those under its other rules stand in the section on the wireless hop."
+
 EVIDENCE = {
+    "W-F27a-1": CHANNEL,
+    "W-F27a-2": CHANNEL,
+    "W-F27b-2": CHANNEL,
     "W-T1-NewReno-1": (
         "The interval holds the start; what differs is the recovery of the 40 segments that slow start loses, see the text at Table I."
     ),
