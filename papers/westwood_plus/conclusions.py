@@ -116,13 +116,12 @@ def channel(evidence: Evidence, results: pd.DataFrame) -> list[str]:
     least = float(gains(evidence, "fig-27", DELAYED)[:, 0].max())
     shared = gains(evidence, "fig-30", EACH).max()
     paragraphs = [
-        "A packet takes 6 ms on the link. A channel that changes by the clock hides a bad state of less than that from nearly all packets, and "
-        "Westwood+ can gain nothing there. The simulator's error model is asked by packets: once a dwell is over each packet draws until the "
-        "state has changed, so that two packets on average meet the bad state however short it is. With "
-        f"{shortest} ms Westwood+ gains {least:.0f} % with delayed acknowledgements. The paper's gains for a large set of dwell times and "
-        f"those of fig. 30 (here up to {shared:.0f} %) are of this kind.",
+        "A packet takes 6 ms on the link. A channel that changes by time hides a bad state of less than that from nearly all packets, and "
+        f"Westwood+ can gain nothing there: {least:.0f} % at {shortest} ms with delayed acknowledgements. The simulator's error model is asked "
+        "by packets, and then a packet or two meet every bad state however short it is. The paper states dwell times and gives gains for a "
+        f"large set of them, and those of fig. 30 (here up to {shared:.0f} %), which only a channel that packets move on has at short dwells.",
     ]
-    for name in ("real-time", "repeats"):
+    for name in ("polled", "simulator"):
         other = Evidence(results, name)
         if not any(key.startswith("fig-27") for key in other.counts()):
             continue

@@ -104,6 +104,7 @@ def tcp(variant: str, assumptions: Assumptions, *, delayed_ack: bool | None = No
         delayed_ack=DelayedAck(segments=2, timer=assumptions.delayed_ack_timer) if delays else "off",
         limited_transmit=assumptions.limited_transmit,
         partial_ack=assumptions.partial_ack,
+        partial_deflation=assumptions.partial_deflation,
         timer=Rfc6298Timer(
             granularity=assumptions.tick,
             whole_ticks=True,
@@ -313,18 +314,7 @@ def hops(
 
 def _channel(bad_s: float, assumptions: Assumptions) -> list[TwoState]:
     """Return the two-state channel, of either direction of a link."""
-    # Packets draw until the state changes. Where a draw may confirm the state for a further dwell, with 0.5, a stay is two
-    # dwells on average.
-    dwells = 2 if assumptions.channel == "repeats" else 1
-    return [
-        TwoState(
-            good=f"{dwells} s",
-            bad=f"{dwells * bad_s * 1e3:g} ms",
-            loss=0.1,
-            change=0.5,
-            clock="time" if assumptions.channel == "time" else "packet",
-        )
-    ]
+    return [TwoState(good="1 s", bad=f"{bad_s * 1e3:g} ms", loss=0.1, change=0.5, clock=assumptions.channel)]
 
 
 def wireless(

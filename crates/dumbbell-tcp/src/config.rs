@@ -132,6 +132,9 @@ params! {
         deflation_fix: bool = true, "-", "[brakmo1995b §4]";
         /// What a partial acknowledgement does to the retransmission timer.
         partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
+        /// A partial acknowledgement takes what it acknowledges out of the inflation of the window; otherwise
+        /// it ends the inflation, as in ns-2 until 2003.
+        partial_deflation: bool = true, "-", "[RFC 6582 §3.2]";
         /// No fast retransmit by duplicate ACKs of data sent again after a timeout. NewReno and SACK are
         /// always careful.
         careful: bool = true, "-", "[RFC 6582 §4]";

@@ -10,7 +10,7 @@ use crate::fine::FineTimeout;
 use crate::outstanding::{Outstanding, Sent};
 use crate::rtt::{HostClock, RttEstimator};
 use crate::segment::{AckSegment, DataSegment};
-use dumbbell_cc::{Ack, Algorithm, Congestion, Context, Mechanisms, Queueing, Setup, Signal};
+use dumbbell_cc::{Ack, Algorithm, Congestion, Context, Halving, Mechanisms, Queueing, Setup, Signal};
 use dumbbell_units::Time;
 
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
@@ -74,6 +74,8 @@ enum Opening {
 struct Switches {
     recovery: Recovery,
     partial_ack: PartialAck,
+    partial_deflation: bool,
+    halving: Halving,
     mechanisms: Mechanisms,
     timestamps: bool,
     limited_transmit: bool,
@@ -164,6 +166,8 @@ impl Sender {
             switches: Switches {
                 recovery: params.recovery,
                 partial_ack: params.partial_ack,
+                partial_deflation: params.partial_deflation,
+                halving: params.halving,
                 mechanisms,
                 timestamps: params.timestamps,
                 limited_transmit: params.limited_transmit,
@@ -536,10 +540,14 @@ impl Sender {
         self.saw_partial_ack = true;
         self.duplicates = 0;
         if self.switches.recovery == Recovery::NewReno {
-            let mss = f64::from(self.mss);
-            let credit = if acked >= u64::from(self.mss) { mss } else { 0.0 };
-            let floor = mss - self.congestion.cwnd();
-            self.inflation = (self.inflation - acked as f64 + credit).max(floor);
+            self.inflation = if self.switches.partial_deflation {
+                let mss = f64::from(self.mss);
+                let credit = if acked >= u64::from(self.mss) { mss } else { 0.0 };
+                let floor = mss - self.congestion.cwnd();
+                (self.inflation - acked as f64 + credit).max(floor)
+            } else {
+                0.0
+            };
             self.resend_head = true;
         }
     }
@@ -609,8 +617,9 @@ impl Sender {
             self.stats.first_slow_start_timeouts += 1;
         }
         let retransmitted_before = self.outstanding.head().is_some_and(|head| head.transmissions > 1);
-        if !self.in_recovery {
-            // Limited transmit's allowance is no part of the window that is halved.
+        if !self.in_recovery || self.switches.halving == Halving::RealWindow {
+            // Limited transmit's allowance is no part of the window that is halved, and in ns-2 no inflation is, which
+            // in BSD cannot be told from the window.
             self.inflation = 0.0;
         }
         let context = self.context(now);

@@ -96,7 +96,8 @@ class TwoState(Impairment):
     change
         Probability that the bad state follows a dwell, whichever state that was.
     clock
-        What moves the model on: ``"time"``, or ``"packet"``, with which a packet finds at most one change.
+        What moves the model on: ``"time"``; or packets once a dwell is over, where with ``"poll"`` the first one draws the
+        next state, and with ``"packet"``, as in ns-2, each one does until the state has changed.
     """
 
     tag: ClassVar = ("kind", "twostate")

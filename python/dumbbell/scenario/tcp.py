@@ -165,6 +165,8 @@ class Tcp(Part):
         acknowledgements.
     partial_ack
         The retransmission timer on partial acknowledgements: ``"impatient"`` or ``"slow-but-steady"``.
+    partial_deflation
+        Whether a partial acknowledgement takes what it acknowledges out of the window's inflation, instead of ending it.
     careful
         Whether duplicate acknowledgements of data sent again after a timeout cause no fast retransmit.
     recovery_burst
@@ -213,6 +215,7 @@ class Tcp(Part):
     limited_transmit: bool | None = None
     deflation_fix: bool | None = None
     partial_ack: str | None = None
+    partial_deflation: bool | None = None
     careful: bool | None = None
     recovery_burst: int | None = None
     rescue: bool | None = None
