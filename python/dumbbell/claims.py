@@ -426,7 +426,10 @@ def _reason(claim: Claim[Any], outcome: Outcome, passed: bool) -> str:
     parts: list[str] = []
     unit = f" {claim.units}" if claim.units not in ("", "-", "flag", "sign") else ""
     has_interval = not math.isnan(outcome.low)
-    if outcome.holds is None or claim.tolerance_kind != "order":
+    if claim.share is not None and outcome.holds is None:
+        if not passed:
+            parts.append(f"it holds at {100 * outcome.measured:.0f} % of the points; accepted {claim.rule()}")
+    elif outcome.holds is None or claim.tolerance_kind != "order":
         paper = claim.paper_value if claim.paper_value is not None else math.nan
         gap = outcome.measured - paper
         if not passed:
