@@ -166,7 +166,7 @@ fn a_frame_is_no_flood() {
 }
 
 #[test]
-fn a_link_carries_exactly_what_its_rates_allow() {
+fn a_link_is_always_busy_and_carries_what_its_rates_allow() {
     // 10 s at 1 Mbit/s, 20 s at 0.25 Mbit/s, 30 s at 2 Mbit/s: 75 Mbit, always busy.
     let changes = json!([{ "at": "10 s", "rate": "250 kbit/s" }, { "at": "30 s", "rate": "2 Mbit/s", "delay": "1 ms" }]);
     let queue = json!({ "kind": "droptail", "limit": "50 packets" });

@@ -93,18 +93,14 @@ impl Simulation<'_> {
         let began = state.runs_since;
         let (mut datagrams, mut pending) = state.datagrams.take()?;
         let next = loop {
-            match pending {
-                None => pending = source.next_datagrams(&mut datagrams, &mut random),
-                Some(emission) if began + emission.after_start <= self.now => {
-                    self.send_emission(flow, emission);
-                    pending = None;
-                    continue;
-                }
-                Some(emission) => break Some(began + emission.after_start),
+            let emission = pending.take().or_else(|| source.next_datagrams(&mut datagrams, &mut random));
+            let Some(emission) = emission else { break None };
+            let at = began + emission.after_start;
+            if at > self.now {
+                pending = Some(emission);
+                break Some(at);
             }
-            if pending.is_none() {
-                break None;
-            }
+            self.send_emission(flow, emission);
         };
         let state = &mut self.flows[flow as usize];
         state.datagrams = Some((datagrams, pending));
