@@ -1,0 +1,248 @@
+"""Grids: the cases on which both sides are compared, and finding and loading them."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pandas as pd
+
+from dumbbell import report
+from dumbbell.errors import refusal
+from dumbbell.scenario import Scenario
+from dumbbell.witness import traces
+from dumbbell.witness.loading import folder, imported, sources
+from dumbbell.witness.peer import Observed, Peer
+
+__all__ = [
+    "Agreement",
+    "Case",
+    "Criterion",
+    "Grid",
+    "Side",
+    "load_grids",
+    "reduction_identity",
+    "sides_of",
+    "thinned",
+]
+
+Side = Literal["ours", "peer"]
+
+# Where grids are found in the folder of the peers; a file that begins with an underscore is shared by several.
+PATTERNS = ("grids/*.py", "theory.py")
+
+# What a grid has to have; the rest of `Grid` is said there to be optional.
+REQUIRED = ("name", "title", "order", "question", "cases", "reduce", "judge", "sections")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A run of a grid, to be made on each side.
+
+    Parameters
+    ----------
+    key
+        Its name, unique in the grid: ``"newreno, 10 Mbit/s, 40 ms, 50 packets, run 3"``.
+    point
+        The point of the grid. Cases of one point are its replications and give its intervals.
+    factors
+        What stands about the case in tables: ``{"variant": "newreno", "rate": "10 Mbit/s"}``. The same for all
+        replications of a point, save for factors that no table shows.
+    scenario
+        What to run. Start times are stated, so that they are the same on both sides; probes say which traces are compared.
+    seed, run
+        Which random streams to run it with.
+    """
+
+    key: str
+    point: str
+    factors: Mapping[str, object]
+    scenario: Scenario
+    seed: int = 1
+    run: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """A stated measure of agreement and whether it holds.
+
+    Parameters
+    ----------
+    name
+        What is compared, as ``"goodput within 1 %"``.
+    wanted
+        What was asked for, as ``"95 % of the grid"``.
+    measured
+        What was found, as ``"97.5 % (195 of 200)"``.
+    share
+        The measured share, from 0 to 1.
+    aim
+        The wanted share, from 0 to 1.
+    holds
+        Whether the measured share reaches the wanted one.
+    """
+
+    name: str
+    wanted: str
+    measured: str
+    share: float
+    aim: float
+    holds: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Agreement:
+    """How far both sides agree on a grid.
+
+    Parameters
+    ----------
+    criteria
+        The measures of agreement.
+    points
+        One row per point: ``point``, the factors, what was measured, ``agrees`` (bool) and ``explanation`` (text: the
+        stated difference of rules that a disagreement is traced to, empty where none is known).
+    """
+
+    criteria: tuple[Criterion, ...]
+    points: pd.DataFrame
+
+
+class Grid(Protocol):
+    """What the file of a grid provides as ``GRID``.
+
+    A grid may also have ``sides = ("ours",)``, if it compares our side with something that is no simulation, such as a
+    formula; and ``thin(cases, share)``, which returns the cases of a part of the grid. Without the latter, of every
+    1 / share points one is taken.
+
+    Attributes
+    ----------
+    name
+        Its name on the command line, as ``"single-flows"``.
+    title
+        The heading of its section.
+    order
+        Its place in the report; grids of one number are sorted by name.
+    question
+        One sentence that says what it asks.
+    """
+
+    name: str
+    title: str
+    order: int
+    question: str
+
+    def cases(self, peer: Peer) -> list[Case]:
+        """Return the cases; which there are may depend on the peer's variants and rules."""
+
+    def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
+        """Return what is kept of one side's run of a case: scalars, texts and short lists, as JSON can hold them.
+
+        All that judging and drawing needs is in there, as sampled traces (`sampled`); the run itself is forgotten. Cases
+        that share scenario, seed and run are run and reduced once, so that nothing else in the case may matter.
+        """
+
+    def judge(self, results: pd.DataFrame) -> Agreement:
+        """Return how far both sides agree.
+
+        Parameters
+        ----------
+        results
+            One row per case and side: ``key``, ``point``, ``side`` (``"ours"`` or ``"peer"``), one column for each factor,
+            and what `reduce` returned. A case that failed on one side is not in there.
+        """
+
+    def sections(self, results: pd.DataFrame, agreement: Agreement) -> Sequence[report.Block]:
+        """Return the tables and figures of the grid's section; question, criteria and disagreements stand there already."""
+
+
+def sides_of(grid: Grid) -> tuple[Side, ...]:
+    """Return the sides a grid is run on."""
+    sides: tuple[Side, ...] = getattr(grid, "sides", ("ours", "peer"))
+    return sides
+
+
+def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> list[Grid]:
+    """Return grids in their order.
+
+    Parameters
+    ----------
+    names
+        Those wanted; all without any.
+    path
+        The folder of the peers; see `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no grid of such a name, or one cannot be imported.
+    """
+    place = folder(path)
+    grids: dict[str, Grid] = {}
+    for file in (file for pattern in PATTERNS for file in sorted(place.glob(pattern))):
+        if file.name.startswith("_"):
+            continue
+        grid = _loaded(file, place)
+        if grid.name in grids:
+            raise refusal("grid", grid.name, "a name of its own for each grid", problem="is there twice")
+        grids[grid.name] = grid
+    for name in names:
+        if name not in grids:
+            raise refusal(
+                "grid", name, f"one of {', '.join(grids)}", names=grids, problem="is not a known grid"
+            )
+    wanted = [grid for grid in grids.values() if not names or grid.name in names]
+    return sorted(wanted, key=lambda grid: (grid.order, grid.name))
+
+
+def _loaded(file: Path, place: Path) -> Grid:
+    module = imported(".".join(file.relative_to(place).with_suffix("").parts), place)
+    grid: Grid | None = getattr(module, "GRID", None)
+    missing = ["GRID"] if grid is None else [part for part in REQUIRED if not hasattr(grid, part)]
+    if grid is None or missing:
+        raise refusal(
+            "grid", str(file), "what dumbbell.witness.Grid lists", problem=f"has no {', '.join(missing)}"
+        )
+    return grid
+
+
+def reduction_identity(grid: Grid) -> str:
+    """Return a digest of what decides how a grid reduces runs: its file, the files of the folder that it imports, and `traces`.
+
+    What was reduced under another identity is run again.
+    """
+    digest = hashlib.blake2b(digest_size=6)
+    module = sys.modules[type(grid).__module__]
+    for file in [*sources(module), Path(traces.__file__)]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def thinned(grid: Grid, cases: Sequence[Case], share: float) -> list[Case]:
+    """Return the cases of a part of a grid, the same ones each time.
+
+    Parameters
+    ----------
+    grid
+        The grid; its ``thin`` decides if it has one.
+    cases
+        All its cases.
+    share
+        How much of it, above 0 and at most 1. Of every 1 / share neighbouring points one is drawn, so that the part is spread
+        over the grid and follows no factor.
+    """
+    if share >= 1.0:
+        return list(cases)
+    thin = getattr(grid, "thin", None)
+    if thin is not None:
+        return list(thin(cases, share))
+    points = list(dict.fromkeys(case.point for case in cases))
+    edges = np.linspace(0, len(points), max(1, round(len(points) * share)) + 1).astype(int)
+    drawn = np.random.default_rng(0)
+    kept = {points[drawn.integers(low, high)] for low, high in pairwise(edges)}
+    return [case for case in cases if case.point in kept]

@@ -1,0 +1,221 @@
+"""Peers: other simulators that run our scenarios, and finding and loading their drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+
+from dumbbell.errors import refusal
+from dumbbell.scenario import Scenario
+from dumbbell.witness.loading import folder, imported
+
+__all__ = ["Observed", "Peer", "PeerAbsent", "PeerRun", "Rule", "available", "load_peer"]
+
+# What a peer has to have.
+REQUIRED = (
+    "name",
+    "title",
+    "package",
+    "variants",
+    "rules",
+    "version",
+    "tcp",
+    "identity",
+    "prepare",
+    "run",
+)
+
+# A folder beside those of the peers, with what they are compared on.
+GRIDS = "grids"
+
+
+class PeerAbsent(RuntimeError):  # noqa: N818 (an answer as much as an error)
+    """A peer is not on this machine.
+
+    Parameters
+    ----------
+    title
+        What the peer is called, as ``"ns-2"``.
+    package
+        The Debian package that brings it.
+    why
+        What was looked for and not found.
+    """
+
+    def __init__(self, title: str, package: str, why: str = "") -> None:
+        reason = f" ({why})" if why else ""
+        super().__init__(f"{title} is not installed{reason}; on Debian the package {package} brings it")
+        self.title = title
+        self.package = package
+        self.why = why
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """How one default or fault of a peer was matched: a line of the report.
+
+    Parameters
+    ----------
+    aspect
+        What it is about, as ``"Queue limit"``.
+    peer
+        What the peer does, as ``"limit_ B holds B - 1 waiting packets and one on the wire"``.
+    matched
+        What was done about it, as ``"limit_ is set to the scenario's limit plus one"``.
+    """
+
+    aspect: str
+    peer: str
+    matched: str
+
+
+class Observed(Protocol):
+    """What was observed in a run, on either side.
+
+    Units are in the columns' names, as in `dumbbell.Run`. What a peer cannot tell is NaN there, and a trace it cannot
+    record is missing.
+    """
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """One row per flow: ``name``, ``goodput_bps``, ``bytes_delivered``, ``segments_sent``, ``timeouts``, …."""
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """One row per link: ``name``, ``utilization``, ``drops_queue``, ``backlog_mean_packets``, …."""
+
+    @property
+    def traces(self) -> Mapping[str, pd.DataFrame]:
+        """One frame per probed quantity: ``time_s``, ``name``, ``value``."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PeerRun:
+    """What a peer observed in one run: columns, names and units are those of `dumbbell.Run`.
+
+    Parameters
+    ----------
+    flows
+        One row per flow of the scenario: ``name``, ``goodput_bps``, ``bytes_delivered``, ``segments_sent``,
+        ``segments_retransmitted``, ``timeouts``. A column the peer cannot tell is NaN.
+    links
+        One row per link of the scenario: ``name``, ``utilization``, ``drops_queue``, ``drops_impairment``, ``packets``,
+        ``backlog_mean_packets``, ``backlog_max_packets``.
+    traces
+        By quantity, as far as the peer can record what the scenario probes: ``time_s``, ``name``, ``value``.
+    cpu_s
+        CPU time of the peer's process, s.
+    start_up_s
+        The part of it that a run without any packet takes, s; 0 where nobody measured it.
+    """
+
+    flows: pd.DataFrame
+    links: pd.DataFrame
+    traces: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    cpu_s: float
+    start_up_s: float = 0.0
+
+
+class Peer(Protocol):
+    """What the folder of a peer provides as ``PEER``.
+
+    Attributes
+    ----------
+    name
+        Its name on the command line, as ``"ns2"``.
+    title
+        What the report calls it, as ``"ns-2"``.
+    package
+        The Debian package that brings it.
+    variants
+        Names of ours (``"tahoe"``, ``"reno"``, …) that it has a counterpart for.
+    rules
+        How each of its defaults and faults that matter was matched.
+    """
+
+    name: str
+    title: str
+    package: str
+    variants: tuple[str, ...]
+    rules: tuple[Rule, ...]
+
+    def version(self) -> str:
+        """Return its version, as ``"ns-2.35"``.
+
+        Raises
+        ------
+        PeerAbsent
+            It is not on this machine.
+        """
+
+    def tcp(self, variant: str, **changes: Any) -> dict[str, Any]:
+        """Return the ``tcp`` table of a scenario that states the peer's rules for one of `variants`.
+
+        Parameters
+        ----------
+        variant
+            One of `variants`.
+        changes
+            Fields of the table that shall be different.
+        """
+
+    def identity(self) -> str:
+        """Return a name of this very peer and driver; what was kept under another one is run again."""
+
+    def prepare(self) -> None:
+        """Build what has to be built before the first run."""
+
+    def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
+        """Run a scenario in a process of its own. Several threads call it at the same time.
+
+        Raises
+        ------
+        ScenarioError
+            The peer cannot express something in the scenario: the field and its value are named.
+        """
+
+
+def available(path: str | Path | None = None) -> list[str]:
+    """Return the names of the peers that a folder has drivers for.
+
+    Parameters
+    ----------
+    path
+        See `folder`.
+    """
+    return sorted(
+        entry.name
+        for entry in folder(path).iterdir()
+        if (entry / "__init__.py").is_file() and entry.name != GRIDS
+    )
+
+
+def load_peer(name: str, path: str | Path | None = None) -> Peer:
+    """Return the driver of a peer, whether or not the peer is on this machine.
+
+    Parameters
+    ----------
+    name
+        As ``"ns2"``.
+    path
+        See `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no driver of that name, or it cannot be imported.
+    """
+    names = available(path)
+    if name not in names:
+        raise refusal("peer", name, f"one of {', '.join(names)}", names=names, problem="is not a known peer")
+    peer: Peer | None = getattr(imported(name, folder(path)), "PEER", None)
+    missing = ["PEER"] if peer is None else [part for part in REQUIRED if not hasattr(peer, part)]
+    if peer is None or missing:
+        raise refusal(
+            "peer", name, "what dumbbell.witness.Peer lists", problem=f"has no {', '.join(missing)}"
+        )
+    return peer
