@@ -97,6 +97,13 @@ def reproduce_command(
     paper: Annotated[
         str, typer.Argument(metavar="PAPER", help="Name of the paper, as vegas-revisited, or all.")
     ],
+    full_factorial: Annotated[
+        bool,
+        typer.Option(
+            "--full-factorial",
+            help="Instead of what the paper ran: all combinations of its mechanisms, with a report of its own.",
+        ),
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer replications; the report says so.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the claims as one JSON object.")] = False,
     output: Annotated[
@@ -119,6 +126,7 @@ def reproduce_command(
 
     reproduce.reproduce(
         paper,
+        experiment="full-factorial" if full_factorial else None,
         quick=quick,
         json_output=json,
         output=output,

@@ -1,4 +1,4 @@
-"""``dumbbell reproduce``: one paper or all of them."""
+"""``dumbbell reproduce``: one paper, a further experiment of it, or all papers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from dumbbell import papers
 from dumbbell.cli.refusals import UNFINISHED, note
+from dumbbell.errors import refusal
 
 __all__ = ["ALL", "reproduce"]
 
@@ -17,6 +18,7 @@ ALL = "all"
 def reproduce(
     paper: str,
     *,
+    experiment: str | None,
     quick: bool,
     json_output: bool,
     output: Path | None,
@@ -27,9 +29,12 @@ def reproduce(
     folder: Path | None,
 ) -> None:
     """Reproduce a paper by its name, or all of them; a paper that fails is named when the others are done."""
+    if paper == ALL and experiment is not None:
+        raise refusal("paper", paper, f"the paper whose {experiment} is meant", problem="is not one paper")
     if paper != ALL:
         papers.reproduce(
             paper,
+            experiment=experiment,
             quick=quick,
             json_output=json_output,
             output=output,

@@ -406,6 +406,18 @@ class Analysis:
         return self._fit(self._modelled - self._origin)
 
     @cached_property
+    def effects_by_replication(self) -> pd.DataFrame:
+        """Mean and effects of each replication alone: one row for each term, one column for each replication.
+
+        Any weighted sum of effects has its own r values here, and with replications as blocks its interval is
+        that of their mean.
+        """
+        labels, numbers = self._terms
+        values = self._effects_by_replication[np.concatenate(([0], numbers))]
+        values[0] += self._origin
+        return pd.DataFrame(values, index=pd.Index(["mean", *labels], name="term"))
+
+    @cached_property
     def standard_errors(self) -> pd.Series[float]:
         """Standard error of the mean and of every effect, by term."""
         labels, numbers = self._terms
@@ -459,6 +471,47 @@ class Analysis:
         t = np.divide(size, errors, out=np.where(size > 0.0, np.inf, 0.0), where=errors != 0.0)
         p = 2.0 * stats.t.sf(t, max(self.degrees_of_freedom, 1))
         return pd.Series(np.where(np.isnan(errors), np.nan, p), index=self.effects.index, name="p_value")
+
+    @cached_property
+    def simultaneous_quantile(self) -> float:
+        """Quantile of t whose intervals hold for all m effects at once: 1 - a / (2 m), after Bonferroni.
+
+        NaN without an estimate of the error.
+        """
+        joint = 1.0 - (1.0 - self.confidence) / len(self.effects)
+        return _quantiles(joint, self.degrees_of_freedom)[1]
+
+    def ranking(self) -> pd.DataFrame:
+        """Rank all effects, what explains most first, with intervals and p values corrected for their number.
+
+        Returns
+        -------
+        DataFrame
+            Columns `term`, `order`, `effect`, `standard_error`, `low`, `high`, `percent`, `significant`,
+            `p_value`, `p_holm`, `p_bh`; the index counts from 1. With the confidence of the analysis *all*
+            intervals hold together (Bonferroni), and `significant` says whether one excludes 0; it is NA
+            without an estimate of the error.
+        """
+        errors = self.standard_errors.iloc[1:].to_numpy()
+        half = self.simultaneous_quantile * errors
+        values = self.effects.to_numpy()
+        frame = pd.DataFrame(
+            {
+                "term": self.effects.index.to_numpy(dtype=object),
+                "order": [term.count(":") + 1 for term in self.effects.index],
+                "effect": values,
+                "standard_error": errors,
+                "low": values - half,
+                "high": values + half,
+                "percent": self.percent.to_numpy(),
+                "significant": self._significant(self.simultaneous_quantile, "significant").array,
+                "p_value": self.p_values.to_numpy(),
+                "p_holm": self.adjusted_p_values("holm").to_numpy(),
+                "p_bh": self.adjusted_p_values("bh").to_numpy(),
+            }
+        )
+        ranks = np.argsort(-self.sum_of_squares.to_numpy(), kind="stable")
+        return frame.iloc[ranks].set_axis(pd.RangeIndex(1, len(frame) + 1, name="rank"))
 
     def adjusted_p_values(self, method: Literal["holm", "bh"] = "holm") -> pd.Series[float]:
         """P values corrected for testing all effects; see `dumbbell.statistics.adjust_p_values`."""

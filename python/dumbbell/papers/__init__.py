@@ -7,6 +7,8 @@ uses the public API only. `reproduce` is what ``dumbbell reproduce NAME`` calls,
 Finished runs are kept in a store beside the reports, keyed by the engine, the scenario's hash, the seed and the run, as
 soon as the engine tells of them. A reproduction that was interrupted or killed goes on from there, and a second one starts
 from what is there.
+
+A paper may offer further experiments beside what it ran itself, see `Paper`; `reproduce` makes one of them when it is named.
 """
 
 from __future__ import annotations

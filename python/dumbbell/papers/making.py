@@ -73,9 +73,7 @@ class Undertaking:
             self.times[stage] = time.monotonic() - begin
 
     def _make_stage(self, rows: pd.DataFrame, told: Callable[[int, float], None]) -> None:
-        # The longest first, so that no thread is left alone with one at the end; equal ones mixed.
-        mixed = np.random.default_rng(0).permutation(len(rows))
-        rows = rows.iloc[mixed].sort_values("cost", ascending=False, kind="stable")
+        rows = _in_order(rows)
         jobs = [self._job(row) for row in rows.index]
 
         def keep(runs: Runs) -> None:
@@ -110,6 +108,18 @@ def _reduced(paper: Paper, runs: Runs) -> pd.DataFrame:
     if len(frame) != len(runs):
         raise ValueError(f"{paper.name}: reduce returned {len(frame)} rows for {len(runs)} runs")
     return frame.reset_index(drop=True)
+
+
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return missing runs in the order in which they are made.
+
+    The longest come first, so that no thread is left alone with one at the end, and equal ones are mixed. Neighbours in the
+    plan that share their random numbers are kept together: they begin alike, and what they have in common can be made once.
+    """
+    numbers = rows[["seed", "run"]].to_numpy()
+    block = np.cumsum((numbers != np.roll(numbers, 1, axis=0)).any(axis=1))
+    mixed = np.random.default_rng(0).permutation(len(rows) + 1)[block]
+    return rows.iloc[np.lexsort((mixed, -rows["cost"].to_numpy()))]
 
 
 def _wanted(plan: Sequence[PlannedRun]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,17 @@ from dumbbell.errors import ScenarioError, refusal
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 
-__all__ = ["Paper", "PlannedRun", "Settings", "Steps", "available", "folder", "load", "where"]
+__all__ = [
+    "Paper",
+    "PlannedRun",
+    "Settings",
+    "Steps",
+    "available",
+    "experiment_of",
+    "folder",
+    "load",
+    "where",
+]
 
 FOLDER_VARIABLE = "DUMBBELL_PAPERS"
 
@@ -49,7 +59,8 @@ class Settings:
     quick
         Use fewer replications, enough to see that everything works.
     runs
-        Replications for each configuration of the paper's main tables; ``None`` for the paper's own number.
+        Replications for each configuration of the paper's main tables, or of the experiment; ``None`` for the paper's own
+        number.
     seed
         Seed all seeds are derived from.
     threads
@@ -104,6 +115,10 @@ class Paper(Protocol):
     meaning changes needs another name, or the runs are made again with ``--fresh``.
 
     A paper may also have ``aims``, the shares of its claims that are hoped for; `claims.Aims` says what they are without.
+    It may have ``files``, a function of the settings and the results that returns texts by the names of the files they are
+    written to, beside the report. And it may have ``experiments``, by their names: what goes beyond the paper, such as
+    ``"full-factorial"``, and is made only when it is asked for. An experiment is itself all that is listed here, with runs,
+    a store and a report of its own; its ``name`` is that of the paper, a slash, and that of the experiment.
     """
 
     name: str
@@ -209,6 +224,33 @@ def load(name: str, path: str | Path | None = None) -> Paper:
             "paper", name, "what dumbbell.papers.Paper lists", problem=f"has no {', '.join(missing)}"
         )
     return paper
+
+
+def experiment_of(paper: Paper, name: str) -> Paper:
+    """Return a further experiment of a paper by its name.
+
+    Parameters
+    ----------
+    paper
+        The paper.
+    name
+        As ``"full-factorial"``.
+
+    Raises
+    ------
+    ScenarioError
+        The paper has no experiment of that name.
+    """
+    offered: Mapping[str, Paper] = getattr(paper, "experiments", {})
+    if name not in offered:
+        raise refusal(
+            "experiment",
+            name,
+            f"one of {', '.join(offered)}" if offered else "none, the paper offers no further experiment",
+            names=offered,
+            problem=f"is no experiment of {paper.name}",
+        )
+    return offered[name]
 
 
 def _import(name: str, module_name: str, place: Path) -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 from dumbbell import claims, report
 from dumbbell.errors import refusal
 from dumbbell.papers.making import Undertaking
-from dumbbell.papers.paper import Paper, Settings, load
+from dumbbell.papers.paper import Paper, Settings, experiment_of, load
 from dumbbell.papers.progress import Display
 from dumbbell.papers.store import Store, engine_identity
 
@@ -176,6 +176,7 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
     findings = paper.evaluate(settings, results, observed)
     judged()
     sections = paper.sections(settings, results, observed, findings)
+    further = paper.files(settings, results) if hasattr(paper, "files") else {}
     judged()
     work.store.compact()
     times = work.times | {"claims and report": time.monotonic() - start}
@@ -222,6 +223,8 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
     report_file, results_file = target / "report.html", target / "results.json"
     report_file.write_text(text, encoding="utf-8")
     results_file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for file, content in further.items():
+        (target / file).write_text(content, encoding="utf-8")
     return Reproduction(
         paper=paper.name,
         report=report_file,
@@ -235,6 +238,7 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
 def reproduce(
     name: str,
     *,
+    experiment: str | None = None,
     quick: bool = False,
     json_output: bool = False,
     output: str | Path | None = None,
@@ -251,6 +255,8 @@ def reproduce(
     ----------
     name
         Name of the paper, as ``"vegas-revisited"``.
+    experiment
+        Name of a further experiment of the paper, as ``"full-factorial"``, to make instead of the paper's own.
     quick
         Use fewer replications.
     json_output
@@ -258,7 +264,8 @@ def reproduce(
     output
         Folder for reports and the store of runs; ``results/`` of the working directory by default.
     runs
-        Replications for each configuration of the main tables, at least 2; the paper's own number by default.
+        Replications for each configuration of the main tables or of the experiment, at least 2; the paper's own number
+        by default.
     seed
         Seed all seeds are derived from, at least 0.
     threads
@@ -278,13 +285,15 @@ def reproduce(
     Raises
     ------
     ScenarioError
-        The paper is not known or cannot be loaded, a setting is out of range, or another process is writing to the same
-        store.
+        The paper is not known, cannot be loaded or has no such experiment, a setting is out of range, or another process
+        is writing to the same store.
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
     settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads)
     paper = load(name, papers)
+    if experiment is not None:
+        paper = experiment_of(paper, experiment)
     place = Path(output) if output is not None else Path("results")
     with store_of(paper, place, fresh=fresh) as store, Display(sys.stderr, quiet=quiet) as display:
         work: Undertaking | None = None
@@ -294,7 +303,7 @@ def reproduce(
             planned()
             work.announce(display)
             display.whole("all runs", work.total, work.reused)
-            done = finish(work, display, place / name)
+            done = finish(work, display, place / paper.name)
         except KeyboardInterrupt as interruption:
             raise interrupted([] if work is None else [work], store.place) from interruption
     if json_output:
