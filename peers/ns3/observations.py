@@ -1,0 +1,121 @@
+"""What the program for ns-3 prints, as the tables of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from dumbbell.witness import PeerRun, sampled
+
+from .description import Described, FlowTimes
+
+__all__ = ["read"]
+
+FLOW_COLUMNS = (
+    "name",
+    "goodput_bps",
+    "bytes_delivered",
+    "segments_sent",
+    "segments_retransmitted",
+    "timeouts",
+    "completion_s",
+    "start_s",
+)
+LINK_COLUMNS = (
+    "name",
+    "utilization",
+    "drops_queue",
+    "drops_impairment",
+    "packets",
+    "backlog_mean_packets",
+    "backlog_max_packets",
+)
+
+
+def read(text: str, told: Described) -> PeerRun:
+    """Return the observations of a run.
+
+    Parameters
+    ----------
+    text
+        The output of the program.
+    told
+        What it was told.
+    """
+    lines = iter(text.splitlines())
+    flows, links, traces = [], [], []
+    end, cpu_s = 0, 0.0
+    for line in lines:
+        kind, *words = line.split()
+        if kind == "flow":
+            flows.append([int(word) for word in words])
+        elif kind == "link":
+            links.append([float(word) for word in words])
+        elif kind == "trace":
+            traces.append((words[0], int(words[1]), _values(lines, int(words[2]))))
+        elif kind == "end":
+            end, cpu_s = int(words[0]), float(words[1])
+    flow_rows = [
+        _flow(name, times, counted, told.window, end)
+        for name, times, counted in zip(told.flows, told.times, flows, strict=True)
+    ]
+    span = max(1, min(told.window[1], end) - told.window[0])
+    link_rows = [_link(name, counted, span) for name, counted in zip(told.links, links, strict=True)]
+    by_quantity: dict[str, list[pd.DataFrame]] = {}
+    for quantity, index, values in traces:
+        by_quantity.setdefault(quantity, []).append(_trace(told, quantity, index, values, end))
+    return PeerRun(
+        flows=pd.DataFrame(flow_rows, columns=list(FLOW_COLUMNS)),
+        links=pd.DataFrame(link_rows, columns=list(LINK_COLUMNS)),
+        traces={
+            quantity: pd.concat(parts).sort_values("time_s", kind="stable", ignore_index=True)
+            for quantity, parts in by_quantity.items()
+        },
+        cpu_s=cpu_s,
+    )
+
+
+def _values(lines: Iterator[str], count: int) -> np.ndarray:
+    pairs = [next(lines).split() for _ in range(count)]
+    return np.array(pairs, dtype=np.float64).reshape(count, 2)
+
+
+def _flow(name: str, times: FlowTimes, counted: list[int], window: tuple[int, int], end: int) -> list[object]:
+    """Return the row of a flow; it is active as in a run of ours, from its start to its end in the window."""
+    payload, sent, resent, timeouts, completed, last_delivery = counted
+    bytes_delivered = round(payload * times.mss / times.segment)
+    ends = [window[1], end]
+    if completed >= 0:
+        ends.append(completed)
+    if times.stop is not None:
+        ends.append(max(times.stop, last_delivery))
+    active = min(ends) - max(window[0], times.start)
+    goodput = bytes_delivered * 8e9 / active if active > 0 else 0.0
+    completion = (completed - times.start) / 1e9 if completed >= 0 else float("nan")
+    return [name, goodput, bytes_delivered, sent, resent, timeouts, completion, times.start / 1e9]
+
+
+def _link(name: str, counted: list[float], span: int) -> list[object]:
+    busy, dropped, lost, offered, waited, most = counted
+    return [name, busy / span, int(dropped), int(lost), int(offered), waited / span, int(most)]
+
+
+def _trace(told: Described, quantity: str, index: int, values: np.ndarray, end: int) -> pd.DataFrame:
+    """Return a trace in the units of ours: windows in segments, sequence numbers in bytes of the scenario."""
+    of_flow = quantity not in ("backlog", "drops")
+    name = (told.flows if of_flow else told.links)[index]
+    value = values[:, 1]
+    if of_flow:
+        times = told.times[index]
+        value = value / times.segment
+        if quantity not in ("cwnd", "ssthresh"):
+            value = np.rint(value * times.mss)
+    trace = pd.DataFrame({"time_s": values[:, 0] / 1e9, "name": name, "value": value})
+    period = told.periods[quantity][name]
+    if period is None:
+        return trace
+    at = np.arange(0, end + 1, period) / 1e9
+    regular = pd.DataFrame({"time_s": at, "name": name, "value": sampled(trace, at)})
+    return regular.dropna(subset=["value"])
