@@ -223,6 +223,18 @@ def test_many_runs_equal_single_runs_on_any_number_of_threads_in_any_order(two_h
     assert fingerprints([3, 5, 0, 2, 4, 1], 2) == single
 
 
+def test_runs_that_begin_alike_share_their_beginning_and_no_bit_of_difference(two_hosts):
+    late = two_hosts.with_values({"flows.fg.start": "2 s", "duration": "10 s"})
+    variants = [late.with_values({"flows.fg.tcp": name}) for name in ("reno", "vegas", "sack")]
+    jobs = [Job(scenario, seed=3, run=number) for number in range(2) for scenario in variants]
+    together = dumbbell.run_many(jobs, progress=False, threads=2).flows
+    alone = [dumbbell.run(job.scenario, seed=job.seed, run=job.run).flows for job in jobs]
+    pd.testing.assert_frame_equal(
+        together.drop(columns="job"), pd.concat(alone, ignore_index=True).drop(columns="job")
+    )
+    assert together["fingerprint"].nunique() == len(variants)
+
+
 def test_scenarios_are_replicated(two_hosts):
     short = two_hosts.with_values({"duration": "1 s"})
     runs = dumbbell.run_many(short, runs=4, seed=9, progress=False)

@@ -2,10 +2,11 @@
 //! of threads nor their pace shows in what comes back.
 
 use crate::columns::{self, ArrowColumns};
-use dumbbell_sim::{Outcome, Scenario};
+use dumbbell_sim::{Families, Outcome, Scenario, Trunk};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -61,10 +62,55 @@ impl ManyResult {
     }
 }
 
-/// What the threads share.
-struct Shared<'a> {
+/// The jobs, and which of them begin alike.
+struct Jobs<'a> {
     scenarios: &'a [Scenario],
     jobs: &'a [(usize, u64, u64)],
+    families: Families,
+    /// Jobs with a later one that begins alike.
+    followed: Vec<bool>,
+}
+
+/// The beginning that a thread has made last: its family, seed and run.
+type LastTrunk<'a> = Option<((usize, u64, u64), Trunk<'a>)>;
+
+impl<'a> Jobs<'a> {
+    fn new(scenarios: &'a [Scenario], jobs: &'a [(usize, u64, u64)]) -> Self {
+        let families = Families::new(scenarios);
+        let mut later = BTreeSet::new();
+        let mut followed: Vec<bool> = jobs
+            .iter()
+            .rev()
+            .map(|&(scenario, seed, run)| {
+                families.of(scenario).is_some_and(|family| !later.insert((family, seed, run)))
+            })
+            .collect();
+        followed.reverse();
+        Jobs { scenarios, jobs, families, followed }
+    }
+
+    /// Runs a job, from the beginning made last if it begins so.
+    fn run(&self, stop: &AtomicBool, job: usize, last: &mut LastTrunk<'a>) -> Option<Outcome> {
+        let (index, seed, run) = self.jobs[job];
+        let scenario = &self.scenarios[index];
+        let Some(family) = self.families.of(index) else {
+            return dumbbell_sim::run_unless(stop, scenario, seed, run);
+        };
+        let beginning = (family, seed, run);
+        if last.as_ref().is_none_or(|(known, _)| *known != beginning) {
+            if !self.followed[job] {
+                return dumbbell_sim::run_unless(stop, scenario, seed, run);
+            }
+            let trunk = Trunk::grow(stop, &self.families, family, scenario, (seed, run))?;
+            *last = Some((beginning, trunk));
+        }
+        last.as_ref()?.1.branch(stop, scenario)
+    }
+}
+
+/// What the threads share.
+struct Shared<'a> {
+    jobs: Jobs<'a>,
     next: AtomicUsize,
     stop: AtomicBool,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
@@ -77,11 +123,13 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn work(&self) {
         let _guard = Ended(self);
+        let mut last = None;
         while !self.stop.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(&(scenario, seed, run)) = self.jobs.get(job) else { break };
-            let outcome = dumbbell_sim::run_unless(&self.stop, &self.scenarios[scenario], seed, run);
-            let Some(outcome) = outcome else { break };
+            if job >= self.jobs.jobs.len() {
+                break;
+            }
+            let Some(outcome) = self.jobs.run(&self.stop, job, &mut last) else { break };
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
@@ -147,8 +195,7 @@ pub fn run(
 ) -> PyResult<ManyResult> {
     let threads = threads.clamp(1, jobs.len().max(1));
     let shared = Shared {
-        scenarios,
-        jobs,
+        jobs: Jobs::new(scenarios, jobs),
         next: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
         outcomes: Mutex::new(Vec::new()),
@@ -197,7 +244,7 @@ fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners) -> PyResult
             beats = 0;
         }
         if let Some(progress) = &listeners.progress {
-            progress.call1(py, (shared.completed(), shared.jobs.len()))?;
+            progress.call1(py, (shared.completed(), shared.jobs.jobs.len()))?;
         }
         if !working {
             return Ok(());

@@ -10,10 +10,12 @@ pub mod scenario;
 pub mod simulation;
 pub mod table3;
 pub mod trace;
+pub mod trunk;
 
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use scenario::Scenario;
 pub use simulation::{run, run_unless};
+pub use trunk::{Families, Trunk};
 
 /// Version of the engine; results are only comparable within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

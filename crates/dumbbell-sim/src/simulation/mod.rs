@@ -83,8 +83,11 @@ struct FlowState {
     window_kept: (f64, u64),
 }
 
-struct Simulation<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Simulation<'a> {
     scenario: &'a Scenario,
+    seed: u64,
+    run: u64,
     now: Time,
     window: (Time, Time),
     events: EventQueue,
@@ -116,25 +119,27 @@ pub fn run(scenario: &Scenario, seed: u64, run: u64) -> Outcome {
     let never = AtomicBool::new(false);
     let mut simulation = Simulation::new(scenario, seed, run);
     simulation.run(&never);
-    simulation.finish(seed, run)
+    simulation.finish()
 }
 
 /// Like [`run`], but gives up soon after `stop` becomes true.
 pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -> Option<Outcome> {
     let mut simulation = Simulation::new(scenario, seed, run);
-    simulation.run(stop);
-    (!stop.load(Ordering::Relaxed)).then(|| simulation.finish(seed, run))
+    simulation.run(stop)?;
+    Some(simulation.finish())
 }
 
 /// Events between two looks at the stop flag, a power of two.
 const EVENTS_PER_LOOK: u64 = 1 << 14;
 
 impl<'a> Simulation<'a> {
-    fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let routes = Routes::new(scenario).unwrap_or_default();
         let window = (scenario.measure_from, scenario.measure_until());
         let mut simulation = Simulation {
             scenario,
+            seed,
+            run,
             now: Time::ZERO,
             window,
             events: EventQueue::default(),
@@ -222,9 +227,39 @@ impl<'a> Simulation<'a> {
         self.events.push(started_at, Event::Flow(index));
     }
 
-    fn run(&mut self, stop: &AtomicBool) {
+    /// Runs to the end. `None` if `stop` became true before.
+    pub(crate) fn run(&mut self, stop: &AtomicBool) -> Option<()> {
+        self.handle_until(stop, self.scenario.duration)?;
+        if !self.is_complete() {
+            self.now = self.scenario.duration;
+        }
+        Some(())
+    }
+
+    /// Runs until just before the first of these flows starts. `None` if `stop` became true before.
+    pub(crate) fn run_before_starts(&mut self, stop: &AtomicBool, flows: &[usize]) -> Option<()> {
+        let starts = flows.iter().map(|&flow| self.flows[flow].started_at);
+        let before = starts.min().map_or(Time::ZERO, |start| Time(start.0.saturating_sub(1)));
+        self.handle_until(stop, before.min(self.scenario.duration))
+    }
+
+    /// Another scenario, in which nothing differs of what has happened so far.
+    pub(crate) fn take_scenario(&mut self, scenario: &'a Scenario) {
+        self.scenario = scenario;
+    }
+
+    /// True once all flows have completed for which the run goes on.
+    fn is_complete(&self) -> bool {
+        self.to_complete == 0 && !self.scenario.stop_when_complete.is_empty()
+    }
+
+    /// Handles the events up to `last`, or until the run is complete. `None` if `stop` became true before.
+    fn handle_until(&mut self, stop: &AtomicBool, last: Time) -> Option<()> {
+        if self.is_complete() {
+            return Some(());
+        }
         while let Some((at, event)) = self.events.peek() {
-            if at > self.scenario.duration {
+            if at > last {
                 break;
             }
             self.now = at;
@@ -233,7 +268,7 @@ impl<'a> Simulation<'a> {
                 self.reroute();
             }
             if self.event_count.is_multiple_of(EVENTS_PER_LOOK) && stop.load(Ordering::Relaxed) {
-                return;
+                return None;
             }
             match event {
                 Event::Arrival(link) => self.on_arrival(link),
@@ -250,11 +285,11 @@ impl<'a> Simulation<'a> {
                     self.on_flow(flow);
                 }
             }
-            if self.to_complete == 0 && !self.scenario.stop_when_complete.is_empty() {
-                return;
+            if self.is_complete() {
+                break;
             }
         }
-        self.now = self.scenario.duration;
+        Some(())
     }
 
     /// Packets sent from now on take the new paths.

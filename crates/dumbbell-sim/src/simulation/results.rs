@@ -38,7 +38,7 @@ impl Simulation<'_> {
         }
     }
 
-    pub(super) fn finish(mut self, seed: u64, run: u64) -> Outcome {
+    pub(crate) fn finish(mut self) -> Outcome {
         for owner in 0..self.connections.len() as u32 {
             if self.connections[owner as usize].is_open {
                 self.count_connection(owner);
@@ -59,8 +59,8 @@ impl Simulation<'_> {
         let links = (0..self.links.len()).map(|index| self.link_outcome(index)).collect();
         Outcome {
             scenario: self.scenario.name.clone(),
-            seed,
-            run,
+            seed: self.seed,
+            run: self.run,
             fingerprint: self.fingerprint,
             simulated_s: self.now.secs(),
             events: self.event_count,

@@ -1,5 +1,7 @@
 //! Scenarios that several tests build on.
 
+#![allow(dead_code, reason = "no test needs all of them")]
+
 use dumbbell_sim::{FlowOutcome, Outcome, Scenario, run};
 use serde_json::{Value, json};
 
@@ -50,7 +52,6 @@ pub fn outcome(scenario: &Value) -> Outcome {
 }
 
 /// The recording of one quantity.
-#[allow(dead_code, reason = "not every test traces")]
 pub fn trace(outcome: &Outcome, quantity: &str) -> Vec<(f64, f64)> {
     let recording = outcome.recordings.iter().find(|r| r.quantity.name() == quantity);
     let recording = recording.unwrap_or_else(|| panic!("no probe of {quantity}"));
@@ -58,7 +59,6 @@ pub fn trace(outcome: &Outcome, quantity: &str) -> Vec<(f64, f64)> {
 }
 
 /// The first flow.
-#[allow(dead_code, reason = "not every test looks at flows")]
 pub fn flow(outcome: &Outcome) -> &FlowOutcome {
     &outcome.flows[0]
 }

@@ -1,0 +1,94 @@
+//! Runs that begin alike: made once up to the moment they part, and branched from there.
+//!
+//! Scenarios that differ in nothing but the TCP of flows that start late have the same events until the first of these flows
+//! starts, as components draw from streams of their own. A design of many variants over one background needs that beginning
+//! once for each seed and run. A branch has the bits of a whole run.
+
+use crate::outcome::Outcome;
+use crate::scenario::{Scenario, Start};
+use crate::simulation::Simulation;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// Which of some scenarios begin alike.
+#[derive(Clone, Debug)]
+pub struct Families {
+    /// The family of each scenario.
+    of: Vec<usize>,
+    /// For each family the flows by which its members differ.
+    differing: Vec<Vec<usize>>,
+}
+
+impl Families {
+    /// The families of some scenarios. One alone has none.
+    pub fn new(scenarios: &[Scenario]) -> Self {
+        if scenarios.len() < 2 {
+            return Families { of: vec![0; scenarios.len()], differing: vec![Vec::new()] };
+        }
+        let mut known = BTreeMap::new();
+        let mut families = Families { of: Vec::with_capacity(scenarios.len()), differing: Vec::new() };
+        let mut firsts: Vec<&Scenario> = Vec::new();
+        for scenario in scenarios {
+            let family = *known.entry(beginning(scenario)).or_insert_with(|| {
+                firsts.push(scenario);
+                families.differing.push(Vec::new());
+                firsts.len() - 1
+            });
+            families.of.push(family);
+            let flows = firsts[family].flows.iter().zip(&scenario.flows).enumerate();
+            let differing = &mut families.differing[family];
+            for (flow, _) in flows.filter(|(_, (first, other))| first.tcp != other.tcp) {
+                if !differing.contains(&flow) {
+                    differing.push(flow);
+                }
+            }
+        }
+        families
+    }
+
+    /// The family of a scenario by its position; `None` if no other scenario begins like it.
+    pub fn of(&self, scenario: usize) -> Option<usize> {
+        let family = *self.of.get(scenario)?;
+        (!self.differing[family].is_empty()).then_some(family)
+    }
+}
+
+/// The canonical form of a scenario without what cannot show before a flow starts.
+fn beginning(scenario: &Scenario) -> String {
+    let mut scenario = scenario.clone();
+    scenario.name.clear();
+    for flow in &mut scenario.flows {
+        let (Start::At(earliest) | Start::Uniform(earliest, _)) = flow.start;
+        if earliest.0 > 0 {
+            flow.tcp = None;
+        }
+    }
+    scenario.to_json()
+}
+
+/// A run up to the moment at which the members of a family part.
+#[derive(Clone, Debug)]
+pub struct Trunk<'a>(Simulation<'a>);
+
+impl<'a> Trunk<'a> {
+    /// The beginning that a scenario shares with its family, for one seed and run. `None` if `stop` became true.
+    pub fn grow(
+        stop: &AtomicBool,
+        families: &Families,
+        family: usize,
+        scenario: &'a Scenario,
+        (seed, run): (u64, u64),
+    ) -> Option<Self> {
+        let mut simulation = Simulation::new(scenario, seed, run);
+        simulation.run_before_starts(stop, &families.differing[family])?;
+        Some(Trunk(simulation))
+    }
+
+    /// Goes on as a scenario of the same family. `None` if `stop` became true.
+    pub fn branch(&self, stop: &AtomicBool, scenario: &'a Scenario) -> Option<Outcome> {
+        let mut simulation = self.0.clone();
+        simulation.take_scenario(scenario);
+        simulation.run(stop)?;
+        Some(simulation.finish())
+    }
+}

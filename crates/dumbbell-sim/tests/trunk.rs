@@ -1,0 +1,95 @@
+//! A run branched from a shared beginning is the run that begins at zero.
+
+mod common;
+
+use common::{two_hosts, with_flow};
+use dumbbell_sim::{Families, Scenario, Trunk};
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// Conversations from the start, and a transfer of a variant that starts between 5 s and 6 s.
+fn late(variant: &str, start: Value) -> Scenario {
+    let queue = json!({ "queue": { "kind": "droptail", "limit": "10 packets" } });
+    let background = json!({ "kind": "tcplib", "interarrival": "200 ms" });
+    let mut scenario =
+        with_flow(two_hosts("1.6 Mbit/s", "20 ms", queue), "f", json!({ "variant": "reno" }), background);
+    scenario["duration"] = json!("30 s");
+    scenario["name"] = json!(variant);
+    scenario["stop_when_complete"] = json!(["fg"]);
+    scenario["probes"] =
+        json!([{ "flows": ["*"], "quantities": ["cwnd"] }, { "links": ["*"], "quantities": ["backlog"] }]);
+    if let Value::Array(flows) = &mut scenario["flows"] {
+        let source = json!({ "kind": "transfer", "size": "500 kB" });
+        flows.push(json!({
+            "name": "fg", "from": "h1", "to": "h2", "start": start, "tcp": { "variant": variant }, "source": source,
+        }));
+    }
+    Scenario::from_value(&scenario).unwrap()
+}
+
+fn between() -> Value {
+    json!({ "uniform": ["5 s", "6 s"] })
+}
+
+#[test]
+fn a_branch_has_the_bits_of_a_whole_run() {
+    let scenarios = ["reno", "vegas", "sack", "tahoe"].map(|variant| late(variant, between()));
+    let families = Families::new(&scenarios);
+    let never = AtomicBool::new(false);
+    for run in 0..3 {
+        let trunk = Trunk::grow(&never, &families, 0, &scenarios[0], (7, run)).unwrap();
+        let mut fingerprints = Vec::new();
+        for scenario in &scenarios {
+            let branch = trunk.branch(&never, scenario).unwrap();
+            let whole = dumbbell_sim::run(scenario, 7, run);
+            assert_eq!(format!("{branch:?}"), format!("{whole:?}"));
+            fingerprints.push(branch.fingerprint);
+        }
+        fingerprints.dedup();
+        assert_eq!(fingerprints.len(), 4);
+    }
+}
+
+#[test]
+fn only_scenarios_that_begin_alike_are_of_a_family() {
+    let family = |scenarios: &[Scenario]| {
+        let families = Families::new(scenarios);
+        (0..scenarios.len()).map(|index| families.of(index)).collect::<Vec<_>>()
+    };
+    let mut other = late("vegas", between());
+    other.links[0].delay.0 += 1;
+    let of_both = family(&[late("reno", between()), late("vegas", between()), other]);
+    assert_eq!(of_both, [Some(0), Some(0), None]);
+    // What starts at once shows at once, and the same scenario twice has nothing to part at.
+    assert_eq!(family(&[late("reno", json!("0 s")), late("vegas", json!("0 s"))]), [None, None]);
+    assert_eq!(family(&[late("reno", between()), late("reno", between())]), [None, None]);
+    assert_eq!(family(&[late("reno", between())]), [None]);
+}
+
+#[test]
+fn a_run_that_ends_before_the_parting_is_whole() {
+    let mut scenarios = ["reno", "vegas"].map(|variant| late(variant, json!("40 s")));
+    scenarios.iter_mut().for_each(|scenario| scenario.stop_when_complete.clear());
+    let families = Families::new(&scenarios);
+    let never = AtomicBool::new(false);
+    let trunk = Trunk::grow(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
+    let branch = trunk.branch(&never, &scenarios[1]).unwrap();
+    assert_eq!(format!("{branch:?}"), format!("{:?}", dumbbell_sim::run(&scenarios[1], 1, 0)));
+}
+
+#[test]
+fn a_stop_ends_trunk_and_branch() {
+    let scenarios = ["reno", "vegas"].map(|variant| late(variant, between()));
+    let families = Families::new(&scenarios);
+    let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
+    let trunk = Trunk::grow(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
+    assert!(trunk.branch(&never, &scenarios[1]).is_some());
+    let mut busy = scenarios.clone();
+    for scenario in &mut busy {
+        scenario.duration.0 *= 100;
+        scenario.stop_when_complete.clear();
+    }
+    let families = Families::new(&busy);
+    let trunk = Trunk::grow(&never, &families, 0, &busy[0], (1, 0)).unwrap();
+    assert!(trunk.branch(&now, &busy[1]).is_none());
+}
