@@ -334,7 +334,7 @@ def run_many(
         result = _engine.run_many(
             list(texts),
             indexed,
-            threads or _cores(),
+            threads or cores(),
             told,
             finished=None if finished is None else handed_over,
             partial=True,
@@ -423,7 +423,8 @@ def _watched(progress: bool | Progress, total: int) -> Iterator[Progress]:
         yield lambda done, _total: bar.update(task, completed=done)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

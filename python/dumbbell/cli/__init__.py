@@ -1,7 +1,8 @@
-"""The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``.
+"""The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``, ``witness``.
 
 Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted, or the command was
-interrupted from the keyboard, after saying what was done. A user's input never ends in a traceback.
+interrupted from the keyboard, after saying what was done. ``witness`` has two more: 3, the other simulator is not on this
+machine; 1, a criterion does not hold and ``--strict`` asked for that. A user's input never ends in a traceback.
 """
 
 from __future__ import annotations
@@ -132,6 +133,53 @@ def reproduce_command(
         output=output,
         runs=runs,
         seed=seed,
+        threads=threads,
+        fresh=fresh,
+        folder=folder,
+    )
+
+
+@app.command("witness")
+@guarded
+def witness_command(
+    peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the other simulator: ns2 or ns3.")],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="NAME", help="A grid to run, may be repeated; default: all."),
+    ] = None,
+    share: Annotated[
+        float,
+        typer.Option("--share", metavar="F", help="How much of each grid to run, above 0 and at most 1."),
+    ] = 1.0,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with exit code 1 if a criterion does not hold.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Folder for reports and finished runs; default: results/."
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads and processes; default: all cores.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--peers", metavar="DIR", help="Folder of peers and grids; default: the checkout's."),
+    ] = None,
+) -> None:
+    """Run grids here and in another simulator, and write how far both agree."""
+    from dumbbell.cli import witness
+
+    witness.witness(
+        peer,
+        grids=grid or (),
+        share=share,
+        json_output=json,
+        strict=strict,
+        output=output,
         threads=threads,
         fresh=fresh,
         folder=folder,

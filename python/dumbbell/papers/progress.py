@@ -59,19 +59,22 @@ class Pace:
 
     Costs compare runs of a stage well and runs of different papers badly. A stage that is under way is therefore measured
     by itself. One that has not begun takes the geometric mean of what its cost and its number of runs say by all that was
-    made.
+    made, of its own kind if there was any.
     """
 
     def __init__(self) -> None:
         self._left: dict[str, _Work] = {}
         self._made: dict[str, _Work] = {}
+        self._kinds: dict[str, str] = {}
+        self._alike: dict[str, _Work] = {}
         self._all = _Work()
         self._stage = ""
         self._last = 0.0
 
-    def expect(self, stage: str, runs: int, cost: float) -> None:
-        """Take note of the missing runs of a stage and their cost."""
+    def expect(self, stage: str, runs: int, cost: float, kind: str = "") -> None:
+        """Take note of the missing runs of a stage, their cost, and which kind of runs they are."""
         self._left[stage] = _Work(runs, cost)
+        self._kinds[stage] = kind
 
     def begin(self, stage: str, now: float) -> None:
         """Take note that a stage begins, at a time in s."""
@@ -80,7 +83,8 @@ class Pace:
     def made(self, runs: int, cost: float, now: float) -> None:
         """Take note of runs made, at a time in s."""
         self._left[self._stage].add(-runs, -cost)
-        for work in (self._all, self._made.setdefault(self._stage, _Work())):
+        alike = self._alike.setdefault(self._kinds[self._stage], _Work())
+        for work in (self._all, alike, self._made.setdefault(self._stage, _Work())):
             work.add(runs, cost, now - self._last)
         self._last = now
 
@@ -96,8 +100,9 @@ class Pace:
             if made is not None:
                 seconds = left.cost / made.cost * made.seconds
             else:
-                by_both = (left.cost / self._all.cost) * (left.runs / self._all.runs)
-                seconds = math.sqrt(by_both) * self._all.seconds
+                alike = self._alike.get(self._kinds[stage], self._all)
+                by_both = (left.cost / alike.cost) * (left.runs / alike.runs)
+                seconds = math.sqrt(by_both) * alike.seconds
             total += max(0.0, seconds - (now - self._last)) if stage == self._stage else seconds
         return total
 
@@ -170,9 +175,9 @@ class Display:
         self._runs, self._made = runs, kept
         self._whole = self._bars.add_task(title, total=runs, completed=kept, whole=True)
 
-    def expect(self, stage: str, runs: int, cost: float) -> None:
-        """Take note of the missing runs of a stage that is to come, and their cost."""
-        self._pace.expect(stage, runs, cost)
+    def expect(self, stage: str, runs: int, cost: float, kind: str = "") -> None:
+        """Take note of the missing runs of a stage that is to come, their cost, and which kind of runs they are."""
+        self._pace.expect(stage, runs, cost, kind)
 
     def stage(self, name: str, title: str, runs: int) -> Told:
         """Begin a stage of runs; the returned function is told of those made.

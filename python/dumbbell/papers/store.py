@@ -82,7 +82,7 @@ class Segment:
 
 
 class Store:
-    """Finished runs of one paper on one build of the engine. One process at a time has it open.
+    """Finished runs of one paper on one build of the engine, or of what else makes runs. One process at a time has it open.
 
     Parameters
     ----------
@@ -93,6 +93,8 @@ class Store:
         folder beside this one.
     fresh
         Forget what was kept.
+    identity
+        Name of what makes the runs; this build of the engine if it is left out.
 
     Raises
     ------
@@ -100,9 +102,11 @@ class Store:
         Another process has the store open.
     """
 
-    def __init__(self, place: Path, columns: Sequence[str], *, fresh: bool = False) -> None:
+    def __init__(
+        self, place: Path, columns: Sequence[str], *, fresh: bool = False, identity: str | None = None
+    ) -> None:
         names = hashlib.blake2b("\n".join(columns).encode(), digest_size=4).hexdigest()
-        self.place = place / f"{engine_identity()}-{names}"
+        self.place = place / f"{engine_identity() if identity is None else identity}-{names}"
         self.place.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.place)
         for file in self.place.glob(".*.partial"):

@@ -2,7 +2,7 @@
 
 A report is a tree of plain values (`Section` of `Text`, `Table`, `Figure`, `Details`) given to `render`. The file it
 returns needs nothing beside it: styles, scripts and figures (SVG) are inside. `render_index` makes the page that leads to
-the reports of several papers.
+the reports of several papers, `render_page` a report without claims of a paper.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
     "Text",
     "render",
     "render_index",
+    "render_page",
 ]
 
 Tone = Literal["", "good", "bad", "muted", "strong"]
@@ -285,6 +286,22 @@ def render_index(
             notice=notice,
             home="",
         )
+    )
+
+
+def render_page(
+    *,
+    title: str,
+    subtitle: str,
+    facts: Sequence[tuple[str, str]],
+    sections: Sequence[Section],
+    notice: str = "",
+) -> str:
+    """Return a report of sections alone, as the text of one self-contained HTML file; see `render`."""
+    return (
+        _environment()
+        .get_template("base.html.j2")
+        .render(title=title, subtitle=subtitle, facts=facts, sections=sections, notice=notice, home="")
     )
 
 

@@ -6,10 +6,23 @@ A peer is a folder under ``peers/`` with a value ``PEER`` that follows the `Peer
 
 from __future__ import annotations
 
-from dumbbell.witness.grid import Agreement, Case, Criterion, Grid, load_grids
+from dumbbell.witness.agreement import (
+    counted,
+    criterion,
+    differences,
+    distances,
+    overlap,
+    ratios,
+    shares,
+    within,
+)
+from dumbbell.witness.figures import overlays, ratio_figure, scatter
+from dumbbell.witness.grid import Agreement, Case, Criterion, Grid, Side, load_grids
 from dumbbell.witness.loading import folder
 from dumbbell.witness.peer import Observed, Peer, PeerAbsent, PeerRun, Rule, available, load_peer
+from dumbbell.witness.tables import comparison_table, criteria_table, peer_title, points_table
 from dumbbell.witness.traces import Distance, distance, largest_distance, sampled
+from dumbbell.witness.witnessing import Witnessed, witness
 
 __all__ = [
     "Agreement",
@@ -22,11 +35,29 @@ __all__ = [
     "PeerAbsent",
     "PeerRun",
     "Rule",
+    "Side",
+    "Witnessed",
     "available",
+    "comparison_table",
+    "counted",
+    "criteria_table",
+    "criterion",
+    "differences",
     "distance",
+    "distances",
     "folder",
     "largest_distance",
     "load_grids",
     "load_peer",
+    "overlap",
+    "overlays",
+    "peer_title",
+    "points_table",
+    "ratio_figure",
+    "ratios",
     "sampled",
+    "scatter",
+    "shares",
+    "within",
+    "witness",
 ]

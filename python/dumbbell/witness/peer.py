@@ -33,7 +33,7 @@ REQUIRED = (
 GRIDS = "grids"
 
 
-class PeerAbsent(RuntimeError):  # noqa: N818 (an answer as much as an error)
+class PeerAbsent(RuntimeError):  # noqa: N818 - what a command says and ends with
     """A peer is not on this machine.
 
     Parameters

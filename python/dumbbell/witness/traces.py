@@ -87,7 +87,8 @@ def distance(ours: ArrayLike, peer: ArrayLike, *, bound: float) -> Distance:
     >>> distance([1.0, 2.0, 5.0], [1.0, 3.0, 2.0], bound=1.0)
     Distance(largest=3.0, share=0.6666666666666666, index=2, n=3)
     """
-    apart = np.abs(np.asarray(ours, dtype=np.float64) - np.asarray(peer, dtype=np.float64))
+    with np.errstate(invalid="ignore"):  # two infinite values have no distance, and none is told
+        apart = np.abs(np.asarray(ours, dtype=np.float64) - np.asarray(peer, dtype=np.float64))
     known = ~np.isnan(apart)
     if not known.any():
         return Distance(largest=np.nan, share=np.nan, index=-1, n=0)

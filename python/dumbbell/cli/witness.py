@@ -1,0 +1,100 @@
+"""``dumbbell witness``: the same runs here and in another simulator, and how far both agree."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from dumbbell import witness as witnesses
+from dumbbell.cli.refusals import UNFINISHED, note
+from dumbbell.cli.tables import Column, console, print_table
+from dumbbell.papers.progress import duration
+from dumbbell.witness import PeerAbsent, Witnessed
+
+__all__ = ["ABSENT", "DISAGREED", "witness"]
+
+ABSENT = 3
+"""Exit code where the peer is not on this machine."""
+
+DISAGREED = 1
+"""Exit code of ``--strict`` where a criterion does not hold."""
+
+# Lines about cases in which the peer failed; the report has them all.
+LISTED_FAILURES = 5
+
+
+def witness(
+    peer: str,
+    *,
+    grids: Sequence[str],
+    share: float,
+    json_output: bool,
+    strict: bool,
+    output: Path | None,
+    threads: int | None,
+    fresh: bool,
+    folder: Path | None,
+) -> None:
+    """Run grids on both sides, print the criteria and end with the exit code that says what came of it."""
+    try:
+        done = witnesses.witness(
+            peer,
+            grids=grids,
+            share=share,
+            output=output,
+            threads=threads,
+            fresh=fresh,
+            peers=folder,
+        )
+    except PeerAbsent as absent:
+        note(f"error: {' '.join(str(absent).split())}")
+        raise typer.Exit(ABSENT) from None
+    if json_output:
+        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+    else:
+        _print(done)
+    for grid, why in done.failures.items():
+        note(f"error: {grid}: {' '.join(why.split())}")
+    for (grid, key), why in list(done.failed_cases.items())[:LISTED_FAILURES]:
+        note(f"error: {grid}: {key}: {' '.join(why.split())}")
+    if len(done.failed_cases) > LISTED_FAILURES:
+        note(f"error: {len(done.failed_cases)} cases failed altogether; the report lists them")
+    if done.failures or done.failed_cases:
+        raise typer.Exit(UNFINISHED)
+    if strict and not done.holds:
+        raise typer.Exit(DISAGREED)
+
+
+def _print(done: Witnessed) -> None:
+    """Print the criteria as a table, then how much was run and where the report is."""
+    columns = [
+        Column("grid", "grid"),
+        Column("criterion", "name"),
+        Column("wanted", "wanted"),
+        Column("measured", "measured"),
+        Column("holds", "holds"),
+    ]
+    records = [
+        {
+            "grid": grid,
+            "name": one.name,
+            "wanted": one.wanted,
+            "measured": one.measured,
+            "holds": "yes" if one.holds else "no",
+        }
+        for grid, criteria in done.criteria.items()
+        for one in criteria
+    ]
+    print_table(columns, records)
+    cpu_s = done.data["cpu_s"]
+    out = console()
+    out.print(
+        f"{done.data['runs']} runs, {duration(done.run_time_s)}; CPU time: Dumbbell {cpu_s['ours']:.1f} s, "
+        f"{done.data['title']} {cpu_s['peer']:.1f} s",
+        soft_wrap=True,
+    )
+    out.print(f"report: {done.report.resolve()}", soft_wrap=True)

@@ -1,0 +1,235 @@
+"""Figures of agreement for reports: one side against the other, ratios over a factor, traces over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from dumbbell import plots
+from dumbbell.errors import refusal
+from dumbbell.plots.look import GREY, with_unit
+from dumbbell.report import Figure
+from dumbbell.witness.tables import peer_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["overlays", "ratio_figure", "scatter"]
+
+BOUND = {"color": GREY, "linewidth": 0.9, "linestyle": "--", "zorder": 0}
+POINTS = {"markersize": 4.5, "linestyle": ""}
+BARS = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0}
+
+
+def scatter(
+    table: pd.DataFrame,
+    *,
+    label: str,
+    caption: str,
+    unit: str | None = None,
+    scale: float = 1.0,
+    by: str | None = None,
+    bound: float | None = None,
+    log: bool = False,
+) -> Figure:
+    """Draw our means against the peer's, with the diagonal and the bounds of agreement.
+
+    Parameters
+    ----------
+    table
+        From `ratios`, with the bounds as rays, or from `differences`, with the bounds as parallels and the intervals of
+        both means as bars.
+    label, unit
+        The quantity and its unit as shown.
+    caption
+        What the figure shows.
+    scale
+        Factor from the unit of the table to the one shown.
+    by
+        A column of `table` that decides on colour and marker, such as the variant.
+    bound
+        The largest distance that counts as agreement: of the ratio from 1, or of the difference from 0 in the unit of the
+        table.
+    log
+        Whether both axes are logarithmic.
+    """
+    made, axes = plots.figure(width=6.0, height=4.6)
+    ax = axes[0, 0]
+    x, y = (table[side].to_numpy(dtype=np.float64) * scale for side in ("peer", "ours"))
+    for name, chosen, look in _groups(table, by):
+        ax.plot(x[chosen], y[chosen], color=look.colour, marker=look.marker, label=name, **POINTS)
+        if "ours_low" in table.columns:
+            arms = {
+                "xerr": _arms(table, "peer", "peer_low", "peer_high", chosen) * scale,
+                "yerr": _arms(table, "ours", "ours_low", "ours_high", chosen) * scale,
+            }
+            ax.errorbar(x[chosen], y[chosen], ecolor=look.colour, **arms, **BARS)
+    known = np.concatenate([x, y])
+    known = known[np.isfinite(known) & ((known > 0.0) | (not log))]
+    if known.size:
+        # Enough of them that a straight line stays one on logarithmic axes too.
+        low, high = float(known.min()), float(known.max())
+        line = np.geomspace(low, high, 50) if log else np.array([low, high])
+        ax.plot(line, line, color=GREY, linewidth=0.9, zorder=0)
+        for sign in (-1.0, 1.0) if bound is not None else ():
+            away = sign * (bound or 0.0)
+            edge = line * (1.0 + away) if "ratio" in table.columns else line + away * scale
+            ax.plot(line, edge, **BOUND)
+    if log:
+        ax.set(xscale="log", yscale="log")
+    ax.set_xlabel(with_unit(f"{label}, {peer_title(table)}", unit))
+    ax.set_ylabel(with_unit(f"{label}, Dumbbell", unit))
+    return _figure(made, ax, caption)
+
+
+def ratio_figure(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    x_label: str,
+    label: str,
+    caption: str,
+    x_unit: str | None = None,
+    by: str | None = None,
+    bound: float | None = None,
+    log_x: bool = False,
+) -> Figure:
+    """Draw the ratio of both sides over a factor, with its intervals.
+
+    Parameters
+    ----------
+    table
+        From `ratios`.
+    x
+        A column of numbers in `table`.
+    x_label, x_unit
+        What it is, and its unit.
+    label
+        The quantity whose ratio is drawn.
+    caption
+        What the figure shows.
+    by
+        A column of `table` that decides on colour and marker.
+    bound
+        The largest distance of the ratio from 1 that counts as agreement.
+    log_x
+        Whether the axis of the factor is logarithmic.
+    """
+    made, axes = plots.figure(width=7.5, height=3.8)
+    ax = axes[0, 0]
+    where, ratio = (table[name].to_numpy(dtype=np.float64) for name in (x, "ratio"))
+    for name, chosen, look in _groups(table, by):
+        ax.plot(where[chosen], ratio[chosen], color=look.colour, marker=look.marker, label=name, **POINTS)
+        arms = _arms(table, "ratio", "low", "high", chosen)
+        ax.errorbar(where[chosen], ratio[chosen], yerr=arms, ecolor=look.colour, **BARS)
+    ax.axhline(1.0, color=GREY, linewidth=0.9, zorder=0)
+    for edge in (1.0 - bound, 1.0 + bound) if bound is not None else ():
+        ax.axhline(edge, **BOUND)
+    if log_x:
+        ax.set_xscale("log")
+    ax.set_xlabel(with_unit(x_label, x_unit))
+    ax.set_ylabel(f"{label}, Dumbbell / {peer_title(table)}")
+    return _figure(made, ax, caption)
+
+
+def overlays(
+    results: pd.DataFrame,
+    column: str,
+    at: ArrayLike | str,
+    *,
+    keys: Sequence[str],
+    label: str,
+    caption: str,
+    unit: str | None = None,
+    scale: float = 1.0,
+    columns: int = 2,
+) -> Figure:
+    """Draw sampled traces of both sides over each other, one plot for each case: windows, or backlogs over time.
+
+    Parameters
+    ----------
+    results
+        The table of results.
+    column
+        Name of a reduced list: a trace sampled at the times `at`.
+    at
+        Those times, s, or the name of a reduced list of them.
+    keys
+        The cases to draw.
+    label, unit
+        The quantity and its unit as shown.
+    caption
+        What the figure shows.
+    scale
+        Factor from the unit of the samples to the one shown.
+    columns
+        How many plots stand side by side.
+
+    Raises
+    ------
+    ScenarioError
+        There is no case of such a key, or no case at all.
+    """
+    known = set(results["key"])
+    for key in keys:
+        if key not in known:
+            raise refusal("keys", key, "keys of the results", names=known, problem="is no case")
+    if not keys:
+        raise refusal("keys", "no key", "at least one", quoted=False)
+    made, axes = plots.figure(-(-len(keys) // columns), min(columns, len(keys)), width=5.6, height=2.6)
+    looks = {"ours": (plots.COLOURS[0], "-", 1.6), "peer": (plots.COLOURS[1], "--", 1.0)}
+    titles = {"ours": "Dumbbell", "peer": peer_title(results)}
+    for ax, key in zip(axes.flat, keys, strict=False):
+        for _, row in results[results["key"] == key].iterrows():
+            colour, dashes, width = looks[row["side"]]
+            ax.plot(
+                np.asarray(row[at] if isinstance(at, str) else at, dtype=np.float64),
+                np.array(row[column], dtype=np.float64) * scale,
+                color=colour,
+                linestyle=dashes,
+                linewidth=width,
+                drawstyle="steps-post",
+                label=titles[row["side"]],
+            )
+        ax.set_title(key, fontsize=9)
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+        ax.margins(x=0.01)
+        ax.set_xlabel("time [s]", fontsize=8)
+        ax.set_ylabel(with_unit(label, unit), fontsize=8)
+    for ax in axes.flat[len(keys) :]:
+        ax.set_visible(False)
+    axes[0, 0].legend(frameon=False, fontsize=8)
+    return Figure(svg=plots.to_svg(made), caption=caption)
+
+
+def _groups(table: pd.DataFrame, by: str | None) -> list[tuple[str | None, NDArray[np.bool_], plots.Style]]:
+    """Return the groups of a table: their names, their rows, and their look."""
+    if by is None:
+        return [(None, np.ones(len(table), dtype=bool), plots.Style(plots.COLOURS[0], plots.MARKERS[0]))]
+    names = [str(value) for value in table[by]]
+    return [
+        (name, np.array([other == name for other in names]), look)
+        for name, look in plots.styles(names).items()
+    ]
+
+
+def _arms(
+    table: pd.DataFrame, centre: str, low: str, high: str, chosen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the lengths of error bars to both sides; an interval without finite bounds has none."""
+    rows = table[chosen]
+    middle, below, above = (rows[name].to_numpy(dtype=np.float64) for name in (centre, low, high))
+    finite = np.isfinite(middle) & np.isfinite(below) & np.isfinite(above)
+    # The estimate of a ratio lies inside its interval up to rounding.
+    return np.where(finite, np.maximum([middle - below, above - middle], 0.0), np.nan)
+
+
+def _figure(made: Any, ax: Axes, caption: str) -> Figure:
+    """Return the drawn figure, with a legend beside it if there is something to tell apart."""
+    if len(ax.get_legend_handles_labels()[1]) > 1:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    return Figure(svg=plots.to_svg(made), caption=caption)

@@ -1,0 +1,167 @@
+"""Tables of agreement for reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from dumbbell.report import Cell, Column, Table
+from dumbbell.witness.agreement import within
+from dumbbell.witness.grid import Criterion
+
+__all__ = ["comparison_table", "criteria_table", "peer_title", "points_table"]
+
+NOTHING = "–"
+
+
+def peer_title(table: pd.DataFrame) -> str:
+    """Return what the peer is called that a table of results, or one made of it, is about."""
+    return str(table.attrs.get("peer", "peer"))
+
+
+def criteria_table(criteria: Sequence[Criterion], *, caption: str = "Criteria") -> Table:
+    """Return the table of some criteria: what was wanted, what was measured, whether it holds.
+
+    Parameters
+    ----------
+    criteria
+        The criteria.
+    caption
+        What stands over the table.
+    """
+    return Table(
+        caption=caption,
+        columns=[
+            Column(title="criterion", align="left"),
+            Column(title="wanted", align="left"),
+            Column(title="measured", align="left"),
+            Column(title="holds", align="centre"),
+        ],
+        rows=[
+            [one.name, one.wanted, one.measured, Cell(text=_yes(one.holds), tone=_tone(one.holds))]
+            for one in criteria
+        ],
+    )
+
+
+def comparison_table(
+    table: pd.DataFrame,
+    *,
+    caption: str,
+    factors: Sequence[str],
+    quantity: str,
+    scale: float = 1.0,
+    digits: int = 2,
+    bound: float | None = None,
+    note: str = "",
+) -> Table:
+    """Return the table of what both sides measured, with the ratio or the difference of each point.
+
+    Parameters
+    ----------
+    table
+        From `ratios` or `differences`.
+    caption
+        What the table shows.
+    factors
+        Columns of `table` that name a point.
+    quantity
+        The quantity with its unit, as ``"goodput [Mbit/s]"``.
+    scale
+        Factor from the unit of the table to the one shown.
+    digits
+        Decimals shown of the quantity.
+    bound
+        The largest distance of the ratio from 1, or of the difference from 0 (in the unit of the table), that counts as
+        agreement; a point beyond it is marked.
+    note
+        A remark under the table.
+    """
+    kind = "ratio" if "ratio" in table.columns else "difference"
+    inside = [True] * len(table) if bound is None else within(table, bound, kind).tolist()
+    factor, decimals = (1.0, 3) if kind == "ratio" else (scale, digits)
+    rows: list[list[Cell | str]] = []
+    for (_, row), agrees in zip(table.iterrows(), inside, strict=True):
+        interval = (
+            f"{row['low'] * factor:.{decimals}f} to {row['high'] * factor:.{decimals}f}"
+            if math.isfinite(row["low"]) and math.isfinite(row["high"])
+            else ""
+        )
+        rows.append(
+            [
+                *(shown(row[name]) for name in factors),
+                *(_number(row[side] * scale, digits) for side in ("ours", "peer")),
+                Cell(
+                    text=_number(row[kind] * factor, decimals),
+                    detail=interval,
+                    tone="" if agrees else "bad",
+                ),
+                str(row["n"]),
+            ]
+        )
+    return Table(
+        caption=caption,
+        groups=[("", len(factors)), (quantity, 2), ("", 2)],
+        columns=[
+            *(Column(title=name, align="left") for name in factors),
+            Column(title="Dumbbell"),
+            Column(title=peer_title(table)),
+            Column(title=kind),
+            Column(title="n"),
+        ],
+        rows=rows,
+        note=note,
+    )
+
+
+def points_table(points: pd.DataFrame, *, caption: str, note: str = "") -> Table:
+    """Return a table of points as they are: one column for each of theirs, save ``agrees``.
+
+    Parameters
+    ----------
+    points
+        Some rows of `Agreement.points`.
+    caption
+        What the table shows.
+    note
+        A remark under the table.
+    """
+    names = [str(name) for name in points.columns if name not in ("agrees", "explanation")]
+    texts = [pd.api.types.is_numeric_dtype(points[name].dtype) for name in names]
+    columns = [
+        Column(title=name.replace("_", " "), align="right" if is_number else "left")
+        for name, is_number in zip(names, texts, strict=True)
+    ]
+    rows: list[list[Cell | str]] = []
+    for _, row in points.iterrows():
+        why = str(row.get("explanation", "") or "")
+        rows.append(
+            [*(shown(row[name]) for name in names), why or Cell(text="no stated reason is known", tone="bad")]
+        )
+    return Table(
+        caption=caption, columns=[*columns, Column(title="traced to", align="left")], rows=rows, note=note
+    )
+
+
+def shown(value: Any) -> str:
+    """Return a value as a table shows it: numbers with four digits, what is missing as a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return NOTHING
+    if isinstance(value, bool):
+        return _yes(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _number(value: float, digits: int) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+def _tone(holds: bool) -> Any:
+    return "good" if holds else "bad"

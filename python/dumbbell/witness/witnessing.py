@@ -1,0 +1,303 @@
+"""One call that makes the runs of both sides, judges the grids and writes the report."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dumbbell
+from dumbbell.errors import refusal
+from dumbbell.papers import Interrupted, engine_identity
+from dumbbell.papers.paper import where
+from dumbbell.papers.progress import Display, duration
+from dumbbell.papers.reproduction import plain
+from dumbbell.run import cores
+from dumbbell.witness.agreement import counted
+from dumbbell.witness.grid import Criterion, load_grids, sides_of, thinned
+from dumbbell.witness.loading import folder
+from dumbbell.witness.page import Judged, cases_text, cpu_text, page
+from dumbbell.witness.peer import Peer, load_peer
+from dumbbell.witness.running import GridRuns, checked
+
+__all__ = ["Witnessed", "witness"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Witnessed:
+    """A finished witness.
+
+    Parameters
+    ----------
+    peer
+        Name of the peer.
+    report, results
+        The files written: the report (HTML) and the findings (JSON).
+    criteria
+        The criteria by the names of their grids.
+    failures
+        Why a grid could not be judged, by its name.
+    failed_cases
+        What the peer answered where it failed, by grid and case.
+    data
+        What was written to `results`, as plain data.
+    run_time_s
+        Wall-clock time it took, s.
+    """
+
+    peer: str
+    report: Path
+    results: Path
+    criteria: Mapping[str, tuple[Criterion, ...]]
+    failures: Mapping[str, str]
+    failed_cases: Mapping[tuple[str, str], str]
+    data: Mapping[str, Any]
+    run_time_s: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every criterion holds and every grid was judged."""
+        return not self.failures and all(one.holds for criteria in self.criteria.values() for one in criteria)
+
+
+def witness(
+    name: str,
+    *,
+    grids: Sequence[str] = (),
+    share: float = 1.0,
+    output: str | Path | None = None,
+    threads: int | None = None,
+    fresh: bool = False,
+    peers: str | Path | None = None,
+    quiet: bool = False,
+) -> Witnessed:
+    """Run grids in Dumbbell and in a peer, judge how far both agree, write a report.
+
+    Parameters
+    ----------
+    name
+        Name of the peer, as ``"ns2"``.
+    grids
+        Names of the grids; all by default.
+    share
+        How much of each grid to run, above 0 and at most 1.
+    output
+        Folder for reports and the stores of runs; ``results/`` of the working directory by default.
+    threads
+        Threads of our side, and processes of the peer; as many as there are cores by default.
+    fresh
+        Run everything again instead of using runs kept from before.
+    peers
+        Folder that holds the peers and the grids; see `folder`.
+    quiet
+        Show no progress.
+
+    Returns
+    -------
+    Witnessed
+        The findings and where the report is.
+
+    Raises
+    ------
+    PeerAbsent
+        The peer is not on this machine.
+    ScenarioError
+        The peer or a grid is not known or cannot be loaded, a setting is out of range, or another process is writing to the
+        same store.
+    Interrupted
+        Ctrl-C. Every finished run is kept; the same call goes on from there.
+    """
+    if not 0.0 < share <= 1.0:
+        raise refusal("share", share, "a number above 0 and at most 1")
+    if threads is not None and threads < 1:
+        raise refusal("threads", threads, "a whole number from 1")
+    begin = time.monotonic()
+    home = folder(peers)
+    peer = load_peer(name, home)
+    loaded = load_grids(grids, home)
+    version = peer.version()
+    place = Path(output) if output is not None else Path("results")
+    target, stores = place / f"witness-{peer.name}", place / "cache" / f"witness-{peer.name}"
+    works: list[GridRuns] = []
+    judged: list[Judged] = []
+    failures: dict[str, str] = {}
+    with ExitStack() as stack, Display(sys.stderr, quiet=quiet) as display:
+        try:
+            planned = display.steps("plan", len(loaded) + 1)
+            peer.prepare()
+            planned()
+            for grid in loaded:
+                try:
+                    cases = checked(grid, thinned(grid, grid.cases(peer), share))
+                except Exception as error:
+                    failures[grid.name] = where(error, home)
+                else:
+                    work = GridRuns(grid, peer, cases, place=stores, folder=home, fresh=fresh)
+                    works.append(stack.enter_context(work))
+                    work.announce(display)
+                planned()
+            display.whole("all runs", sum(work.total for work in works), sum(work.reused for work in works))
+            for work in works:
+                try:
+                    for side in sides_of(work.grid):
+                        work.make(side, display, threads or cores())
+                    judged.append(_judged(work))
+                except Exception as error:
+                    failures[work.grid.name] = where(error, home)
+                    display.fold(f"{work.grid.name}: {failures[work.grid.name]}")
+                else:
+                    display.fold(_line(judged[-1]))
+        except KeyboardInterrupt as interruption:
+            raise _interrupted(works, stores) from interruption
+        run_time_s = time.monotonic() - begin
+        data = _data(peer, version, share, works, judged, failures, run_time_s)
+    target.mkdir(parents=True, exist_ok=True)
+    report_file, results_file = target / "index.html", target / "results.json"
+    text = page(
+        peer, judged, facts=_facts(peer, data, judged), failures=failures, notice=_notice(share, grids)
+    )
+    report_file.write_text(text, encoding="utf-8")
+    results_file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Witnessed(
+        peer=peer.name,
+        report=report_file,
+        results=results_file,
+        criteria={one.grid.name: one.criteria for one in judged},
+        failures=failures,
+        failed_cases={(work.grid.name, key): why for work in works for key, why in work.failures.items()},
+        data=data,
+        run_time_s=run_time_s,
+    )
+
+
+def _interrupted(works: Sequence[GridRuns], place: Path) -> Interrupted:
+    if not works:
+        return Interrupted("interrupted before any run")
+    done, total = sum(work.done for work in works), sum(work.total for work in works)
+    return Interrupted(
+        f"interrupted; {done} of {total} runs are kept in {place}, and the same command goes on from there"
+    )
+
+
+def _judged(work: GridRuns) -> Judged:
+    """Return what comes of a grid whose runs are made."""
+    results = work.results()
+    agreement = work.grid.judge(results) if len(results) else None
+    one = Judged(
+        grid=work.grid,
+        agreement=agreement,
+        criteria=() if agreement is None else agreement.criteria,
+        blocks=() if agreement is None else work.grid.sections(results, agreement),
+        runs=work.total - len(work.failures),
+        cases=len(work.cases),
+        failures=work.failures,
+    )
+    return replace(one, criteria=(*one.criteria, *_common(one)))
+
+
+def _common(one: Judged) -> list[Criterion]:
+    """Return the criteria that every grid has, where there is something to criticise."""
+    found: list[Criterion] = []
+    if one.failures:
+        done = one.cases - len(one.failures)
+        found.append(counted("runs that the peer finished", done, one.cases, aim=1.0, of="cases"))
+    if len(one.disagreeing):
+        traced = int((one.disagreeing["explanation"].fillna("") != "").sum())
+        found.append(
+            counted(
+                "disagreements traced to a stated difference",
+                traced,
+                len(one.disagreeing),
+                aim=1.0,
+                of="disagreeing points",
+            )
+        )
+    return found
+
+
+def _line(one: Judged) -> str:
+    """Return in a line what came of a grid."""
+    held = sum(criterion.holds for criterion in one.criteria)
+    return f"{one.grid.name}: {held} of {len(one.criteria)} criteria hold, {one.runs} runs"
+
+
+def _data(
+    peer: Peer,
+    version: str,
+    share: float,
+    works: Sequence[GridRuns],
+    judged: Sequence[Judged],
+    failures: Mapping[str, str],
+    run_time_s: float,
+) -> dict[str, Any]:
+    """Return everything that was found, as plain data."""
+    data: dict[str, Any] = plain(
+        {
+            "peer": peer.name,
+            "title": peer.title,
+            "version": version,
+            "dumbbell": dumbbell.__version__,
+            "engine": engine_identity(),
+            "share": share,
+            "runs": sum(work.done for work in works),
+            "runs_kept_from_before": sum(work.reused for work in works),
+            "run_time_s": round(run_time_s, 1),
+            "cpu_s": {side: round(sum(work.cpu_s(side) for work in works), 2) for side in ("ours", "peer")},
+            "rules": [asdict(rule) for rule in peer.rules],
+            "grids": [_grid_data(one) for one in judged],
+            "failures": dict(failures),
+        }
+    )
+    return data
+
+
+def _grid_data(one: Judged) -> dict[str, Any]:
+    return {
+        "name": one.grid.name,
+        "title": one.grid.title,
+        "question": one.grid.question,
+        "sides": list(sides_of(one.grid)),
+        "cases": one.cases,
+        "runs": one.runs,
+        "criteria": [asdict(criterion) for criterion in one.criteria],
+        "disagreeing": len(one.disagreeing),
+        "points": [
+            {
+                str(name): value.tolist() if isinstance(value, np.ndarray) else value
+                for name, value in point.items()
+            }
+            for point in one.points.to_dict("records")
+        ],
+        "failed_cases": one.failures,
+    }
+
+
+def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> list[tuple[str, str]]:
+    """Return the pairs of name and value at the head of the report."""
+    kept = data["runs_kept_from_before"]
+    return [
+        ("Dumbbell", data["engine"]),
+        (peer.title, data["version"]),
+        ("cases", cases_text(judged)),
+        ("runs", f"{data['runs']}, {kept} of them kept from before" if kept else str(data["runs"])),
+        ("CPU time, Dumbbell", cpu_text(data["cpu_s"]["ours"])),
+        (f"CPU time, {peer.title}", cpu_text(data["cpu_s"]["peer"])),
+        ("run time", duration(data["run_time_s"])),
+    ]
+
+
+def _notice(share: float, grids: Sequence[str]) -> str:
+    """Return what the report leaves out."""
+    left_out = []
+    if grids:
+        left_out.append(f"Of the grids only these were run: {', '.join(grids)}.")
+    if share < 1.0:
+        left_out.append(f"Of each grid a part was run, about {100.0 * share:g} % of its points.")
+    return " ".join(left_out)
