@@ -1,0 +1,153 @@
+"""What ns-2 does by rules of its own: which agent stands for which variant, and how our side states the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.errors import refusal
+from dumbbell.witness import Rule
+
+__all__ = ["AGENTS", "RULES", "Agent", "tcp"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """The agent of ns-2 that stands for a variant.
+
+    Parameters
+    ----------
+    agent, sink
+        Classes of the sender and of the receiver; with delayed acknowledgements the receiver's is its ``DelAck``.
+    table
+        What the variant's ``tcp`` table states beside `STATED`.
+    free
+        Fields of the table that a setting of the agent follows, beside those of every agent: their name and the
+        setting's. A name with a dot is a member of the field's table.
+    """
+
+    agent: str
+    sink: str
+    table: Mapping[str, Any]
+    free: Mapping[str, str]
+
+
+STATED: dict[str, Any] = {
+    "rules": "ns2",
+    "mss": "960 bytes",
+    "header": "40 bytes",
+    "ack_size": "40 bytes",
+    "initial_window": "2 segments",
+    "receive_buffer": "10000 segments",
+    "initial_ssthresh": "10000 segments",
+    "recovery_burst": 0,
+}
+
+AGENTS: dict[str, Agent] = {
+    "tahoe": Agent(
+        agent="Agent/TCP",
+        sink="Agent/TCPSink",
+        table={"variant": "tahoe"},
+        free={"limited_transmit": "singledup_"},
+    ),
+    "reno": Agent(
+        agent="Agent/TCP/Reno",
+        sink="Agent/TCPSink",
+        table={"variant": "reno"},
+        free={"limited_transmit": "singledup_"},
+    ),
+    "newreno": Agent(
+        agent="Agent/TCP/Newreno",
+        sink="Agent/TCPSink",
+        table={"variant": "newreno", "recovery_burst": 2},
+        free={"limited_transmit": "singledup_"},
+    ),
+    "sack": Agent(
+        agent="Agent/TCP/Sack1",
+        sink="Agent/TCPSink/Sack1",
+        table={"variant": "sack"},
+        free={"limited_transmit": "singledup_"},
+    ),
+    "vegas": Agent(
+        agent="Agent/TCP/Vegas",
+        sink="Agent/TCPSink",
+        table={
+            "variant": "vegas",
+            "congestion": {
+                "name": "vegas",
+                "round_diff": True,
+                "numerator": "ns2",
+                "fix_timeout": False,
+                "fix_base_rtt": False,
+                "fix_invariant": False,
+            },
+            "mechanisms": "ABCDEFGI",
+            "limited_transmit": False,
+            "deflation_fix": False,
+        },
+        free={
+            "congestion.alpha": "v_alpha_",
+            "congestion.beta": "v_beta_",
+            "congestion.gamma": "v_gamma_",
+        },
+    ),
+}
+"""By the name of our variant."""
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        aspect="Packet size",
+        peer="packetSize_ 1000 is 1040 bytes on the wire, but 1000 with Vegas",
+        matched="useHeaders_ is false and packetSize_ is payload and headers together",
+    ),
+    Rule(
+        aspect="Queue limit",
+        peer="limit_ B holds B - 1 waiting packets and one on the wire",
+        matched="limit_ is the scenario's limit plus one, unless that counts the packet in service",
+    ),
+    Rule(
+        aspect="Window",
+        peer="window_ is 20 packets",
+        matched="window_ is the scenario's receive buffer, and ssthresh_ is set apart from it",
+    ),
+    Rule(
+        aspect="Opening",
+        peer="a SYN of 40 bytes (of a full packet with Vegas) takes the first sequence number",
+        matched="syn_ and delay_growth_ are false; the scenario has no handshake",
+    ),
+    Rule(
+        aspect="Phase of the clock",
+        peer="each agent's 10 ms clock has a random phase, drawn by reset",
+        matched="where the scenario states the node's phase, the generator is seeded so that the draw is that phase",
+    ),
+    Rule(
+        aspect="Inflation",
+        peer="the traced cwnd_ leaves out the inflation of Reno and Newreno and has that of Vegas",
+        matched="our cwnd_base is compared, which has none; for Vegas our cwnd, which has it",
+    ),
+    Rule(
+        aspect="Losses of a link",
+        peer="an error model before the queue takes no capacity",
+        matched="the model is put behind the link, as losses strike after transmission with us",
+    ),
+)
+
+
+def tcp(variant: str, **changes: Any) -> dict[str, Any]:
+    """Return the ``tcp`` table that states ns-2's rules for a variant.
+
+    Parameters
+    ----------
+    variant
+        One of `AGENTS`.
+    changes
+        Fields that shall be different; the members of ``congestion`` and ``timer`` one by one.
+    """
+    if variant not in AGENTS:
+        raise refusal("variant", variant, f"one of {', '.join(AGENTS)}", names=AGENTS)
+    table = {**STATED, **AGENTS[variant].table}
+    for field, value in changes.items():
+        known = table.get(field)
+        table[field] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
+    return table
