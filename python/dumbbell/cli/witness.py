@@ -14,6 +14,7 @@ from dumbbell.cli.refusals import UNFINISHED, note
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.papers.progress import duration
 from dumbbell.witness import PeerAbsent, Witnessed
+from dumbbell.witness.page import cpu_text
 
 __all__ = ["ABSENT", "DISAGREED", "witness"]
 
@@ -93,8 +94,8 @@ def _print(done: Witnessed) -> None:
     cpu_s = done.data["cpu_s"]
     out = console()
     out.print(
-        f"{done.data['runs']} runs, {duration(done.run_time_s)}; CPU time: Dumbbell {cpu_s['ours']:.1f} s, "
-        f"{done.data['title']} {cpu_s['peer']:.1f} s",
+        f"{done.data['runs']} runs, {duration(done.run_time_s)}; CPU time: Dumbbell {cpu_text(cpu_s['ours'])}, "
+        f"{done.data['title']} {cpu_text(cpu_s['peer'])}",
         soft_wrap=True,
     )
     out.print(f"report: {done.report.resolve()}", soft_wrap=True)

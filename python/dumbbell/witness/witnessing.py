@@ -249,7 +249,7 @@ def _data(
             "runs": sum(work.done for work in works),
             "runs_kept_from_before": sum(work.reused for work in works),
             "run_time_s": round(run_time_s, 1),
-            "cpu_s": {side: round(sum(work.cpu_s(side) for work in works), 2) for side in ("ours", "peer")},
+            "cpu_s": {side: round(sum(work.cpu_s(side) for work in works), 4) for side in ("ours", "peer")},
             "rules": [asdict(rule) for rule in peer.rules],
             "grids": [_grid_data(one) for one in judged],
             "failures": dict(failures),
