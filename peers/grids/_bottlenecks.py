@@ -1,0 +1,227 @@
+"""Flows that share a bottleneck: drawn networks, and what is kept of a run.
+
+Flows with the same round-trip time on a drop-tail queue may fall into one limit cycle whatever their start times are. So
+each pair of hosts has access links of a delay of its own, drawn for every replication, over one service time of the
+bottleneck and more: both sides meet the same networks, and replications are spread over the phases.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dumbbell import statistics, topologies
+from dumbbell.quantities import bits_per_second, size_bytes
+from dumbbell.scenario import DropTail, Flow, Impairment, Scenario
+from dumbbell.topologies import Topology
+from dumbbell.witness import Observed
+
+__all__ = [
+    "BOTTLENECK",
+    "PACKET_BITS",
+    "Drawn",
+    "Network",
+    "drawn",
+    "fairness",
+    "is_slow",
+    "kept",
+]
+
+PACKET_BITS = 8000
+"""Bits of a full packet on the wire, with its headers."""
+
+BOTTLENECK = "r1-r2"
+
+ACCESS_DELAY_US = 100.0
+"""The least propagation delay of an access link, µs."""
+
+# Coarse clocks tick every 10 ms.
+TICK_US = 10_000.0
+
+
+def is_slow(peer: Any) -> bool:
+    """Return whether a peer says that its runs are dear, so that a grid is to offer it fewer and shorter ones."""
+    return bool(getattr(peer, "slow", False))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A bottleneck and the way to it.
+
+    Parameters
+    ----------
+    rate_mbps
+        Rate of the bottleneck in both directions, Mbit/s; access links are ten times as fast.
+    delay_ms
+        Its propagation delay, ms; access links add less than a service time and a millisecond.
+    buffer
+        Packets that may wait before it, in each direction.
+    """
+
+    rate_mbps: float
+    delay_ms: float
+    buffer: int
+
+    @property
+    def service_us(self) -> float:
+        """Time in which the bottleneck sends a packet, µs."""
+        return PACKET_BITS / self.rate_mbps
+
+    @property
+    def bdp(self) -> float:
+        """Product of rate and round-trip propagation delay, packets."""
+        return 2e3 * self.delay_ms / self.service_us
+
+    def topology(
+        self,
+        drawn: Drawn,
+        *,
+        reverse: int = 0,
+        impairments: Sequence[Impairment] = (),
+    ) -> Topology:
+        """Return the network.
+
+        Parameters
+        ----------
+        drawn
+            Delays of the senders' links and phases of their clocks, those of the pairs in reverse direction last.
+        reverse
+            How many of the pairs are in the reverse direction.
+        impairments
+            What loses packets on the bottleneck.
+        """
+        shape = topologies.dumbbell(
+            pairs=len(drawn.delays_us) - reverse,
+            reverse_pairs=reverse,
+            rate=f"{self.rate_mbps:g} Mbit/s",
+            delay=f"{self.delay_ms:g} ms",
+            queue=DropTail(limit=f"{self.buffer} packets"),
+            impairments=impairments or None,
+            access_rate=f"{10.0 * self.rate_mbps:g} Mbit/s",
+            sender_delay=[f"{delay:.0f} us" for delay in drawn.delays_us],
+            receiver_delay=f"{ACCESS_DELAY_US:g} us",
+        )
+        phases = {f"s{number}": f"{phase:.0f} us" for number, phase in enumerate(drawn.phases_us, start=1)}
+        nodes = tuple(
+            dataclasses.replace(node, tick_phase=phases[node.name]) if node.name in phases else node
+            for node in shape.nodes
+        )
+        return dataclasses.replace(shape, nodes=nodes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What is drawn for a replication and stated in its scenario.
+
+    Parameters
+    ----------
+    starts_s
+        Start of each flow, s.
+    delays_us
+        Propagation delay of each sender's access links, µs.
+    phases_us
+        Phase of each sender's coarse clock, µs.
+    """
+
+    starts_s: tuple[float, ...]
+    delays_us: tuple[float, ...]
+    phases_us: tuple[float, ...]
+
+    def flows(self, tables: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Flow]:
+        """Return the flows; the n-th is of the n-th pair of hosts."""
+        return [
+            Flow(
+                name=name,
+                from_=f"s{number}",
+                to=f"d{number}",
+                tcp=dict(table),  # type: ignore[arg-type]
+                start=f"{start * 1e6:.0f} us",
+            )
+            for number, (name, table, start) in enumerate(
+                zip(names, tables, self.starts_s, strict=True), start=1
+            )
+        ]
+
+
+def drawn(key: str, network: Network, count: int, *, within_s: float) -> Drawn:
+    """Draw start times, access delays and phases of clocks.
+
+    Parameters
+    ----------
+    key
+        What the generator is seeded by, so that a replication is the same wherever it is made.
+    network
+        Where the flows are; delays are spread over a service time of its bottleneck, or a millisecond if that is more.
+    count
+        Number of flows.
+    within_s
+        Flows start within so many seconds.
+    """
+    random = np.random.default_rng(zlib.crc32(key.encode()))
+    spread = max(network.service_us, 1000.0)
+    return Drawn(
+        starts_s=tuple(random.uniform(0.0, within_s, count).tolist()),
+        delays_us=tuple((ACCESS_DELAY_US + random.uniform(0.0, spread, count)).tolist()),
+        phases_us=tuple(random.uniform(0.0, TICK_US, count).tolist()),
+    )
+
+
+def _payload_rate(scenario: Scenario) -> float:
+    """Return the most goodput that the bottleneck can carry, bit/s."""
+    data = scenario.resolved()
+    rate = next(bits_per_second(link["rate"], "rate") for link in data["links"] if link["name"] == BOTTLENECK)
+    table = data["flows"][0]["tcp"]
+    mss, header = (size_bytes(table[field], field) for field in ("mss", "header"))
+    return rate * mss / (mss + header)
+
+
+def kept(
+    scenario: Scenario, run: Observed, *, flows: Sequence[str], link: str = BOTTLENECK
+) -> dict[str, Any]:
+    """Return what is kept of one side's run.
+
+    Parameters
+    ----------
+    scenario, run
+        What was run, and what was observed.
+    flows
+        Names of the flows that count, in their order.
+    link
+        The bottleneck.
+
+    Returns
+    -------
+    dict
+        ``shares``: goodput of each flow over the most that the link can carry; ``total``: their sum; counts over the whole
+        run of all flows together, ``retransmitted`` (segments) and ``timeouts``; of the link ``utilization``, ``drops``
+        (packets), ``backlog_mean`` and ``backlog_max`` (packets).
+    """
+    rows = run.flows.set_index("name").loc[list(flows)]
+    at = run.links.set_index("name").loc[link]
+    shares = rows["goodput_bps"].to_numpy(dtype=np.float64) / _payload_rate(scenario)
+    return {
+        "shares": [float(share) for share in shares],
+        "total": float(shares.sum()),
+        "retransmitted": float(rows["segments_retransmitted"].sum()),
+        "timeouts": float(rows["timeouts"].sum()),
+        "utilization": float(at["utilization"]),
+        "drops": float(at["drops_queue"]),
+        "backlog_mean": float(at["backlog_mean_packets"]),
+        "backlog_max": float(at["backlog_max_packets"]),
+    }
+
+
+def fairness(shares: Sequence[float]) -> dict[str, float]:
+    """Return Jain's index, and the shares of the slowest and of the fastest quarter of the flows, at least one flow each."""
+    ordered = np.sort(np.asarray(shares, dtype=np.float64))
+    quarter = max(1, len(ordered) // 4)
+    return {
+        "jain": float(statistics.jain_index(ordered)),
+        "slowest": float(ordered[:quarter].sum()),
+        "fastest": float(ordered[-quarter:].sum()),
+    }

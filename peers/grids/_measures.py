@@ -1,0 +1,152 @@
+"""Measures of agreement over the points of a grid: what is compared, within what, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from dumbbell import report
+from dumbbell.witness import Agreement, Criterion
+from dumbbell.witness.agreement import criterion, differences, ratios, within
+from dumbbell.witness.figures import scatter
+from dumbbell.witness.tables import comparison_table
+
+__all__ = ["AIM", "Measure", "blocks", "compared", "judged"]
+
+AIM = 0.90
+"""Share of the points that are to agree."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number of a run that is compared between both sides.
+
+    Parameters
+    ----------
+    column
+        Name of the reduced number.
+    label, unit
+        What it is called, and its unit.
+    kind
+        ``"difference"`` of the means of both sides over the replications, or their ``"ratio"``.
+    bound
+        The largest difference, or distance of the ratio from 1, that counts as agreement.
+    intervals
+        What the intervals over the replications have to say. ``"overlap"``: those of both means have a value in common, as
+        well. ``"equal"``: it is enough that the interval of difference or ratio contains equality, so that the two sides
+        cannot be told apart; for counts, whose means are uncertain by more than the bound.
+    digits
+        Decimals shown.
+    """
+
+    column: str
+    label: str
+    unit: str = ""
+    kind: Literal["difference", "ratio"]
+    bound: float
+    intervals: Literal["overlap", "equal"]
+    digits: int = 3
+
+    @property
+    def name(self) -> str:
+        """What is asked for, in words."""
+        bound = f"{self.bound:g}" if self.kind == "difference" else f"{100.0 * self.bound:g} %"
+        unit = f" {self.unit}" if self.unit and self.kind == "difference" else ""
+        if self.intervals == "overlap":
+            return f"{self.label} within {bound}{unit}, intervals overlapping"
+        return f"{self.label} within {bound}{unit}, or not to be told apart"
+
+
+def compared(
+    results: pd.DataFrame, measure: Measure, *, factors: Sequence[str], paired: bool = True
+) -> pd.DataFrame:
+    """Return one row per point: both means with their intervals, difference or ratio with its interval, and ``agrees``."""
+    table = differences(results, measure.column, factors=factors, paired=paired)
+    equal = 0.0
+    if measure.kind == "ratio":
+        ratio = ratios(results, measure.column, paired=paired)
+        table = table.drop(columns=["difference", "low", "high"]).merge(
+            ratio[["point", "ratio", "low", "high"]], on="point", validate="one_to_one"
+        )
+        table.attrs = dict(results.attrs)
+        equal = 1.0
+    near = within(table, measure.bound, measure.kind)
+    if measure.intervals == "overlap":
+        table["agrees"] = near & table["overlap"]
+    else:
+        table["agrees"] = near | ((table["low"] <= equal) & (equal <= table["high"]))
+    return table
+
+
+def judged(
+    results: pd.DataFrame, measures: Sequence[Measure], *, factors: Sequence[str], paired: bool = True
+) -> Agreement:
+    """Return the agreement on several measures: a criterion for each, and a row for each point and measure."""
+    criteria: list[Criterion] = []
+    rows: list[pd.DataFrame] = []
+    tables = {
+        measure.column: compared(results, measure, factors=factors, paired=paired) for measure in measures
+    }
+    for measure in measures:
+        table = tables[measure.column]
+        criteria.append(criterion(measure.name, table["agrees"], aim=AIM))
+        rows.append(
+            pd.DataFrame(
+                {
+                    "point": table["point"],
+                    **{name: table[name] for name in factors},
+                    "measure": measure.label,
+                    "ours": table["ours"],
+                    "peer": table["peer"],
+                    "compared_as": measure.kind,
+                    "deviation": table[measure.kind],
+                    "low": table["low"],
+                    "high": table["high"],
+                    "intervals_overlap": table["overlap"],
+                    "agrees": table["agrees"],
+                    "explanation": "",
+                }
+            )
+        )
+    points = pd.concat(rows, ignore_index=True)
+    return Agreement(criteria=tuple(criteria), points=points)
+
+
+def blocks(
+    results: pd.DataFrame,
+    measure: Measure,
+    *,
+    factors: Sequence[str],
+    by: str,
+    paired: bool = True,
+    log: bool = False,
+    note: str = "",
+) -> list[report.Block]:
+    """Return the figure of our means against the peer's, and the table of all points folded away."""
+    table = compared(results, measure, factors=factors, paired=paired)
+    unit = f" [{measure.unit}]" if measure.unit else ""
+    drawable = log and bool(((table["ours"] > 0.0) & (table["peer"] > 0.0)).any())
+    figure = scatter(
+        table,
+        label=measure.label,
+        unit=measure.unit or None,
+        caption=f"{measure.label}, mean over the replications of each point; dashed: {measure.name}",
+        by=by,
+        bound=measure.bound,
+        log=drawable,
+    )
+    listed = comparison_table(
+        table,
+        caption=f"{measure.label} at every point",
+        factors=list(factors),
+        quantity=f"{measure.label}{unit}",
+        digits=measure.digits,
+        bound=measure.bound,
+        note=note,
+    )
+    apart = int((~table["agrees"]).sum())
+    title = f"{measure.label}: all {len(table)} points, {apart} of them apart"
+    return [figure, report.Details(title=title, blocks=[listed])]

@@ -1,0 +1,197 @@
+"""Two flows on one bottleneck: Reno beside each other variant, over bandwidth and buffer, from random start times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from dumbbell import plots, report
+from dumbbell.witness import Agreement, Case, Observed, Peer
+from dumbbell.witness.tables import peer_title
+
+from . import _bottlenecks as bottlenecks
+from . import _measures as measures
+from ._measures import Measure
+
+__all__ = ["GRID", "Pairs"]
+
+# Reno where the peer has one that works; the first of these otherwise.
+BASES = ("reno", "newreno", "sack")
+
+# Those that are compared in other grids: they differ from Reno and NewReno in their recovery alone.
+LEFT_OUT = ("tahoe", "sack")
+
+FACTORS = ("variant", "rate [Mbit/s]", "buffer [packets]")
+
+STARTS_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """How much of the grid there is.
+
+    Parameters
+    ----------
+    rates_mbps
+        Rates of the bottleneck, Mbit/s.
+    buffers
+        Packets that may wait there.
+    replications
+        Random start times at each point.
+    packets
+        About how many packets the bottleneck carries in a run, which says how long it lasts.
+    shortest_s
+        How long it lasts at least, s.
+    """
+
+    rates_mbps: tuple[float, ...]
+    buffers: tuple[int, ...]
+    replications: int
+    packets: float
+    shortest_s: float
+
+
+FULL = Extent(rates_mbps=(2, 5, 10, 20), buffers=(10, 20, 50), replications=20, packets=1e5, shortest_s=60.0)
+# Some twenty thousand packets of CPU time each second: what two cores do in minutes.
+SLOW = Extent(rates_mbps=(2, 5), buffers=(10, 50), replications=8, packets=3e4, shortest_s=50.0)
+
+# Of a run, this part is left for the flows to find their shares.
+SETTLING = 0.25
+
+MEASURES = (
+    Measure(
+        column="share",
+        label="share of the other variant",
+        kind="difference",
+        bound=0.05,
+        intervals="overlap",
+    ),
+    Measure(
+        column="share_base",
+        label="share of the base flow",
+        kind="difference",
+        bound=0.05,
+        intervals="overlap",
+    ),
+)
+FURTHER = (
+    Measure(
+        column="retransmitted",
+        label="segments sent again",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=1,
+    ),
+    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
+    Measure(
+        column="backlog_mean",
+        label="mean backlog",
+        unit="packets",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=2,
+    ),
+)
+
+
+class Pairs:
+    """Reno with each other variant."""
+
+    name = "pairs"
+    title = "Pairs of flows"
+    order = 30
+    question = (
+        "Do two flows of different variants divide a bottleneck alike on both sides? A flow's share is its goodput over "
+        "the most payload that the link carries; means over random start times, with their 95 % intervals, are compared."
+    )
+
+    def cases(self, peer: Peer) -> list[Case]:
+        """Return the cases: every partner at every rate and buffer, from several start times."""
+        extent = SLOW if bottlenecks.is_slow(peer) else FULL
+        base = next((name for name in BASES if name in peer.variants), None)
+        if base is None:
+            return []
+        partners = [name for name in peer.variants if name not in (base, *LEFT_OUT)]
+        return [
+            self._case(peer, base, partner, rate, buffer, number, extent)
+            for partner in partners
+            for rate in extent.rates_mbps
+            for buffer in extent.buffers
+            for number in range(extent.replications)
+        ]
+
+    @staticmethod
+    def _case(
+        peer: Peer, base: str, partner: str, rate: float, buffer: int, number: int, extent: Extent
+    ) -> Case:
+        network = bottlenecks.Network(rate_mbps=rate, delay_ms=20.0, buffer=buffer)
+        point = f"{base} and {partner}, {rate:g} Mbit/s, {buffer} packets"
+        key = f"{point}, run {number + 1}"
+        drawn = bottlenecks.drawn(f"pairs, {key}", network, 2, within_s=STARTS_S)
+        duration = round(max(extent.shortest_s, extent.packets * network.service_us / 1e6))
+        scenario = network.topology(drawn).scenario(
+            name=key,
+            duration=f"{duration} s",
+            measure_from=f"{SETTLING * duration:g} s",
+            flows=drawn.flows([peer.tcp(name) for name in (base, partner)], ["base", "other"]),
+        )
+        return Case(
+            key=key,
+            point=point,
+            factors=dict(zip(FACTORS, (f"{base} and {partner}", rate, buffer), strict=True)),
+            scenario=scenario,
+        )
+
+    def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
+        """Return the shares of both flows, and the counts of both together."""
+        kept = bottlenecks.kept(case.scenario, run, flows=("base", "other"))
+        return kept | {"share_base": kept["shares"][0], "share": kept["shares"][1]}
+
+    def judge(self, results: pd.DataFrame) -> Agreement:
+        """Return at how many points the shares agree."""
+        return measures.judged(results, MEASURES, factors=FACTORS)
+
+    def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
+        """Return shares of both sides against each other and over the rate, and all further measures."""
+        found: list[report.Block] = []
+        for measure in MEASURES:
+            found += measures.blocks(results, measure, factors=FACTORS, by="variant")
+        found.append(_over_rate(results))
+        for measure in FURTHER:
+            found += measures.blocks(results, measure, factors=FACTORS, by="variant", log=True)
+        return found
+
+
+def _over_rate(results: pd.DataFrame) -> report.Figure:
+    """Draw the other variant's share over the rate of the link: a row for each pair, a column for each buffer."""
+    table = measures.compared(results, MEASURES[0], factors=FACTORS)
+    variants, buffers = (list(dict.fromkeys(table[name])) for name in (FACTORS[0], FACTORS[2]))
+    made, axes = plots.figure(len(variants), len(buffers), width=4.0, height=2.6)
+    for line, variant in zip(axes, variants, strict=True):
+        for ax, buffer in zip(line, buffers, strict=True):
+            rows = table[(table[FACTORS[0]] == variant) & (table[FACTORS[2]] == buffer)]
+            plots.sweep(
+                {
+                    title: (rows[FACTORS[1]], rows[side], rows[f"{side}_low"], rows[f"{side}_high"])
+                    for side, title in (("ours", "Dumbbell"), ("peer", peer_title(results)))
+                },
+                x_label="rate",
+                x_unit="Mbit/s",
+                y_label="share of the other",
+                log_x=True,
+                title=f"{variant}, {buffer} packets",
+                ax=ax,
+            )
+            ax.set_ylim(0.0, 1.0)
+    return report.Figure(
+        svg=plots.to_svg(made),
+        caption="Share of the other variant beside the base flow, over the rate of the link",
+    )
+
+
+GRID = Pairs()

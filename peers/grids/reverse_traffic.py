@@ -1,0 +1,156 @@
+"""Flows in both directions: data meets the acknowledgements of data the other way in both queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from dumbbell import report
+from dumbbell.witness import Agreement, Case, Observed, Peer
+
+from . import _bottlenecks as bottlenecks
+from . import _measures as measures
+from ._measures import Measure
+
+__all__ = ["GRID", "ReverseTraffic"]
+
+VARIANTS = ("reno", "newreno", "sack", "vegas", "westwood", "westwoodp")
+FACTORS = ("variant", "forward", "reverse", "buffer [packets]")
+
+# Flows in the forward and in the reverse direction.
+MIXES = ((1, 1), (1, 5), (5, 5))
+BUFFERS = (20, 50)
+RATE_MBPS, DELAY_MS = 10.0, 20.0
+STARTS_S, SETTLED_S, DURATION_S = 5.0, 15.0, 75.0
+REPLICATIONS = 10
+
+# For a peer whose runs are dear: the same points at a fifth of the rate, so that a run has a fifth of the packets.
+SLOW_RATE_MBPS, SLOW_REPLICATIONS, SLOW_MIXES, SLOW_BUFFERS = 2.0, 6, ((1, 1), (1, 5)), (20,)
+
+REVERSED = "r2-r1"
+
+MEASURES = (
+    Measure(column="total", label="forward share", kind="difference", bound=0.05, intervals="overlap"),
+    Measure(
+        column="total_reverse", label="reverse share", kind="difference", bound=0.05, intervals="overlap"
+    ),
+    Measure(column="jain", label="Jain's index, forward", kind="difference", bound=0.05, intervals="overlap"),
+    Measure(
+        column="jain_reverse",
+        label="Jain's index, reverse",
+        kind="difference",
+        bound=0.05,
+        intervals="overlap",
+    ),
+    Measure(
+        column="retransmitted",
+        label="segments sent again",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=1,
+    ),
+    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
+    Measure(
+        column="backlog_mean",
+        label="mean backlog, forward",
+        unit="packets",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=2,
+    ),
+    Measure(
+        column="backlog_mean_reverse",
+        label="mean backlog, reverse",
+        unit="packets",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=2,
+    ),
+)
+
+
+class ReverseTraffic:
+    """Flows of one variant in both directions."""
+
+    name = "reverse-traffic"
+    title = "Reverse traffic"
+    order = 50
+    question = (
+        "Do flows suffer alike on both sides from data in the other direction, which delays, bunches and drops their "
+        "acknowledgements? Shares are goodputs over the most payload that the link carries in that direction."
+    )
+
+    def cases(self, peer: Peer) -> list[Case]:
+        """Return the cases: every variant, mix of directions and buffer, from several start times."""
+        slow = bottlenecks.is_slow(peer)
+        return [
+            self._case(peer, variant, mix, buffer, number, SLOW_RATE_MBPS if slow else RATE_MBPS)
+            for variant in VARIANTS
+            if variant in peer.variants
+            for mix in (SLOW_MIXES if slow else MIXES)
+            for buffer in (SLOW_BUFFERS if slow else BUFFERS)
+            for number in range(SLOW_REPLICATIONS if slow else REPLICATIONS)
+        ]
+
+    @staticmethod
+    def _case(peer: Peer, variant: str, mix: tuple[int, int], buffer: int, number: int, rate: float) -> Case:
+        forward, reverse = mix
+        network = bottlenecks.Network(rate_mbps=rate, delay_ms=DELAY_MS, buffer=buffer)
+        point = f"{variant}, {forward} forward, {reverse} back, {buffer} packets"
+        key = f"{point}, run {number + 1}"
+        count = forward + reverse
+        drawn = bottlenecks.drawn(f"reverse, {key}", network, count, within_s=STARTS_S)
+        names = [*_names("f", forward), *_names("b", reverse)]
+        scenario = network.topology(drawn, reverse=reverse).scenario(
+            name=key,
+            duration=f"{DURATION_S:g} s",
+            measure_from=f"{SETTLED_S:g} s",
+            flows=drawn.flows([peer.tcp(variant)] * count, names),
+        )
+        return Case(
+            key=key,
+            point=point,
+            factors=dict(zip(FACTORS, (variant, forward, reverse, buffer), strict=True)),
+            scenario=scenario,
+        )
+
+    def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
+        """Return shares and backlog of each direction, and the counts of both together."""
+        kept: dict[str, dict[str, Any]] = {}
+        for letter, link in (("f", bottlenecks.BOTTLENECK), ("b", REVERSED)):
+            names = [str(name) for name in run.flows["name"] if str(name).startswith(letter)]
+            found = bottlenecks.kept(case.scenario, run, flows=names, link=link)
+            kept[letter] = found | bottlenecks.fairness(found["shares"])
+        there, back = kept["f"], kept["b"]
+        both = {name: there[name] + back[name] for name in ("retransmitted", "timeouts")}
+        reverse = {
+            f"{name}_reverse": back[name]
+            for name in ("shares", "total", "jain", "backlog_mean", "backlog_max")
+        }
+        return there | reverse | both
+
+    def judge(self, results: pd.DataFrame) -> Agreement:
+        """Return at how many points shares, counts and backlogs agree."""
+        return measures.judged(results, MEASURES, factors=FACTORS)
+
+    def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
+        """Return every measure of both sides against each other."""
+        return [
+            block
+            for measure in MEASURES
+            for block in measures.blocks(
+                results, measure, factors=FACTORS, by="variant", log=measure.kind == "ratio"
+            )
+        ]
+
+
+def _names(letter: str, count: int) -> list[str]:
+    return [f"{letter}{flow}" for flow in range(1, count + 1)]
+
+
+GRID = ReverseTraffic()

@@ -1,0 +1,179 @@
+"""One flow over a link that loses packets in bad periods, or each on its own; each side draws its losses itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from dumbbell import report
+from dumbbell.scenario import Bernoulli, Impairment, TwoState
+from dumbbell.witness import Agreement, Case, Observed, Peer
+from dumbbell.witness.figures import ratio_figure
+
+from . import _bottlenecks as bottlenecks
+from . import _measures as measures
+from ._measures import Measure
+
+__all__ = ["GRID", "TwoStateLoss"]
+
+VARIANTS = ("reno", "newreno", "sack", "vegas", "westwood", "westwoodp")
+FACTORS = ("variant", "losses", "lost in the mean [%]")
+
+# A slow wireless hop with a long round trip, and a buffer of its bandwidth-delay product.
+NETWORK = bottlenecks.Network(rate_mbps=2.0, delay_ms=50.0, buffer=25)
+STARTS_S, SETTLED_S = 1.0, 10.0
+DURATION_S, REPLICATIONS = 210.0, 20
+SLOW_DURATION_S, SLOW_REPLICATIONS = 110.0, 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channel:
+    """How a link loses packets.
+
+    Parameters
+    ----------
+    kind
+        What a peer calls it in its ``impairments``.
+    label
+        In words.
+    impairment
+        As a scenario has it.
+    mean
+        Probability of a loss, averaged over the states of a link that is always busy.
+    """
+
+    kind: str
+    label: str
+    impairment: Impairment
+    mean: float
+
+
+def _two_state(bad_ms: float, loss: float) -> Channel:
+    """Return a channel that is good for a second; what follows is drawn with even odds at the end of each period."""
+    return Channel(
+        kind="twostate",
+        label=f"{bad_ms:g} ms bad after 1 s good, {100 * loss:g} % lost in it",
+        # In ns-2 it is packets that move the model on.
+        impairment=TwoState(good="1 s", bad=f"{bad_ms:g} ms", loss=loss, change=0.5, clock="packet"),
+        mean=loss * bad_ms / (1000.0 + bad_ms),
+    )
+
+
+def _bernoulli(loss: float) -> Channel:
+    label = f"each with probability {loss:g}"
+    return Channel(kind="bernoulli", label=label, impairment=Bernoulli(probability=loss), mean=loss)
+
+
+CHANNELS = (
+    *(_two_state(bad, loss) for bad in (10.0, 100.0, 400.0) for loss in (0.1, 0.5)),
+    *(_bernoulli(loss) for loss in (0.003, 0.01, 0.03)),
+)
+
+MEASURES = (
+    Measure(column="total", label="goodput over the link's", kind="ratio", bound=0.05, intervals="overlap"),
+    Measure(
+        column="lost",
+        label="packets lost by the channel",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=1,
+    ),
+    Measure(
+        column="retransmitted",
+        label="segments sent again",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=1,
+    ),
+    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
+    Measure(
+        column="backlog_mean",
+        label="mean backlog",
+        unit="packets",
+        kind="ratio",
+        bound=0.1,
+        intervals="equal",
+        digits=2,
+    ),
+)
+
+
+class TwoStateLoss:
+    """Losses of a wireless channel."""
+
+    name = "two-state-loss"
+    title = "Losses in bad periods"
+    order = 60
+    question = (
+        "Do flows get alike goodput on both sides over a channel that loses packets in bad periods, or each on its own? "
+        "Each side draws the losses of a replication for itself, so that means of independent samples are compared."
+    )
+
+    def cases(self, peer: Peer) -> list[Case]:
+        """Return the cases: every variant over every channel that the peer has, with several seeds."""
+        slow = bottlenecks.is_slow(peer)
+        # A peer that lacks some of them says which it has.
+        known = getattr(peer, "impairments", ("bernoulli", "twostate"))
+        return [
+            self._case(peer, variant, channel, number, SLOW_DURATION_S if slow else DURATION_S)
+            for variant in VARIANTS
+            if variant in peer.variants
+            for channel in CHANNELS
+            if channel.kind in known
+            for number in range(SLOW_REPLICATIONS if slow else REPLICATIONS)
+        ]
+
+    @staticmethod
+    def _case(peer: Peer, variant: str, channel: Channel, number: int, duration_s: float) -> Case:
+        point = f"{variant}, {channel.label}"
+        key = f"{point}, run {number + 1}"
+        drawn = bottlenecks.drawn(f"losses, {key}", NETWORK, 1, within_s=STARTS_S)
+        scenario = NETWORK.topology(drawn, impairments=[channel.impairment]).scenario(
+            name=key,
+            duration=f"{duration_s:g} s",
+            measure_from=f"{SETTLED_S:g} s",
+            flows=drawn.flows([peer.tcp(variant)], ["flow"]),
+        )
+        return Case(
+            key=key,
+            point=point,
+            factors=dict(zip(FACTORS, (variant, channel.label, 100.0 * channel.mean), strict=True)),
+            scenario=scenario,
+            run=number,
+        )
+
+    def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
+        """Return goodput, losses and counts of the flow."""
+        lost = run.links.set_index("name").loc[bottlenecks.BOTTLENECK, "drops_impairment"]
+        return bottlenecks.kept(case.scenario, run, flows=("flow",)) | {"lost": float(lost)}
+
+    def judge(self, results: pd.DataFrame) -> Agreement:
+        """Return at how many points goodput, losses and counts agree."""
+        return measures.judged(results, MEASURES, factors=FACTORS, paired=False)
+
+    def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
+        """Return the ratio of goodputs over the mean loss, and every measure."""
+        found: list[report.Block] = [
+            ratio_figure(
+                measures.compared(results, MEASURES[0], factors=FACTORS, paired=False),
+                x=FACTORS[2],
+                x_label="lost in the mean",
+                x_unit="%",
+                label="goodput",
+                caption="Goodput over the mean loss of the channel, with intervals",
+                by="variant",
+                bound=MEASURES[0].bound,
+                log_x=True,
+            )
+        ]
+        for measure in MEASURES:
+            found += measures.blocks(results, measure, factors=FACTORS, by="variant", paired=False, log=True)
+        return found
+
+
+GRID = TwoStateLoss()
