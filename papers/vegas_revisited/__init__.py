@@ -1,6 +1,6 @@
 """TCP Vegas Revisited [hengartner2000]: scenarios, the paper's numbers, claims, figures and report.
 
-Run with ``dumbbell reproduce vegas-revisited``.
+Run with ``dumbbell reproduce vegas-revisited``; with ``--full-factorial``, all combinations of the ten mechanisms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
 from .evidence import Evidence
+from .full_factorial import FullFactorial
 from .looks import SEEN, SEEN_VALUES
+from .transfers import FOREGROUND, transfers
 
 __all__ = ["PAPER", "VegasRevisited"]
 
@@ -66,6 +68,8 @@ class VegasRevisited:
         SEEN_VALUES,
     )
 
+    experiments: Mapping[str, FullFactorial] = {"full-factorial": FullFactorial()}
+
     def __init__(self) -> None:
         self._moves: list[sensitivity.Moved] = []
 
@@ -81,26 +85,12 @@ class VegasRevisited:
     def reduce(self, runs: Runs) -> pd.DataFrame:
         """Return what the claims need of the foreground and the bottleneck, and what was seen in traces."""
         flows = runs.flows
-        foreground = flows[flows["name"] == "fg"].set_index("job")
+        foreground = flows[flows["name"] == FOREGROUND].set_index("job")
         links = runs.links
         bottleneck = links[links["name"] == BOTTLENECK].set_index("job").loc[foreground.index]
-        completion = foreground["completion_s"].to_numpy(dtype=np.float64)
-        completed = ~np.isnan(completion)
-        # A transfer that did not end counts with what it delivered until the end of the run.
-        elapsed = np.where(
-            completed,
-            completion,
-            foreground["simulated_s"].to_numpy(dtype=np.float64)
-            - foreground["start_s"].to_numpy(dtype=np.float64),
-        )
-        delivered = foreground["bytes_delivered"].to_numpy(dtype=np.float64)
         offered = bottleneck["packets"].to_numpy(dtype=np.float64)
-        frame = pd.DataFrame(
+        measured = pd.DataFrame(
             {
-                "throughput": np.where(completed, scenarios.TRANSFER, delivered) / scenarios.KB / elapsed,
-                "retransmitted": foreground["bytes_retransmitted"].to_numpy(dtype=np.float64) / scenarios.KB,
-                "duration": elapsed,
-                "completed": completed.astype(np.float64),
                 "loss_rate": bottleneck["drops_queue"].to_numpy(dtype=np.float64) / np.maximum(offered, 1.0),
                 "utilization": bottleneck["utilization"].to_numpy(dtype=np.float64),
                 # The upper 53 bits are exact as a number.
@@ -110,6 +100,7 @@ class VegasRevisited:
             },
             index=foreground.index,
         )
+        frame = pd.concat([transfers(runs), measured], axis=1)
         for column in FLOW_COLUMNS:
             frame[column] = foreground[column].to_numpy(dtype=np.float64)
         # Runs of long flows have no foreground.

@@ -1,0 +1,190 @@
+"""A short reading of the full design: what the clusters of the three-factor design hid. Every number is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from dumbbell.claims import number
+from dumbbell.report import Cell, Column, Table
+
+from ..conclusions import signed
+from ..scenarios import PHASE_LETTERS
+from .clusters import (
+    against_each_other,
+    clustered,
+    coherence,
+    inside,
+    outstanding_cells,
+)
+from .design import CLUSTERED
+from .effects import KINDS, Study, kind
+
+__all__ = ["inside_table", "paragraphs"]
+
+CLUSTERS = [phase for phase, letters in PHASE_LETTERS.items() if len(letters) > 1]
+"""The clusters that can hide something: those of several mechanisms."""
+
+NAMED = 3
+"""How many effects of a kind are named in the text."""
+
+
+def plainly(term: str) -> str:
+    """Return a term without its separators, as ``CDE``."""
+    return term.replace(":", "")
+
+
+def _effects(study: Study, terms: Sequence[str]) -> str:
+    """Return effects in words, the largest first."""
+    ranked = sorted(terms, key=lambda term: -abs(float(study.analysis.effects[term])))
+    words = [f"{plainly(term)} {signed(float(study.analysis.effects[term]))}" for term in ranked[:NAMED]]
+    more = len(ranked) - len(words)
+    return ", ".join(words) + (f" and {more} more" if more else "")
+
+
+def _everywhere(studies: Sequence[Study], tell: Callable[[Study], str], nothing: str) -> str:
+    """Return what there is to tell of each study, response by response; studies with nothing to tell are left out."""
+    parts = []
+    for title, group in groupby(studies, key=lambda study: study.response.title):
+        told = [(study.condition.title, tell(study)) for study in group]
+        found = "; ".join(f"{condition}: {text}" for condition, text in told if text)
+        parts.append(f"On {title}, {found}." if found else f"On {title}, {nothing}.")
+    return " ".join(parts)
+
+
+def _against(study: Study) -> str:
+    texts = []
+    for phase in CLUSTERS:
+        raising, lowering = against_each_other(study, phase)
+        if raising and lowering:
+            texts.append(
+                f"in {phase} {_effects(study, raising)} against {_effects(study, lowering)} {study.response.unit}"
+            )
+    return ", ".join(texts)
+
+
+def _inside(study: Study) -> str:
+    texts = []
+    for phase in CLUSTERS:
+        terms = inside(phase, study.mechanisms)
+        found = [term for term in terms if term in study.standing_out]
+        if found:
+            texts.append(
+                f"{len(found)} of {len(terms)} in {phase} ({_effects(study, found)} {study.response.unit})"
+            )
+    return ", ".join(texts)
+
+
+def _between(study: Study) -> str:
+    found = [term for term in study.standing_out if kind(term) == KINDS[2]]
+    return f"{_effects(study, found)} {study.response.unit}" if found else ""
+
+
+def _outside(study: Study) -> str:
+    found = [term for term in study.standing_out if set(term.split(":")) - set(CLUSTERED)]
+    if not found:
+        return ""
+    alone = [term for term in found if ":" not in term]
+    main = f"{_effects(study, alone)} {study.response.unit} by themselves" if alone else "none by itself"
+    together = len(found) - len(alone)
+    return f"{main}" + (
+        f", and {together} interaction{'s' if together > 1 else ''} with them" if together else ""
+    )
+
+
+def _shares(study: Study) -> str:
+    """Return what recovery explains as one factor, and its mechanisms one by one, with how far they pull together."""
+    members = list(PHASE_LETTERS["rec"])
+    one_by_one = float(study.analysis.percent[members].sum())
+    as_one = float(clustered(study).percent["rec"])
+    return f"{as_one:.1f} % as one, {one_by_one:.1f} % one by one (coherence {coherence(study, 'rec'):.2f})"
+
+
+def _best(study: Study) -> str:
+    best = outstanding_cells(study, highest=study.response.metric == "thr")
+    surely, others = (
+        (best.better, best.worse) if study.response.metric == "thr" else (best.worse, best.better)
+    )
+    if best.letters == CLUSTERED:
+        text = f"{CLUSTERED} itself ({number(best.mean)} {study.response.unit})"
+    else:
+        text = (
+            f"{best.letters or 'none of them'} ({number(best.mean)} {study.response.unit}, "
+            f"{signed(best.difference.estimate)} from {CLUSTERED}, interval {signed(best.difference.low)} to "
+            f"{signed(best.difference.high)})"
+        )
+    return f"{text}; {surely} combinations are surely better than {CLUSTERED}, {others} surely worse"
+
+
+def paragraphs(studies: Sequence[Study]) -> list[str]:
+    """Return the reading, a paragraph for each question."""
+    throughput = [study for study in studies if study.response.metric == "thr"]
+    return [
+        "The three-factor design switches A with G, and C with D, E and F. On its eight cells the product of two mechanisms of one "
+        "cluster never changes, so that every interaction of an even number of them is part of its mean, where nobody looks for it; "
+        "one of an odd number is part of the cluster's effect. It cannot tell members that help each other from members that work "
+        "against each other, and says nothing of H, I and J. An effect is named below if its interval, corrected for all effects of "
+        "its column, excludes 0; effects are half the change from off to on.",
+        "Against each other. A cluster shows the sum of its members. "
+        + _everywhere(studies, _against, "no cluster has members that stand out with opposite signs"),
+        "Interactions inside the clusters that stand out. "
+        + _everywhere(studies, _inside, "no interaction inside a cluster stands out"),
+        "Pairs across clusters that stand out: what an interaction of the phases is made of. "
+        + _everywhere(studies, _between, "no pair of mechanisms of different clusters stands out"),
+        "H, I and J, which the paper's designs leave off. "
+        + _everywhere(studies, _outside, "no effect with H, I or J stands out"),
+        "Shares of variation do not add up over a cluster: as one factor its share grows with the square of the sum of the members' "
+        "effects, one by one with the sum of their squares. Coherence is the one over the other, with the number of members "
+        "taken out: 1 if all do the same, 0.25 if one of four does everything, 0 if they cancel. Recovery explains, of the "
+        "variation of throughput, in "
+        + "; in ".join(f"{study.condition.title}: {_shares(study)}" for study in throughput)
+        + ". The first share is of the variation among the eight cells, the second of that among all of the design's.",
+        "The extremes: most throughput, and least retransmitted data, run by run against A to G with the interval corrected for the "
+        "choice among all combinations. " + _everywhere(studies, _best, "there is none"),
+    ]
+
+
+def inside_table(studies: Sequence[Study]) -> Table:
+    """Return what each cluster's effect in the eight cells stands for."""
+    rows: list[list[Cell | str]] = []
+    for study in studies:
+        eight = clustered(study)
+        for phase in CLUSTERS:
+            members = PHASE_LETTERS[phase]
+            terms = inside(phase, study.mechanisms)
+            found = [term for term in terms if term in study.standing_out]
+            effects = study.analysis.effects
+            rows.append(
+                [
+                    study.response.title,
+                    study.condition.title,
+                    phase,
+                    Cell(
+                        text=f"{signed(float(eight.effects[phase]))} ± {eight.effect(phase).hw_two_sided:.2f}",
+                        tone="strong",
+                    ),
+                    signed(float(effects[list(members)].sum())),
+                    "  ".join(
+                        f"{letter} {signed(float(effects[letter]))}{'' if letter in study.standing_out else ' n'}"
+                        for letter in members
+                    ),
+                    f"{coherence(study, phase):.2f}",
+                    f"{len(found)} of {len(terms)}",
+                    f"{float(study.analysis.percent[terms].sum()):.2f}",
+                ]
+            )
+    return Table(
+        caption="A cluster's effect in the eight cells of the three-factor design, and its members over all cells of the full one",
+        columns=[Column(title=name, align="left") for name in ("response", "condition", "cluster")]
+        + [
+            Column(title="effect as one"),
+            Column(title="sum of members"),
+            Column(title="members", align="left"),
+            Column(title="coherence"),
+            Column(title="interactions inside"),
+            Column(title="their share [%]"),
+        ],
+        rows=rows,
+        note="In KB/s and KB. The effect as one is measured with everything outside as in the three-factor design, the members "
+        "over all settings of the others. An n marks members that do not stand out.",
+    )

@@ -1,0 +1,50 @@
+"""What every design measures of a run: the foreground's transfer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dumbbell import Runs
+
+from .scenarios import KB, TRANSFER
+
+__all__ = ["FOREGROUND", "transfers"]
+
+FOREGROUND = "fg"
+
+
+def transfers(runs: Runs) -> pd.DataFrame:
+    """Return what the foreground's transfer of each run came to, indexed by job.
+
+    Parameters
+    ----------
+    runs
+        Finished runs. Those without a foreground are left out.
+
+    Returns
+    -------
+    DataFrame
+        ``throughput`` in KB/s; ``retransmitted`` in KB; ``duration`` in s; ``completed``, 1 or 0. A transfer that did not
+        end counts with what it delivered until the end of the run.
+    """
+    flows = runs.flows
+    foreground = flows[flows["name"] == FOREGROUND].set_index("job")
+    completion = foreground["completion_s"].to_numpy(dtype=np.float64)
+    completed = ~np.isnan(completion)
+    elapsed = np.where(
+        completed,
+        completion,
+        foreground["simulated_s"].to_numpy(dtype=np.float64)
+        - foreground["start_s"].to_numpy(dtype=np.float64),
+    )
+    delivered = foreground["bytes_delivered"].to_numpy(dtype=np.float64)
+    return pd.DataFrame(
+        {
+            "throughput": np.where(completed, TRANSFER, delivered) / KB / elapsed,
+            "retransmitted": foreground["bytes_retransmitted"].to_numpy(dtype=np.float64) / KB,
+            "duration": elapsed,
+            "completed": completed.astype(np.float64),
+        },
+        index=foreground.index,
+    )
