@@ -30,6 +30,7 @@ class Ns3:
     package = build.PACKAGE
     variants = counterparts.VARIANTS
     rules = RULES
+    slow = True
 
     def version(self) -> str:
         """Return the version of the libraries; PeerAbsent without them."""
@@ -54,9 +55,7 @@ class Ns3:
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
         """Run a scenario; ScenarioError where ns-3 cannot express a field of it."""
         told = described(scenario, seed=seed, run=run)
-        done = subprocess.run(
-            [build.program()], input=told.text, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([build.program()], input=told.text, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
             raise RuntimeError(f"{self.title} failed: {said}")

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from dumbbell import Scenario
-from dumbbell.errors import ScenarioError, refusal
-from dumbbell.quantities import nanoseconds, size_bytes
+from dumbbell.errors import refusal
+from dumbbell.quantities import nanoseconds
 
-__all__ = ["HEADER", "VARIANTS", "attributes", "control", "segment_of", "table"]
+__all__ = ["HEADER", "VARIANTS", "attributes", "control", "segment_of", "size", "table"]
 
 HEADER = 42
 """Bytes of headers around a payload: 2 of PPP, 20 of IP, 20 of TCP."""
@@ -41,16 +41,18 @@ COMMON: dict[str, Any] = {
     "timestamps": True,
     "delayed_ack": "off",
     "limited_transmit": True,
+    "recovery_burst": 1,
     "rescue": False,
     "handshake": True,
     "idle_restart": False,
     "window_growth": "whole-bytes",
-    "halving": "flight",
+    "halving": "whole-window",
 }
 
 OWN: dict[str, dict[str, Any]] = {
     "newreno": {"congestion": "reno"},
     "vegas": {
+        "initial_ssthresh": "2 segments",
         "congestion": {
             "name": "vegas",
             "alpha": 1.0,
@@ -63,7 +65,12 @@ OWN: dict[str, dict[str, Any]] = {
         "mechanisms": "AB",
     },
     "westwoodp": {
-        "congestion": {"name": "westwoodp", "interval_rtt": "smoothed", "only_reduce": False},
+        "congestion": {
+            "name": "westwoodp",
+            "filter": 0.0,
+            "interval_rtt": "smoothed",
+            "only_reduce": False,
+        },
     },
 }
 
@@ -82,7 +89,10 @@ SET = {
     "delayed_ack",
 }
 SET_OF_TIMER = {"granularity", "minimum", "initial"}
-SET_OF_VEGAS = {"alpha", "beta", "gamma"}
+SET_OF_CONGESTION = {"reno": set[str](), "vegas": {"alpha", "beta", "gamma"}, "westwoodp": {"filter"}}
+
+# Names of ns-3's filters of Westwood's samples, by the weight of the past in ours.
+FILTERS = {0.0: "None", 0.9: "Tustin"}
 
 
 def table(variant: str, **changes: Any) -> dict[str, Any]:
@@ -96,12 +106,17 @@ def table(variant: str, **changes: Any) -> dict[str, Any]:
 def _resolved(variant: str) -> dict[str, Any]:
     """Return a variant's own table with every default stated."""
     link = {"rate": "1 Mbit/s", "delay": "0 s"}
-    scenario = Scenario.from_dict({
-        "duration": "1 s",
-        "nodes": ["a", "b"],
-        "links": [{"name": "ab", "from": "a", "to": "b", **link}, {"name": "ba", "from": "b", "to": "a", **link}],
-        "flows": [{"name": "f", "from": "a", "to": "b", "tcp": table(variant)}],
-    })
+    scenario = Scenario.from_dict(
+        {
+            "duration": "1 s",
+            "nodes": ["a", "b"],
+            "links": [
+                {"name": "ab", "from": "a", "to": "b", **link},
+                {"name": "ba", "from": "b", "to": "a", **link},
+            ],
+            "flows": [{"name": "f", "from": "a", "to": "b", "tcp": table(variant)}],
+        }
+    )
     resolved: dict[str, Any] = scenario.resolved()["flows"][0]["tcp"]
     return resolved
 
@@ -128,15 +143,20 @@ def control(tcp: Mapping[str, Any], path: str) -> str:
         raise refusal(f"{path}.congestion.name", name, f"one of {', '.join(CONTROLS)}, which ns-3 has")
     wanted = _resolved("newreno" if name == "reno" else name)
     _check(tcp, wanted, SET, path)
-    _check(congestion, wanted["congestion"], SET_OF_VEGAS, f"{path}.congestion")
+    _check(congestion, wanted["congestion"], SET_OF_CONGESTION[name], f"{path}.congestion")
     _check(tcp["timer"], wanted["timer"], SET_OF_TIMER, f"{path}.timer")
     return CONTROLS[name]
 
 
+def size(text: str) -> int:
+    """Return the bytes of a size as a resolved scenario writes it, ``"958 bytes"``."""
+    return int(text.removesuffix(" bytes"))
+
+
 def segment_of(tcp: Mapping[str, Any], path: str) -> tuple[int, int]:
     """Return the payload of a segment in the scenario and in ns-3, in bytes; on the wire both are equal."""
-    mss = size_bytes(tcp["mss"], f"{path}.mss")
-    segment = mss + size_bytes(tcp["header"], f"{path}.header") - HEADER
+    mss = size(tcp["mss"])
+    segment = mss + size(tcp["header"]) - HEADER
     if segment <= HEADER:
         raise refusal(f"{path}.mss", tcp["mss"], f"segments of more than {2 * HEADER} bytes on the wire")
     return mss, segment
@@ -158,7 +178,7 @@ def attributes(tcp: Mapping[str, Any], path: str) -> dict[str, str]:
             return float("inf")
         if text.endswith("segments"):
             return float(text.split()[0])
-        return size_bytes(text, f"{path}.{field}") / mss
+        return size(text) / mss
 
     initial = segments("initial_window")
     if initial != int(initial):
@@ -187,8 +207,7 @@ def attributes(tcp: Mapping[str, Any], path: str) -> dict[str, str]:
         "ns3::TcpSocketBase::MinRto": _time(timer["minimum"], path),
         "ns3::TcpSocketBase::ClockGranularity": _time(timer["granularity"], path),
         **_estimator(tcp["congestion"]),
-        **_vegas(tcp["congestion"], f"{path}.congestion"),
-        "ns3::TcpWestwood::ProtocolType": "WestwoodPlus",
+        **_parameters(tcp["congestion"], f"{path}.congestion"),
     }
 
 
@@ -202,15 +221,25 @@ def _estimator(congestion: Mapping[str, Any]) -> dict[str, str]:
     return {"ns3::RttMeanDeviation::Alpha": gain}
 
 
-def _vegas(congestion: Mapping[str, Any], path: str) -> dict[str, str]:
+def _parameters(congestion: Mapping[str, Any], path: str) -> dict[str, str]:
+    """Return the attributes of a congestion control alone."""
+    if congestion["name"] == "westwoodp":
+        if congestion["filter"] not in FILTERS:
+            raise refusal(f"{path}.filter", congestion["filter"], "0.9, or 0 for none")
+        return {
+            "ns3::TcpWestwood::ProtocolType": "WestwoodPlus",
+            "ns3::TcpWestwood::FilterType": FILTERS[congestion["filter"]],
+        }
     if congestion["name"] != "vegas":
         return {}
-    for field in sorted(SET_OF_VEGAS):
-        if congestion[field] != int(congestion[field]):
-            raise refusal(f"{path}.{field}", congestion[field], "a whole number of segments")
+    names = ("alpha", "beta", "gamma")
+    for name in names:
+        if congestion[name] != int(congestion[name]):
+            raise refusal(f"{path}.{name}", congestion[name], "a whole number of segments")
+    alpha, beta, gamma = (int(congestion[name]) for name in names)
     # ns-3 compares the difference rounded up: below alpha + 1 is what is at most alpha.
     return {
-        "ns3::TcpVegas::Alpha": str(int(congestion["alpha"]) + 1),
-        "ns3::TcpVegas::Beta": str(int(congestion["beta"])),
-        "ns3::TcpVegas::Gamma": str(int(congestion["gamma"])),
+        "ns3::TcpVegas::Alpha": str(alpha + 1),
+        "ns3::TcpVegas::Beta": str(beta),
+        "ns3::TcpVegas::Gamma": str(gamma),
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from dumbbell import Scenario
 from dumbbell.errors import refusal
-from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
+from dumbbell.quantities import bits_per_second, nanoseconds
 
 from . import counterparts
 
@@ -95,11 +95,9 @@ def described(scenario: Scenario, *, seed: int, run: int) -> Described:
     lines = [f"run {duration} {window[0]} {window[1]} {1 + seed % LARGEST_SEED} {run}", f"nodes {len(nodes)}"]
     for link in data["links"]:
         lines += _link(link, nodes)
+    times = [_times(flow) for flow in data["flows"]]
     lines += _routes(data, nodes, links)
-    times = []
-    for flow in data["flows"]:
-        stated = _times(flow)
-        times.append(stated)
+    for flow, stated in zip(data["flows"], times, strict=True):
         lines += _flow(flow, stated, nodes)
     lines += [f"awaited {flows[name]}" for name in data["stop_when_complete"]]
     periods: dict[str, dict[str, int | None]] = {}
@@ -129,14 +127,24 @@ def _link(link: Mapping[str, Any], nodes: Mapping[str, int]) -> Iterator[str]:
     limit = _limit(link["queue"], f"{path}.queue")
     yield f"link {nodes[link['from']]} {nodes[link['to']]} {rate} {delay} {limit}"
     kinds = [impairment["kind"] for impairment in link["impairments"]]
+    for kind in kinds:
+        if kinds.count(kind) > 1:
+            raise refusal(f"{path}.impairments", kind, "each kind once")
     for impairment in link["impairments"]:
-        kind = impairment["kind"]
-        if kind not in ("bernoulli", "forced") or kinds.count(kind) > 1:
-            raise refusal(f"{path}.impairments", kind, "bernoulli and forced, each once")
-        if kind == "bernoulli":
-            yield f"bernoulli {impairment['probability']!r}"
-        else:
-            yield " ".join(["forced", *map(str, impairment["packets"])])
+        yield _impairment(impairment, f"{path}.impairments")
+
+
+def _impairment(impairment: Mapping[str, Any], path: str) -> str:
+    kind = impairment["kind"]
+    if kind == "bernoulli":
+        return f"bernoulli {impairment['probability']!r}"
+    if kind == "forced":
+        return " ".join(["forced", *map(str, impairment["packets"])])
+    if kind == "twostate":
+        dwells = [str(nanoseconds(impairment[state], f"{path}.{state}")) for state in ("good", "bad")]
+        chances = [repr(impairment[name]) for name in ("loss", "good_loss", "change")]
+        return " ".join(["twostate", *dwells, *chances, impairment["clock"]])
+    raise refusal(path, kind, "bernoulli, forced or twostate")
 
 
 def _limit(queue: Mapping[str, Any], path: str) -> str:
@@ -147,11 +155,13 @@ def _limit(queue: Mapping[str, Any], path: str) -> str:
     if text.endswith("packets"):
         packets = int(text.split()[0]) - int(queue["counts_service"])
         if packets < 1:
-            raise refusal(f"{path}.limit", text, "room for a packet: in ns-3 each one passes through the queue")
+            raise refusal(
+                f"{path}.limit", text, "room for a packet: in ns-3 each one passes through the queue"
+            )
         return f"{packets}p"
     if queue["counts_service"]:
         raise refusal(f"{path}.counts_service", True, "false with a limit in bytes")
-    return f"{size_bytes(text, f'{path}.limit')}B"
+    return f"{counterparts.size(text)}B"
 
 
 def _routes(data: Mapping[str, Any], nodes: Mapping[str, int], links: Mapping[str, int]) -> Iterator[str]:
@@ -211,7 +221,7 @@ def _flow(flow: Mapping[str, Any], times: FlowTimes, nodes: Mapping[str, int]) -
     if source["kind"] == "greedy":
         size = ENDLESS
     elif source["kind"] == "transfer":
-        whole, rest = divmod(size_bytes(source["size"], f"{path}.source.size"), times.mss)
+        whole, rest = divmod(counterparts.size(source["size"]), times.mss)
         size = whole * times.segment + -(-rest * times.segment // times.mss)
     else:
         raise refusal(f"{path}.source.kind", source["kind"], "greedy or transfer")

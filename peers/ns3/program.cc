@@ -62,12 +62,54 @@ struct Trace
     }
 };
 
+/// Loss in bad periods: at the end of each dwell the next state is drawn.
+struct TwoState
+{
+    int64_t good = 0;
+    int64_t bad = 0;
+    double loss = 0.0;
+    double goodLoss = 0.0;
+    double change = 0.0;
+    std::string clock;
+    bool isBad = false;
+    int64_t until = 0;
+
+    int64_t Dwell() const
+    {
+        return isBad ? bad : good;
+    }
+
+    /// The probability that a packet is lost whose transmission ends at a time.
+    double At(int64_t now, const Ptr<UniformRandomVariable>& random)
+    {
+        while (now >= until)
+        {
+            bool wasBad = isBad;
+            isBad = random->GetValue() < change;
+            if (clock == "time")
+            {
+                until += Dwell();
+                continue;
+            }
+            // Packets move the model on; with the clock "packet" a state that is drawn again is no new dwell.
+            if (clock == "poll" || isBad != wasBad)
+            {
+                until = now + Dwell();
+            }
+            break;
+        }
+        return isBad ? loss : goodLoss;
+    }
+};
+
 /// Loses packets that have crossed a link.
 class Losses : public ErrorModel
 {
   public:
     double probability = 0.0;
     std::set<uint64_t> forced;
+    TwoState twoState;
+    int64_t delay = 0;
     uint64_t lost = 0;
     Trace* drops = nullptr;
     uint64_t* dropped = nullptr;
@@ -81,8 +123,12 @@ class Losses : public ErrorModel
         // Without payload there are at most 2 + 20 + 60 bytes of headers.
         bool isData = packet->GetSize() > 82;
         m_data += isData;
-        bool strikes = (isData && forced.count(m_data) > 0) ||
-                       (probability > 0.0 && random->GetValue() < probability);
+        bool strikes = isData && forced.count(m_data) > 0;
+        strikes = strikes || (probability > 0.0 && random->GetValue() < probability);
+        if (!twoState.clock.empty())
+        {
+            strikes = strikes || random->GetValue() < twoState.At(Clock() - delay, random);
+        }
         if (strikes)
         {
             lost += InWindow();
@@ -366,6 +412,7 @@ AddLink(const NodeContainer& nodes, std::istream& in)
     link->interface = AddInterface(nodes.Get(link->from), link->device);
     AddInterface(nodes.Get(to), receiver);
     link->losses = CreateObject<Losses>();
+    link->losses->delay = delay;
     link->losses->drops = &link->drops;
     link->losses->dropped = &link->dropped;
     link->losses->random->SetStream(static_cast<int64_t>(g_links.size()));
@@ -507,6 +554,12 @@ main()
         else if (word == "bernoulli")
         {
             in >> g_links.back()->losses->probability;
+        }
+        else if (word == "twostate")
+        {
+            TwoState& model = g_links.back()->losses->twoState;
+            in >> model.good >> model.bad >> model.loss >> model.goodLoss >> model.change >> model.clock;
+            model.until = model.good;
         }
         else if (word == "forced")
         {

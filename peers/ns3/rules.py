@@ -6,4 +6,137 @@ from dumbbell.witness import Rule
 
 __all__ = ["RULES"]
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    Rule(
+        aspect="Size of packets",
+        peer="A segment carries 2 bytes of PPP, 20 of IP and 20 of TCP; an acknowledgement is 42 bytes and, while data are "
+        "missing, up to 36 more for SACK blocks.",
+        matched="Our tables have a header and acknowledgements of 42 bytes. In a table with another header ns-3's segments are "
+        "as long as ours on the wire, and its bytes are told as segments of ours. SACK blocks are not matched.",
+    ),
+    Rule(
+        aspect="Timestamps",
+        peer="On by default, with 12 bytes in every packet.",
+        matched="Off; without them ns-3 takes a sample from every acknowledgement of a segment sent once. Ours do from every "
+        "acknowledgement, without bytes for it.",
+    ),
+    Rule(
+        aspect="Links",
+        peer="A channel has one delay for both directions.",
+        matched="Each unidirectional link of ours has a channel to itself; packets follow stated host routes.",
+    ),
+    Rule(
+        aspect="Queue discipline",
+        peer="The address helper installs FqCoDel above every device, and a full device then blocks instead of dropping.",
+        matched="Interfaces are made without the helper: no queue disc and no flow control, so that a full device queue drops.",
+    ),
+    Rule(
+        aspect="Queue limit",
+        peer="The device queue holds what waits behind the packet in transmission, but an arrival passes through it even if "
+        "the transmitter is idle.",
+        matched="The limit is the scenario's (less one where the packet in service counts, at least one); backlogs that last "
+        "no time are not counted.",
+    ),
+    Rule(
+        aspect="Impairments",
+        peer="A receive error model loses packets after they have crossed the link.",
+        matched="The same in ours. Bernoulli and two-state losses draw from different generators on both sides.",
+    ),
+    Rule(
+        aspect="Selective acknowledgements",
+        peer="Without them ns-3 resends a third of its packets at 10 Mbit/s: it has no usable Reno or NewReno of RFC 6582.",
+        matched="Always on. Our counterpart of its NewReno is Reno's window with recovery from a scoreboard (sack).",
+    ),
+    Rule(
+        aspect="Recovery",
+        peer="Proportional rate reduction with the slow-start reduction bound: an acknowledgement lets out about what it "
+        "reports delivered.",
+        matched="RFC 6675 with at most one segment per acknowledgement in recovery (recovery_burst 1). ns-3 may let out one "
+        "more, which loses or spares a packet at some points.",
+    ),
+    Rule(
+        aspect="Halving",
+        peer="Half of the pipe at the loss: without what is SACKed or marked lost, about one or two segments below cwnd.",
+        matched="Half of cwnd in whole segments (halving whole-window). Half of RFC 5681's flight size, which counts SACKed "
+        "data, would set the threshold far above the window at a timeout within a recovery.",
+    ),
+    Rule(
+        aspect="Timer in recovery",
+        peer="Only the first partial acknowledgement restarts the retransmission timer, with SACK as well: a recovery that "
+        "takes longer than the timeout, 1 s, ends in one.",
+        matched="Not matched: ours restarts it at each. It matters after overruns of slow start on long paths.",
+    ),
+    Rule(
+        aspect="Rescue retransmission",
+        peer="RFC 6675's rule 4 is left out.",
+        matched="Off in ours (rescue).",
+    ),
+    Rule(
+        aspect="Growth",
+        peer="mss * mss / cwnd truncated to whole bytes per acknowledgement in congestion avoidance.",
+        matched="window_growth whole-bytes.",
+    ),
+    Rule(
+        aspect="Retransmission timeout",
+        peer="At least 1 s, in steps of 1 ms, at most 60 s. A smaller minimum gives spurious timeouts once the round-trip time "
+        "is longer. It gives up after 6 expiries in a row.",
+        matched="The minimum is stated and kept at 1 s; giving up is put off to 1000 expiries.",
+    ),
+    Rule(
+        aspect="Initial window and delayed acknowledgement",
+        peer="10 segments; every second segment is acknowledged.",
+        matched="Both are set to the scenario's: 2 segments, and every segment acknowledged.",
+    ),
+    Rule(
+        aspect="Handshake",
+        peer="Always; its round trip counts for the smallest round-trip time of Westwood+.",
+        matched="handshake on. Ours takes the smallest round-trip time of data segments, longer by their time of transmission.",
+    ),
+    Rule(
+        aspect="Buffers",
+        peer="128 KiB by default. A flow that fills the advertised window crashes the simulator at its first loss.",
+        matched="The send buffer is the smaller of the scenario's two, at most 512 MiB, and the receive buffer twice that.",
+    ),
+    Rule(
+        aspect="Application",
+        peer="Data written are sent even if the application stops.",
+        matched="The source writes 256 segments ahead of what is sent, and 4 if it has a stop; a connection is never closed.",
+    ),
+    Rule(
+        aspect="Vegas: thresholds",
+        peer="The target window is truncated, so the queue is rounded up: with alpha 1 any queueing stops the growth.",
+        matched="Alpha is set to ours plus one; growth then goes on up to the same queue. Beta and gamma are ours.",
+    ),
+    Rule(
+        aspect="Vegas: round-trip times",
+        peer="It is given the smoothed round-trip time, which begins with that of the short SYN, so that its base is below any "
+        "segment's.",
+        matched="The gain of the estimator is 1, so that it is given the samples. Ours takes the smallest of a round (rtt "
+        "minimum), cwnd in both rates (numerator window) and whole segments (increase at-once).",
+    ),
+    Rule(
+        aspect="Vegas: losses and slow start",
+        peer="As in Linux: slow start doubles every round trip, and a loss leaves the window at most one segment smaller "
+        "unless the threshold was lower, so that an overrun of slow start is repeated several times.",
+        matched="An initial threshold of 2 segments leaves no slow start to overrun, on both sides: what is compared is "
+        "congestion avoidance. Mechanisms A and B are on, C to I off.",
+    ),
+    Rule(
+        aspect="Westwood+: filter",
+        peer="0.9 of the past and 0.1 of the mean of the last two samples, beginning with 0; in the first twenty round trips "
+        "the estimate is far too low.",
+        matched="Off on both sides (filter 0): the threshold is the last sample times the smallest round-trip time. A table "
+        "with filter 0.9 gets ns-3's filter, whose beginning ours does not have.",
+    ),
+    Rule(
+        aspect="Westwood+: samples",
+        peer="An interval begins with the acknowledgement that follows the last one, lasts a smoothed round-trip time and counts "
+        "its first acknowledgement. An estimate above the window raises it.",
+        matched="interval_rtt smoothed, only_reduce off. Ours counts what follows the first acknowledgement: one segment less.",
+    ),
+    Rule(
+        aspect="Timeouts counted",
+        peer="There is no counter.",
+        matched="Counted where the timeout doubles; expiries at the bound of 60 s are not seen.",
+    ),
+)
