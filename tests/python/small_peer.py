@@ -37,7 +37,7 @@ class Small:
         if "slow" in scenario.name:
             flows["goodput_bps"] *= 0.9
         if "vegas" in scenario.name:
-            cwnd["value"] += 960.0 * 3
+            cwnd["value"] += 3.0
         return PeerRun(flows=flows, links=done.links, traces={"cwnd": cwnd}, cpu_s=0.5)
 
 PEER = Small()
@@ -88,7 +88,7 @@ class Small:
         REDUCED.append(case.key)
         return {
             "goodput": run.flows["goodput_bps"][0],
-            "cwnd": witness.sampled(run.traces["cwnd"], _shapes.AT, "fg") / 960.0,
+            "cwnd": witness.sampled(run.traces["cwnd"], _shapes.AT, "fg"),
         }
 
     def judge(self, results):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from dumbbell.witness import grid as grids
 from dumbbell.witness.loading import PACKAGE
 from dumbbell.witness.running import COLUMNS
 from small_peer import PEER, THEORY, write_peers
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "witnesses.md"
 
 
 @pytest.fixture
@@ -89,7 +92,7 @@ def test_the_report_says_everything(again):
         "no stated reason is known",
         "Disagreeing points: 2 of 4",
         "No point of 1 disagrees.",
-        "12 cases on both sides, 1 in Dumbbell alone",
+        "12 on both sides, 1 in Dumbbell alone",
     ):
         assert text in html, text
     assert html.count("<svg") == 2
@@ -553,3 +556,29 @@ def test_overlays_are_drawn_of_known_cases():
     for keys in (["b"], []):
         with pytest.raises(ScenarioError, match="keys"):
             witness.overlays(results, "w", "at", keys=keys, label="cwnd", caption="c")
+
+
+# The page that shows how
+
+
+def test_the_peer_and_the_grid_of_the_page_work_as_shown(tmp_path):
+    page = PAGE.read_text(encoding="utf-8")
+    files = re.findall(r"^`peers/(\S+)`\n\n```py\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    assert [path for path, _ in files] == ["mirror/__init__.py", "grids/buffers.py"]
+    for path, text in files:
+        file = tmp_path / "peers" / path
+        file.parent.mkdir(parents=True)
+        file.write_text(text, encoding="utf-8")
+    done = witness.witness("mirror", peers=tmp_path / "peers", output=tmp_path, share=0.5, quiet=True)
+    assert done.failures == done.failed_cases == {}
+    assert [(one.name, one.share) for one in done.criteria["buffers"]] == [
+        ("goodput within 1 %", 1.0),
+        ("cwnd within one segment", 1.0),
+    ]
+    assert done.data["runs"] == 12
+
+
+def test_the_page_names_every_option():
+    page = PAGE.read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\| `(--\w+)", page, flags=re.MULTILINE))
+    assert shown == set(re.findall(r"(?m)^\s*(--\w+)", invoke("witness", "--help").stdout))

@@ -35,7 +35,7 @@ __all__ = [
 Side = Literal["ours", "peer"]
 
 # Where grids are found in the folder of the peers; a file that begins with an underscore is shared by several.
-PATTERNS = ("grids/*.py", "theory.py")
+PATTERN = "grids/*.py"
 
 # What a grid has to have; the rest of `Grid` is said there to be optional.
 REQUIRED = ("name", "title", "order", "question", "cases", "reduce", "judge", "sections")
@@ -184,7 +184,7 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
     """
     place = folder(path)
     grids: dict[str, Grid] = {}
-    for file in (file for pattern in PATTERNS for file in sorted(place.glob(pattern))):
+    for file in sorted(place.glob(PATTERN)):
         if file.name.startswith("_"):
             continue
         grid = _loaded(file, place)

@@ -13,7 +13,7 @@ from dumbbell.witness.grid import Agreement, Criterion, Grid, sides_of
 from dumbbell.witness.peer import Peer
 from dumbbell.witness.tables import criteria_table, points_table
 
-__all__ = ["Judged", "cases_text", "cpu_text", "page"]
+__all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 
 # Longer lists of disagreements are folded away.
 SHOWN_POINTS = 30
@@ -104,7 +104,9 @@ def page(
 def _summary(judged: Sequence[Judged], failures: dict[str, str]) -> list[Block]:
     rows: list[list[Cell | str]] = []
     for one in judged:
-        heading = Cell(text=one.grid.title, detail=f"{one.cases} cases, {one.runs} runs")
+        heading = Cell(
+            text=one.grid.title, detail=f"{counted_text(one.cases, 'case')}, {counted_text(one.runs, 'run')}"
+        )
         for number, row in enumerate(criteria_table(one.criteria).rows):
             rows.append([heading if number == 0 else "", *row])
         if not one.criteria:
@@ -161,7 +163,13 @@ def cases_text(judged: Sequence[Judged]) -> str:
     """Return how many cases were run, and where."""
     both = sum(one.cases for one in judged if len(sides_of(one.grid)) > 1)
     alone = sum(one.cases for one in judged) - both
-    return f"{both} cases on both sides" + (f", {alone} in Dumbbell alone" if alone else "")
+    parts = [(both, "on both sides"), (alone, "in Dumbbell alone")]
+    return ", ".join(f"{number} {where}" for number, where in parts if number) or "none"
+
+
+def counted_text(number: int, noun: str) -> str:
+    """Return a number of things in words, as ``"1 run"`` or ``"2 runs"``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cpu_text(seconds: float) -> str:

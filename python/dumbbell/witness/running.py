@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -193,7 +194,9 @@ class GridRuns:
             for future in done:
                 number, outcome = numbers[future], future.result()
                 if isinstance(outcome, Exception):
-                    self.failures[self.cases[number].key] = where(outcome, self._folder)
+                    same = (self._wanted[INDEX] == rows.loc[number, INDEX]).all(axis=1)
+                    for key in self._wanted["key"][same]:
+                        self.failures[key] = where(outcome, self._folder)
                     told(1, float(rows.loc[number, "cost"]))
                 else:
                     made.append((number, *outcome))
@@ -296,9 +299,13 @@ def _wanted(cases: Sequence[Case]) -> pd.DataFrame:
 
 
 def _cost(scenario: Scenario) -> float:
-    """Return about how long a run takes, compared with others: the bits its slowest link can carry."""
+    """Return about how long a run takes, compared with others.
+
+    It grows with the bits the slowest link can carry. How many of them are sent is not known before the run, so it grows
+    with their square root only: between what is right for filled links and what is right for idle ones.
+    """
     rates = [bits_per_second(link["rate"], "rate") for link in scenario.to_dict()["links"]]
-    return nanoseconds(scenario.duration, "duration") / 1e9 * min(rates)
+    return math.sqrt(nanoseconds(scenario.duration, "duration") / 1e9 * min(rates))
 
 
 def _engine_s() -> float:

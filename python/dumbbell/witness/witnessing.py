@@ -23,7 +23,7 @@ from dumbbell.run import cores
 from dumbbell.witness.agreement import counted
 from dumbbell.witness.grid import Criterion, load_grids, sides_of, thinned
 from dumbbell.witness.loading import folder
-from dumbbell.witness.page import Judged, cases_text, cpu_text, page
+from dumbbell.witness.page import Judged, cases_text, counted_text, cpu_text, page
 from dumbbell.witness.peer import Peer, load_peer
 from dumbbell.witness.running import GridRuns, checked
 
@@ -195,7 +195,7 @@ def _judged(work: GridRuns) -> Judged:
         agreement=agreement,
         criteria=() if agreement is None else agreement.criteria,
         blocks=() if agreement is None else work.grid.sections(results, agreement),
-        runs=work.total - len(work.failures),
+        runs=work.done,
         cases=len(work.cases),
         failures=work.failures,
     )
@@ -225,7 +225,7 @@ def _common(one: Judged) -> list[Criterion]:
 def _line(one: Judged) -> str:
     """Return in a line what came of a grid."""
     held = sum(criterion.holds for criterion in one.criteria)
-    return f"{one.grid.name}: {held} of {len(one.criteria)} criteria hold, {one.runs} runs"
+    return f"{one.grid.name}: {held} of {len(one.criteria)} criteria hold, {counted_text(one.runs, 'run')}"
 
 
 def _data(
