@@ -26,7 +26,7 @@ FACTORS = ("variant", "losses", "lost in the mean [%]")
 NETWORK = bottlenecks.Network(rate_mbps=2.0, delay_ms=50.0, buffer=25)
 STARTS_S, SETTLED_S = 1.0, 10.0
 DURATION_S, REPLICATIONS = 210.0, 20
-SLOW_DURATION_S, SLOW_REPLICATIONS = 110.0, 10
+SLOW_DURATION_S, SLOW_REPLICATIONS = 90.0, 8
 
 
 @dataclass(frozen=True, kw_only=True)
