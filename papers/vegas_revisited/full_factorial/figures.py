@@ -70,7 +70,7 @@ def main_effects(studies: Sequence[Study]) -> str:
 
 
 def _half_normal(study: Study, ax: Axes) -> None:
-    plots.half_normal(study.analysis, unit=study.response.unit, ax=ax)
+    plots.half_normal(study.analysis, label=3, unit=study.response.unit, ax=ax)
     # A thousand points are a picture, not a thousand shapes.
     for line in ax.get_lines():
         if isinstance(line, Line2D) and line.get_linestyle() == "None":
@@ -86,18 +86,24 @@ def half_normal(studies: Sequence[Study]) -> str:
 
 def _pareto(study: Study, ax: Axes) -> None:
     plots.pareto(study.analysis, top=BARS, ax=ax)
-    ax.set_yticks(ax.get_yticks(), [label.get_text().replace(":", "") for label in ax.get_yticklabels()])
+    # The error would leave no room for the effects.
+    labels = [label.get_text().replace(":", "") for label in ax.get_yticklabels()][:BARS]
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set_xlim(0, 1.08 * float(study.ranking["percent"].iloc[0]))
 
 
 def pareto(studies: Sequence[Study]) -> str:
-    """Draw the shares of the variation of the largest effects, of all others, of the replications and of the error."""
-    return _by_response(studies, 3.6, _pareto)
+    """Draw the shares of the variation of the largest effects."""
+    return _by_response(studies, 3.2, _pareto)
 
 
 def interactions(studies: Sequence[Study]) -> str:
     """Draw, for the studies of one response, the pairs of mechanisms that interact most."""
     figure, axes = plots.figure(INTERACTIONS, len(studies), width=WIDTH, height=2.5)
     for column, study in enumerate(studies):
+        for ax in axes[1:, column]:
+            ax.sharey(axes[0, column])
         for ax, term in zip(axes[:, column], study.largest(INTERACTIONS, order=2), strict=False):
             first, second = term.split(":")
             plots.interaction(study.analysis, first, second, unit=study.response.unit, ax=ax)
