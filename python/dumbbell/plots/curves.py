@@ -250,7 +250,7 @@ def sweep(
             linestyle="",
             label=f"{label}, paper",
         )
-    _scale_by_logarithm(ax, [axis for axis, wanted in (("x", log_x), ("y", log_y)) if wanted])
+    scale_by_logarithm(ax, [axis for axis, wanted in (("x", log_x), ("y", log_y)) if wanted])
     ax.set_xlabel(with_unit(x_label, x_unit))
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
@@ -336,7 +336,7 @@ def scatter_against(
     ends = ends[np.isfinite(ends) & ((ends > 0.0) | (not log))]
     if ends.size:
         ax.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, linewidth=0.9, zorder=0)
-    _scale_by_logarithm(ax, ["x", "y"] if log else [])
+    scale_by_logarithm(ax, ["x", "y"] if log else [])
     ax.text(0.03, 0.97, _relative_errors(x, y), transform=ax.transAxes, va="top", fontsize=8)
     ax.set_xlabel(with_unit(f"{label}, simulated", unit))
     ax.set_ylabel(with_unit(f"{label}, model", unit))
@@ -359,7 +359,7 @@ def _relative_errors(simulated: NDArray[np.float64], analytic: NDArray[np.float6
     )
 
 
-def _scale_by_logarithm(ax: Axes, axes: Sequence[str]) -> None:
+def scale_by_logarithm(ax: Axes, axes: Sequence[str]) -> None:
     """Make axes logarithmic, with ticks written as plain numbers: of few decades also twos and fives."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 

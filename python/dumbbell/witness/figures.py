@@ -10,6 +10,7 @@ import pandas as pd
 
 from dumbbell import plots
 from dumbbell.errors import refusal
+from dumbbell.plots.curves import scale_by_logarithm
 from dumbbell.plots.look import GREY, with_unit
 from dumbbell.report import Figure
 from dumbbell.witness.tables import peer_title
@@ -57,9 +58,10 @@ def scatter(
     log
         Whether both axes are logarithmic.
     """
-    made, axes = plots.figure(width=6.0, height=4.6)
+    made, axes = plots.figure(width=5.2 if by is None else 6.4, height=4.4)
     ax = axes[0, 0]
     x, y = (table[side].to_numpy(dtype=np.float64) * scale for side in ("peer", "ours"))
+    reached = [x, y]
     for name, chosen, look in _groups(table, by):
         ax.plot(x[chosen], y[chosen], color=look.colour, marker=look.marker, label=name, **POINTS)
         if "ours_low" in table.columns:
@@ -68,22 +70,33 @@ def scatter(
                 "yerr": _arms(table, "ours", "ours_low", "ours_high", chosen) * scale,
             }
             ax.errorbar(x[chosen], y[chosen], ecolor=look.colour, **arms, **BARS)
-    known = np.concatenate([x, y])
-    known = known[np.isfinite(known) & ((known > 0.0) | (not log))]
-    if known.size:
-        # Enough of them that a straight line stays one on logarithmic axes too.
-        low, high = float(known.min()), float(known.max())
-        line = np.geomspace(low, high, 50) if log else np.array([low, high])
-        ax.plot(line, line, color=GREY, linewidth=0.9, zorder=0)
-        for sign in (-1.0, 1.0) if bound is not None else ():
-            away = sign * (bound or 0.0)
-            edge = line * (1.0 + away) if "ratio" in table.columns else line + away * scale
-            ax.plot(line, edge, **BOUND)
-    if log:
-        ax.set(xscale="log", yscale="log")
+            reached += [x[chosen] + sign * arm for sign, arm in zip((-1, 1), arms["xerr"], strict=True)]
+            reached += [y[chosen] + sign * arm for sign, arm in zip((-1, 1), arms["yerr"], strict=True)]
+    low, high = _range(np.concatenate(reached), log=log)
+    # Enough places that a straight line stays one on logarithmic axes too.
+    line = np.geomspace(low, high, 50) if log else np.array([low, high])
+    ax.plot(line, line, color=GREY, linewidth=0.9, zorder=0)
+    for away in (-bound, bound) if bound is not None else ():
+        ax.plot(line, line * (1.0 + away) if "ratio" in table.columns else line + away * scale, **BOUND)
+    # Both axes alike, so that the diagonal goes from corner to corner.
+    ax.set(xlim=(low, high), ylim=(low, high))
+    scale_by_logarithm(ax, ["x", "y"] if log else [])
     ax.set_xlabel(with_unit(f"{label}, {peer_title(table)}", unit))
     ax.set_ylabel(with_unit(f"{label}, Dumbbell", unit))
     return _figure(made, ax, caption)
+
+
+def _range(values: NDArray[np.float64], *, log: bool) -> tuple[float, float]:
+    """Return the range of an axis that shows some values, with a margin."""
+    shown = values[np.isfinite(values) & ((values > 0.0) | (not log))]
+    if not shown.size:
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = float(shown.min()), float(shown.max())
+    if log:
+        margin = max((high / low) ** 0.05, 1.1)
+        return low / margin, high * margin
+    margin = max(0.05 * (high - low), 0.05 * abs(high), 1e-9)
+    return low - margin, high + margin
 
 
 def ratio_figure(
@@ -129,8 +142,7 @@ def ratio_figure(
     ax.axhline(1.0, color=GREY, linewidth=0.9, zorder=0)
     for edge in (1.0 - bound, 1.0 + bound) if bound is not None else ():
         ax.axhline(edge, **BOUND)
-    if log_x:
-        ax.set_xscale("log")
+    scale_by_logarithm(ax, ["x"] if log_x else [])
     ax.set_xlabel(with_unit(x_label, x_unit))
     ax.set_ylabel(f"{label}, Dumbbell / {peer_title(table)}")
     return _figure(made, ax, caption)
@@ -229,7 +241,7 @@ def _arms(
 
 
 def _figure(made: Any, ax: Axes, caption: str) -> Figure:
-    """Return the drawn figure, with a legend beside it if there is something to tell apart."""
-    if len(ax.get_legend_handles_labels()[1]) > 1:
+    """Return the drawn figure, with a legend beside it if its points have names."""
+    if ax.get_legend_handles_labels()[1]:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return Figure(svg=plots.to_svg(made), caption=caption)
