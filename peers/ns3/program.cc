@@ -144,11 +144,18 @@ class Losses : public ErrorModel
 
 struct Link
 {
+    // At the sending and at the receiving end, each with the number of its interface.
     Ptr<PointToPointNetDevice> device;
+    Ptr<PointToPointNetDevice> receiver;
+    uint32_t interface;
+    uint32_t receiverInterface;
     Ptr<Queue<Packet>> queue;
     Ptr<Losses> losses;
     uint32_t from;
-    uint32_t interface;
+    uint32_t to;
+    int64_t delay;
+    // Another link goes back over the same channel.
+    bool isPaired = false;
     DataRate rate;
     // What the queue had counted when the window began, and has in it.
     uint64_t offered = 0;
@@ -391,32 +398,44 @@ void
 AddLink(const NodeContainer& nodes, std::istream& in)
 {
     auto link = std::make_unique<Link>();
-    uint32_t to;
     uint64_t rate;
-    int64_t delay;
     std::string limit;
-    in >> link->from >> to >> rate >> delay >> limit;
+    in >> link->from >> link->to >> rate >> link->delay >> limit;
     link->rate = DataRate(rate);
-    // A channel has one delay for both ways, so each way has a channel, and an idle device at its far end.
-    Ptr<PointToPointChannel> channel = CreateObject<PointToPointChannel>();
-    channel->SetAttribute("Delay", TimeValue(NanoSeconds(delay)));
-    link->device = CreateObject<PointToPointNetDevice>();
-    Ptr<PointToPointNetDevice> receiver = CreateObject<PointToPointNetDevice>();
+    // A channel has one delay for both ways: a link back with the same delay shares it, another one has its own.
+    auto back = std::find_if(g_links.begin(), g_links.end(), [&link](const auto& other) {
+        return !other->isPaired && other->from == link->to && other->to == link->from &&
+               other->delay == link->delay;
+    });
+    if (back != g_links.end())
+    {
+        (*back)->isPaired = link->isPaired = true;
+        link->device = (*back)->receiver;
+        link->interface = (*back)->receiverInterface;
+        link->receiver = (*back)->device;
+    }
+    else
+    {
+        Ptr<PointToPointChannel> channel = CreateObject<PointToPointChannel>();
+        channel->SetAttribute("Delay", TimeValue(NanoSeconds(link->delay)));
+        link->device = CreateObject<PointToPointNetDevice>();
+        link->receiver = CreateObject<PointToPointNetDevice>();
+        link->device->Attach(channel);
+        link->receiver->Attach(channel);
+        link->receiver->SetQueue(CreateObject<DropTailQueue<Packet>>());
+        link->interface = AddInterface(nodes.Get(link->from), link->device);
+        link->receiverInterface = AddInterface(nodes.Get(link->to), link->receiver);
+    }
     link->queue = CreateObject<DropTailQueue<Packet>>();
     link->queue->SetMaxSize(QueueSize(limit));
     link->device->SetDataRate(link->rate);
     link->device->SetQueue(link->queue);
-    receiver->SetQueue(CreateObject<DropTailQueue<Packet>>());
-    link->device->Attach(channel);
-    receiver->Attach(channel);
-    link->interface = AddInterface(nodes.Get(link->from), link->device);
-    AddInterface(nodes.Get(to), receiver);
     link->losses = CreateObject<Losses>();
-    link->losses->delay = delay;
+    link->losses->delay = link->delay;
     link->losses->drops = &link->drops;
     link->losses->dropped = &link->dropped;
     link->losses->random->SetStream(static_cast<int64_t>(g_links.size()));
-    receiver->SetReceiveErrorModel(link->losses);
+    link->receiver->SetReceiveErrorModel(link->losses);
     Link* self = link.get();
     link->queue->TraceConnectWithoutContext("PacketsInQueue", MakeCallback(&Link::OnBacklog, self));
     link->queue->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Link::OnDrop, self));

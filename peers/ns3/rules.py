@@ -23,7 +23,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Links",
         peer="A channel has one delay for both directions.",
-        matched="Each unidirectional link of ours has a channel to itself; packets follow stated host routes.",
+        matched="Two links of ours that go back and forth with the same delay share a channel, others have one each; packets "
+        "follow stated host routes.",
     ),
     Rule(
         aspect="Queue discipline",
