@@ -6,11 +6,11 @@ and replications have random numbers of their own, and replications are independ
 the error of an effect is how much it differs from replication to replication.
 
 Sharing random numbers among all cells of a replication would be no better but much worse. Cells that behave alike in the
-first slow start then share its luck, so that a replication holds as many draws of it as there are behaviours, not cells, and
+first slow start share its luck then, so that a replication holds as many draws of it as there are behaviours, not cells, and
 the effects of A and G vary from replication to replication several times as much as with independent cells. With 32 cells
-to a block they vary hardly more, and those of the mechanisms of recovery less. Which cells make a block follows the
-resolution IV fraction 2^(10-5): within a block every mechanism, every pair and every three of them are balanced, and only
-31 interactions of four and more mechanisms differ between blocks alone.
+to a block they vary little more than with those, and the effects of the mechanisms of recovery less. Which cells make a
+block follows the resolution IV fraction 2^(10-5): within a block every mechanism, every pair and every three of them are
+balanced, and only 31 interactions of four and more mechanisms differ between blocks alone.
 
 The clustered tables beside the design draw random numbers of their own for every cell, as in the paper's reproduction.
 """
