@@ -53,7 +53,7 @@ def made_up(experiment, replications, tables, response):
     for condition in experiment.conditions:
         for _ in range(replications):
             add(
-                condition.title,
+                DESIGN.ALL,
                 [f"full/{letters or 'none'}|{condition.name}" for letters in order],
                 [response(letters) for letters in order],
             )
@@ -122,7 +122,7 @@ def test_the_whole_design_has_every_combination_at_both_loads_and_against_both_b
 
 
 def test_cells_of_a_block_are_neighbours_and_differ_in_the_foregrounds_mechanisms_alone():
-    planned = [run for run in of("ABCDEFGH").plan(papers.Settings(runs=2)) if run.stage == LOW.title]
+    planned = [run for run in of("ABCDEFGH").plan(papers.Settings(runs=2)) if run.stage == DESIGN.ALL]
     assert len(planned) == 2 * 256
     groups = [list(group) for _, group in itertools.groupby(planned, key=lambda run: (run.seed, run.run))]
     assert [len(group) for group in groups] == [8] * 64

@@ -41,6 +41,8 @@ from ..scenarios import (
 from ..transfers import FOREGROUND
 
 __all__ = [
+    "ALL",
+    "BLOCK_WORDS",
     "CLUSTERED",
     "CONDITIONS",
     "MECHANISMS",
@@ -66,8 +68,11 @@ BLOCK_WORDS = ("ABCDF", "ABCEG", "ABDEH", "ACDEI", "BCDEJ")
 CLUSTERED = "".join(sorted("".join(PHASE_LETTERS.values())))
 """The mechanisms that the phases of the three-factor design switch; the others are off there."""
 
-TABLES = "clustered tables"
-"""What progress and run times call the runs of the paper's tables."""
+TABLES, ALL = "clustered tables", "all combinations"
+"""What progress and run times call the runs of the paper's tables, and those of the design.
+
+The conditions are mixed: runs at high load take much longer, and the time left is told right from the start.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +95,7 @@ class Condition:
 
     @property
     def title(self) -> str:
-        """Its name in the report, and of its runs in progress."""
+        """Its name in the report."""
         return f"{self.load} load, {'Reno' if self.background == 'reno' else 'Vegas'} background"
 
 
@@ -174,7 +179,7 @@ def _scenarios(condition: Condition, mechanisms: str) -> Iterator[tuple[str, Sce
 
 
 def planned(settings: Settings, mechanisms: str, conditions: Sequence[Condition]) -> Iterator[PlannedRun]:
-    """Yield every run: those of the clustered tables, and one replication after the other, block by block.
+    """Yield every run: those of the clustered tables, and for each condition one replication after the other, block by block.
 
     Parameters
     ----------
@@ -200,7 +205,7 @@ def planned(settings: Settings, mechanisms: str, conditions: Sequence[Condition]
                     scenario=scenarios[number][1],
                     seed=seed,
                     run=replication * count + int(block[number]),
-                    stage=condition.title,
+                    stage=ALL,
                 )
 
 
@@ -231,7 +236,8 @@ def responses(
     condition, response, mechanisms
         What is wanted, and of which design.
     """
-    values = results.loc[results["stage"] == condition.title, response.column].to_numpy(dtype=np.float64)
+    mine = (results["stage"] == ALL) & results["key"].str.endswith(f"|{condition.name}")
+    values = results.loc[mine, response.column].to_numpy(dtype=np.float64)
     cells = np.argsort(_order(blocks(mechanisms)))
     return np.ascontiguousarray(values.reshape(-1, len(cells))[:, cells].T)
 
