@@ -16,7 +16,7 @@ from ..printed import TERMS
 from ..scenarios import PHASE_LETTERS
 from . import figures
 from .clusters import PARTS, Agreement, clustered, contributions
-from .conclusions import inside_table, paragraphs, plainly
+from .conclusions import extremes_table, inside_table, paragraphs, plainly
 from .design import CLUSTERED, TABLES, between_blocks, blocks
 from .effects import CONFIDENCE, Study, surviving
 
@@ -148,7 +148,11 @@ def _few(runs: int) -> list[str]:
 
 def _reading(studies: Sequence[Study]) -> Section:
     """Return the section on what the clusters hid."""
-    blocks: list[Block] = [Text(paragraphs=paragraphs(studies)), inside_table(studies)]
+    blocks: list[Block] = [
+        Text(paragraphs=paragraphs(studies)),
+        inside_table(studies),
+        extremes_table(studies),
+    ]
     for group in _by_response(studies):
         blocks.append(
             Details(
