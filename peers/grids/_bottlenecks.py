@@ -19,21 +19,27 @@ from dumbbell import statistics, topologies
 from dumbbell.quantities import bits_per_second, size_bytes
 from dumbbell.scenario import DropTail, Flow, Impairment, Scenario
 from dumbbell.topologies import Topology
-from dumbbell.witness import Observed
+from dumbbell.witness import Observed, Peer
 
 __all__ = [
     "BOTTLENECK",
     "PACKET_BITS",
+    "PAYLOAD_BYTES",
     "Drawn",
     "Network",
     "drawn",
     "fairness",
     "is_slow",
     "kept",
+    "tcp",
 ]
 
-PACKET_BITS = 8000
-"""Bits of a full packet on the wire, with its headers."""
+PAYLOAD_BYTES = 1024
+"""Payload of a full segment. Our windows are counted in bytes, those of others in segments: of a power of two both round
+alike, and a window that is the sum of many shares of a segment reaches a whole number with the same ACK."""
+
+PACKET_BITS = 8 * (PAYLOAD_BYTES + 40)
+"""Bits of a full packet on the wire, with its headers; in a peer they may be two bytes longer."""
 
 BOTTLENECK = "r1-r2"
 
@@ -44,9 +50,14 @@ ACCESS_DELAY_US = 100.0
 TICK_US = 10_000.0
 
 
-def is_slow(peer: Any) -> bool:
+def is_slow(peer: Peer) -> bool:
     """Return whether a peer says that its runs are dear, so that a grid is to offer it fewer and shorter ones."""
     return bool(getattr(peer, "slow", False))
+
+
+def tcp(peer: Peer, variant: str) -> dict[str, Any]:
+    """Return the peer's rules for a variant, with the payload of these grids."""
+    return peer.tcp(variant, mss=f"{PAYLOAD_BYTES} bytes")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,7 +84,10 @@ def compared(
 def judged(
     results: pd.DataFrame, measures: Sequence[Measure], *, factors: Sequence[str], paired: bool = True
 ) -> Agreement:
-    """Return the agreement on several measures: a criterion for each, and a row for each point and measure."""
+    """Return the agreement on several measures: a criterion for each, and a row for each point and measure.
+
+    The column ``beside`` says of a disagreement what else was observed there. No cause is claimed.
+    """
     criteria: list[Criterion] = []
     rows: list[pd.DataFrame] = []
     tables = {
@@ -106,6 +109,10 @@ def judged(
                     "low": table["low"],
                     "high": table["high"],
                     "intervals_overlap": table["overlap"],
+                    "beside": [
+                        "" if agrees else _beside(results, tables, measure, str(point))
+                        for point, agrees in zip(table["point"], table["agrees"], strict=True)
+                    ],
                     "agrees": table["agrees"],
                     "explanation": "",
                 }
@@ -113,6 +120,23 @@ def judged(
         )
     points = pd.concat(rows, ignore_index=True)
     return Agreement(criteria=tuple(criteria), points=points)
+
+
+# Replications in which both sides are this near each other went the same way.
+ALIKE = 1e-3
+
+
+def _beside(results: pd.DataFrame, tables: Mapping[str, pd.DataFrame], measure: Measure, point: str) -> str:
+    """Return what else is known of a point: how many replications went the same way, and which measures are apart too."""
+    rows = results[results["point"] == point].pivot_table(index="key", columns="side", values=measure.column)
+    alike = int(((rows["ours"] - rows["peer"]).abs() <= ALIKE * rows["peer"].abs()).sum())
+    others = []
+    for column, table in tables.items():
+        row = table[table["point"] == point].iloc[0]
+        if column != measure.column and not row["overlap"]:
+            others.append(f"{column} {row['ours']:.4g} against {row['peer']:.4g}")
+    apart = f"; intervals apart too: {', '.join(others)}" if others else ""
+    return f"{alike} of {len(rows)} replications alike to {ALIKE:.1%}{apart}"
 
 
 def blocks(
@@ -123,9 +147,9 @@ def blocks(
     by: str,
     paired: bool = True,
     log: bool = False,
-    note: str = "",
+    folded: bool = False,
 ) -> list[report.Block]:
-    """Return the figure of our means against the peer's, and the table of all points folded away."""
+    """Return the figure of our means against the peer's, and the table of all points folded away; or both `folded`."""
     table = compared(results, measure, factors=factors, paired=paired)
     unit = f" [{measure.unit}]" if measure.unit else ""
     drawable = log and bool(((table["ours"] > 0.0) & (table["peer"] > 0.0)).any())
@@ -145,8 +169,9 @@ def blocks(
         quantity=f"{measure.label}{unit}",
         digits=measure.digits,
         bound=measure.bound,
-        note=note,
     )
     apart = int((~table["agrees"]).sum())
     title = f"{measure.label}: all {len(table)} points, {apart} of them apart"
+    if folded:
+        return [report.Details(title=title, blocks=[figure, listed])]
     return [figure, report.Details(title=title, blocks=[listed])]

@@ -151,7 +151,7 @@ class Crowds:
             name=key,
             duration=f"{duration} s",
             measure_from=f"{SETTLED_S:g} s",
-            flows=drawn.flows([peer.tcp(variant)] * count, names),
+            flows=drawn.flows([bottlenecks.tcp(peer, variant)] * count, names),
         )
         return Case(
             key=key,
@@ -172,23 +172,23 @@ class Crowds:
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return the shares of all flows by rank, every measure, and the ratios over the number of flows."""
         found: list[report.Block] = [_by_rank(results)]
-        for measure in MEASURES:
-            found += measures.blocks(
-                results, measure, factors=FACTORS, by="variant", log=measure.kind == "ratio"
-            )
-            if measure.kind == "ratio":
-                found.append(
-                    ratio_figure(
-                        measures.compared(results, measure, factors=FACTORS),
-                        x="flows",
-                        x_label="flows",
-                        label=measure.label,
-                        caption=f"{measure.label} over the number of flows, with intervals",
-                        by="variant",
-                        bound=measure.bound,
-                        log_x=True,
-                    )
+        for measure in SHARES:
+            found += measures.blocks(results, measure, factors=FACTORS, by="variant")
+        for measure in COUNTS:
+            table = measures.compared(results, measure, factors=FACTORS)
+            found.append(
+                ratio_figure(
+                    table,
+                    x="flows",
+                    x_label="flows",
+                    label=measure.label,
+                    caption=f"{measure.label} over the number of flows, with intervals",
+                    by="variant",
+                    bound=measure.bound,
+                    log_x=True,
                 )
+            )
+            found += measures.blocks(results, measure, factors=FACTORS, by="variant", log=True, folded=True)
         return found
 
 

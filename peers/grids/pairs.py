@@ -138,7 +138,7 @@ class Pairs:
             name=key,
             duration=f"{duration} s",
             measure_from=f"{SETTLING * duration:g} s",
-            flows=drawn.flows([peer.tcp(name) for name in (base, partner)], ["base", "other"]),
+            flows=drawn.flows([bottlenecks.tcp(peer, name) for name in (base, partner)], ["base", "other"]),
         )
         return Case(
             key=key,
@@ -158,12 +158,11 @@ class Pairs:
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return shares of both sides against each other and over the rate, and all further measures."""
-        found: list[report.Block] = []
-        for measure in MEASURES:
-            found += measures.blocks(results, measure, factors=FACTORS, by="variant")
+        found = measures.blocks(results, MEASURES[0], factors=FACTORS, by="variant")
         found.append(_over_rate(results))
+        found += measures.blocks(results, MEASURES[1], factors=FACTORS, by="variant", folded=True)
         for measure in FURTHER:
-            found += measures.blocks(results, measure, factors=FACTORS, by="variant", log=True)
+            found += measures.blocks(results, measure, factors=FACTORS, by="variant", log=True, folded=True)
         return found
 
 

@@ -110,7 +110,7 @@ class ReverseTraffic:
             name=key,
             duration=f"{DURATION_S:g} s",
             measure_from=f"{SETTLED_S:g} s",
-            flows=drawn.flows([peer.tcp(variant)] * count, names),
+            flows=drawn.flows([bottlenecks.tcp(peer, variant)] * count, names),
         )
         return Case(
             key=key,
@@ -144,7 +144,12 @@ class ReverseTraffic:
             block
             for measure in MEASURES
             for block in measures.blocks(
-                results, measure, factors=FACTORS, by="variant", log=measure.kind == "ratio"
+                results,
+                measure,
+                factors=FACTORS,
+                by="variant",
+                log=measure.kind == "ratio",
+                folded=measure.intervals == "equal",
             )
         ]
 

@@ -112,7 +112,7 @@ class StaggeredVegas:
             name=key,
             duration=f"{count * extent.apart_s:g} s",
             measure_from=f"{(count - 1 + JITTER) * extent.apart_s:g} s",
-            flows=staggered.flows([peer.tcp("vegas")] * count, names),
+            flows=staggered.flows([bottlenecks.tcp(peer, "vegas")] * count, names),
             probes=[
                 Probe(quantities=["backlog"], links=[bottlenecks.BOTTLENECK], period=f"{SAMPLE_S * 1e3:g} ms")
             ],

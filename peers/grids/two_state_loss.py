@@ -137,7 +137,7 @@ class TwoStateLoss:
             name=key,
             duration=f"{duration_s:g} s",
             measure_from=f"{SETTLED_S:g} s",
-            flows=drawn.flows([peer.tcp(variant)], ["flow"]),
+            flows=drawn.flows([bottlenecks.tcp(peer, variant)], ["flow"]),
         )
         return Case(
             key=key,
@@ -172,7 +172,15 @@ class TwoStateLoss:
             )
         ]
         for measure in MEASURES:
-            found += measures.blocks(results, measure, factors=FACTORS, by="variant", paired=False, log=True)
+            found += measures.blocks(
+                results,
+                measure,
+                factors=FACTORS,
+                by="variant",
+                paired=False,
+                log=True,
+                folded=measure.intervals == "equal",
+            )
         return found
 
 
