@@ -29,6 +29,7 @@ from dumbbell.scenario import (
     Scenario,
     Source,
     Tcp,
+    Uniform,
     Vegas,
 )
 from dumbbell.witness import Agreement, Case, Criterion, Observed, Peer
@@ -61,6 +62,8 @@ class Setting:
         How many runs give the interval; 1 where nothing is random.
     in_range
         Whether the law claims to hold here; a point beyond its range is shown, and not judged.
+    family
+        Which points lie on one curve with it.
     """
 
     label: str
@@ -69,6 +72,7 @@ class Setting:
     compare: Callable[[Observed], tuple[float, float]]
     replications: int
     in_range: bool = True
+    family: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +86,8 @@ class Law:
     quantity, unit
         What is compared.
     x_label, log
-        Axis of the figure, and whether both its axes are logarithmic.
+        Axis of the figure, and whether both its axes are logarithmic; without an axis, what was measured is drawn against
+        what was predicted.
     tolerance
         Largest relative error that counts as agreement.
     why
@@ -96,7 +101,7 @@ class Law:
     source: str
     quantity: str
     unit: str
-    x_label: str
+    x_label: str = ""
     log: bool = False
     tolerance: float
     why: str
@@ -257,9 +262,10 @@ def _with_timeouts() -> list[Setting]:
             )
             return _sent_per_second(run), float(predicted)
 
-        bound = f", window at most {window}" if window < UNBOUNDED else ""
-        delayed = ", delayed acknowledgements" if per_ack == 2 else ""
-        label = f"p = {loss:g}{bound}{delayed}"
+        bound = f"window at most {window}" if window < UNBOUNDED else ""
+        delayed = "delayed acknowledgements" if per_ack == 2 else ""
+        family = bound or delayed
+        label = f"p = {loss:g}, {family}" if family else f"p = {loss:g}"
         return Setting(
             label=label,
             x=loss,
@@ -273,6 +279,7 @@ def _with_timeouts() -> list[Setting]:
             ),
             compare=compare,
             replications=10,
+            family=family,
         )
 
     free = [setting(loss, UNBOUNDED, 1) for loss in (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)]
@@ -350,7 +357,7 @@ class Vegases:
                 from_=f"s{number + 1}",
                 to=f"d{number + 1}",
                 tcp=tcp,
-                start=f"{BETWEEN_STARTS_MS * order[number]} ms",
+                start=_start(order[number]),
             )
             for number in range(count)
         ]
@@ -360,7 +367,14 @@ class Vegases:
         )
 
 
+def _start(place: int) -> Uniform:
+    """Return the start of a flow: drawn from the most part of its own slot."""
+    begin = BETWEEN_STARTS_MS * place
+    return Uniform(uniform=(f"{begin} ms", f"{begin + BETWEEN_STARTS_MS - 2} ms"))
+
+
 VEGAS_MEASURED_S = 50.0
+VEGAS_REPLICATIONS = 5
 
 
 def _measured(run: Observed, quantity: str) -> pd.DataFrame:
@@ -407,7 +421,7 @@ def _max_min_shares() -> list[Setting]:
                         x=share,
                         scenario=scenario,
                         compare=compare,
-                        replications=1,
+                        replications=VEGAS_REPLICATIONS,
                     )
                 )
     return found
@@ -429,7 +443,7 @@ def _window_sums() -> list[Setting]:
             x=float(sum(flows.rtts_ms)) / len(flows.rtts_ms),
             scenario=flows.scenario(f"window sum, {flows.label}", order=_orders(flows)),
             compare=compare,
-            replications=1,
+            replications=VEGAS_REPLICATIONS,
         )
 
     return [setting(flows) for flows in GATHERINGS]
@@ -540,7 +554,6 @@ LAWS = (
         source="[brakmo1995 §3.2]",
         quantity="share of the link",
         unit="",
-        x_label="max-min fair share",
         tolerance=0.10,
         why=(
             f"alpha = beta = {QUEUED:g}: the window hunts by one packet around a backlog of three, and which way it errs "
@@ -554,7 +567,6 @@ LAWS = (
         source="[aithellal2000]",
         quantity="sum of the windows in whole packets",
         unit="packets",
-        x_label="mean round-trip propagation delay [ms]",
         tolerance=0.01,
         why="Little's law, exact for flows without losses: what is allowed is the window sampled at 20 ms.",
         settings=_window_sums,
@@ -645,6 +657,7 @@ class TheoryGrid:
             "high": high,
             "n": len(pairs),
             "x": setting.x,
+            "family": setting.family,
             "in_range": setting.in_range,
             "agrees": within or not setting.in_range,
             "explanation": "" if setting.in_range else "beyond the range of the law, not judged",
@@ -730,19 +743,24 @@ def _table(law: Law, points: pd.DataFrame) -> report.Table:
 
 
 def _figure(law: Law, points: pd.DataFrame) -> report.Figure:
-    points = points.sort_values("x", kind="stable")
-    if law.x_label == "max-min fair share":
+    if not law.x_label:
         axes = plots.scatter_against(
             points["predicted"], points["measured"], label=law.quantity, unit=law.unit or None
         )
     else:
-        measured, predicted = points["measured"], points["predicted"]
-        nothing = np.full(len(points), np.nan)
+        curves = {}
+        for family, rows in points.sort_values("x", kind="stable").groupby("family", sort=True):
+            suffix = f", {family}" if family else ""
+            x, predicted, nothing = rows["x"], rows["predicted"], np.full(len(rows), np.nan)
+            curves[f"measured{suffix}"] = (
+                x,
+                rows["measured"],
+                predicted * rows["low"],
+                predicted * rows["high"],
+            )
+            curves[f"formula{suffix}"] = (x, predicted, nothing, nothing)
         axes = plots.sweep(
-            {
-                "measured": (points["x"], measured, predicted * points["low"], predicted * points["high"]),
-                "formula": (points["x"], predicted, nothing, nothing),
-            },
+            curves,
             x_label=law.x_label,
             y_label=law.quantity,
             y_unit=law.unit or None,
