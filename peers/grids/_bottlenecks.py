@@ -2,7 +2,9 @@
 
 Flows with the same round-trip time on a drop-tail queue may fall into one limit cycle whatever their start times are. So
 each pair of hosts has access links of a delay of its own, drawn for every replication, over one service time of the
-bottleneck and more: both sides meet the same networks, and replications are spread over the phases.
+bottleneck and more: both sides meet the same networks, and replications are spread over the phases. Times are stated to
+the nanosecond, so that no packet comes to a full queue at the very moment another one leaves it: which of the two is
+first is no rule of TCP, and each simulator has its own.
 """
 
 from __future__ import annotations
@@ -114,10 +116,10 @@ class Network:
             queue=DropTail(limit=f"{self.buffer} packets"),
             impairments=impairments or None,
             access_rate=f"{10.0 * self.rate_mbps:g} Mbit/s",
-            sender_delay=[f"{delay:.0f} us" for delay in drawn.delays_us],
+            sender_delay=[f"{delay * 1e3:.0f} ns" for delay in drawn.delays_us],
             receiver_delay=f"{ACCESS_DELAY_US:g} us",
         )
-        phases = {f"s{number}": f"{phase:.0f} us" for number, phase in enumerate(drawn.phases_us, start=1)}
+        phases = {f"s{number}": f"{phase * 1e3:.0f} ns" for number, phase in enumerate(drawn.phases_us, start=1)}
         nodes = tuple(
             dataclasses.replace(node, tick_phase=phases[node.name]) if node.name in phases else node
             for node in shape.nodes
@@ -151,7 +153,7 @@ class Drawn:
                 from_=f"s{number}",
                 to=f"d{number}",
                 tcp=dict(table),  # type: ignore[arg-type]
-                start=f"{start * 1e6:.0f} us",
+                start=f"{start * 1e9:.0f} ns",
             )
             for number, (name, table, start) in enumerate(
                 zip(names, tables, self.starts_s, strict=True), start=1
