@@ -119,7 +119,9 @@ class Network:
             sender_delay=[f"{delay * 1e3:.0f} ns" for delay in drawn.delays_us],
             receiver_delay=f"{ACCESS_DELAY_US:g} us",
         )
-        phases = {f"s{number}": f"{phase * 1e3:.0f} ns" for number, phase in enumerate(drawn.phases_us, start=1)}
+        phases = {
+            f"s{number}": f"{phase * 1e3:.0f} ns" for number, phase in enumerate(drawn.phases_us, start=1)
+        }
         nodes = tuple(
             dataclasses.replace(node, tick_phase=phases[node.name]) if node.name in phases else node
             for node in shape.nodes
@@ -152,7 +154,7 @@ class Drawn:
                 name=name,
                 from_=f"s{number}",
                 to=f"d{number}",
-                tcp=dict(table),  # type: ignore[arg-type]
+                tcp=dict(table),
                 start=f"{start * 1e9:.0f} ns",
             )
             for number, (name, table, start) in enumerate(
