@@ -68,10 +68,10 @@ impl Bare {
             match event {
                 Event::Arrival(link) => self.on_arrival(link),
                 Event::Flow(flow) => {
-                    self.events.pop();
+                    self.events.pop_other();
                     self.release(flow);
                 }
-                Event::Deadline(_) | Event::Write(_) => self.events.pop(),
+                Event::Deadline(_) | Event::Write(_) => self.events.pop_other(),
             }
         }
     }
@@ -79,13 +79,10 @@ impl Bare {
     #[inline]
     fn on_arrival(&mut self, link: u32) {
         let Some((mut packet, next)) = self.links[link as usize].land() else {
-            self.events.pop();
+            self.events.postpone_arrival(None);
             return;
         };
-        match next {
-            Some(at) => self.events.postpone_first(at),
-            None => self.events.pop(),
-        }
+        self.events.postpone_arrival(next);
         if self.routes.hops[packet.hop as usize + 1] == END {
             self.deliver(&packet);
         } else {
@@ -144,7 +141,16 @@ impl Bare {
 
     #[inline]
     fn packet(&self, owner: u32, kind: PacketKind, size: u32, hop: u32) -> Packet<()> {
-        Packet { size, hop, owner, generation: 0, kind, sent_at: self.now, queueing: Time::ZERO, payload: () }
+        Packet {
+            size,
+            hop,
+            owner,
+            generation: 0,
+            kind,
+            timestamp: self.now,
+            queueing: Time::ZERO,
+            payload: (),
+        }
     }
 }
 

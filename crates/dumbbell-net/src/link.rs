@@ -395,7 +395,9 @@ impl<P: Copy> Link<P> {
     /// The oldest packet in flight arrives. Also says when the next one will.
     #[inline]
     pub fn land(&mut self) -> Option<(Packet<P>, Option<Time>)> {
-        let (_, packet) = self.in_flight.pop_front()?;
+        // Copied where it lies: what is popped would be taken apart for its `Option` first.
+        let &(_, packet) = self.in_flight.front()?;
+        self.in_flight.pop_front();
         Some((packet, self.in_flight.front().map(|&(at, _)| at)))
     }
 }
@@ -425,7 +427,7 @@ mod tests {
             owner: 0,
             generation: 0,
             kind: PacketKind::Data,
-            sent_at: Time::ZERO,
+            timestamp: Time::ZERO,
             queueing: Time::ZERO,
             payload: (),
         }

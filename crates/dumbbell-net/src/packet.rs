@@ -26,8 +26,8 @@ pub struct Packet<P> {
     pub generation: u16,
     /// What it carries.
     pub kind: PacketKind,
-    /// Time it was sent.
-    pub sent_at: Time,
+    /// When it was sent; of an acknowledgement, when what it answers was.
+    pub timestamp: Time,
     /// Time it has waited at nodes that stamp it.
     pub queueing: Time,
     /// What the end points put into it.

@@ -39,9 +39,17 @@ params! {
     }
 }
 
-/// An empirical distribution: ascending values with their cumulative probabilities.
+/// An empirical distribution.
 #[derive(Debug)]
-struct Table(Vec<(f64, f64)>);
+struct Table {
+    /// Ascending values with their cumulative probabilities.
+    rows: Vec<(f64, f64)>,
+    /// For each of as many equal parts of the probabilities, the first row that a draw from it can find.
+    starts: Vec<usize>,
+}
+
+/// Parts into which the probabilities of a table are divided: more than rows, so that a draw finds its row at once.
+const PARTS: usize = 1024;
 
 impl Table {
     fn read(text: &str) -> Table {
@@ -49,15 +57,19 @@ impl Table {
             let (value, cdf) = line.split_once(',')?;
             Some((value.trim().parse().ok()?, cdf.trim().parse().ok()?))
         };
-        Table(text.lines().filter_map(row).collect())
+        let rows: Vec<(f64, f64)> = text.lines().filter_map(row).collect();
+        let start = |part: usize| rows.partition_point(|&(_, cdf)| cdf < part as f64 / PARTS as f64);
+        Table { starts: (0..PARTS).map(start).collect(), rows }
     }
 
     /// A value drawn as tcplib does: uniform between the two values whose probabilities enclose
     /// a uniform number.
     fn draw(&self, random: &mut Stream) -> f64 {
         let p = random.uniform();
-        let at = self.0.partition_point(|&(_, cdf)| cdf < p);
-        match (at.checked_sub(1).and_then(|below| self.0.get(below)), self.0.get(at)) {
+        let start = self.starts.get((p * PARTS as f64) as usize).copied().unwrap_or(0);
+        let ahead = self.rows.iter().skip(start).take_while(|&&(_, cdf)| cdf < p).count();
+        let at = start + ahead;
+        match (at.checked_sub(1).and_then(|below| self.rows.get(below)), self.rows.get(at)) {
             (Some(&(low, _)), Some(&(high, _))) => random.uniform_between(low, high),
             (None, Some(&(first, _))) => first,
             (Some(&(last, _)), None) => last,

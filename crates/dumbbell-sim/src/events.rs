@@ -1,4 +1,4 @@
-//! The event queue: a four-way heap ordered by time, then rank of kind, then component.
+//! The event queue: four-way heaps ordered by time, then rank of kind, then component.
 //!
 //! Every component has at most one event of its kind that still means something, so the order is
 //! total and owes nothing to the order of insertion. Nothing is ever cancelled: an event that comes
@@ -57,40 +57,83 @@ impl Entry {
 
 const ARITY: usize = 4;
 
-/// Pending events.
+/// Entries of which the first in order is at hand.
+#[derive(Clone, Debug, Default)]
+struct Heap(Vec<Entry>);
+
+/// Pending events. Arrivals lie in a heap of their own: they are nearly all that happens, one for each link in use, and
+/// among the deadlines of thousands of connections they would sink past them every time.
 #[derive(Clone, Debug, Default)]
 pub struct EventQueue {
-    heap: Vec<Entry>,
+    arrivals: Heap,
+    others: Heap,
 }
 
 impl EventQueue {
     /// The next event and its time.
     #[inline]
     pub fn peek(&self) -> Option<(Time, Event)> {
-        self.heap.first().map(|entry| (Time(entry.time), Event::from_key(entry.key)))
+        let next = match (self.arrivals.first(), self.others.first()) {
+            (Some(arrival), Some(other)) => {
+                if other.order() < arrival.order() {
+                    other
+                } else {
+                    arrival
+                }
+            }
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => return None,
+        };
+        Some((Time(next.time), Event::from_key(next.key)))
     }
 
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, at: Time, event: Event) {
-        self.heap.push(Entry { time: at.0, key: event.key() });
-        self.sift_up(self.heap.len() - 1);
+        let heap = if matches!(event, Event::Arrival(_)) { &mut self.arrivals } else { &mut self.others };
+        heap.push(Entry { time: at.0, key: event.key() });
     }
 
-    /// Moves the next event to a later time.
+    /// Moves the next arrival to a later time, or removes it.
     #[inline]
-    pub fn postpone_first(&mut self, at: Time) {
-        if let Some(first) = self.heap.first_mut() {
-            first.time = at.0;
+    pub fn postpone_arrival(&mut self, at: Option<Time>) {
+        match at {
+            Some(at) => self.arrivals.postpone_first(at.0),
+            None => self.arrivals.pop(),
+        }
+    }
+
+    /// Removes the next event that is no arrival.
+    #[inline]
+    pub fn pop_other(&mut self) {
+        self.others.pop();
+    }
+}
+
+impl Heap {
+    #[inline]
+    fn first(&self) -> Option<Entry> {
+        self.0.first().copied()
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        self.0.push(entry);
+        self.sift_up(self.0.len() - 1);
+    }
+
+    #[inline]
+    fn postpone_first(&mut self, time: u64) {
+        if let Some(first) = self.0.first_mut() {
+            first.time = time;
             self.sift_down();
         }
     }
 
-    /// Removes the next event.
     #[inline]
-    pub fn pop(&mut self) {
-        if let Some(last) = self.heap.pop()
-            && let Some(first) = self.heap.first_mut()
+    fn pop(&mut self) {
+        if let Some(last) = self.0.pop()
+            && let Some(first) = self.0.first_mut()
         {
             *first = last;
             self.sift_down();
@@ -98,20 +141,20 @@ impl EventQueue {
     }
 
     fn sift_up(&mut self, mut at: usize) {
-        let moving = self.heap[at];
+        let moving = self.0[at];
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if self.heap[parent].order() <= moving.order() {
+            if self.0[parent].order() <= moving.order() {
                 break;
             }
-            self.heap[at] = self.heap[parent];
+            self.0[at] = self.0[parent];
             at = parent;
         }
-        self.heap[at] = moving;
+        self.0[at] = moving;
     }
 
     fn sift_down(&mut self) {
-        let moving = self.heap[0];
+        let moving = self.0[0];
         let mut at = 0;
         loop {
             let first = at * ARITY + 1;
@@ -119,18 +162,18 @@ impl EventQueue {
             if least >= moving.order() {
                 break;
             }
-            self.heap[at] = self.heap[first + offset];
+            self.0[at] = self.0[first + offset];
             at = first + offset;
         }
-        self.heap[at] = moving;
+        self.0[at] = moving;
     }
 
     /// The child that comes first among those from `first` on. Which one it is cannot be predicted,
     /// so four children are compared by selection in two rounds, without branches.
     #[inline]
     fn least_child(&self, first: usize) -> Option<(usize, u128)> {
-        let Some(&[a, b, c, d]) = self.heap.get(first..).and_then(<[Entry]>::first_chunk::<ARITY>) else {
-            let rest = self.heap.get(first..)?.iter().map(|entry| entry.order());
+        let Some(&[a, b, c, d]) = self.0.get(first..).and_then(<[Entry]>::first_chunk::<ARITY>) else {
+            let rest = self.0.get(first..)?.iter().map(|entry| entry.order());
             return rest.enumerate().min_by_key(|&(_, order)| order);
         };
         let earlier = |left: (usize, u128), right: (usize, u128)| if right.1 < left.1 { right } else { left };
@@ -154,7 +197,10 @@ mod tests {
         let mut seen = Vec::new();
         while let Some((_, event)) = queue.peek() {
             seen.push(event);
-            queue.pop();
+            match event {
+                Event::Arrival(_) => queue.postpone_arrival(None),
+                _ => queue.pop_other(),
+            }
         }
         assert_eq!(
             seen,
@@ -175,12 +221,16 @@ mod tests {
         let mut queue = EventQueue::default();
         let mut draw = move || Time((random.uniform() * 1000.0) as u64);
         (0..500).for_each(|n| queue.push(draw(), Event::Arrival(n)));
+        (0..500).for_each(|n| queue.push(draw(), Event::Deadline(n)));
         let mut last = Time::ZERO;
         for step in 0..2000 {
-            let Some((at, _)) = queue.peek() else { break };
+            let Some((at, event)) = queue.peek() else { break };
             assert!(at >= last);
             last = at;
-            if step % 3 == 0 { queue.pop() } else { queue.postpone_first(at + Time(step)) }
+            match event {
+                Event::Arrival(_) => queue.postpone_arrival((step % 3 > 0).then_some(at + Time(step))),
+                _ => queue.pop_other(),
+            }
         }
     }
 }

@@ -365,9 +365,7 @@ impl Field for Tcp {
 
 /// Names `variant` and `rules` beside the parameters when a member is unknown.
 fn refuse_unknown_member(node: &Node<'_>) -> Result<(), SpecError> {
-    let infos = TcpParams::infos();
-    let mut known = vec!["variant", "rules"];
-    known.extend(infos.iter().map(|info| info.name));
+    let known = [&["variant", "rules"], TcpParams::NAMES].concat();
     node.refuse_unknown(&known)
 }
 

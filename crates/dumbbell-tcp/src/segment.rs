@@ -19,13 +19,14 @@ pub struct DataSegment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); 3],
-    count: u8,
+    // A word, so that the whole is two vectors that do not overlap.
+    count: u64,
 }
 
 impl SackBlocks {
     /// Adds the range that starts `offset` bytes above the acknowledgement; a fourth is dropped.
     pub fn push(&mut self, offset: u32, len: u32) {
-        if let Some(block) = self.blocks.get_mut(usize::from(self.count)) {
+        if let Some(block) = self.blocks.get_mut(self.count as usize) {
             *block = (offset, len);
             self.count += 1;
         }
@@ -33,7 +34,7 @@ impl SackBlocks {
 
     /// The ranges in sequence numbers, given the cumulative acknowledgement.
     pub fn ranges(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.blocks[..usize::from(self.count)].iter().map(move |&(offset, len)| {
+        self.blocks[..self.count as usize].iter().map(move |&(offset, len)| {
             let start = ack.saturating_add(u64::from(offset));
             (start, start.saturating_add(u64::from(len)))
         })

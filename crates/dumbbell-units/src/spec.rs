@@ -190,6 +190,8 @@ pub struct ParamInfo {
 
 /// A table of declared parameters.
 pub trait Params: Sized + Default {
+    /// Names of the declared parameters in order.
+    const NAMES: &'static [&'static str];
     /// Replaces the members that the node gives.
     fn overlay(self, node: &Node<'_>) -> Result<Self, SpecError>;
     /// The declared parameters in order.
@@ -269,9 +271,11 @@ macro_rules! params {
         }
 
         impl $crate::spec::Params for $Name {
+            const NAMES: &'static [&'static str] = &[$( stringify!($field) ),*];
+
             #[allow(unused_mut, reason = "a table without parameters assigns nothing")]
             fn overlay(mut self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
-                node.refuse_unknown(&[$( stringify!($field) ),*])?;
+                node.refuse_unknown(Self::NAMES)?;
                 $(
                     if let Some(child) = node.child(stringify!($field)) {
                         let decoded = <$ty as $crate::spec::Field>::decode(&child)?;
@@ -327,7 +331,7 @@ macro_rules! params {
                 $crate::Value::Object($crate::spec::Params::members(self))
             }
             fn accepted() -> String {
-                let names: Vec<&str> = vec![$( stringify!($field) ),*];
+                let names = <$Name as $crate::spec::Params>::NAMES;
                 format!("a table with {}", names.join(", "))
             }
             fn schema() -> $crate::Value {

@@ -1,6 +1,7 @@
 //! TCP connections: opened, pumped, armed, closed, and what they count.
 
-use super::{Connection, Payload, Simulation, TCP_OF_DATAGRAMS};
+use super::payload::Payload;
+use super::{Connection, Simulation, TCP_OF_DATAGRAMS};
 use crate::events::Event;
 use crate::trace::Quantity;
 use dumbbell_net::tcplib::Telnet;
@@ -40,9 +41,9 @@ impl<'a> Simulation<'a> {
             owner,
             generation: self.connections[owner as usize].generation,
             kind: PacketKind::Data,
-            sent_at: self.now,
+            timestamp: self.now,
             queueing: Time::ZERO,
-            payload: Payload::Data(segment),
+            payload: Payload::of_segment(&segment),
         };
         self.conservation.sent += 1;
         if self.is_measured() {

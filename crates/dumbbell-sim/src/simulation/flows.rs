@@ -1,6 +1,7 @@
 //! Flows: when they start, stop and start again, and what their sources offer.
 
-use super::{Payload, Simulation};
+use super::Simulation;
+use super::payload::Payload;
 use crate::events::Event;
 use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
 use dumbbell_units::Time;
@@ -131,9 +132,9 @@ impl Simulation<'_> {
             owner: flow,
             generation: 0,
             kind: PacketKind::Datagram,
-            sent_at: self.now,
+            timestamp: self.now,
             queueing: Time::ZERO,
-            payload: Payload::Nothing,
+            payload: Payload::default(),
         });
     }
 }

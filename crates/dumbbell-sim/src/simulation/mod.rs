@@ -4,6 +4,7 @@
 mod connections;
 mod flows;
 mod packets;
+mod payload;
 mod results;
 
 use crate::events::{Event, EventQueue};
@@ -13,17 +14,10 @@ use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link, Packet};
-use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, Sender, TcpParams};
+use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams};
 use dumbbell_units::{Stream, Time};
+use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// What a packet carries between end points.
-#[derive(Clone, Copy, Debug)]
-enum Payload {
-    Data(DataSegment),
-    Ack(AckSegment),
-    Nothing,
-}
 
 /// One TCP connection with both its ends.
 #[derive(Clone, Debug)]
@@ -100,6 +94,7 @@ pub(crate) struct Simulation<'a> {
     next_reroute: Time,
     sole_feeder: Vec<Option<u32>>,
     links: Vec<Link<Payload>>,
+    reports: Reports,
     flows: Vec<FlowState>,
     clocks: Vec<(HostClock, HostClock)>,
     connections: Vec<Connection>,
@@ -151,6 +146,7 @@ impl<'a> Simulation<'a> {
             reroutes: routes.reroutes,
             sole_feeder: routes.sole_feeder,
             links: Vec::with_capacity(scenario.links.len()),
+            reports: Reports::default(),
             flows: Vec::with_capacity(scenario.flows.len()),
             clocks: Vec::with_capacity(scenario.flows.len()),
             connections: Vec::new(),
@@ -273,15 +269,15 @@ impl<'a> Simulation<'a> {
             match event {
                 Event::Arrival(link) => self.on_arrival(link),
                 Event::Deadline(connection) => {
-                    self.events.pop();
+                    self.events.pop_other();
                     self.on_deadline(connection);
                 }
                 Event::Write(connection) => {
-                    self.events.pop();
+                    self.events.pop_other();
                     self.on_write(connection);
                 }
                 Event::Flow(flow) => {
-                    self.events.pop();
+                    self.events.pop_other();
                     self.on_flow(flow);
                 }
             }

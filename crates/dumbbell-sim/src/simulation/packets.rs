@@ -1,6 +1,7 @@
 //! Packets: onto links, off links, dropped, delivered.
 
-use super::{Drop, Payload, Simulation};
+use super::payload::Payload;
+use super::{Drop, Simulation};
 use crate::events::Event;
 use crate::network::END;
 use crate::trace::Quantity;
@@ -12,13 +13,10 @@ impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
         let Some((mut packet, next)) = self.links[link as usize].land() else {
-            self.events.pop();
+            self.events.postpone_arrival(None);
             return;
         };
-        match next {
-            Some(at) => self.events.postpone_first(at),
-            None => self.events.pop(),
-        }
+        self.events.postpone_arrival(next);
         if self.hops[packet.hop as usize + 1] == END {
             self.deliver(packet);
         } else {
@@ -77,8 +75,9 @@ impl Simulation<'_> {
                 recording.record(*at, Some(dropped));
             }
         }
-        match packet.payload {
-            Payload::Data(segment) => {
+        match packet.kind {
+            PacketKind::Data => {
+                let segment = packet.payload.segment();
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation != packet.generation || segment.is_syn {
                     return;
@@ -96,20 +95,24 @@ impl Simulation<'_> {
                     connection.lost.push(segment.seq);
                 }
             }
-            Payload::Nothing => self.flows[packet.owner as usize].totals.segments_lost += 1,
-            Payload::Ack(_) => {}
+            PacketKind::Datagram => self.flows[packet.owner as usize].totals.segments_lost += 1,
+            PacketKind::Ack => {
+                self.reports.release(&packet.payload);
+            }
         }
     }
 
     #[inline]
     pub(super) fn deliver(&mut self, packet: Packet<Payload>) {
         self.conservation.delivered += 1;
-        match packet.payload {
-            Payload::Data(segment) => {
+        match packet.kind {
+            PacketKind::Data => {
+                let segment = packet.payload.segment();
                 self.note(1 << 32 | u64::from(packet.owner), segment.seq);
                 self.on_data(&packet, &segment);
             }
-            Payload::Ack(ack) => {
+            PacketKind::Ack => {
+                let ack = self.reports.take(&packet);
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
@@ -117,7 +120,7 @@ impl Simulation<'_> {
                     self.pump(packet.owner);
                 }
             }
-            Payload::Nothing => {
+            PacketKind::Datagram => {
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 self.count_delivered(packet.owner, u64::from(packet.size));
             }
@@ -131,7 +134,7 @@ impl Simulation<'_> {
             return;
         }
         let before = connection.receiver.rcv_nxt();
-        let ack = connection.receiver.on_segment(self.now, segment, packet.sent_at, packet.queueing);
+        let ack = connection.receiver.on_segment(self.now, segment, packet.timestamp, packet.queueing);
         let delivered = connection.receiver.rcv_nxt() - before;
         let flow = connection.flow;
         self.count_delivered(flow, delivered);
@@ -166,9 +169,9 @@ impl Simulation<'_> {
             owner,
             generation: connection.generation,
             kind: PacketKind::Ack,
-            sent_at: self.now,
+            timestamp: ack.timestamp_echo,
             queueing: Time::ZERO,
-            payload: Payload::Ack(ack),
+            payload: self.reports.carry(&ack),
         };
         self.conservation.sent += 1;
         self.forward(packet);

@@ -1,0 +1,98 @@
+//! What packets carry. With its arrival time a packet in flight takes one cache line of 64 bytes; its parts are whole
+//! words, so that it moves as a few vectors.
+
+use dumbbell_net::Packet;
+use dumbbell_tcp::{AckSegment, DataSegment, SackBlocks};
+use dumbbell_units::Time;
+
+/// What a packet carries between end points. The kind of the packet says which it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Payload {
+    /// First byte of a segment, or next byte expected.
+    number: u64,
+    /// Of an acknowledgement.
+    queueing_echo: Time,
+    /// Length of a segment, or where the SACK blocks of an acknowledgement lie.
+    detail: u32,
+    flags: u32,
+}
+
+const SYN: u32 = 1;
+const RETRANSMISSION: u32 = 2;
+
+/// Nowhere: the acknowledgement has no SACK blocks.
+const NO_REPORTS: u32 = u32::MAX;
+
+impl Payload {
+    /// A segment on its way.
+    #[inline]
+    pub(super) fn of_segment(segment: &DataSegment) -> Self {
+        let flags = u32::from(segment.is_syn) * SYN + u32::from(segment.is_retransmission) * RETRANSMISSION;
+        Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
+    }
+
+    /// The segment in a packet of data.
+    #[inline]
+    pub(super) fn segment(&self) -> DataSegment {
+        DataSegment {
+            seq: self.number,
+            len: self.detail,
+            is_retransmission: self.flags & RETRANSMISSION != 0,
+            is_syn: self.flags & SYN != 0,
+        }
+    }
+}
+
+/// The SACK blocks of acknowledgements in flight, which few have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reports {
+    blocks: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl Reports {
+    /// Puts an acknowledgement on its way. The time it echoes becomes its packet's time stamp.
+    #[inline]
+    pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
+        let detail = if ack.sack.is_empty() { NO_REPORTS } else { self.keep(ack.sack) };
+        let flags = u32::from(ack.is_syn) * SYN;
+        Payload { number: ack.ack, queueing_echo: ack.queueing_echo, detail, flags }
+    }
+
+    fn keep(&mut self, blocks: SackBlocks) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.blocks[index as usize] = blocks;
+                index
+            }
+            None => {
+                self.blocks.push(blocks);
+                (self.blocks.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The acknowledgement in a packet that has arrived.
+    #[inline]
+    pub(super) fn take(&mut self, packet: &Packet<Payload>) -> AckSegment {
+        AckSegment {
+            ack: packet.payload.number,
+            timestamp_echo: packet.timestamp,
+            sack: self.release(&packet.payload),
+            queueing_echo: packet.payload.queueing_echo,
+            is_syn: packet.payload.flags & SYN != 0,
+        }
+    }
+
+    /// Makes room: the acknowledgement is on its way no more.
+    #[inline]
+    pub(super) fn release(&mut self, payload: &Payload) -> SackBlocks {
+        if payload.detail == NO_REPORTS {
+            return SackBlocks::default();
+        }
+        self.free.push(payload.detail);
+        self.blocks[payload.detail as usize]
+    }
+}
+
+const _: () = assert!(size_of::<(Time, Packet<Payload>)>() == 64);
