@@ -56,7 +56,8 @@ class Ourselves:
         pass
 
     def run(self, scenario: dumbbell.Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
-        raise AssertionError("these tests make both sides' runs themselves")
+        done = dumbbell.run(scenario, seed=seed, run=run)
+        return PeerRun(flows=done.flows, links=done.links, traces=done.traces, cpu_s=0.0)
 
 
 def grid_named(name: str) -> Grid:
