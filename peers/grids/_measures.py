@@ -14,7 +14,7 @@ from dumbbell.witness.agreement import criterion, differences, ratios, within
 from dumbbell.witness.figures import scatter
 from dumbbell.witness.tables import comparison_table
 
-__all__ = ["AIM", "Measure", "blocks", "compared", "judged"]
+__all__ = ["AIM", "Measure", "blocks", "compared", "judged", "same_way"]
 
 AIM = 0.90
 """Share of the points that are to agree."""
@@ -137,6 +137,26 @@ def _beside(results: pd.DataFrame, tables: Mapping[str, pd.DataFrame], measure: 
             others.append(f"{column} {row['ours']:.4g} against {row['peer']:.4g}")
     apart = f"; intervals apart too: {', '.join(others)}" if others else ""
     return f"{alike} of {len(rows)} replications alike to {ALIKE:.1%}{apart}"
+
+
+def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text:
+    """Return in how many replications both sides went the same way, for each value of a factor.
+
+    Where both follow the same rules to the last packet, their runs are one run; where one packet changes places with another
+    they part, and only means over replications can be compared.
+    """
+    wide = results.pivot_table(index=["key", by], columns="side", values=measure.column, sort=False)
+    wide = wide.reset_index()
+    wide["alike"] = (wide["ours"] - wide["peer"]).abs() <= ALIKE * wide["peer"].abs()
+    counts = [
+        f"{name} {int(rows.sum())} of {len(rows)}" for name, rows in wide.groupby(by, sort=False)["alike"]
+    ]
+    return report.Text(
+        paragraphs=[
+            f"Replications alike on both sides to {ALIKE:.1%} ({measure.label}): {', '.join(counts)}. The others part at some "
+            "packet and go ways of their own, of which the means are compared."
+        ]
+    )
 
 
 def blocks(

@@ -171,7 +171,8 @@ class Crowds:
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return the shares of all flows by rank, every measure, and the ratios over the number of flows."""
-        found: list[report.Block] = [_by_rank(results)]
+        # Of the shares, the index moves at the smallest change.
+        found: list[report.Block] = [measures.same_way(results, SHARES[0], by="variant"), _by_rank(results)]
         for measure in SHARES:
             found += measures.blocks(results, measure, factors=FACTORS, by="variant")
         for measure in COUNTS:

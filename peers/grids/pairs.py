@@ -158,7 +158,8 @@ class Pairs:
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return shares of both sides against each other and over the rate, and all further measures."""
-        found = measures.blocks(results, MEASURES[0], factors=FACTORS, by="variant")
+        found: list[report.Block] = [measures.same_way(results, MEASURES[0], by="variant")]
+        found += measures.blocks(results, MEASURES[0], factors=FACTORS, by="variant")
         found.append(_over_rate(results))
         found += measures.blocks(results, MEASURES[1], factors=FACTORS, by="variant", folded=True)
         for measure in FURTHER:

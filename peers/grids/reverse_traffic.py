@@ -140,7 +140,8 @@ class ReverseTraffic:
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return every measure of both sides against each other."""
-        return [
+        found: list[report.Block] = [measures.same_way(results, MEASURES[0], by="variant")]
+        found += [
             block
             for measure in MEASURES
             for block in measures.blocks(
@@ -152,6 +153,7 @@ class ReverseTraffic:
                 folded=measure.intervals == "equal",
             )
         ]
+        return found
 
 
 def _names(letter: str, count: int) -> list[str]:

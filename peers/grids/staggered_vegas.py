@@ -163,6 +163,7 @@ class StaggeredVegas:
         first = results.drop_duplicates("point")
         intervals = _intervals(results)
         return [
+            measures.same_way(results, SHARE, by="network"),
             overlays(
                 results,
                 "shown",
