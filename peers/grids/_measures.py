@@ -91,10 +91,10 @@ def judged(
     criteria: list[Criterion] = []
     rows: list[pd.DataFrame] = []
     tables = {
-        measure.column: compared(results, measure, factors=factors, paired=paired) for measure in measures
+        measure.label: compared(results, measure, factors=factors, paired=paired) for measure in measures
     }
     for measure in measures:
-        table = tables[measure.column]
+        table = tables[measure.label]
         criteria.append(criterion(measure.name, table["agrees"], aim=AIM))
         rows.append(
             pd.DataFrame(
@@ -110,7 +110,7 @@ def judged(
                     "high": table["high"],
                     "intervals_overlap": table["overlap"],
                     "beside": [
-                        "" if agrees else _beside(results, tables, measure, str(point))
+                        "" if agrees else _beside(results, tables, measure, str(point), paired=paired)
                         for point, agrees in zip(table["point"], table["agrees"], strict=True)
                     ],
                     "agrees": table["agrees"],
@@ -126,17 +126,29 @@ def judged(
 ALIKE = 1e-3
 
 
-def _beside(results: pd.DataFrame, tables: Mapping[str, pd.DataFrame], measure: Measure, point: str) -> str:
+def _beside(
+    results: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
+    measure: Measure,
+    point: str,
+    *,
+    paired: bool,
+) -> str:
     """Return what else is known of a point: how many replications went the same way, and which measures are apart too."""
-    rows = results[results["point"] == point].pivot_table(index="key", columns="side", values=measure.column)
-    alike = int(((rows["ours"] - rows["peer"]).abs() <= ALIKE * rows["peer"].abs()).sum())
+    found = []
+    if paired:
+        rows = results[results["point"] == point]
+        wide = rows.pivot_table(index="key", columns="side", values=measure.column)
+        alike = int(((wide["ours"] - wide["peer"]).abs() <= ALIKE * wide["peer"].abs()).sum())
+        found.append(f"{alike} of {len(wide)} replications alike to {ALIKE:.1%}")
     others = []
-    for column, table in tables.items():
+    for label, table in tables.items():
         row = table[table["point"] == point].iloc[0]
-        if column != measure.column and not row["overlap"]:
-            others.append(f"{column} {row['ours']:.4g} against {row['peer']:.4g}")
-    apart = f"; intervals apart too: {', '.join(others)}" if others else ""
-    return f"{alike} of {len(rows)} replications alike to {ALIKE:.1%}{apart}"
+        if label != measure.label and not row["overlap"]:
+            others.append(f"{label} {row['ours']:.4g} against {row['peer']:.4g}")
+    if others:
+        found.append(f"intervals apart too: {', '.join(others)}")
+    return "; ".join(found)
 
 
 def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text:
