@@ -65,16 +65,13 @@ proc two_state {good bad good_loss loss change} {
 # A TCP connection. `settings` is a list of instance variables and values. The first number that a generator draws
 # after `seed` is the phase of the agent's clock.
 proc connection {name from to agent sink settings sink_settings ssthresh seed} {
-    global ns node tcp sink_of defaultRNG flow_number
+    global ns node tcp sink_of
     set tcp($name) [new $agent]
     foreach {variable value} $settings {
         $tcp($name) set $variable $value
     }
-    if {$seed > 0} {
-        $defaultRNG seed $seed
-    }
-    $tcp($name) reset
-    $tcp($name) set ssthresh_ $ssthresh
+    # The run begins by resetting every agent, so that what a reset decides is decided after that.
+    $ns at 0.0 [list settle $tcp($name) $ssthresh $seed]
     $ns attach-agent $node($from) $tcp($name)
     set sink_of($name) [new $sink]
     foreach {variable value} $sink_settings {
@@ -83,6 +80,15 @@ proc connection {name from to agent sink settings sink_settings ssthresh seed} {
     $ns attach-agent $node($to) $sink_of($name)
     $ns connect $tcp($name) $sink_of($name)
     report address $name [$tcp($name) set agent_addr_] [$tcp($name) set agent_port_]
+}
+
+proc settle {agent ssthresh seed} {
+    global defaultRNG
+    if {$seed > 0} {
+        $defaultRNG seed $seed
+    }
+    $agent reset
+    $agent set ssthresh_ $ssthresh
 }
 
 # Changes of traced variables of a connection go to a channel.

@@ -42,6 +42,15 @@ STATED: dict[str, Any] = {
     "receive_buffer": "10000 segments",
     "initial_ssthresh": "10000 segments",
     "recovery_burst": 0,
+    "timer": {
+        "kind": "rfc6298",
+        "granularity": "10 ms",
+        "whole_ticks": True,
+        "scaled_ticks": True,
+        "minimum": "200 ms",
+        "maximum": "60 s",
+        "initial": "3 s",
+    },
 }
 
 AGENTS: dict[str, Agent] = {
@@ -54,19 +63,19 @@ AGENTS: dict[str, Agent] = {
     "reno": Agent(
         agent="Agent/TCP/Reno",
         sink="Agent/TCPSink",
-        table={"variant": "reno"},
+        table={"variant": "reno", "retransmit_once": True},
         free={"limited_transmit": "singledup_"},
     ),
     "newreno": Agent(
         agent="Agent/TCP/Newreno",
         sink="Agent/TCPSink",
-        table={"variant": "newreno", "recovery_burst": 2},
+        table={"variant": "newreno", "recovery_burst": 2, "lasting_deflation": True},
         free={"limited_transmit": "singledup_"},
     ),
     "sack": Agent(
         agent="Agent/TCP/Sack1",
         sink="Agent/TCPSink/Sack1",
-        table={"variant": "sack"},
+        table={"variant": "sack", "pipe": "counted", "sack_block": "8 bytes"},
         free={"limited_transmit": "singledup_"},
     ),
     "vegas": Agent(
@@ -85,6 +94,7 @@ AGENTS: dict[str, Agent] = {
             "mechanisms": "ABCDEFGI",
             "limited_transmit": False,
             "deflation_fix": False,
+            "faults_of_ns2": True,
         },
         free={
             "congestion.alpha": "v_alpha_",

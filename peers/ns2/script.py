@@ -177,10 +177,11 @@ class _Writer:
                 yield words(["trace_backlog", link["name"], file])
                 self.traces.append(Trace(quantity="backlog", name=link["name"], file=file))
         yield "set variables [open variables w]"
+        yield self._seeded(2 * run, seed)
         for number, flow in enumerate(scenario["flows"]):
             yield from self._flow(number, flow, probed)
-        # From here on the generator serves loss models and sources of datagrams.
-        yield f"$defaultRNG seed {1 + (seed * 1_000_003 + run) % (LARGEST_SEED - 1)}"
+        # From then on the generator serves loss models and sources of datagrams.
+        yield self._seeded(2 * run + 1, seed)
         for link in scenario["links"]:
             yield from self._impairments(link)
         for flow in scenario["flows"]:
@@ -192,6 +193,10 @@ class _Writer:
             yield f'$ns at {seconds(scenario["measure_until"], "measure_until")} "snapshot until"'
         yield f'$ns at {seconds(scenario["duration"], "duration")} "finish"'
         yield "$ns run"
+
+    def _seeded(self, run: int, seed: int) -> str:
+        """Return the command that seeds the generator of all random numbers when the run begins."""
+        return f'$ns at 0.0 "$defaultRNG seed {1 + (seed * 1_000_003 + run) % (LARGEST_SEED - 1)}"'
 
     def _has_limit(self, link: Mapping[str, Any]) -> bool:
         return link["queue"]["limit"] != "unlimited"
@@ -458,7 +463,8 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _settings(table: Mapping[str, Any], agent: Agent, field: str, mss: int) -> dict[str, object]:
     """Return the instance variables of an agent."""
-    header = size_bytes(table["header"], f"{field}.header")
+    # Resolved, it is a number of bytes, possibly none.
+    header = int(table["header"].split()[0])
     timer = table["timer"]
     settings: dict[str, object] = {
         "packetSize_": mss + header,

@@ -160,7 +160,7 @@ pub trait CongestionControl: Sized {
     fn on_duplicate_ack(&mut self, _context: &Context) {}
 
     /// Optional: a fast recovery ended. `kept_inflation` is what an environment without the
-    /// deflation fix leaves in the window, in bytes.
+    /// deflation fix leaves in the window, in bytes; below zero what it took from it for good.
     fn on_recovery_exit(&mut self, _context: &Context, _kept_inflation: f64) {}
 
     /// Optional: a reaction proved spurious and is taken back.

@@ -8,6 +8,8 @@ choice! {
     pub enum Quantity {
         /// Congestion window with its inflation, in segments.
         Cwnd = "cwnd",
+        /// Congestion window without its inflation, in segments.
+        CwndBase = "cwnd_base",
         /// Slow-start threshold, in segments; not recorded while unlimited.
         Ssthresh = "ssthresh",
         /// Bytes sent and not acknowledged, in segments.

@@ -4,6 +4,7 @@
 //! environment (the defaults of everything else), then overrides single parameters.
 
 use crate::rtt::{BsdTimer, RfcTimer, TimerSpec};
+use crate::segment::SackBlocks;
 use dumbbell_cc::{AlgorithmSpec, Growth, Halving, Mechanisms, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
@@ -32,6 +33,17 @@ choice! {
         Impatient = "impatient",
         /// The timer restarts at every partial acknowledgement.
         SlowButSteady = "slow-but-steady",
+    }
+}
+
+choice! {
+    /// How a recovery with selective acknowledgements knows what is in the network.
+    pub enum Pipe {
+        /// From the scoreboard: what is neither reported nor lost, and what was sent again [RFC 6675 §4].
+        Scoreboard = "scoreboard",
+        /// By counting from the third duplicate ACK on: a segment less with every ACK, two with a partial one, a segment
+        /// more with every one sent; whatever is not reported below the highest report is a hole [fall1996 §4].
+        Counted = "counted",
     }
 }
 
@@ -106,6 +118,8 @@ params! {
         /// Size on the wire of an acknowledgement.
         ack_size: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// What every block of a selective acknowledgement adds to that.
+        sack_block: Bytes = Bytes(0), "bytes", "[RFC 2018 §3]", |size| size.0 <= 100, "at most 100 bytes";
         /// Window at the start. Mechanism G makes it two segments.
         initial_window: Window = Window::Segments(2.0), "bytes or segments", "[RFC 5681 §3.1]",
             |w| w.bytes(1 << 16) <= 4e9, "a size from one segment to 60000 segments or 4 GB";
@@ -135,11 +149,19 @@ params! {
         /// A partial acknowledgement takes what it acknowledges out of the inflation of the window; otherwise
         /// it ends the inflation, as in ns-2 until 2003.
         partial_deflation: bool = true, "-", "[RFC 6582 §3.2]";
+        /// A partial acknowledgement beyond the inflation takes the rest from the window for good, as in ns-2; otherwise
+        /// the window is its threshold again when the recovery ends.
+        lasting_deflation: bool = false, "-", "[RFC 6582 §3.2]";
         /// No fast retransmit by duplicate ACKs of data sent again after a timeout. NewReno and SACK are
         /// always careful.
         careful: bool = true, "-", "[RFC 6582 §4]";
+        /// At most one fast retransmit in the data of a window, as Reno in ns-2 has it: none until data is acknowledged that
+        /// was sent after the last one.
+        retransmit_once: bool = false, "-", "[fall1996 §3]";
         /// At most so many segments per ACK while recovering; 0 for no bound.
         recovery_burst: u64 = 0, "segments", "[floyd1999 §3]";
+        /// How a recovery with SACK knows what is in the network.
+        pipe: Pipe = Pipe::Scoreboard, "-", "[RFC 6675 §4]";
         /// With SACK, send the newest segment again once a recovery when nothing else may be sent.
         rescue: bool = true, "-", "[RFC 6675 §4]";
         /// Open with a three-way handshake.
@@ -158,6 +180,10 @@ params! {
         mechanisms: Mechanisms = Mechanisms::default(), "-", "[hengartner2000 §VI]";
         /// Mechanism D checks the second new ACK even if the first check found nothing.
         check_both: bool = false, "-", "[brakmo1995 §3.1]";
+        /// Mechanisms C, D and E with the faults of ns-2: D takes a segment that was never sent for late and sends it twice,
+        /// times segments on that it sends again, and goes on after a timeout; a fast retransmission backs the coarse timer
+        /// off; the loss of a retransmission does not cut the window again; a timeout halves the window with its inflation.
+        faults_of_ns2: bool = false, "-", "[brakmo1995 §3.1]";
     }
 }
 
@@ -188,6 +214,7 @@ impl TcpParams {
                 timer: TimerSpec::Rfc6298(RfcTimer {
                     granularity: Time(10_000_000),
                     whole_ticks: true,
+                    scaled_ticks: false,
                     minimum: Time(200_000_000),
                     maximum: Time(60_000_000_000),
                     initial: Time(3_000_000_000),
@@ -221,8 +248,8 @@ impl TcpParams {
     }
 
     /// Size on the wire of an acknowledgement with its options.
-    pub fn acknowledgement_size(&self) -> u32 {
-        self.ack_size.0 as u32 + self.option_size()
+    pub fn acknowledgement_size(&self, sack: &SackBlocks) -> u32 {
+        self.ack_size.0 as u32 + self.option_size() + self.sack_block.0 as u32 * sack.len() as u32
     }
 
     fn option_size(&self) -> u32 {
@@ -410,6 +437,16 @@ mod tests {
         assert_eq!((error.field.as_str(), error.value.as_str()), (".mechanisms", "a switch among A, F"));
         assert!(error.accepted.ends_with(": vegas, newvegas, vegasa, code, rovegas"), "{}", error.accepted);
         assert!(parse(json!({ "variant": "westwood", "mechanisms": "GHJ" })).is_ok());
+    }
+
+    #[test]
+    fn a_block_of_a_selective_acknowledgement_has_a_size() {
+        let params = parse(json!({ "variant": "sack", "sack_block": "8 bytes" })).unwrap();
+        let mut sack = SackBlocks::default();
+        assert_eq!(params.acknowledgement_size(&sack), 40);
+        (0..2).for_each(|block| sack.push(1000 * block, 500));
+        assert_eq!(params.acknowledgement_size(&sack), 56);
+        assert_eq!(TcpParams::default().acknowledgement_size(&sack), 40);
     }
 
     #[test]

@@ -147,14 +147,19 @@ impl Outstanding {
         }
     }
 
-    /// Takes a reported range into account. Segments it covers in part stay outstanding.
-    pub fn report(&mut self, start: u64, end: u64) {
-        let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return };
+    /// Takes a reported range into account. Segments it covers in part stay outstanding. True if any of it is news.
+    pub fn report(&mut self, start: u64, end: u64) -> bool {
+        let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return false };
         let (start, end) = (start.max(head.seq), end.min(tail.end()));
         let mut sacked = std::mem::take(&mut self.sacked);
-        sacked.insert(start, end, |low, high| self.mark_sacked(low, high));
+        let mut is_news = false;
+        sacked.insert(start, end, |low, high| {
+            is_news = true;
+            self.mark_sacked(low, high);
+        });
         self.sacked = sacked;
         self.raise_lost_edge();
+        is_news
     }
 
     fn mark_sacked(&mut self, low: u64, high: u64) {

@@ -28,12 +28,22 @@ params! {
         granularity: Time = Time(1_000_000), "s", "[RFC 6298 §2]";
         /// Measure in whole ticks of the granularity, at least one, as ns-2 does.
         whole_ticks: bool = false, "-", "[RFC 6298 §4]";
+        /// Keep the averages as whole eighths and quarters of a tick, as the code of BSD and ns-2 does; only with
+        /// whole ticks.
+        scaled_ticks: bool = false, "-", "[jacobson1988 appendix A]";
         /// Smallest timeout.
         minimum: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
         /// Largest timeout.
         maximum: Time = Time(60_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
         /// Timeout before the first sample.
         initial: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+    }
+}
+
+impl RfcTimer {
+    /// True if the averages are kept in scaled ticks.
+    fn is_scaled(&self) -> bool {
+        self.scaled_ticks && self.whole_ticks && self.granularity.0 > 0
     }
 }
 
@@ -88,7 +98,7 @@ const LONGEST_NANOSECONDS: u64 = 1 << 60;
 pub struct RttEstimator {
     spec: TimerSpec,
     clock: HostClock,
-    /// BSD: scaled ticks. RFC 6298: nanoseconds.
+    /// BSD, and RFC 6298 with `scaled_ticks`: scaled ticks. RFC 6298: nanoseconds.
     srtt: i64,
     rttvar: i64,
     has_sample: bool,
@@ -113,11 +123,17 @@ impl RttEstimator {
             }
             TimerSpec::Rfc6298(rfc) => {
                 let mut rtt = now.since(sent).0;
+                let is_scaled = rfc.is_scaled();
                 if rfc.whole_ticks && rfc.granularity.0 > 0 {
-                    let ticks = self.ticks_between(rfc.granularity, sent, now);
-                    rtt = ticks.max(1).saturating_mul(rfc.granularity.0);
+                    let ticks = self.ticks_between(rfc.granularity, sent, now).max(1);
+                    rtt = if is_scaled { ticks } else { ticks.saturating_mul(rfc.granularity.0) };
                 }
-                self.rfc_sample(rtt.min(LONGEST_NANOSECONDS) as i64);
+                let rtt = rtt.min(LONGEST_NANOSECONDS) as i64;
+                if is_scaled {
+                    self.scaled_sample(rtt);
+                } else {
+                    self.rfc_sample(rtt);
+                }
             }
         }
         self.has_sample = true;
@@ -139,6 +155,18 @@ impl RttEstimator {
             self.srtt = (self.srtt + error).max(1);
             let deviation = error.abs() - (self.rttvar >> 2);
             self.rttvar = (self.rttvar + deviation).max(1);
+        }
+    }
+
+    /// `ticks` counts from 0; the mean in eighths, the deviation in quarters.
+    fn scaled_sample(&mut self, ticks: i64) {
+        if self.srtt == 0 {
+            self.srtt = ticks << 3;
+            self.rttvar = ticks << 1;
+        } else {
+            let error = ticks - (self.srtt >> 3);
+            self.srtt = (self.srtt + error).max(1);
+            self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> 2)).max(1);
         }
     }
 
@@ -181,14 +209,17 @@ impl RttEstimator {
         match &self.spec {
             TimerSpec::Bsd(bsd) => Time(self.bsd_ticks(bsd).saturating_mul(bsd.tick.0)),
             TimerSpec::Rfc6298(rfc) => {
-                let base = if self.has_sample {
+                let base = if self.has_sample && rfc.is_scaled() {
+                    let ticks = (self.srtt >> 3).saturating_add(self.rttvar) as u64;
+                    Time(ticks.saturating_mul(rfc.granularity.0).max(rfc.minimum.0))
+                } else if self.has_sample {
                     let variation = (4 * self.rttvar).max(rfc.granularity.0 as i64);
                     Time((self.srtt.saturating_add(variation) as u64).max(rfc.minimum.0))
                 } else {
                     rfc.initial
                 };
-                // RFC 6298 doubles up to the maximum, ns-2 six times at most.
-                let doublings = if rfc.whole_ticks { 6 } else { MAX_BACKOFFS };
+                // RFC 6298 doubles up to the maximum, and so does ns-2 since 2002; before, six times at most.
+                let doublings = if rfc.whole_ticks && !rfc.scaled_ticks { 6 } else { MAX_BACKOFFS };
                 Time(base.0.saturating_mul(1 << self.backoffs.min(doublings)).min(rfc.maximum.0))
             }
         }
@@ -201,6 +232,10 @@ impl RttEstimator {
             // The route may have changed: BSD and ns-2 estimate afresh, and keep the timeout meanwhile.
             match &self.spec {
                 TimerSpec::Bsd(_) => {
+                    self.rttvar += self.srtt >> 3;
+                    self.srtt = 0;
+                }
+                TimerSpec::Rfc6298(rfc) if rfc.is_scaled() => {
                     self.rttvar += self.srtt >> 3;
                     self.srtt = 0;
                 }
@@ -221,6 +256,7 @@ impl RttEstimator {
                 let scale = if bsd.precision_fix { 32.0 } else { 8.0 };
                 self.srtt as f64 / scale * bsd.tick.secs()
             }
+            TimerSpec::Rfc6298(rfc) if rfc.is_scaled() => self.srtt as f64 / 8.0 * rfc.granularity.secs(),
             TimerSpec::Rfc6298(_) => self.srtt as f64 * 1e-9,
         })
     }
@@ -324,6 +360,34 @@ mod tests {
                 assert!(estimator.timeout() > Time::ZERO && estimator.deadline(now) > now);
             }
         }
+    }
+
+    #[test]
+    fn scaled_ticks_round_down_and_double_up_to_the_maximum() {
+        let timer = RfcTimer {
+            granularity: Time(10_000_000),
+            whole_ticks: true,
+            scaled_ticks: true,
+            minimum: Time(1),
+            ..RfcTimer::default()
+        };
+        let mut estimator = RttEstimator::new(&TimerSpec::Rfc6298(timer), HostClock::Fraction(0.0));
+        // Two ticks pass from 0 to 25 ms: mean 16/8, deviation 4/4, RTO 2 + 4 ticks.
+        estimator.sample(Time(0), Time(25_000_000));
+        assert_eq!(estimator.timeout(), Time(60_000_000));
+        // Five ticks: mean (16 + 3)/8, deviation (4 + 3 - 1)/4, RTO 2 + 6 ticks and not 83.75 ms.
+        estimator.sample(Time(0), Time(50_000_000));
+        assert_eq!(estimator.timeout(), Time(80_000_000));
+        // The fourth expiry puts the mean into the deviation, which changes no timeout; 80 ms times 2^10 are more than 60 s.
+        for expiries in 1..=9 {
+            estimator.back_off();
+            assert_eq!(estimator.timeout(), Time(80_000_000 << expiries));
+        }
+        estimator.back_off();
+        assert_eq!(estimator.timeout(), Time(60_000_000_000));
+        // A new mean begins: 3 ticks, deviation 6/4.
+        estimator.sample(Time(0), Time(30_000_000));
+        assert_eq!(estimator.timeout(), Time(90_000_000));
     }
 
     #[test]

@@ -40,6 +40,11 @@ impl SackBlocks {
         })
     }
 
+    /// Number of ranges.
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
     /// True without any range.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -5,7 +5,7 @@
 //! D, E, G, H and J of Vegas are switches of the same code, so that with all of them off nothing
 //! but Reno is left.
 
-use crate::config::{PartialAck, Recovery, TcpParams};
+use crate::config::{PartialAck, Pipe, Recovery, TcpParams};
 use crate::fine::FineTimeout;
 use crate::outstanding::{Outstanding, Sent};
 use crate::rtt::{HostClock, RttEstimator};
@@ -75,6 +75,9 @@ struct Switches {
     recovery: Recovery,
     partial_ack: PartialAck,
     partial_deflation: bool,
+    lasting_deflation: bool,
+    retransmit_once: bool,
+    pipe: Pipe,
     halving: Halving,
     mechanisms: Mechanisms,
     timestamps: bool,
@@ -82,6 +85,7 @@ struct Switches {
     deflation_fix: bool,
     careful: bool,
     check_both: bool,
+    faults_of_ns2: bool,
     idle_restart: bool,
     recovery_burst: u64,
     rescue: bool,
@@ -108,6 +112,12 @@ pub struct Sender {
 
     duplicates: u32,
     inflation: f64,
+    /// What partial ACKs have taken from the window for good, in bytes: part of `inflation`, below zero.
+    deflated: f64,
+    /// Bytes in the network as a recovery with SACK counts them; a surplus of ACKs counts below zero.
+    counted_pipe: i64,
+    /// Duplicate ACKs mean nothing between a timeout and the first new ACK.
+    is_deaf: bool,
     /// New bytes that limited transmit sent on the present duplicate ACKs.
     limited_bytes: u64,
     in_recovery: bool,
@@ -167,6 +177,9 @@ impl Sender {
                 recovery: params.recovery,
                 partial_ack: params.partial_ack,
                 partial_deflation: params.partial_deflation,
+                lasting_deflation: params.lasting_deflation,
+                retransmit_once: params.retransmit_once,
+                pipe: params.pipe,
                 halving: params.halving,
                 mechanisms,
                 timestamps: params.timestamps,
@@ -174,6 +187,7 @@ impl Sender {
                 deflation_fix: params.deflation_fix,
                 careful: params.careful,
                 check_both: params.check_both,
+                faults_of_ns2: params.faults_of_ns2,
                 idle_restart: params.idle_restart,
                 recovery_burst: params.recovery_burst,
                 rescue: params.rescue,
@@ -190,6 +204,9 @@ impl Sender {
             outstanding: Outstanding::default(),
             duplicates: 0,
             inflation: 0.0,
+            deflated: 0.0,
+            counted_pipe: 0,
+            is_deaf: false,
             limited_bytes: 0,
             in_recovery: false,
             recover: None,
@@ -273,6 +290,11 @@ impl Sender {
         self.congestion.cwnd() + self.inflation
     }
 
+    /// Congestion window without inflation, in bytes.
+    pub fn cwnd_base(&self) -> f64 {
+        self.congestion.cwnd() - self.deflated
+    }
+
     /// Bytes between `snd_una` and `snd_nxt`; less than what was sent while data goes again after a timeout.
     pub fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
@@ -321,14 +343,22 @@ impl Sender {
         if self.opening != Opening::Open || ack.ack > self.snd_max {
             return;
         }
+        let is_duplicate = ack.ack == self.snd_una && !self.outstanding.is_empty();
         if self.switches.recovery == Recovery::Sack {
+            if is_duplicate && self.is_deaf {
+                return;
+            }
+            let mut has_news = false;
             for (start, end) in ack.sack.ranges(ack.ack) {
-                self.outstanding.report(start, end);
+                has_news |= self.outstanding.report(start, end);
+            }
+            if is_duplicate && !has_news && self.counts_pipe() && !self.in_recovery {
+                return;
             }
         }
         if ack.ack > self.snd_una {
             self.on_new_ack(now, ack, waited);
-        } else if ack.ack == self.snd_una && !self.outstanding.is_empty() {
+        } else if is_duplicate {
             self.on_duplicate_ack(now);
         } else {
             self.duplicates = 0;
@@ -352,7 +382,10 @@ impl Sender {
         let mss = f64::from(self.mss);
         if self.in_recovery {
             match self.switches.recovery {
-                Recovery::Sack => return,
+                Recovery::Sack => {
+                    self.counted_pipe -= i64::from(self.mss);
+                    return;
+                }
                 Recovery::NewReno => {
                     self.inflation += mss;
                     return;
@@ -362,7 +395,9 @@ impl Sender {
         }
         let fine_expired = self.switches.mechanisms.fine_retransmit
             && self.outstanding.head().is_some_and(|head| self.fine.has_expired(head.sent_at, now));
-        let sack_says_lost = self.switches.recovery == Recovery::Sack && self.outstanding.is_head_lost();
+        let sack_says_lost = self.switches.recovery == Recovery::Sack
+            && !self.counts_pipe()
+            && self.outstanding.is_head_lost();
         if self.duplicates == DUPLICATE_THRESHOLD || fine_expired || sack_says_lost {
             if self.may_retransmit_fast() {
                 self.retransmit_fast(now);
@@ -379,12 +414,19 @@ impl Sender {
         let Some(recover) = self.recover else { return true };
         match self.switches.recovery {
             Recovery::NewReno => self.snd_una > recover,
+            Recovery::Sack if self.counts_pipe() => self.snd_una > recover,
             Recovery::Sack => self.snd_una >= recover,
             Recovery::Tahoe => !self.switches.careful || self.snd_una > recover,
+            Recovery::Reno if self.switches.retransmit_once => self.snd_una > recover,
             Recovery::Reno => {
                 !self.switches.careful || self.snd_una > recover || self.last_cut != LastCut::Timeout
             }
         }
+    }
+
+    /// True if recoveries with SACK count what is in the network.
+    fn counts_pipe(&self) -> bool {
+        self.switches.pipe == Pipe::Counted
     }
 
     fn retransmit_fast(&mut self, now: Time) {
@@ -405,7 +447,10 @@ impl Sender {
             self.window_before = self.congestion.cwnd();
         }
         // A retransmission leaves after the cut that caused it, though the clock shows the same.
-        let cut = !mechanisms.one_reduction || self.last_reduction.is_none_or(|reduced| reduced <= sent_at);
+        let cut = !mechanisms.one_reduction
+            || self.last_reduction.is_none_or(|reduced| {
+                reduced < sent_at || reduced == sent_at && !self.switches.faults_of_ns2
+            });
         if cut {
             if self.switches.limited_transmit && !self.in_recovery {
                 self.inflation = 0.0;
@@ -424,6 +469,9 @@ impl Sender {
         self.last_cut = LastCut::DuplicateAcks;
         self.recover = Some(self.snd_max);
         self.timed = None;
+        if self.switches.faults_of_ns2 {
+            self.estimator.back_off();
+        }
         self.retransmit_deadline = self.estimator.deadline(now);
         if !retransmitted_before {
             self.duplicates = self.duplicates.max(DUPLICATE_THRESHOLD);
@@ -438,6 +486,12 @@ impl Sender {
                 self.in_recovery = true;
                 self.outstanding.begin_recovery();
                 self.resend_head = true;
+                if self.counts_pipe() {
+                    let left = u64::from(DUPLICATE_THRESHOLD) * u64::from(self.mss);
+                    self.counted_pipe = (self.snd_max - self.snd_una) as i64 - left as i64;
+                    // Until the next ACK there is nothing but the first hole.
+                    self.burst_sent = u64::MAX;
+                }
             }
             Recovery::Reno | Recovery::NewReno => {
                 self.in_recovery = true;
@@ -453,7 +507,16 @@ impl Sender {
         let is_partial = self.in_recovery
             && matches!(self.switches.recovery, Recovery::NewReno | Recovery::Sack)
             && self.recover.is_some_and(|recover| ack.ack < recover);
-        if !is_partial {
+        let mut in_recovery = is_partial;
+        if is_partial {
+            self.counted_pipe -= 2 * i64::from(self.mss);
+        } else {
+            if self.switches.recovery == Recovery::Sack && self.counts_pipe() {
+                // The window does not grow with the ACK that ends a recovery, which leaves no trace.
+                in_recovery = self.in_recovery;
+                self.recover = self.recover.filter(|_| !self.in_recovery);
+                self.is_deaf = false;
+            }
             self.leave_recovery(now, duplicates);
         }
         let context = self.context(now);
@@ -465,10 +528,12 @@ impl Sender {
         self.snd_nxt = self.snd_nxt.max(ack.ack);
         let rtt = newest.filter(|sent| sent.transmissions == 1).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
+        if !is_partial && self.counts_pipe() && self.outstanding.has_sacked() {
+            self.outstanding.forget_reports();
+        }
 
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
-        self.congestion
-            .on_ack(&context, &Ack { ack: ack.ack, acked, rtt, queueing, in_recovery: is_partial });
+        self.congestion.on_ack(&context, &Ack { ack: ack.ack, acked, rtt, queueing, in_recovery });
         if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {
             self.end_initial_slow_start();
         }
@@ -504,7 +569,7 @@ impl Sender {
                 self.inflation
             };
             let context = self.context(now);
-            self.congestion.on_recovery_exit(&context, kept);
+            self.congestion.on_recovery_exit(&context, kept - std::mem::take(&mut self.deflated));
             self.in_recovery = false;
             if self.window_before > 0.0 {
                 self.stats.window_kept_sum += self.congestion.cwnd() / self.window_before;
@@ -540,8 +605,17 @@ impl Sender {
         self.saw_partial_ack = true;
         self.duplicates = 0;
         if self.switches.recovery == Recovery::NewReno {
-            self.inflation = if self.switches.partial_deflation {
-                let mss = f64::from(self.mss);
+            let mss = f64::from(self.mss);
+            self.inflation = if self.switches.lasting_deflation {
+                let inflation = self.inflation + self.deflated;
+                let excess = acked as f64 - inflation;
+                if excess < 0.0 {
+                    self.inflation - acked as f64 + mss
+                } else {
+                    self.deflated = (self.deflated + excess).min(self.congestion.cwnd() - mss);
+                    mss - self.deflated
+                }
+            } else if self.switches.partial_deflation {
                 let credit = if acked >= u64::from(self.mss) { mss } else { 0.0 };
                 let floor = mss - self.congestion.cwnd();
                 (self.inflation - acked as f64 + credit).max(floor)
@@ -558,10 +632,15 @@ impl Sender {
             return;
         }
         self.checks_left -= 1;
-        let expired = self.outstanding.head().is_some_and(|head| self.fine.has_expired(head.sent_at, now));
+        let expired = self
+            .outstanding
+            .head()
+            .map_or(self.switches.faults_of_ns2, |head| self.fine.has_expired(head.sent_at, now));
         if expired {
             self.resend_head = true;
-            self.timed = None;
+            if !self.switches.faults_of_ns2 {
+                self.timed = None;
+            }
             self.duplicates = DUPLICATE_THRESHOLD;
             self.in_recovery = true;
         } else if !self.switches.check_both {
@@ -617,10 +696,11 @@ impl Sender {
             self.stats.first_slow_start_timeouts += 1;
         }
         let retransmitted_before = self.outstanding.head().is_some_and(|head| head.transmissions > 1);
-        if !self.in_recovery || self.switches.halving == Halving::RealWindow {
+        let halves_inflation = self.in_recovery && self.switches.halving != Halving::RealWindow;
+        if !halves_inflation && !self.switches.faults_of_ns2 {
             // Limited transmit's allowance is no part of the window that is halved, and in ns-2 no inflation is, which
             // in BSD cannot be told from the window.
-            self.inflation = 0.0;
+            self.inflation = -self.deflated;
         }
         let context = self.context(now);
         let signal = Signal::Timeout;
@@ -630,9 +710,13 @@ impl Sender {
         self.recover = Some(self.snd_max);
         self.in_recovery = false;
         self.inflation = 0.0;
+        self.deflated = 0.0;
+        self.is_deaf = self.counts_pipe();
         self.limited_bytes = 0;
         self.duplicates = 0;
-        self.checks_left = 0;
+        if !self.switches.faults_of_ns2 {
+            self.checks_left = 0;
+        }
         self.pace_until = Time::ZERO;
         self.timed = None;
         self.retransmitted_at = None;
@@ -655,6 +739,12 @@ impl Sender {
             self.resend_head = false;
             if !self.outstanding.is_empty() {
                 return Some(self.send_again(0, now));
+            }
+            let len = self.unsent_segment();
+            if self.switches.faults_of_ns2 && len > 0 {
+                let segment = self.send_new(len, now);
+                self.go_back();
+                return Some(segment);
             }
         }
         let mut bound = if self.switches.mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX };
@@ -693,7 +783,7 @@ impl Sender {
     }
 
     fn poll_window(&mut self, now: Time) -> Option<DataSegment> {
-        if self.switches.recovery == Recovery::Sack {
+        if self.switches.recovery == Recovery::Sack && !self.counts_pipe() {
             while self.outstanding.get(self.next_index).is_some_and(Sent::is_sacked) {
                 self.snd_nxt = self.outstanding.get(self.next_index).map_or(self.snd_nxt, Sent::end);
                 self.next_index += 1;
@@ -702,7 +792,7 @@ impl Sender {
         let again = self.outstanding.get(self.next_index).map(|sent| sent.len);
         let len = match again {
             Some(len) => len,
-            None => (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32,
+            None => self.unsent_segment(),
         };
         if len == 0 {
             return None;
@@ -734,13 +824,16 @@ impl Sender {
     /// [RFC 6675 §5 step C]: while the pipe leaves room, repair lost holes, then send new data,
     /// then holes not known to be lost, then the newest segment once.
     fn poll_sack_recovery(&mut self, now: Time) -> Option<DataSegment> {
+        if self.counts_pipe() {
+            return self.poll_counted_recovery(now);
+        }
         if (self.outstanding.pipe() + u64::from(self.mss)) as f64 > self.congestion.cwnd() {
             return None;
         }
         if let Some(index) = self.outstanding.next_lost() {
             return Some(self.send_again(index, now));
         }
-        let len = (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32;
+        let len = self.unsent_segment();
         if len > 0 && self.next_index == self.outstanding.len() {
             if (self.snd_max - self.snd_una) as f64 + f64::from(len) <= self.max_window {
                 return Some(self.send_new(len, now));
@@ -753,6 +846,35 @@ impl Sender {
         }
         let index = index?;
         Some(self.send_again(index, now))
+    }
+
+    /// Payload of the next new segment, in bytes; 0 without data to send.
+    fn unsent_segment(&self) -> u32 {
+        (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32
+    }
+
+    /// [fall1996 §4]: while fewer segments than the window are counted in the network, repair holes below the highest
+    /// report, then send new data.
+    fn poll_counted_recovery(&mut self, now: Time) -> Option<DataSegment> {
+        if (self.counted_pipe + i64::from(self.mss)) as f64 > self.congestion.cwnd() {
+            return None;
+        }
+        let segment = match self.outstanding.next_unreported() {
+            Some(index) => self.send_again(index, now),
+            None => {
+                let len = self.unsent_segment();
+                if len == 0 {
+                    return None;
+                }
+                if (self.snd_max - self.snd_una) as f64 + f64::from(len) > self.max_window {
+                    self.stats.receive_window_limited += 1;
+                    return None;
+                }
+                self.send_new(len, now)
+            }
+        };
+        self.counted_pipe += i64::from(segment.len);
+        Some(segment)
     }
 
     fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
@@ -780,7 +902,8 @@ impl Sender {
     fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         self.outstanding.mark_resent(index, now);
         let (seq, len) = self.outstanding.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
-        if self.timed.is_some_and(|(end, _)| end == seq + u64::from(len)) {
+        let is_timed = self.timed.is_some_and(|(end, _)| end == seq + u64::from(len));
+        if is_timed && !self.switches.faults_of_ns2 {
             self.timed = None;
         }
         self.stats.segments_retransmitted += 1;

@@ -89,7 +89,7 @@ class Probe(Part):
     Parameters
     ----------
     quantities
-        Of flows: ``cwnd``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
+        Of flows: ``cwnd``, ``cwnd_base``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
         ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``; of links: ``backlog``, ``drops``.
     flows, links
         Names of what is observed; ``*`` for all.

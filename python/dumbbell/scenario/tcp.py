@@ -52,6 +52,8 @@ class Rfc6298Timer(Timer):
         Granularity of the clock, a time.
     whole_ticks
         Whether samples are whole ticks of the granularity, at least one, as in ns-2.
+    scaled_ticks
+        Whether the averages are kept as whole eighths and quarters of a tick, as the code of BSD and ns-2 does.
     minimum, maximum
         Bounds of the timeout, times.
     initial
@@ -61,6 +63,7 @@ class Rfc6298Timer(Timer):
     tag: ClassVar = ("kind", "rfc6298")
     granularity: str | None = None
     whole_ticks: bool | None = None
+    scaled_ticks: bool | None = None
     minimum: str | None = None
     maximum: str | None = None
     initial: str | None = None
@@ -144,6 +147,8 @@ class Tcp(Part):
         Payload of a full segment, a size.
     header, ack_size
         Bytes of headers around the payload, and of a pure acknowledgement, on the wire.
+    sack_block
+        Bytes that every block of a selective acknowledgement adds to that.
     initial_window, loss_window
         Window at the start, and after a timeout: sizes, as ``"2 segments"``.
     initial_ssthresh
@@ -167,10 +172,16 @@ class Tcp(Part):
         The retransmission timer on partial acknowledgements: ``"impatient"`` or ``"slow-but-steady"``.
     partial_deflation
         Whether a partial acknowledgement takes what it acknowledges out of the window's inflation, instead of ending it.
+    lasting_deflation
+        Whether a partial acknowledgement beyond the inflation takes the rest from the window for good, as in ns-2.
     careful
         Whether duplicate acknowledgements of data sent again after a timeout cause no fast retransmit.
+    retransmit_once
+        Whether there is at most one fast retransmit in the data of a window, as Reno in ns-2 has it.
     recovery_burst
         Most segments an acknowledgement releases during recovery; 0 for no bound.
+    pipe
+        How a recovery with SACK knows what is in the network: from its ``"scoreboard"``, or ``"counted"`` as in ns-2.
     rescue
         Whether a recovery with SACK may send its newest segment again once, when nothing else may go.
     handshake
@@ -189,6 +200,8 @@ class Tcp(Part):
         Which of Vegas's mechanisms A to J are on: their letters, as ``"ABCDEFG"``, or a table of switches.
     check_both
         Whether mechanism D checks both acknowledgements after a retransmission.
+    faults_of_ns2
+        Whether mechanisms C, D and E have the faults of ns-2's code.
     """
 
     readers: ClassVar = {
@@ -203,6 +216,7 @@ class Tcp(Part):
     mss: str | None = None
     header: str | None = None
     ack_size: str | None = None
+    sack_block: str | None = None
     initial_window: str | None = None
     loss_window: str | None = None
     initial_ssthresh: str | None = None
@@ -216,8 +230,11 @@ class Tcp(Part):
     deflation_fix: bool | None = None
     partial_ack: str | None = None
     partial_deflation: bool | None = None
+    lasting_deflation: bool | None = None
     careful: bool | None = None
+    retransmit_once: bool | None = None
     recovery_burst: int | None = None
+    pipe: str | None = None
     rescue: bool | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None
@@ -227,3 +244,4 @@ class Tcp(Part):
     extra_eighth: bool | None = None
     mechanisms: str | Mapping[str, bool] | None = None
     check_both: bool | None = None
+    faults_of_ns2: bool | None = None

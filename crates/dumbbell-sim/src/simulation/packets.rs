@@ -162,7 +162,7 @@ impl Simulation<'_> {
     #[inline]
     pub(super) fn send_ack(&mut self, owner: u32, ack: AckSegment) {
         let connection = &self.connections[owner as usize];
-        let size = self.tcp(connection.flow).acknowledgement_size();
+        let size = self.tcp(connection.flow).acknowledgement_size(&ack.sack);
         let packet = Packet {
             size,
             hop: self.begins[connection.flow as usize].1,

@@ -23,6 +23,7 @@ impl Simulation<'_> {
         let ssthresh = sender.congestion().ssthresh();
         let values = [
             (Quantity::Cwnd, Some(sender.cwnd() / mss)),
+            (Quantity::CwndBase, Some(sender.cwnd_base() / mss)),
             (Quantity::Ssthresh, ssthresh.is_finite().then_some(ssthresh / mss)),
             (Quantity::FlightSize, Some(sender.flight_size() as f64 / mss)),
             (Quantity::Srtt, sender.srtt()),
