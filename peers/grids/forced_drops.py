@@ -172,7 +172,9 @@ class ForcedDrops:
             points = pd.DataFrame(columns=["point", "same_order", "same_times", "agrees", "explanation"])
         return Agreement(
             criteria=(
-                criterion("the same segments in the same order", points["same_order"], aim=1.0, of="transfers"),
+                criterion(
+                    "the same segments in the same order", points["same_order"], aim=1.0, of="transfers"
+                ),
                 criterion(
                     "each within one serialization time of the bottleneck",
                     points["same_times"],
@@ -226,7 +228,9 @@ def _first(ours: pd.Series[Any], peer: pd.Series[Any]) -> str:
     pairs = list(zip(ours["sent"], peer["sent"], strict=False))
     at = next((index for index, (one, other) in enumerate(pairs) if one != other), len(pairs))
     shown = [
-        f"{title} {row['sent'][at]} at {row['at_ms'][at]:.3f} ms" if at < len(row["sent"]) else f"{title} none"
+        f"{title} {row['sent'][at]} at {row['at_ms'][at]:.3f} ms"
+        if at < len(row["sent"])
+        else f"{title} none"
         for title, row in (("ours", ours), ("peer", peer))
     ]
     return ", ".join(shown)

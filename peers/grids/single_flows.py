@@ -109,9 +109,7 @@ class SingleFlows:
         ]
 
     @staticmethod
-    def _case(
-        peer: Peer, variant: str, service_log2: int, delay: float, buffer: int, extent: Extent
-    ) -> Case:
+    def _case(peer: Peer, variant: str, service_log2: int, delay: float, buffer: int, extent: Extent) -> Case:
         packets = 2**service_log2
         rate = bottlenecks.PACKET_BITS * packets
         point = f"{variant}, {packets} packets/s, {delay:g} ms, {buffer} packets"
@@ -153,7 +151,9 @@ class SingleFlows:
             "drops": float(link["drops_queue"]),
             "backlog_mean": float(link["backlog_mean_packets"]),
             **{
-                quantity: sampled(run.traces[quantity], at).round(3).tolist() if quantity in run.traces else []
+                quantity: sampled(run.traces[quantity], at).round(3).tolist()
+                if quantity in run.traces
+                else []
                 for quantity in ("cwnd", "cwnd_base")
             },
         }
@@ -233,7 +233,9 @@ class SingleFlows:
         apart = agreement.points[~agreement.points["agrees"]]
         listed = points_table(agreement.points, caption="Every point")
         found.append(
-            report.Details(title=f"All {len(agreement.points)} points, {len(apart)} of them apart", blocks=[listed])
+            report.Details(
+                title=f"All {len(agreement.points)} points, {len(apart)} of them apart", blocks=[listed]
+            )
         )
         return found
 
@@ -252,7 +254,9 @@ def _windows(results: pd.DataFrame) -> pd.DataFrame:
     """Return how far the windows are from each other, for each case with one that both sides can tell."""
     kept = []
     for quantity in ("cwnd_base", "cwnd"):
-        known = results.groupby("key", sort=False)[quantity].transform(lambda rows: all(len(row) for row in rows))
+        known = results.groupby("key", sort=False)[quantity].transform(
+            lambda rows: all(len(row) for row in rows)
+        )
         rows = results[known.astype(bool)]
         if len(rows):
             kept.append(distances(rows, quantity, bound=BOUND_SEGMENTS))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
+from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.witness import PeerRun
 
-from .script import Script, Trace
+from .script import Script, Trace, size_bytes
 
 __all__ = ["read"]
 
@@ -99,8 +99,8 @@ def _flow(flow: Mapping[str, Any], reported: _Reported) -> dict[str, Any]:
     if flow.get("tcp") is None:
         delivered, sent = wire, [np.nan] * 3
     else:
-        mss = size_bytes(flow["tcp"]["mss"], "mss")
-        header = int(flow["tcp"]["header"].split()[0])
+        mss = size_bytes(flow["tcp"]["mss"])
+        header = size_bytes(flow["tcp"]["header"])
         delivered = wire / (mss + header) * mss
         # As with us, counters of segments cover the whole run.
         sent = reported.counters["flow", name]["end"][1:]

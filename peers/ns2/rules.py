@@ -57,7 +57,7 @@ AGENTS: dict[str, Agent] = {
     "tahoe": Agent(
         agent="Agent/TCP",
         sink="Agent/TCPSink",
-        table={"variant": "tahoe"},
+        table={"variant": "tahoe", "timeout_keeps_duplicates": True},
         free={"limited_transmit": "singledup_"},
     ),
     "reno": Agent(

@@ -12,12 +12,12 @@ from typing import Any
 
 from dumbbell import Flow, Scenario, topologies
 from dumbbell.errors import refusal
-from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
+from dumbbell.quantities import bits_per_second, nanoseconds
 
 from . import rules
 from .rules import AGENTS, Agent
 
-__all__ = ["Script", "Trace"]
+__all__ = ["Script", "Trace", "size_bytes"]
 
 PRELUDE = Path(__file__).with_name("prelude.tcl")
 TUNING = "remove-all-packet-headers\nadd-packet-header IP TCP Flags RTP\n"
@@ -121,6 +121,11 @@ def seconds(text: str, field: str) -> str:
     """Return a time as a number of seconds that Tcl reads exactly."""
     whole, rest = divmod(nanoseconds(text, field), 10**9)
     return f"{whole}.{rest:09}"
+
+
+def size_bytes(text: str) -> int:
+    """Return a size of a resolved scenario, which is written in bytes."""
+    return int(text.removesuffix(" bytes"))
 
 
 def words(items: Sequence[object]) -> str:
@@ -285,7 +290,7 @@ class _Writer:
             return
         variant, agent = _agent(flow["tcp"], field)
         table = flow["tcp"]
-        mss = size_bytes(table["mss"], f"{field}.tcp.mss")
+        mss = size_bytes(table["mss"])
         settings = _settings(table, agent, f"{field}.tcp", mss)
         sink, sink_settings = _sink(table, agent, field)
         yield words(
@@ -344,7 +349,7 @@ class _Writer:
         kind = source["kind"]
         if kind not in ("cbr", "poisson"):
             raise refusal(f"{field}.kind", kind, "cbr or poisson")
-        packet = size_bytes(source["packet"], f"{field}.packet")
+        packet = size_bytes(source["packet"])
         rate = bits_per_second(source["rate"], f"{field}.rate")
         if kind == "cbr":
             if source["jitter"] > 0:
@@ -370,8 +375,8 @@ class _Writer:
         stop = flow.get("stop")
         packets: object = ""
         if source["kind"] == "transfer":
-            size = size_bytes(source["size"], f"{field}.source.size")
-            mss = size_bytes(flow["tcp"]["mss"], f"{field}.tcp.mss")
+            size = size_bytes(source["size"])
+            mss = size_bytes(flow["tcp"]["mss"])
             if size % mss:
                 raise refusal(f"{field}.source.size", source["size"], f"a multiple of the mss of {mss} bytes")
             packets = size // mss
@@ -463,8 +468,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _settings(table: Mapping[str, Any], agent: Agent, field: str, mss: int) -> dict[str, object]:
     """Return the instance variables of an agent."""
-    # Resolved, it is a number of bytes, possibly none.
-    header = int(table["header"].split()[0])
+    header = size_bytes(table["header"])
     timer = table["timer"]
     settings: dict[str, object] = {
         "packetSize_": mss + header,
@@ -492,7 +496,7 @@ def _settings(table: Mapping[str, Any], agent: Agent, field: str, mss: int) -> d
 
 def _sink(table: Mapping[str, Any], agent: Agent, field: str) -> tuple[str, dict[str, object]]:
     """Return the class of the receiver and its instance variables."""
-    settings: dict[str, object] = {"packetSize_": size_bytes(table["ack_size"], f"{field}.tcp.ack_size")}
+    settings: dict[str, object] = {"packetSize_": size_bytes(table["ack_size"])}
     delayed = table["delayed_ack"]
     if delayed == "off":
         return agent.sink, settings

@@ -158,6 +158,9 @@ params! {
         /// At most one fast retransmit in the data of a window, as Reno in ns-2 has it: none until data is acknowledged that
         /// was sent after the last one.
         retransmit_once: bool = false, "-", "[fall1996 §3]";
+        /// A timeout does not end the count of duplicate ACKs, as Tahoe in ns-2 has it: those that are still to come release
+        /// no segments.
+        timeout_keeps_duplicates: bool = false, "-", "[RFC 3042 §2]";
         /// At most so many segments per ACK while recovering; 0 for no bound.
         recovery_burst: u64 = 0, "segments", "[floyd1999 §3]";
         /// How a recovery with SACK knows what is in the network.

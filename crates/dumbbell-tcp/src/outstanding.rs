@@ -327,7 +327,9 @@ mod tests {
             for step in 0..30 {
                 let seq = (random.uniform() * 11.0) as u64 * 100;
                 match (random.uniform() * 4.0) as u64 {
-                    0 => outstanding.report(seq, seq + 100 * (1 + step % 3)),
+                    0 => {
+                        outstanding.report(seq, seq + 100 * (1 + step % 3));
+                    }
                     1 => {
                         ack = seq.max(ack).min(1000);
                         outstanding.acknowledge(ack);

@@ -77,6 +77,7 @@ struct Switches {
     partial_deflation: bool,
     lasting_deflation: bool,
     retransmit_once: bool,
+    timeout_keeps_duplicates: bool,
     pipe: Pipe,
     halving: Halving,
     mechanisms: Mechanisms,
@@ -179,6 +180,7 @@ impl Sender {
                 partial_deflation: params.partial_deflation,
                 lasting_deflation: params.lasting_deflation,
                 retransmit_once: params.retransmit_once,
+                timeout_keeps_duplicates: params.timeout_keeps_duplicates,
                 pipe: params.pipe,
                 halving: params.halving,
                 mechanisms,
@@ -713,7 +715,9 @@ impl Sender {
         self.deflated = 0.0;
         self.is_deaf = self.counts_pipe();
         self.limited_bytes = 0;
-        self.duplicates = 0;
+        if !self.switches.timeout_keeps_duplicates {
+            self.duplicates = 0;
+        }
         if !self.switches.faults_of_ns2 {
             self.checks_left = 0;
         }

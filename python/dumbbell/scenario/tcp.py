@@ -178,6 +178,8 @@ class Tcp(Part):
         Whether duplicate acknowledgements of data sent again after a timeout cause no fast retransmit.
     retransmit_once
         Whether there is at most one fast retransmit in the data of a window, as Reno in ns-2 has it.
+    timeout_keeps_duplicates
+        Whether a timeout does not end the count of duplicate acknowledgements, as Tahoe in ns-2 has it.
     recovery_burst
         Most segments an acknowledgement releases during recovery; 0 for no bound.
     pipe
@@ -233,6 +235,7 @@ class Tcp(Part):
     lasting_deflation: bool | None = None
     careful: bool | None = None
     retransmit_once: bool | None = None
+    timeout_keeps_duplicates: bool | None = None
     recovery_burst: int | None = None
     pipe: str | None = None
     rescue: bool | None = None
