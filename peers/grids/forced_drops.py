@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots, report, topologies
-from dumbbell.scenario import DropTail, Flow, Forced, Probe, Transfer
+from dumbbell.scenario import DropTail, Flow, Forced, Probe, Tcp, Transfer
 from dumbbell.witness import Agreement, Case, Observed, Peer
 from dumbbell.witness.agreement import criterion
 from dumbbell.witness.tables import peer_title
@@ -131,7 +131,7 @@ class ForcedDrops:
             from_="s1",
             to="d1",
             source=Transfer(size=f"{size} bytes"),
-            tcp=tcp,  # type: ignore[arg-type]
+            tcp=Tcp.from_dict(tcp),
             start="0 s",
         )
         scenario = shape.scenario(

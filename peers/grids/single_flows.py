@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dumbbell import report, topologies
-from dumbbell.scenario import DropTail, Flow, Probe
+from dumbbell.scenario import DropTail, Flow, Probe, Tcp
 from dumbbell.witness import Agreement, Case, Observed, Peer, sampled
 from dumbbell.witness.agreement import counted, criterion, distances, ratios, within
 from dumbbell.witness.figures import overlays, scatter
@@ -124,7 +125,7 @@ class SingleFlows:
             name="f",
             from_="s1",
             to="d1",
-            tcp=bottlenecks.tcp(peer, variant),  # type: ignore[arg-type]
+            tcp=Tcp.from_dict(bottlenecks.tcp(peer, variant)),
             start="0 s",
         )
         scenario = shape.scenario(
@@ -142,14 +143,11 @@ class SingleFlows:
 
     def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
         """Return goodput, counts, and samples of the window with and without its inflation, as far as there are any."""
-        flow, link = run.flows.iloc[0], run.links.set_index("name").loc[bottlenecks.BOTTLENECK]
         at = _times(case)
+        kept = bottlenecks.kept(case.scenario, run, flows=["f"])
         return {
-            "goodput_bps": float(flow["goodput_bps"]),
-            "retransmitted": float(flow["segments_retransmitted"]),
-            "timeouts": float(flow["timeouts"]),
-            "drops": float(link["drops_queue"]),
-            "backlog_mean": float(link["backlog_mean_packets"]),
+            "goodput_bps": float(run.flows["goodput_bps"].iloc[0]),
+            **{name: kept[name] for name in ("retransmitted", "timeouts", "drops", "backlog_mean")},
             **{
                 quantity: sampled(run.traces[quantity], at).round(3).tolist()
                 if quantity in run.traces
@@ -240,12 +238,12 @@ class SingleFlows:
         return found
 
 
-def _sample_times(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the times of some samples, s; they fall between the instants at which clocks tick."""
-    return SAMPLE_S * (np.arange(count) + 0.5)
+def _sample_times(count: int) -> NDArray[np.float64]:
+    """Return the times of some samples, s."""
+    return SAMPLE_S * (np.arange(count, dtype=np.float64) + 0.5)
 
 
-def _times(case: Case) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _times(case: Case) -> NDArray[np.float64]:
     duration = float(case.scenario.duration.split()[0])
     return _sample_times(int(duration / SAMPLE_S))
 

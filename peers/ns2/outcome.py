@@ -41,10 +41,12 @@ class _Reported:
                 self.counters[word, name][moment] = [float(number) for number in numbers]
         self.until = "until" if "until" in self.clock else "end"
 
-    def window(self, word: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def window(self, word: str, name: str) -> list[float]:
         """Return how far counters went within the measured window."""
         moments = self.counters[word, name]
-        return np.array(moments[self.until]) - np.array(moments.get("from", moments[self.until]))
+        last = moments[self.until]
+        # A run that ends before the window begins has nothing in it.
+        return [now - before for now, before in zip(last, moments.get("from", last), strict=True)]
 
 
 def _split(line: str) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from dumbbell import Flow, Scenario, topologies
 from dumbbell.errors import refusal
 from dumbbell.quantities import bits_per_second, nanoseconds
+from dumbbell.scenario import Tcp
 
 from . import rules
 from .rules import AGENTS, Agent
@@ -204,7 +205,7 @@ class _Writer:
         return f'$ns at 0.0 "$defaultRNG seed {1 + (seed * 1_000_003 + run) % (LARGEST_SEED - 1)}"'
 
     def _has_limit(self, link: Mapping[str, Any]) -> bool:
-        return link["queue"]["limit"] != "unlimited"
+        return str(link["queue"]["limit"]) != "unlimited"
 
     def _link(self, link: Mapping[str, Any]) -> Iterator[str]:
         field = f"links.{link['name']}"
@@ -296,7 +297,7 @@ class _Writer:
         yield words(
             [
                 "connection", name, flow["from"], flow["to"], agent.agent, sink, settings, sink_settings,
-                _segments(table["initial_ssthresh"], mss, f"{field}.tcp.initial_ssthresh"),
+                _segments(table["initial_ssthresh"], mss),
                 self._phase(flow),
             ]
         )  # fmt: skip
@@ -307,8 +308,8 @@ class _Writer:
                 continue
             variables.append(variable)
             first = {
-                "cwnd_": settings["windowInit_"],
-                "ssthresh_": _segments(table["initial_ssthresh"], mss, "initial_ssthresh"),
+                "cwnd_": _segments(table["initial_window"], mss),
+                "ssthresh_": _segments(table["initial_ssthresh"], mss),
                 "ack_": -1,
             }[variable]
             factor = float(mss) if unit == "bytes" else 1.0
@@ -354,7 +355,8 @@ class _Writer:
         if kind == "cbr":
             if source["jitter"] > 0:
                 raise refusal(f"{field}.jitter", source["jitter"], "0")
-            generator, settings = "CBR", {"packetSize_": packet, "rate_": rate, "random_": 0}
+            generator = "CBR"
+            settings: dict[str, object] = {"packetSize_": packet, "rate_": rate, "random_": 0}
         else:
             # Bursts of a packet each, sent in no time, with exponential pauses.
             gap = 8 * packet / rate
@@ -412,12 +414,12 @@ def _probed(scenario: Mapping[str, Any]) -> set[tuple[str, str]]:
     return found
 
 
-def _segments(window: str, mss: int, field: str) -> int:
+def _segments(window: str, mss: int) -> int:
     """Return a window in whole segments."""
     if window == "unlimited":
         return UNLIMITED_PACKETS
     amount, unit = window.split()
-    segments = float(amount) if unit == "segments" else size_bytes(window, field) / mss
+    segments = float(amount) if unit == "segments" else size_bytes(window) / mss
     return math.floor(segments)
 
 
@@ -425,7 +427,7 @@ def _segments(window: str, mss: int, field: str) -> int:
 def _expected(variant: str) -> dict[str, Any]:
     """Return the resolved ``tcp`` table of ns-2's rules for a variant."""
     shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")
-    flow = Flow(name="f", from_="s1", to="d1", tcp=rules.tcp(variant))  # type: ignore[arg-type]
+    flow = Flow(name="f", from_="s1", to="d1", tcp=Tcp.from_dict(rules.tcp(variant)))
     table: dict[str, Any] = shape.scenario(duration="1 s", flows=[flow]).resolved()["flows"][0]["tcp"]
     return table
 
@@ -475,8 +477,8 @@ def _settings(table: Mapping[str, Any], agent: Agent, field: str, mss: int) -> d
         "useHeaders_": False,
         "syn_": False,
         "delay_growth_": False,
-        "window_": _segments(table["receive_buffer"], mss, f"{field}.receive_buffer"),
-        "windowInit_": _segments(table["initial_window"], mss, f"{field}.initial_window"),
+        "window_": _segments(table["receive_buffer"], mss),
+        "windowInit_": _segments(table["initial_window"], mss),
         "tcpTick_": seconds(timer["granularity"], f"{field}.timer.granularity"),
         "minrto_": seconds(timer["minimum"], f"{field}.timer.minimum"),
         "maxrto_": seconds(timer["maximum"], f"{field}.timer.maximum"),
