@@ -42,7 +42,7 @@ impl SackBlocks {
 
     /// Number of ranges.
     pub fn len(&self) -> usize {
-        usize::from(self.count)
+        self.count as usize
     }
 
     /// True without any range.
