@@ -6,6 +6,7 @@
 PYTHON ?= python3
 FUZZ_SECONDS ?= 600
 PAPER := all
+PEER := ns2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,7 +22,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy lint rust python walks quick bench bench-smoke fuzz format clean
+.PHONY: help reproduce test fmt tidy lint rust python walks quick witness witness-smoke bench bench-smoke fuzz format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -29,6 +30,7 @@ help:
 	@echo "make reproduce   build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
 	@echo "make test        everything that has to hold: fmt tidy lint rust python walks, each a target of its own"
 	@echo "make quick       the same with fewer replications"
+	@echo "make witness     the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; witness-smoke: a part of them"
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make format      write the sources as fmt wants them"
@@ -41,6 +43,15 @@ reproduce: $(STAMPS)/engine
 
 quick: $(STAMPS)/engine
 	$(BIN)/dumbbell reproduce $(PAPER) --quick
+
+# --- what other simulators say; each needs the Debian package that it names ---
+
+witness: $(STAMPS)/engine
+	$(BIN)/dumbbell witness $(PEER)
+
+witness-smoke: $(STAMPS)/engine
+	$(BIN)/dumbbell witness ns2 --grid forced-drops --strict --output results/smoke/forced-drops
+	$(BIN)/dumbbell witness ns2 --grid single-flows --share 0.1 --strict --output results/smoke/single-flows
 
 # --- what has to hold ---
 

@@ -1,4 +1,4 @@
-//! Papers and examples use the public Python interface only, and the package knows no paper.
+//! Papers, peers and examples use the public Python interface only, and the package knows no paper and no peer.
 
 use super::{Finding, Tree};
 
@@ -6,7 +6,7 @@ use super::{Finding, Tree};
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".py")) {
-        let is_user = path.starts_with("papers/") || path.starts_with("examples/");
+        let is_user = ["papers/", "peers/", "examples/"].iter().any(|folder| path.starts_with(folder));
         let is_package = path.starts_with("python/dumbbell/");
         for (index, line) in text.lines().enumerate() {
             let statement = line.trim_start();
@@ -16,10 +16,11 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             let message = if is_user
                 && (statement.contains("dumbbell._") || statement.starts_with("from dumbbell import _"))
             {
-                "a paper uses the public interface only: no module of dumbbell whose name begins with an underscore"
-            } else if is_package && matches!(statement.split([' ', '.']).nth(1), Some("papers" | "examples"))
+                "a paper or peer uses the public interface only: no module of dumbbell whose name begins with an underscore"
+            } else if is_package
+                && matches!(statement.split([' ', '.']).nth(1), Some("papers" | "peers" | "examples"))
             {
-                "the package knows no paper: it finds them at run time"
+                "the package knows no paper and no peer: it finds them at run time"
             } else {
                 continue;
             };
