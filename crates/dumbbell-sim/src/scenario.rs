@@ -9,6 +9,8 @@ use dumbbell_units::random::name_hash;
 use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, near_miss};
 use dumbbell_units::{Time, Value, params};
 use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// When a host's clocks tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -256,10 +258,30 @@ impl Scenario {
 
     /// Reads a scenario from JSON.
     pub fn from_json(text: &str) -> Result<Scenario, SpecError> {
+        if let Some(scenario) = Scenario::from_sound_json(text) {
+            return Ok(scenario);
+        }
         let value: Value = serde_json::from_str(text).map_err(|error| {
             refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON")
         })?;
         Scenario::from_value(&value)
+    }
+
+    /// Reads the elements of long lists one by one: a tree of a hundred thousand flows would take many times the memory
+    /// of the scenario. Does not say what is wrong; the tree is there for that.
+    fn from_sound_json(text: &str) -> Option<Scenario> {
+        let mut parts: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+        let (nodes, links, flows) = (parts.remove("nodes")?, parts.remove("links")?, parts.remove("flows")?);
+        let mut rest = Members::new();
+        for (key, part) in parts {
+            rest.insert(key, serde_json::from_str(part.get()).ok()?);
+        }
+        rest.extend(["nodes", "links", "flows"].map(|list| (list.to_owned(), json!([]))));
+        let mut scenario = Scenario::decode(&Node::root(&Value::Object(rest))).ok()?;
+        (scenario.nodes, scenario.links, scenario.flows) =
+            (elements(nodes)?, elements(links)?, elements(flows)?);
+        scenario.validate().ok()?;
+        Some(scenario)
     }
 
     /// Reads a scenario and checks that it makes sense.
@@ -415,6 +437,16 @@ fn validate_probe(
     Ok(())
 }
 
+/// The elements of a list, read one by one.
+fn elements<T: Field>(list: &RawValue) -> Option<Vec<T>> {
+    let elements: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
+    let element = |text: &RawValue| {
+        let value: Value = serde_json::from_str(text.get()).ok()?;
+        T::decode(&Node::root(&value)).ok()
+    };
+    elements.into_iter().map(element).collect()
+}
+
 fn json_of(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => json!(text),
@@ -428,5 +460,24 @@ fn json_of(value: toml::Value) -> Value {
         toml::Value::Table(members) => {
             Value::Object(members.into_iter().map(|(key, value)| (key, json_of(value))).collect())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_one_by_one_are_those_of_the_tree() {
+        let text = r#"{ "duration": "5 s", "nodes": ["a", { "name": "b", "aqt": true }],
+            "links": [{ "name": "l", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms" },
+                      { "name": "m", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "1 ms" }],
+            "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "vegas" }], "name": "two" }"#;
+        let tree = Scenario::from_value(&serde_json::from_str(text).unwrap()).unwrap();
+        assert_eq!(Scenario::from_sound_json(text), Some(tree.clone()));
+        assert_eq!(Scenario::from_json(&tree.to_json()), Ok(tree));
+        let wrong = text.replace("vegas", "vegass");
+        assert_eq!(Scenario::from_sound_json(&wrong), None);
+        assert_eq!(Scenario::from_json(&wrong).unwrap_err().field, "flows.f.tcp");
     }
 }

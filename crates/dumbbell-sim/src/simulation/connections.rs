@@ -1,7 +1,7 @@
 //! TCP connections: opened, pumped, armed, closed, and what they count.
 
 use super::payload::Payload;
-use super::{Connection, Simulation, TCP_OF_DATAGRAMS};
+use super::{Connection, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
 use crate::trace::Quantity;
 use dumbbell_net::tcplib::Telnet;
@@ -118,8 +118,7 @@ impl<'a> Simulation<'a> {
             sender,
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
-            telnet,
-            next_write: None,
+            writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             lost: Vec::new(),
         };
         self.flows[flow as usize].totals.connections += 1;
@@ -175,7 +174,8 @@ impl<'a> Simulation<'a> {
 
     pub(super) fn on_write(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
-        let due = connection.next_write.filter(|&(at, _)| at == self.now && connection.is_open);
+        let next = connection.writer.as_ref().and_then(|writer| writer.next);
+        let due = next.filter(|&(at, _)| at == self.now && connection.is_open);
         let Some((_, bytes)) = due else { return };
         self.note(6 << 32 | u64::from(owner), bytes);
         let connection = &mut self.connections[owner as usize];
@@ -187,9 +187,9 @@ impl<'a> Simulation<'a> {
     pub(super) fn schedule_write(&mut self, owner: u32) {
         let has_stopped = self.flows[self.connections[owner as usize].flow as usize].has_stopped;
         let connection = &mut self.connections[owner as usize];
-        let next = connection.telnet.as_mut().and_then(|telnet| telnet.next_write(self.now));
-        connection.next_write = next.filter(|_| !has_stopped);
-        match connection.next_write {
+        let Some(writer) = &mut connection.writer else { return };
+        writer.next = writer.telnet.next_write(self.now).filter(|_| !has_stopped);
+        match writer.next {
             Some((at, _)) => self.events.push(at, Event::Write(owner)),
             None => connection.writes_on = false,
         }

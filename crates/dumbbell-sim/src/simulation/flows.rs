@@ -75,7 +75,7 @@ impl Simulation<'_> {
             if connection.flow == flow && connection.is_open {
                 connection.sender.close();
                 connection.writes_on = false;
-                connection.next_write = None;
+                connection.writer = None;
                 if connection.sender.is_complete() {
                     self.close(owner);
                 }
@@ -89,22 +89,24 @@ impl Simulation<'_> {
         let state = &mut self.flows[flow as usize];
         let mut random = state.random.take()?;
         if is_start {
-            state.datagrams = source.start_datagrams(&mut random).map(|datagrams| (datagrams, None));
+            state.datagrams =
+                source.start_datagrams(&mut random).map(|datagrams| Box::new((datagrams, None)));
         }
         let began = state.runs_since;
-        let (mut datagrams, mut pending) = state.datagrams.take()?;
+        let mut taken = state.datagrams.take()?;
+        let (datagrams, pending) = &mut *taken;
         let next = loop {
-            let emission = pending.take().or_else(|| source.next_datagrams(&mut datagrams, &mut random));
+            let emission = pending.take().or_else(|| source.next_datagrams(datagrams, &mut random));
             let Some(emission) = emission else { break None };
             let at = began + emission.after_start;
             if at > self.now {
-                pending = Some(emission);
+                *pending = Some(emission);
                 break Some(at);
             }
             self.send_emission(flow, emission);
         };
         let state = &mut self.flows[flow as usize];
-        state.datagrams = Some((datagrams, pending));
+        state.datagrams = Some(taken);
         state.random = Some(random);
         next
     }

@@ -31,11 +31,18 @@ struct Connection {
     receiver: Receiver,
     /// Time of the pending deadline event, if any.
     deadline_at: Time,
-    telnet: Option<Telnet>,
-    /// The pending write: when, and how many bytes.
-    next_write: Option<(Time, u64)>,
+    /// A conversation that goes on by itself.
+    writer: Option<Box<Writer>>,
     /// First bytes of segments lost on the way and not yet repaired.
     lost: Vec<u64>,
+}
+
+/// The application of a conversation that goes on by itself.
+#[derive(Clone, Debug)]
+struct Writer {
+    telnet: Telnet,
+    /// The pending write: when, and how many bytes.
+    next: Option<(Time, u64)>,
 }
 
 /// A packet that a chained link will have dropped, once its time has come.
@@ -52,7 +59,7 @@ struct Drop {
 struct FlowState {
     random: Option<Stream>,
     /// Of a source of datagrams: its state, and what it emits next.
-    datagrams: Option<(DatagramState, Option<Emission>)>,
+    datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
     started_at: Time,
     /// The present start, which is a later one after restarts, and the stop that ends it.
     runs_since: Time,
