@@ -19,7 +19,7 @@ import numpy as np
 
 from dumbbell import statistics, topologies
 from dumbbell.quantities import bits_per_second, size_bytes
-from dumbbell.scenario import DropTail, Flow, Impairment, Scenario
+from dumbbell.scenario import DropTail, Flow, Impairment, Scenario, Tcp
 from dumbbell.topologies import Topology
 from dumbbell.witness import Observed, Peer
 
@@ -154,7 +154,7 @@ class Drawn:
                 name=name,
                 from_=f"s{number}",
                 to=f"d{number}",
-                tcp=dict(table),
+                tcp=Tcp.from_dict(table),
                 start=f"{start * 1e9:.0f} ns",
             )
             for number, (name, table, start) in enumerate(
@@ -217,17 +217,18 @@ def kept(
         (packets), ``backlog_mean`` and ``backlog_max`` (packets).
     """
     rows = run.flows.set_index("name").loc[list(flows)]
-    at = run.links.set_index("name").loc[link]
+    observed = run.links.set_index("name")
+    at = {str(name): float(value) for name, value in observed.loc[link].to_dict().items()}
     shares = rows["goodput_bps"].to_numpy(dtype=np.float64) / _payload_rate(scenario)
     return {
         "shares": [float(share) for share in shares],
         "total": float(shares.sum()),
         "retransmitted": float(rows["segments_retransmitted"].sum()),
         "timeouts": float(rows["timeouts"].sum()),
-        "utilization": float(at["utilization"]),
-        "drops": float(at["drops_queue"]),
-        "backlog_mean": float(at["backlog_mean_packets"]),
-        "backlog_max": float(at["backlog_max_packets"]),
+        "utilization": at["utilization"],
+        "drops": at["drops_queue"],
+        "backlog_mean": at["backlog_mean_packets"],
+        "backlog_max": at["backlog_max_packets"],
     }
 
 

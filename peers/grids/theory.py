@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dumbbell import models, plots, report, statistics, topologies
 from dumbbell.scenario import (
@@ -35,6 +36,8 @@ from dumbbell.scenario import (
 from dumbbell.witness import Agreement, Case, Criterion, Observed, Peer
 
 __all__ = ["GRID", "LAWS", "Law", "Setting", "TheoryGrid"]
+
+Values = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 UNLIMITED = DropTail(limit="unlimited")
@@ -431,8 +434,8 @@ def _window_sums() -> list[Setting]:
     def setting(flows: Vegases) -> Setting:
         def compare(run: Observed) -> tuple[float, float]:
             # A fraction of a packet is not sent.
-            windows = np.floor(_measured(run, "cwnd")).mean(axis="columns")
-            base_rtts = _measured(run, "base_rtt").mean(axis="columns")
+            windows = np.floor(_measured(run, "cwnd")).mean(axis=1)
+            base_rtts = _measured(run, "base_rtt").mean(axis=1)
             rates = run.flows.set_index("name")["throughput_bps"] / PACKET_BITS
             pipes = float((rates * base_rtts).sum())
             queued = float(run.links["backlog_mean_packets"].sum())
@@ -461,7 +464,7 @@ def _sawtooth() -> list[Setting]:
 
     def setting(buffer: int) -> Setting:
         def compare(run: Observed) -> tuple[float, float]:
-            used = float(run.links.set_index("name").loc["r1-r2", "utilization"])
+            used = float(run.links.loc[run.links["name"] == "r1-r2", "utilization"].iloc[0])
             return used, min(1.0, models.altman.fluid_reno(link, float(buffer)).throughput / SAWTOOTH_RATE)
 
         shape = topologies.dumbbell(
@@ -673,7 +676,7 @@ class TheoryGrid:
         return blocks
 
 
-def _ratio(measured: np.ndarray[Any, Any], predicted: np.ndarray[Any, Any]) -> tuple[float, float, float]:
+def _ratio(measured: Values, predicted: Values) -> tuple[float, float, float]:
     """Return measured over predicted with its interval, which one run does not have."""
     if len(measured) < 2:
         return float(measured[0] / predicted[0]), math.nan, math.nan
@@ -710,8 +713,8 @@ def _statement(law: Law) -> report.Text:
 
 
 def _table(law: Law, points: pd.DataFrame) -> report.Table:
-    def row(point: Mapping[str, Any]) -> list[report.Cell | str]:
-        tone = "" if not point["in_range"] else "good" if point["agrees"] else "bad"
+    def row(point: Mapping[Any, Any]) -> list[report.Cell | str]:
+        tone: report.Tone = "" if not point["in_range"] else "good" if point["agrees"] else "bad"
         interval = (
             f"{100 * (point['low'] - 1):+.2f} to {100 * (point['high'] - 1):+.2f} %"
             if math.isfinite(point["low"])
@@ -743,31 +746,37 @@ def _table(law: Law, points: pd.DataFrame) -> report.Table:
 
 
 def _figure(law: Law, points: pd.DataFrame) -> report.Figure:
+    made, axes = plots.figure()
     if not law.x_label:
-        axes = plots.scatter_against(
-            points["predicted"], points["measured"], label=law.quantity, unit=law.unit or None
+        plots.scatter_against(
+            points["predicted"],
+            points["measured"],
+            label=law.quantity,
+            unit=law.unit or None,
+            ax=axes[0, 0],
         )
     else:
-        curves = {}
-        for family, rows in points.sort_values("x", kind="stable").groupby("family", sort=True):
+        curves: dict[str | tuple[str, str], tuple[Values, Values, Values, Values]] = {}
+        for family in sorted(set(points["family"])):
+            rows = points[points["family"] == family].sort_values("x", kind="stable")
             suffix = f", {family}" if family else ""
-            x, predicted, nothing = rows["x"], rows["predicted"], np.full(len(rows), np.nan)
-            curves[f"measured{suffix}"] = (
-                x,
-                rows["measured"],
-                predicted * rows["low"],
-                predicted * rows["high"],
+            x, measured, predicted, low, high = (
+                rows[name].to_numpy(dtype=np.float64)
+                for name in ("x", "measured", "predicted", "low", "high")
             )
+            nothing = np.full(len(rows), np.nan)
+            curves[f"measured{suffix}"] = (x, measured, predicted * low, predicted * high)
             curves[f"formula{suffix}"] = (x, predicted, nothing, nothing)
-        axes = plots.sweep(
+        plots.sweep(
             curves,
             x_label=law.x_label,
             y_label=law.quantity,
             y_unit=law.unit or None,
             log_x=law.log,
             log_y=law.log,
+            ax=axes[0, 0],
         )
-    return report.Figure(svg=plots.to_svg(axes.figure), caption=f"{law.name}, measured and by formula")
+    return report.Figure(svg=plots.to_svg(made), caption=f"{law.name}, measured and by formula")
 
 
 GRID = TheoryGrid()

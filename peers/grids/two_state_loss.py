@@ -151,8 +151,8 @@ class TwoStateLoss:
 
     def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
         """Return goodput, losses and counts of the flow."""
-        lost = run.links.set_index("name").loc[bottlenecks.BOTTLENECK, "drops_impairment"]
-        return bottlenecks.kept(case.scenario, run, flows=("flow",)) | {"lost": float(lost)}
+        lost = run.links.loc[run.links["name"] == bottlenecks.BOTTLENECK, "drops_impairment"]
+        return bottlenecks.kept(case.scenario, run, flows=("flow",)) | {"lost": float(lost.iloc[0])}
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return at how many points goodput, losses and counts agree."""
