@@ -21,7 +21,10 @@ from .rules import AGENTS, Agent
 __all__ = ["Script", "Trace", "size_bytes"]
 
 PRELUDE = Path(__file__).with_name("prelude.tcl")
-TUNING = "remove-all-packet-headers\nadd-packet-header IP TCP Flags RTP\n"
+TUNING = "remove-all-packet-headers\nadd-packet-header IP TCP Flags"
+
+# Datagrams need one header more.
+DATAGRAMS = " RTP"
 
 # What ns-2 counts in 32 bits.
 UNLIMITED_PACKETS = 2**30
@@ -104,10 +107,10 @@ class Script:
         """
         writer = _Writer(scenario.resolved(), counts_links)
         lines = list(writer.lines(seed, run))
-        head = TUNING if tuned else ""
-        text = head + PRELUDE.read_text(encoding="utf-8")
+        text = PRELUDE.read_text(encoding="utf-8")
         if tuned:
-            text = text.replace(
+            has_datagrams = any(flow.get("tcp") is None for flow in writer.scenario["flows"])
+            text = f"{TUNING}{DATAGRAMS if has_datagrams else ''}\n{text}".replace(
                 "set ns [new Simulator]\n", "set ns [new Simulator]\n$ns use-scheduler Splay\n", 1
             )
         return cls(
