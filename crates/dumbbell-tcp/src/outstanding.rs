@@ -93,6 +93,11 @@ impl Outstanding {
         !self.sacked.is_empty()
     }
 
+    /// Bytes of the segments without a report.
+    pub fn unreported(&self) -> u64 {
+        self.ring.iter().filter(|sent| !sent.is_sacked()).map(|sent| u64::from(sent.len)).sum()
+    }
+
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
         self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, flags: 0 });

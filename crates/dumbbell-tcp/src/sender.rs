@@ -704,7 +704,11 @@ impl Sender {
             // in BSD cannot be told from the window.
             self.inflation = -self.deflated;
         }
-        let context = self.context(now);
+        let mut context = self.context(now);
+        if self.switches.recovery == Recovery::Sack {
+            // What is reported has left the network, and may be many windows where a retransmission was lost.
+            context.flight_size = self.outstanding.unreported() as f64;
+        }
         let signal = Signal::Timeout;
         self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
         self.last_cut = LastCut::Timeout;
