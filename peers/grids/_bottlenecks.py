@@ -3,8 +3,12 @@
 Flows with the same round-trip time on a drop-tail queue may fall into one limit cycle whatever their start times are. So
 each pair of hosts has access links of a delay of its own, drawn for every replication, over one service time of the
 bottleneck and more: both sides meet the same networks, and replications are spread over the phases. Times are stated to
-the nanosecond, so that no packet comes to a full queue at the very moment another one leaves it: which of the two is
-first is no rule of TCP, and each simulator has its own.
+the nanosecond, so that events coincide only where they must.
+
+Some must. A flow that finds the link idle sets the rhythm of its departures by its own arrival, and as its ACKs are a service
+time apart, its next arrivals fall on those departures. At a full queue it then matters which of two simultaneous events is
+first, which is no rule of TCP: we let the departure be first, others go by insertion or by the last digit of a sum of times.
+There two runs part that were one until then.
 """
 
 from __future__ import annotations

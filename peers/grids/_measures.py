@@ -166,7 +166,8 @@ def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text
     return report.Text(
         paragraphs=[
             f"Replications alike on both sides to {ALIKE:.1%} ({measure.label}): {', '.join(counts)}. The others part at some "
-            "packet and go ways of their own, of which the means are compared."
+            "packet, as where one comes to a full queue at the very moment at which another leaves it, and go ways of their own, "
+            "of which the means are compared."
         ]
     )
 
