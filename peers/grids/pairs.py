@@ -56,7 +56,7 @@ class Extent:
 
 FULL = Extent(rates_mbps=(2, 5, 10, 20), buffers=(10, 20, 50), replications=20, packets=1e5, shortest_s=60.0)
 # Some twenty thousand packets of CPU time each second: what two cores do in minutes.
-SLOW = Extent(rates_mbps=(2, 5), buffers=(10, 50), replications=8, packets=3e4, shortest_s=50.0)
+SLOW = Extent(rates_mbps=(2, 5), buffers=(10, 50), replications=20, packets=3e4, shortest_s=50.0)
 
 # Of a run, this part is left for the flows to find their shares.
 SETTLING = 0.25

@@ -47,7 +47,7 @@ class Extent:
 
 
 FULL = Extent(rates_mbps=(4, 10, 20), delays_ms=(10, 30), flows=(4, 8), apart_s=15.0, replications=10)
-SLOW = Extent(rates_mbps=(2, 4), delays_ms=(10, 30), flows=(4,), apart_s=15.0, replications=6)
+SLOW = Extent(rates_mbps=(2, 4), delays_ms=(10, 30), flows=(4,), apart_s=15.0, replications=15)
 
 # A start is drawn from this part of its interval, and what is measured of an interval begins after it.
 JITTER = 0.1
