@@ -11,8 +11,8 @@ use dumbbell_units::Time;
 pub struct Receiver {
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// Starts of the ranges that changed last, newest first.
-    recent: [u64; 3],
+    /// Bytes of the ranges that changed last, newest first; one more than is reported, as two may be of the same range.
+    recent: [u64; 4],
     uses_sack: bool,
     delayed_ack: DelayedAck,
     clock: HostClock,
@@ -30,7 +30,7 @@ impl Receiver {
         Receiver {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            recent: [u64::MAX; 3],
+            recent: [u64::MAX; 4],
             uses_sack: params.recovery == crate::Recovery::Sack,
             delayed_ack: params.delayed_ack.clone(),
             clock,
@@ -119,7 +119,7 @@ impl Receiver {
         self.deadline = Time::NEVER;
         let mut sack = SackBlocks::default();
         if self.uses_sack && !self.out_of_order.is_empty() {
-            let mut reported = [u64::MAX; 3];
+            let mut reported = [u64::MAX; 4];
             let mut count = 0;
             for at in self.recent {
                 let Some((start, end)) = self.out_of_order.containing(at) else { continue };
@@ -130,6 +130,9 @@ impl Receiver {
                 sack.push(offset, u32::try_from(end - start).unwrap_or(u32::MAX));
                 reported[count] = start;
                 count += 1;
+                if count == 3 {
+                    break;
+                }
             }
             self.recent = reported;
         }
@@ -144,8 +147,8 @@ impl Receiver {
 
     /// Puts the range around `seq` first, and forgets the ones it has swallowed.
     fn note_recent(&mut self, seq: u64) {
-        let [first, second, _] = self.recent;
-        self.recent = [seq, first, second];
+        let [first, second, third, _] = self.recent;
+        self.recent = [seq, first, second, third];
     }
 }
 
@@ -183,6 +186,10 @@ mod tests {
         assert_eq!(blocks(600), [(600, 700), (400, 500), (200, 300)]);
         assert_eq!(blocks(300), [(200, 500), (600, 700)]);
         assert_eq!(blocks(100), [(600, 700)]);
+        assert_eq!(blocks(800), [(800, 900), (600, 700)]);
+        assert_eq!(blocks(1000), [(1000, 1100), (800, 900), (600, 700)]);
+        // A range that grows pushes none of the others out.
+        assert_eq!(blocks(1100), [(1000, 1200), (800, 900), (600, 700)]);
     }
 
     #[test]

@@ -138,6 +138,8 @@ pub struct Sender {
 
     fine: FineTimeout,
     last_reduction: Option<Time>,
+    /// Window of the last cut by duplicate ACKs, in bytes; 0 after a timeout.
+    cut_window: f64,
     checks_left: u32,
     burst_sent: u64,
     /// Spike suppression: end and start of the round being measured, and spacing of segments.
@@ -224,6 +226,7 @@ impl Sender {
             last_sent: now,
             fine: FineTimeout::default(),
             last_reduction: None,
+            cut_window: 0.0,
             checks_left: 0,
             burst_sent: 0,
             pace_round: (0, now),
@@ -465,6 +468,7 @@ impl Sender {
             context.flight_size -= self.limited_bytes as f64;
             self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
             self.last_reduction = Some(now);
+            self.cut_window = self.congestion.cwnd();
             let credit = if mechanisms.quarter_cut { self.duplicates } else { DUPLICATE_THRESHOLD };
             self.inflation = f64::from(credit) * f64::from(self.mss);
         }
@@ -570,6 +574,8 @@ impl Sender {
             } else {
                 self.inflation
             };
+            let grown = self.congestion.cwnd() - self.cut_window;
+            let kept = if self.switches.faults_of_ns2 && kept == 0.0 && grown > 0.0 { -grown } else { kept };
             let context = self.context(now);
             self.congestion.on_recovery_exit(&context, kept - std::mem::take(&mut self.deflated));
             self.in_recovery = false;
@@ -713,6 +719,7 @@ impl Sender {
         self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
         self.last_cut = LastCut::Timeout;
         self.last_reduction = Some(now);
+        self.cut_window = 0.0;
         self.recover = Some(self.snd_max);
         self.in_recovery = false;
         self.inflation = 0.0;
