@@ -27,6 +27,7 @@ class _Reported:
         self.clock: dict[str, float] = {}
         self.address: dict[tuple[int, int], str] = {}
         self.completed: dict[str, float] = {}
+        self.last_delivery: dict[str, float] = {}
         self.counters: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(dict)
         for line in (place / "results").read_text(encoding="utf-8").splitlines():
             word, name, *rest = _split(line)
@@ -36,6 +37,8 @@ class _Reported:
                 self.address[int(rest[0]), int(rest[1])] = name
             elif word == "completed":
                 self.completed[name] = float(rest[0])
+            elif word == "delivered":
+                self.last_delivery[name] = float(rest[0])
             else:
                 moment, *numbers = rest
                 self.counters[word, name][moment] = [float(number) for number in numbers]
@@ -94,7 +97,8 @@ def _flow(flow: Mapping[str, Any], reported: _Reported) -> dict[str, Any]:
     start = nanoseconds(flow["start"], "start") / 1e9
     ends = [reported.clock[reported.until], reported.completed.get(name, np.inf)]
     if flow.get("stop"):
-        ends.append(nanoseconds(flow["stop"], "stop") / 1e9)
+        # As with us, what was sent before may arrive later.
+        ends.append(max(nanoseconds(flow["stop"], "stop") / 1e9, reported.last_delivery.get(name, 0.0)))
     active = min(ends) - max(start, reported.clock.get("from", 0.0))
     wire = reported.window("flow", name)[0]
     row: dict[str, Any] = {"name": name}

@@ -140,7 +140,24 @@ proc transmit {name start stop packets} {
     }
     if {$stop ne ""} {
         $ns at $stop "$application stop"
+        $ns at $stop [list watch $name]
     }
+}
+
+# Notes when the last data of a flow arrives that has stopped.
+Class Application/Watch -superclass Application
+
+Application/Watch instproc recv {bytes} {
+    global ns last_delivery
+    set last_delivery([$self set flow_]) [$ns now]
+}
+
+proc watch {name} {
+    global sink_of
+    set watch [new Application/Watch]
+    $watch set flow_ $name
+    $watch attach-agent $sink_of($name)
+    $watch start
 }
 
 # Notes when a transfer is complete, and ends the run with the last one of `awaited`.
@@ -167,9 +184,12 @@ proc report {word name args} {
 
 # The state of every counter at a moment.
 proc snapshot {moment} {
-    global ns tcp sink_of monitor backlog lost
+    global ns tcp sink_of monitor backlog lost last_delivery
     set now [$ns now]
     report clock $moment $now
+    foreach name [array names last_delivery] {
+        report delivered $name $last_delivery($name)
+    }
     foreach name [array names sink_of] {
         set line [list report flow $name $moment [$sink_of($name) set bytes_]]
         if {[info exists tcp($name)]} {

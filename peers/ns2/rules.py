@@ -132,6 +132,51 @@ RULES: tuple[Rule, ...] = (
         matched="where the scenario states the node's phase, the generator is seeded so that the draw is that phase",
     ),
     Rule(
+        aspect="Timer",
+        peer="averages in whole eighths and quarters of a 10 ms tick, at least 0.2 s, doubled up to 60 s",
+        matched="scaled_ticks; the other members of timer are tcpTick_, minrto_, maxrto_ and rtxcur_init_",
+    ),
+    Rule(
+        aspect="Window beyond the receive window",
+        peer="cwnd_ grows on while window_ bounds what is sent; halving takes the smaller of the two",
+        matched="nothing, as it changes nothing that is sent: our window stops there",
+    ),
+    Rule(
+        aspect="Second loss in a window",
+        peer="bugFix_ lets Reno retransmit fast once in the data of a window",
+        matched="retransmit_once",
+    ),
+    Rule(
+        aspect="Timeout of Tahoe",
+        peer="the count of duplicate ACKs goes on through a timeout",
+        matched="timeout_keeps_duplicates",
+    ),
+    Rule(
+        aspect="Partial ACKs",
+        peer="Newreno takes what a partial ACK covers beyond the inflation from the window for good, restarts the timer at "
+        "the first one only, and sends two segments per ACK at most",
+        matched='lasting_deflation, partial_ack = "impatient", recovery_burst = 2',
+    ),
+    Rule(
+        aspect="SACK",
+        peer="Sack1 counts its pipe from the third duplicate on, takes every hole below the highest report for lost, and is "
+        "deaf to duplicates between a timeout and the first new ACK; each block makes the ACK 8 bytes longer",
+        matched='pipe = "counted", sack_block = "8 bytes"',
+    ),
+    Rule(
+        aspect="Vegas",
+        peer="delta rounded, Expected from packets in flight, base RTT reset by a round of one packet, no limit of bursts and "
+        "no limited transmit; the check after a retransmission may send a new packet twice, a fast retransmission backs "
+        "the coarse timer off, three duplicates are not deflated",
+        matched='the released Vegas with round_diff and numerator = "ns2", mechanisms without H, faults_of_ns2, and '
+        "deflation_fix off",
+    ),
+    Rule(
+        aspect="Duplicates after a timeout of Vegas",
+        peer="they inflate the window though nothing was retransmitted fast, and the next ACK sets it to 0",
+        matched="not followed: our window keeps its two segments",
+    ),
+    Rule(
         aspect="Inflation",
         peer="the traced cwnd_ leaves out the inflation of Reno and Newreno and has that of Vegas",
         matched="our cwnd_base is compared, which has none; for Vegas our cwnd, which has it",

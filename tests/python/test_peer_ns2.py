@@ -1,0 +1,272 @@
+"""The driver of ns-2: what its scripts say, what it refuses, and segment by segment what the two simulators agree on."""
+
+import dataclasses
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import dumbbell
+from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, topologies, witness
+from dumbbell.scenario import Bernoulli, Cbr, Forced, LinkChange, Poisson, Tcp, Tcplib, TwoState
+
+PEER = witness.load_peer("ns2")
+
+MSS = 1024
+# A packet of 1064 bytes takes 2^-9 s, so that equal times stay equal in floating point.
+RATE = 8 * (MSS + 40) * 2**9
+SERVICE_S = 2.0**-9
+
+
+@pytest.fixture(scope="session")
+def ns2():
+    """The peer; without it the tests that run it are skipped."""
+    try:
+        PEER.prepare()
+    except witness.PeerAbsent as absent:
+        pytest.skip(f"ns-2 is not run: {absent}")
+    return PEER
+
+
+def network(limit="20 packets", pairs=1, **more):
+    shape = topologies.dumbbell(
+        pairs=pairs,
+        rate=f"{RATE} bit/s",
+        delay="20.123 ms",
+        queue=DropTail(limit=limit),
+        access_rate=f"{8 * RATE} bit/s",
+        **more,
+    )
+    nodes = [dataclasses.replace(node, tick_phase="3.1 ms") for node in shape.nodes]
+    return dataclasses.replace(shape, nodes=tuple(nodes))
+
+
+def flow(variant="newreno", *, number=1, source=None, start="0 s", stop=None, **changes):
+    table = Tcp.from_dict(PEER.tcp(variant, **{"mss": f"{MSS} bytes"} | changes))
+    return Flow(
+        name=f"f{number}",
+        from_=f"s{number}",
+        to=f"d{number}",
+        source=source,
+        start=start,
+        stop=stop,
+        tcp=table,
+    )
+
+
+def scenario(*flows, shape=None, duration="20 s", **more):
+    return (shape or network()).scenario(duration=duration, flows=list(flows) or [flow()], **more)
+
+
+def commands(asked, first):
+    return [line.split() for line in PEER.script(asked).splitlines() if line.split()[:1] == [first]]
+
+
+def sent(run):
+    trace = run.traces["seq_sent"]
+    return (trace["value"] / MSS).astype(int).tolist(), trace["time_s"].to_numpy()
+
+
+# What the script says
+
+
+def test_every_variant_has_a_table_that_both_sides_accept():
+    assert set(PEER.variants) == {"tahoe", "reno", "newreno", "sack", "vegas"}
+    for variant in PEER.variants:
+        assert commands(scenario(flow(variant)), "connection")[0][4].startswith("Agent/TCP")
+
+
+def test_packets_are_as_long_as_ours_on_the_wire():
+    text = " ".join(commands(scenario(), "connection")[0])
+    assert "packetSize_ 1064 useHeaders_ 0" in text
+
+
+@pytest.mark.parametrize(("counts", "limit"), [(False, "21"), (True, "20")])
+def test_a_queue_limit_is_one_more_unless_it_counts_the_packet_in_service(counts, limit):
+    shape = network()
+    queue = DropTail(limit="20 packets", counts_service=counts)
+    links = [dataclasses.replace(link, queue=queue) for link in shape.links]
+    asked = scenario(shape=dataclasses.replace(shape, links=tuple(links)))
+    assert commands(asked, "link")[0][6] == limit
+
+
+def test_members_of_a_table_can_be_changed_one_by_one():
+    table = PEER.tcp("vegas", congestion={"alpha": 2}, timer={"minimum": "1 s"})
+    assert (table["congestion"]["alpha"], table["congestion"]["numerator"]) == (2, "ns2")
+    assert (table["timer"]["minimum"], table["timer"]["scaled_ticks"]) == ("1 s", True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"handshake": True}, "handshake"),
+        ({"careful": False}, "careful"),
+        ({"timer": {"whole_ticks": False}}, "timer.whole_ticks"),
+        ({"delayed_ack": {"segments": 3, "timer": "100 ms"}}, "delayed_ack"),
+    ],
+)
+def test_rules_that_it_does_not_have_are_refused_by_name(changes, field):
+    with pytest.raises(ScenarioError) as refused:
+        PEER.script(scenario(flow("newreno", **changes)))
+    assert refused.value.field == f"flows.f1.tcp.{field}"
+
+
+def test_thresholds_that_are_no_whole_numbers_are_refused():
+    with pytest.raises(ScenarioError, match=r"congestion\.alpha: 1\.5 .* a whole number"):
+        PEER.script(scenario(flow("vegas", congestion={"alpha": 1.5})))
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"links.r1-r2.queue": DropTail(limit="20 KiB").to_dict()}, "links.r1-r2.queue.limit"),
+        ({"links.r1-r2.changes": [LinkChange(at="1 s", delay="1 ms").to_dict()]}, "links.r1-r2.changes"),
+        ({"links.r1-r2.impairments": [TwoState().to_dict()]}, "links.r1-r2.impairments.0.clock"),
+        ({"links.r2-r1.impairments": [Forced(packets=[3]).to_dict()]}, "links.r2-r1.impairments.0.packets"),
+        ({"flows.f1.start": {"uniform": ["0 s", "1 s"]}}, "flows.f1.start"),
+        ({"flows.f1.source": Tcplib().to_dict()}, "flows.f1.source.kind"),
+        ({"flows.f1.source": Transfer(size="1 MB").to_dict()}, "flows.f1.source.size"),
+        ({"flows.f1.tcp": "code"}, "flows.f1.tcp.congestion"),
+        ({"nodes.s1.aqt": True}, "nodes.s1.aqt"),
+    ],
+)
+def test_what_it_cannot_express_is_refused_by_name(values, field):
+    with pytest.raises(ScenarioError) as refused:
+        PEER.script(scenario().with_values(values))
+    assert refused.value.field == field
+
+
+def test_a_variant_without_counterpart_is_refused():
+    with pytest.raises(ScenarioError, match="newvegas"):
+        PEER.tcp("newvegas")
+
+
+def test_every_rule_says_what_ns2_does_and_what_was_done():
+    assert len(PEER.rules) >= 10
+    for rule in PEER.rules:
+        assert all([rule.aspect, rule.peer, rule.matched])
+
+
+def test_an_absent_program_is_told_with_the_package(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(witness.PeerAbsent, match="package ns2 brings it"):
+        type(PEER)().version()
+
+
+def test_another_program_of_that_name_is_not_taken_for_it(monkeypatch, tmp_path):
+    other = tmp_path / "ns"
+    other.write_text("#!/bin/sh\necho something else\n", encoding="utf-8")
+    other.chmod(other.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
+    with pytest.raises(witness.PeerAbsent, match="is another program"):
+        type(PEER)().version()
+
+
+# What the two agree on
+
+
+def test_a_run_has_the_columns_of_ours(ns2):
+    asked = scenario(probes=[Probe(quantities=["backlog"], links=["r1-r2"])], duration="2 s")
+    ours, theirs = dumbbell.run(asked), ns2.run(asked)
+    assert set(theirs.flows.columns) <= set(ours.flows.columns)
+    assert set(theirs.links.columns) <= set(ours.links.columns)
+    assert list(theirs.links["name"]) == list(ours.links["name"])
+    assert theirs.cpu_s > 0.0
+
+
+@pytest.mark.parametrize("variant", PEER.variants)
+def test_a_flow_sends_the_same_segments_at_the_same_times(ns2, variant):
+    probe = Probe(quantities=["seq_sent", "cwnd", "cwnd_base"], flows=["f1"])
+    asked = scenario(flow(variant), probes=[probe], measure_from="5 s")
+    ours, theirs = dumbbell.run(asked), ns2.run(asked)
+    (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
+    assert numbers == peers_numbers
+    assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
+    columns = ["segments_sent", "segments_retransmitted", "timeouts", "goodput_bps"]
+    for column in columns:
+        assert theirs.flows[column][0] == pytest.approx(ours.flows[column][0], rel=1e-9)
+    quantity = "cwnd" if variant == "vegas" else "cwnd_base"
+    assert set(theirs.traces) == {"seq_sent", quantity}
+    at = np.arange(0.1, 20.0, 0.1) + 0.05
+    # Its trace rounds times to 10 µs, so that a sample may fall on the other side of a step.
+    found = witness.distance(
+        *(witness.sampled(run.traces[quantity], at) for run in (ours, theirs)), bound=0.1
+    )
+    assert found.share == 1.0
+
+
+@pytest.mark.parametrize("variant", PEER.variants)
+def test_drops_drawn_beforehand_are_repaired_alike(ns2, variant):
+    drawn = np.random.default_rng(2).random(4000)
+    packets = [int(packet) for packet in np.flatnonzero(drawn < 0.02) + 1 if packet > 6]
+    shape = network(limit="100 packets", impairments=[Forced(packets=packets)])
+    asked = scenario(flow(variant), shape=shape, probes=[Probe(quantities=["seq_sent"], flows=["f1"])])
+    ours, theirs = dumbbell.run(asked), ns2.run(asked)
+    assert ours.flows["segments_retransmitted"][0] >= 10
+    assert sent(ours)[0] == sent(theirs)[0]
+    # We count a loss when the packet enters the link, ns-2 when it would leave it.
+    assert theirs.links["drops_impairment"][0] == pytest.approx(ours.links["drops_impairment"][0], abs=1)
+
+
+def test_links_count_alike(ns2):
+    asked = scenario(duration="30 s", measure_from="10 s", measure_until="25 s")
+    ours, theirs = dumbbell.run(asked).links, ns2.run(asked).links
+    counts = ["drops_queue", "packets", "backlog_max_packets"]
+    assert theirs[counts].iloc[0].tolist() == ours[counts].iloc[0].tolist()
+    for column in ("utilization", "backlog_mean_packets"):
+        assert theirs[column][0] == pytest.approx(ours[column][0], rel=1e-3)
+    assert ours["drops_queue"][0] > 0
+
+
+def test_the_tuned_one_does_the_same(ns2):
+    asked = scenario(flow("sack"))
+    tuned = dataclasses.replace(ns2, tuned=True)
+    assert tuned.identity() != ns2.identity()
+    assert tuned.run(asked).flows.equals(ns2.run(asked).flows)
+
+
+def test_without_counting_links_their_columns_are_missing(ns2):
+    run = dataclasses.replace(ns2, counts_links=False).run(scenario(duration="2 s"))
+    assert run.links[["packets", "utilization", "backlog_mean_packets"]].isna().all(axis=None)
+    assert run.flows["bytes_delivered"][0] > 0
+
+
+def test_a_run_ends_when_the_awaited_transfers_have_completed(ns2):
+    transfer = flow("reno", source=Transfer(size=f"{100 * MSS} bytes"))
+    asked = scenario(transfer, stop_when_complete=["f1"], duration="60 s")
+    ours, theirs = dumbbell.run(asked).flows, ns2.run(asked).flows
+    assert theirs["bytes_delivered"][0] == 100 * MSS
+    assert theirs["completion_s"][0] == pytest.approx(ours["completion_s"][0], abs=1e-5)
+    assert theirs["goodput_bps"][0] == pytest.approx(ours["goodput_bps"][0], rel=1e-4)
+
+
+def test_two_flows_of_which_one_stops_agree(ns2):
+    shape = network(pairs=2, sender_delay=["0.113 ms", "0.917 ms"])
+    flows = [flow("reno"), flow("newreno", number=2, start="537.1 ms", stop="4 s")]
+    asked = scenario(*flows, shape=shape, duration="6 s")
+    ours, theirs = dumbbell.run(asked).flows, ns2.run(asked).flows
+    assert theirs["goodput_bps"].to_numpy() == pytest.approx(ours["goodput_bps"].to_numpy(), rel=1e-4)
+
+
+@pytest.mark.parametrize("source", [Cbr, Poisson])
+def test_datagrams_load_the_link_as_much(ns2, source):
+    stated = source(rate="2 Mbit/s", packet="500 bytes")
+    datagrams = Flow(name="u", from_="s1", to="d1", source=stated)
+    asked = scenario(datagrams, duration="60 s", measure_from="10 s")
+    ours, theirs = dumbbell.run(asked), ns2.run(asked)
+    assert theirs.links["utilization"][0] == pytest.approx(ours.links["utilization"][0], rel=0.05)
+    assert theirs.flows["goodput_bps"][0] == pytest.approx(2e6, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "impairment", [Bernoulli(probability=0.02), TwoState(bad="100 ms", loss=0.2, clock="packet")]
+)
+def test_random_losses_take_the_same_share_and_depend_on_the_run(ns2, impairment):
+    load = Flow(name="u", from_="s1", to="d1", source=Cbr(rate="3 Mbit/s", packet="500 bytes"))
+    asked = scenario(load, shape=network(impairments=[impairment]), duration="200 s")
+    ours, theirs = (run.links.iloc[0] for run in (dumbbell.run(asked), ns2.run(asked)))
+    lost, peers_lost = (row["drops_impairment"] / row["packets"] for row in (ours, theirs))
+    assert peers_lost == pytest.approx(lost, rel=0.25)
+    again, other = (ns2.run(asked, run=number).links["drops_impairment"][0] for number in (0, 1))
+    assert again == theirs["drops_impairment"] != other
