@@ -1,8 +1,9 @@
-"""The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``, ``witness``.
+"""The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``, ``witness``, ``bench``.
 
 Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted, or the command was
-interrupted from the keyboard, after saying what was done. ``witness`` has two more: 3, the other simulator is not on this
-machine; 1, a criterion does not hold and ``--strict`` asked for that. A user's input never ends in a traceback.
+interrupted from the keyboard, after saying what was done. ``witness`` and ``bench peers`` have one more: 3, the other
+simulator is not on this machine; ``witness --strict`` ends with 1 where a criterion does not hold. A user's input never ends
+in a traceback.
 """
 
 from __future__ import annotations
@@ -184,6 +185,57 @@ def witness_command(
         fresh=fresh,
         folder=folder,
     )
+
+
+bench_app = typer.Typer(help="Measure how fast Dumbbell is.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(bench_app, name="bench")
+
+
+@bench_app.command("peers")
+@guarded
+def bench_peers_command(
+    peer: Annotated[
+        list[str] | None,
+        typer.Option("--peer", metavar="NAME", help="ns2 or ns3, may be repeated; default: those installed."),
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="NAME", help="A case to measure, may be repeated; default: all."),
+    ] = None,
+    turns: Annotated[int, typer.Option("--turns", metavar="N", help="Turns of each case.")] = 5,
+    json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Folder for the report; default: results/."),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--peers", metavar="DIR", help="Folder of peers; default: the checkout's.")
+    ] = None,
+) -> None:
+    """Measure the same work here and in other simulators, in turn."""
+    from dumbbell.cli import bench
+
+    bench.peers(
+        names=peer or (), cases=case or (), turns=turns, json_output=json, output=output, folder=folder
+    )
+
+
+@bench_app.command("scale")
+@guarded
+def bench_scale_command(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer and shorter measurements; the report says so.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Folder for the report; default: results/."),
+    ] = None,
+) -> None:
+    """Measure how cost grows with flows, windows, hops, traces and time."""
+    from dumbbell.cli import bench
+
+    bench.scale(quick=quick, json_output=json, output=output)
 
 
 def main() -> None:

@@ -1,0 +1,36 @@
+"""Benchmarks: the same work in Dumbbell and in other simulators, and how Dumbbell's cost grows with the size of a problem.
+
+How another simulator is measured is said by ``peers/speed.py``: a value ``CONTENDERS`` of objects that follow the protocol
+`Contender`.
+"""
+
+from __future__ import annotations
+
+from dumbbell.bench.against_peers import AIMS, bench_peers
+from dumbbell.bench.cases import CASES, Case
+from dumbbell.bench.contenders import Contender, Dumbbell, Measured, load_contenders
+from dumbbell.bench.criteria import Criterion
+from dumbbell.bench.growth import FULL, QUICK, Plan
+from dumbbell.bench.outcome import Benched
+from dumbbell.bench.scale import bench_scale
+from dumbbell.bench.turns import Spread, Turns, ratios
+
+__all__ = [
+    "AIMS",
+    "CASES",
+    "FULL",
+    "QUICK",
+    "Benched",
+    "Case",
+    "Contender",
+    "Criterion",
+    "Dumbbell",
+    "Measured",
+    "Plan",
+    "Spread",
+    "Turns",
+    "bench_peers",
+    "bench_scale",
+    "load_contenders",
+    "ratios",
+]

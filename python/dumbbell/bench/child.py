@@ -1,0 +1,88 @@
+"""``python -m dumbbell.bench.child``: one measurement, in a process that has nothing else to do.
+
+The standard input is a line of JSON that says what is asked, and then the text of a scenario; the standard output is a line
+of JSON. Only the engine runs within the measured spans, not the counting of what it delivered.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from dumbbell import _engine
+
+__all__ = ["main"]
+
+STATUS = Path("/proc/self/status")
+
+
+def main() -> None:
+    """Answer the one request on the standard input."""
+    asked = json.loads(sys.stdin.readline())
+    text = sys.stdin.read()
+    answer = _batch(text, **asked) if "threads" in asked else _runs(text, **asked)
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _runs(text: str, runs: int, payload: int, flows: list[str] | None) -> dict[str, Any]:
+    """Make runs one after another; count the segments that `flows`, or all of them, delivered."""
+    cpu_s = wall_s = packets = 0.0
+    events = 0
+    # The first run decides: later ones find the memory that the counting of the results has left behind.
+    peak_bytes = 0
+    for number in range(runs):
+        begin_cpu, begin_wall = _cpu_s(), time.perf_counter()
+        result = _engine.run(text, 1, number)
+        cpu_s += _cpu_s() - begin_cpu
+        wall_s += time.perf_counter() - begin_wall
+        peak_bytes = peak_bytes or _peak_bytes()
+        summary = json.loads(result.summary())
+        events += summary["events"]
+        packets += sum(
+            flow["bytes_delivered"] / payload
+            for flow in summary["flows"]
+            if flows is None or flow["name"] in flows
+        )
+    return {
+        "runs": runs,
+        "packets": packets,
+        "events": events,
+        "cpu_s": cpu_s,
+        "wall_s": wall_s,
+        "peak_bytes": peak_bytes,
+    }
+
+
+def _batch(text: str, runs: int, threads: int) -> dict[str, Any]:
+    """Make a batch of replications on some threads."""
+    jobs = [(0, 1, number) for number in range(runs)]
+    begin_cpu, begin_wall = _cpu_s(), time.perf_counter()
+    _engine.run_many([text], jobs, threads)
+    return {"cpu_s": _cpu_s() - begin_cpu, "wall_s": time.perf_counter() - begin_wall}
+
+
+def _cpu_s() -> float:
+    """Return the CPU time of this process, user and system, s."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _peak_bytes() -> int:
+    """Return the largest resident memory so far, bytes.
+
+    What ``getrusage`` tells begins with the memory of the process that started this one, so Linux is asked elsewhere.
+    """
+    if STATUS.exists():
+        for line in STATUS.read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Who is measured: Dumbbell, and the other simulators that the folder of the peers offers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from dumbbell.bench.cases import PAYLOAD
+from dumbbell.bench.children import measure
+from dumbbell.errors import refusal
+from dumbbell.papers import engine_identity
+from dumbbell.scenario import Scenario
+from dumbbell.witness import folder
+from dumbbell.witness.loading import imported
+
+__all__ = ["Contender", "Dumbbell", "Measured", "load_contenders", "measured"]
+
+# The module in the folder of the peers that says how each of them is measured.
+MODULE = "speed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What was measured of some runs of one scenario, each simulator in processes of its own.
+
+    Parameters
+    ----------
+    runs
+        How many runs.
+    packets
+        Data packets delivered in all of them: payload that arrived for the first time, over that of a full segment.
+    cpu_s
+        CPU time, user and system, s. Start-up is in it.
+    events
+        Events of the simulator in all of them, NaN if it does not tell.
+    peak_bytes
+        Largest resident memory of the process, bytes, NaN if nobody looked.
+    """
+
+    runs: int
+    packets: float
+    cpu_s: float
+    events: float = math.nan
+    peak_bytes: float = math.nan
+
+
+class Contender(Protocol):
+    """A simulator in one of the ways it can be run."""
+
+    @property
+    def key(self) -> str:
+        """Its name in tables of numbers, as ``"ns2-tuned"``."""
+
+    @property
+    def peer(self) -> str:
+        """The peer that has to be asked for on the command line, as ``"ns2"``."""
+
+    @property
+    def title(self) -> str:
+        """What the report calls it, as ``"ns-2 tuned"``."""
+
+    @property
+    def package(self) -> str:
+        """The Debian package that brings it."""
+
+    @property
+    def models(self) -> str:
+        """What it does for each packet, in a sentence or two."""
+
+    def version(self) -> str:
+        """Return its version; `dumbbell.witness.PeerAbsent` if it is not on this machine."""
+
+    def prepare(self) -> None:
+        """Build what has to be built before the first run."""
+
+    def tcp(self, variant: str) -> Mapping[str, Any]:
+        """Return the ``tcp`` table of its closest counterpart of ``reno``, ``newreno`` or ``sack``."""
+
+    def remark(self, variant: str) -> str:
+        """Return how that counterpart differs, or an empty text."""
+
+    def measure(self, scenario: Scenario, runs: int) -> Measured:
+        """Run a scenario several times one after another, recording nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dumbbell:
+    """Dumbbell itself.
+
+    Parameters
+    ----------
+    like
+        Whose rules it follows; with the same ones it sends the same packets at the same times.
+    """
+
+    like: Contender
+
+    key: ClassVar[str] = "dumbbell"
+    peer: ClassVar[str] = "dumbbell"
+    title: ClassVar[str] = "Dumbbell"
+    package: ClassVar[str] = "dumbbell"
+    models: ClassVar[str] = (
+        "Segments and acknowledgements in both directions, their serialization, propagation and queueing on every link, "
+        "in whole nanoseconds. A packet is a record with its size and TCP's fields: no bytes, no checksums, no IP. A link "
+        "that only one link feeds has no event of its own. One-way data, no handshake. Counters of every flow and link, a "
+        "fingerprint and the conservation of packets are always on."
+    )
+
+    def version(self) -> str:
+        """Return the build of the engine."""
+        return engine_identity()
+
+    def prepare(self) -> None:
+        """Nothing has to be built."""
+
+    def tcp(self, variant: str) -> Mapping[str, Any]:
+        """Return the ``tcp`` table of the one it is like."""
+        return self.like.tcp(variant)
+
+    def remark(self, variant: str) -> str:  # noqa: ARG002 - every contender is asked so
+        """Return nothing: the cases are stated in its words."""
+        return ""
+
+    def measure(self, scenario: Scenario, runs: int) -> Measured:
+        """Run a scenario several times one after another in one process."""
+        return measured(scenario.canonical_json, runs)
+
+
+def measured(text: str, runs: int, flows: Sequence[str] | None = None) -> Measured:
+    """Run a scenario in Dumbbell several times one after another, in one process of their own.
+
+    Parameters
+    ----------
+    text
+        The scenario as JSON.
+    runs
+        How many times.
+    flows
+        Names of the flows whose packets are counted; all by default.
+    """
+    child = measure(text, runs=runs, payload=PAYLOAD, flows=flows)
+    return Measured(
+        runs=child.runs,
+        packets=child.packets,
+        cpu_s=child.cpu_s,
+        events=child.events,
+        peak_bytes=child.peak_bytes,
+    )
+
+
+def load_contenders(path: str | Path | None = None) -> tuple[Contender, ...]:
+    """Return the other simulators, whether or not they are on this machine; the cases follow the rules of the first.
+
+    Parameters
+    ----------
+    path
+        The folder of the peers; see `dumbbell.witness.folder`.
+
+    Raises
+    ------
+    ScenarioError
+        The folder has no ``speed.py`` with a value ``CONTENDERS``, or it cannot be imported.
+    """
+    home = folder(path)
+    found = getattr(imported(MODULE, home), "CONTENDERS", None)
+    if not found:
+        raise refusal("peers", str(home), "CONTENDERS in speed.py", problem="has no simulators to measure")
+    return tuple(found)

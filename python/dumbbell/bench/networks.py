@@ -1,0 +1,168 @@
+"""Scenarios whose size is swept, as JSON text: they can be large, and the process that runs one reads it itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from dumbbell.bench.cases import HEADER, PAYLOAD
+
+__all__ = ["crowd", "long_window", "one_flow", "row"]
+
+# Hosts on either side of a crowd's bottleneck.
+PAIRS = 10
+
+# Each flow's share of a crowd's bottleneck, bit/s, and of its buffer, packets.
+SHARE_BPS, SHARE_PACKETS = 100_000, 5
+
+# Simulated time of a run that only starts up.
+NOTHING = "1 us"
+
+# How long an idle flow sends: its first window leaves at once.
+SENDS_S = 0.001
+
+Text = tuple[str, str]
+"""A scenario, and the same one without simulated time."""
+
+
+def crowd(flows: int, duration_s: float, *, idle: bool = False) -> Text:
+    """Return many NewReno flows at one bottleneck, 0.1 Mbit/s for each.
+
+    Parameters
+    ----------
+    flows
+        How many.
+    duration_s
+        Simulated time, s.
+    idle
+        Whether each flow has nothing more to send once its first window has left.
+    """
+    rate = flows * SHARE_BPS
+    queue = {"kind": "droptail", "limit": f"{flows * SHARE_PACKETS} packets"}
+    links = _pair("r1", "r2", rate, "100 ms", queue)
+    for number in range(PAIRS):
+        links += _pair(f"s{number}", "r1", 10 * rate, "1 ms") + _pair("r2", f"d{number}", 10 * rate, "1 ms")
+    listed = []
+    for number in range(flows):
+        start_s = duration_s / 10 * number / flows
+        flow = _flow(f"f{number}", f"s{number % PAIRS}", f"d{number % PAIRS}", "newreno", start_s)
+        if idle:
+            flow["stop"] = _seconds(start_s + SENDS_S)
+        listed.append(flow)
+    return _text(duration_s, links, listed)
+
+
+def long_window(segments: int, packets: float, *, lossless: bool) -> Text:
+    """Return one SACK flow over a link of 10 Gbit/s whose path holds so many segments.
+
+    Parameters
+    ----------
+    segments
+        Rate times round-trip propagation delay, segments of 1,000 bytes; the queue has room for as many.
+    packets
+        Packets that the link can carry within the run.
+    lossless
+        Whether the receive buffer keeps the queue from overflowing.
+    """
+    rate = 10_000_000_000
+    serialization_s = 8 * (PAYLOAD + HEADER) / rate
+    delay = f"{round(1e9 * segments * serialization_s / 2)} ns"
+    queue = {"kind": "droptail", "limit": f"{segments} packets"}
+    links = _pair("s", "r", 10 * rate, "0 s") + _pair("r", "d", rate, delay, queue)
+    flow = _flow("f", "s", "d", "sack", 0.0)
+    # The largest that TCP's window field can express, scaled, is a gibibyte.
+    flow["tcp"]["receive_buffer"] = f"{segments + segments // 2} segments" if lossless else "1 GiB"
+    return _text(packets * serialization_s, links, [flow])
+
+
+def row(hops: int, duration_s: float, *, joined: bool) -> Text:
+    """Return one NewReno flow over a row of links of 10 Mbit/s, 20 ms long altogether.
+
+    Parameters
+    ----------
+    hops
+        How many.
+    duration_s
+        Simulated time, s.
+    joined
+        Whether datagrams, a thousandth of the rate, join at each link.
+    """
+    rate = 10_000_000
+    delay = f"{round(20e6 / hops)} ns"
+    queue = {"kind": "droptail", "limit": "100 packets"}
+    links = _pair("s", "r0", 10 * rate, "1 ms") + _pair(f"r{hops}", "d", 10 * rate, "1 ms")
+    for hop in range(hops):
+        links += _pair(f"r{hop}", f"r{hop + 1}", rate, delay, queue)
+    flows = [_flow("f", "s", "d", "newreno", 0.0)]
+    if joined:
+        source = {"kind": "cbr", "rate": f"{rate // 1000} bit/s", "packet": f"{PAYLOAD + HEADER} bytes"}
+        flows += [
+            {"name": f"x{hop}", "from": f"r{hop}", "to": f"r{hop + 1}", "source": source}
+            for hop in range(hops)
+        ]
+    return _text(duration_s, links, flows)
+
+
+def one_flow(duration_s: float, *, traces: str = "none") -> Text:
+    """Return one NewReno flow at a bottleneck of 10 Mbit/s.
+
+    Parameters
+    ----------
+    duration_s
+        Simulated time, s.
+    traces
+        How densely cwnd, srtt, flight size and backlog are recorded: ``none``, a period, or ``every change``.
+    """
+    rate = 10_000_000
+    queue = {"kind": "droptail", "limit": "100 packets"}
+    links = _pair("r1", "r2", rate, "20 ms", queue)
+    links += _pair("s", "r1", 10 * rate, "1 ms") + _pair("r2", "d", 10 * rate, "1 ms")
+    probes: list[dict[str, Any]] = []
+    if traces != "none":
+        period = {} if traces == "every change" else {"period": traces}
+        probes = [
+            {"flows": ["f"], "quantities": ["cwnd", "srtt", "flight_size"], **period},
+            {"links": ["r1-r2"], "quantities": ["backlog"], **period},
+        ]
+    return _text(duration_s, links, [_flow("f", "s", "d", "newreno", 0.0)], probes)
+
+
+def _seconds(time_s: float) -> str:
+    return f"{round(1e9 * time_s)} ns"
+
+
+def _pair(
+    one: str, other: str, rate: int, delay: str, queue: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the links that go back and forth between two nodes."""
+    return [
+        {"name": f"{begin}-{end}", "from": begin, "to": end, "rate": f"{rate} bit/s", "delay": delay}
+        | ({"queue": queue} if queue else {})
+        for begin, end in ((one, other), (other, one))
+    ]
+
+
+def _flow(name: str, begin: str, end: str, variant: str, start_s: float) -> dict[str, Any]:
+    sizes = {"mss": f"{PAYLOAD} bytes", "header": f"{HEADER} bytes", "ack_size": f"{HEADER} bytes"}
+    return {
+        "name": name,
+        "from": begin,
+        "to": end,
+        "start": _seconds(start_s),
+        "tcp": {"variant": variant, **sizes},
+    }
+
+
+def _text(
+    duration_s: float,
+    links: Sequence[dict[str, Any]],
+    flows: Sequence[dict[str, Any]],
+    probes: Sequence[dict[str, Any]] = (),
+) -> Text:
+    nodes = list(dict.fromkeys(node for link in links for node in (link["from"], link["to"])))
+    data = {"nodes": nodes, "links": links, "flows": flows, "probes": probes}
+    whole, nothing = (
+        json.dumps({"duration": duration, **data}) for duration in (_seconds(duration_s), NOTHING)
+    )
+    return whole, nothing

@@ -1,0 +1,98 @@
+"""What a benchmark leaves: a report, its numbers, and the machine they are from."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import dumbbell
+from dumbbell.bench.criteria import Criterion
+from dumbbell.papers import engine_identity
+from dumbbell.papers.reproduction import plain
+from dumbbell.run import cores
+
+__all__ = ["Benched", "load", "machine", "written"]
+
+CPUS = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Benched:
+    """A finished benchmark.
+
+    Parameters
+    ----------
+    report, results
+        The files written: the report (HTML) and the numbers (JSON).
+    criteria
+        What was wanted, and whether it was reached.
+    absent
+        Why a simulator was left out, by what it is called.
+    data
+        What was written to `results`, as plain data.
+    """
+
+    report: Path
+    results: Path
+    criteria: tuple[Criterion, ...]
+    absent: Mapping[str, str]
+    data: Mapping[str, Any]
+
+
+def machine() -> str:
+    """Return the processor and how many cores of it this process may use."""
+    name = platform.processor() or platform.machine()
+    if CPUS.exists():
+        for line in CPUS.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    return f"{name}, {cores()} core{'s' if cores() > 1 else ''}"
+
+
+def load() -> float:
+    """Return how many processes wanted a core in the last minute, on average; NaN where nobody counts them."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+
+
+def written(
+    *,
+    place: Path,
+    page: str,
+    criteria: Sequence[Criterion],
+    absent: Mapping[str, str],
+    data: Mapping[str, Any],
+) -> Benched:
+    """Write a report and its numbers.
+
+    Parameters
+    ----------
+    place
+        The folder, made if there is none.
+    page
+        The report.
+    criteria, absent
+        See `Benched`.
+    data
+        The numbers.
+    """
+    whole: dict[str, Any] = plain(
+        {
+            "dumbbell": dumbbell.__version__,
+            "engine": engine_identity(),
+            "machine": machine(),
+            **data,
+            "criteria": [asdict(one) for one in criteria],
+            "absent": dict(absent),
+        }
+    )
+    place.mkdir(parents=True, exist_ok=True)
+    report, results = place / "index.html", place / "results.json"
+    report.write_text(page, encoding="utf-8")
+    results.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Benched(report=report, results=results, criteria=tuple(criteria), absent=absent, data=whole)

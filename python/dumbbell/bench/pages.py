@@ -1,0 +1,281 @@
+"""Reports of the benchmarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from dumbbell.bench.cases import Case
+from dumbbell.bench.contenders import Contender, Dumbbell
+from dumbbell.bench.criteria import Criterion, criteria_table
+from dumbbell.bench.outcome import load, machine
+from dumbbell.bench.turns import Spread, Turns, ratios
+from dumbbell.plots import figure, styles, to_svg
+from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
+
+__all__ = ["machine_facts", "number", "peers_page", "rate_text", "spread_cell"]
+
+NOTHING = "–"
+
+
+def machine_facts(begin_load: float) -> list[tuple[str, str]]:
+    """Return what the head of a report says of the machine.
+
+    Parameters
+    ----------
+    begin_load
+        The load before the measurements.
+    """
+    loads = [NOTHING if math.isnan(one) else f"{one:.1f}" for one in (begin_load, load())]
+    return [("machine", machine()), ("load before and after", " and ".join(loads))]
+
+
+def number(value: float, digits: int) -> str:
+    """Return a number as tables show it; what is not known is a dash."""
+    return NOTHING if math.isnan(value) else f"{value:,.{digits}f}"
+
+
+def spread_cell(spread: Spread, digits: int, *, scale: float = 1.0, unit: str = "") -> Cell:
+    """Return a cell with a median and, below it, the range around it.
+
+    Parameters
+    ----------
+    spread
+        The three values.
+    digits
+        Decimals.
+    scale
+        Factor on the values.
+    unit
+        What follows the median.
+    """
+    median, around = spread.text(digits, scale)
+    return Cell(text=median + unit, detail=around)
+
+
+def rate_text(turns: Turns) -> str:
+    """Return the median of delivered packets per CPU second in words."""
+    rate = Spread.of(turns.rates).median
+    return f"{rate / 1e6:.2f} M" if rate >= 1e5 else f"{rate / 1e3:.1f} k"
+
+
+def peers_page(
+    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
+    *,
+    criteria: Sequence[Criterion],
+    contenders: Sequence[Contender],
+    absent: Mapping[str, str],
+    facts: Sequence[tuple[str, str]],
+    share: float,
+    is_part: bool,
+    least_cpu_s: float,
+) -> str:
+    """Return the report on Dumbbell and other simulators.
+
+    Parameters
+    ----------
+    measured
+        Each case with the turns of the contenders, by their keys.
+    criteria
+        What was wanted.
+    contenders
+        All that were to be measured, Dumbbell first.
+    absent
+        Why some were not, by what they are called.
+    facts
+        Pairs of name and value for the head.
+    share
+        Factor on the simulated time of the cases.
+    is_part
+        Whether some cases were left out.
+    least_cpu_s
+        CPU time that a measurement should take at least, s.
+    """
+    notice = [f"{name} was left out: {why}." for name, why in absent.items()]
+    if is_part:
+        notice.append("Some cases were left out.")
+    if share < 1.0:
+        notice.append(f"A trial: the runs are {100 * share:g} % as long as they should be.")
+    return render_page(
+        title="How fast Dumbbell and its peers are",
+        subtitle="The same scenarios in every simulator, in turn, and what a delivered packet costs in each.",
+        facts=facts,
+        notice=" ".join(notice),
+        sections=[
+            Section(
+                anchor="criteria",
+                title="Criteria",
+                blocks=[criteria_table(criteria)] if criteria else [Text(paragraphs=["None."])],
+            ),
+            Section(
+                anchor="speed",
+                title="Delivered packets per CPU second",
+                blocks=_speed(measured, contenders, absent),
+            ),
+            Section(
+                anchor="models",
+                title="What each simulator does for a packet",
+                blocks=[_models(measured, contenders, absent)],
+            ),
+            Section(
+                anchor="work", title="Whether the work is alike", blocks=_work(measured, contenders, share)
+            ),
+            Section(
+                anchor="how",
+                title="How it is measured",
+                blocks=[Text(paragraphs=_how(contenders, least_cpu_s))],
+            ),
+        ],
+    )
+
+
+def _speed(
+    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
+    contenders: Sequence[Contender],
+    absent: Mapping[str, str],
+) -> list[Block]:
+    columns, groups = [Column(title="case", align="left")], [("", 1)]
+    for one in contenders:
+        columns.append(Column(title="packets per CPU second"))
+        if one.key != Dumbbell.key:
+            columns.append(Column(title="Dumbbell is faster"))
+        groups.append((one.title, 1 if one.key == Dumbbell.key else 2))
+    rows: list[list[Cell | str]] = []
+    for case, board in measured:
+        ours = board[Dumbbell.key]
+        row: list[Cell | str] = [Cell(text=case.title, detail=case.name)]
+        for one in contenders:
+            if one.title in absent:
+                row += [Cell(text="not installed", tone="bad", detail=f"package {one.package}"), ""]
+                continue
+            turns = board[one.key]
+            spread = Spread.of(turns.rates)
+            scale, digits, unit = (1e-6, 2, " M") if spread.median >= 1e5 else (1e-3, 1, " k")
+            row.append(spread_cell(spread, digits, scale=scale, unit=unit))
+            if turns is not ours:
+                row.append(spread_cell(ratios(ours.rates, turns.rates), 1, unit=" times"))
+        rows.append(row)
+    table = Table(
+        caption="Delivered data packets per CPU second, net of start-up, and how many times as fast Dumbbell is",
+        columns=columns,
+        groups=groups,
+        rows=rows,
+        note="The median over the turns; below it the smallest and the largest turn. Ratios are taken turn by turn.",
+    )
+    return [table, _figure(measured, [one for one in contenders if one.title not in absent])]
+
+
+def _figure(measured: Sequence[tuple[Case, Mapping[str, Turns]]], contenders: Sequence[Contender]) -> Figure:
+    made, grid = figure(width=8.0, height=1.2 + 0.5 * len(measured))
+    ax = grid[0, 0]
+    looks = styles(one.title for one in contenders)
+    for one in contenders:
+        spreads = [Spread.of(board[one.key].rates) for _, board in measured]
+        look = looks[one.title]
+        rows = list(range(len(spreads)))
+        ax.hlines(
+            rows, [each.low for each in spreads], [each.high for each in spreads], color=look.colour, lw=1.6
+        )
+        ax.plot(
+            [each.median for each in spreads],
+            rows,
+            color=look.colour,
+            marker=look.marker,
+            linestyle="",
+            label=one.title,
+        )
+    ax.set_xscale("log")
+    ax.set_yticks(range(len(measured)), [case.title for case, _ in measured])
+    ax.set_ylim(len(measured) - 0.5, -0.5)
+    ax.set_xlabel("delivered packets per CPU second [1/s]")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    return Figure(
+        svg=to_svg(made),
+        caption="Median and range over the turns of each simulator; the axis is logarithmic.",
+    )
+
+
+def _models(
+    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
+    contenders: Sequence[Contender],
+    absent: Mapping[str, str],
+) -> Table:
+    rows: list[list[Cell | str]] = []
+    for one in contenders:
+        events = "not installed"
+        if one.title not in absent:
+            counted = [board[one.key].events_per_packet for _, board in measured]
+            known = [value for value in counted if not math.isnan(value)]
+            events = Spread.of(known).text(1)[1] if known else "it does not tell"
+        rows.append([Cell(text=one.title, tone="strong"), one.models, events])
+    return Table(
+        caption="What the numbers pay for",
+        columns=[
+            Column(title="simulator", align="left"),
+            Column(title="what it models per packet", align="left"),
+            Column(title="events per delivered packet, counted"),
+        ],
+        rows=rows,
+    )
+
+
+def _work(
+    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
+    contenders: Sequence[Contender],
+    share: float,
+) -> list[Block]:
+    rows: list[list[Cell | str]] = []
+    for case, board in measured:
+        heading = Cell(text=case.title, detail=f"{case.duration_s * share:g} s simulated")
+        for place, one in enumerate(one for one in contenders if one.key in board):
+            turns = board[one.key]
+            rows.append(
+                [
+                    heading if place == 0 else "",
+                    Cell(text=one.title, detail=one.remark(case.variant)),
+                    number(turns.packets_per_run, 0),
+                    number(100 * case.utilization(turns.packets_per_run, share=share), 1),
+                    str(turns.runs),
+                    number(Spread.of(turns.cpu_s).median, 2),
+                    number(1e3 * turns.start_up_s, 1),
+                ]
+            )
+    table = Table(
+        caption="What each simulator delivered",
+        columns=[
+            Column(title="case", align="left"),
+            Column(title="simulator", align="left"),
+            Column(title="data packets delivered in a run"),
+            Column(title="use of the bottleneck [%]"),
+            Column(title="runs in a turn"),
+            Column(title="CPU time of a turn, net [s]"),
+            Column(title="start-up of a run [ms]"),
+        ],
+        rows=rows,
+        note="The use is that of packets delivered for the first time; what is missing to 100 % are starts and repairs.",
+    )
+    return [table]
+
+
+def _how(contenders: Sequence[Contender], least_cpu_s: float) -> list[str]:
+    letters = " ".join("ABCDEFGH"[: len(contenders)])
+    order = ", ".join(one.title for one in contenders)
+    return [
+        "Each case is a dumbbell: a bottleneck with 20 ms of propagation each way, and hosts of its own for each flow behind "
+        "access links that are ten times faster and 1 ms long. All flows are greedy and go from left to right; their starts "
+        "are spread over the first tenth of the run. Packets have 1,000 bytes on the wire, acknowledgements 40 (in ns-3 42 "
+        "and what SACK blocks need), and every packet is acknowledged.",
+        f"The contenders take turns, {letters} {letters} and so on ({order}), each measurement in a process of its own, so "
+        "that what else the machine does strikes all alike; a ratio compares the two measurements of one turn. What counts "
+        "is CPU time, user and system together, as the operating system counts it for the process. In Dumbbell's process it "
+        "is read around the engine's runs.",
+        "Start-up is left out: each turn also measures the same scenario with next to no simulated time, which starts the "
+        "simulator, reads the scenario and builds the network, and the median of these is subtracted for every run.",
+        "All simulate the same span of time. It is chosen for the slowest one; the fast ones repeat the run until a "
+        f"measurement takes about {least_cpu_s:g} s of CPU time, Dumbbell within one process, the others in one process "
+        "for each run.",
+        "Nothing is recorded on any side: no traces, no monitors on the links. What the drivers of the peers add is their "
+        "counting of delivered bytes. Dumbbell's own counters cannot be turned off and are in its numbers.",
+        "Dumbbell runs by the rules of ns-2, so that both send the same packets; ns-3 has rules of its own and its nearest "
+        "counterpart is run. `dumbbell witness` says how far the results agree.",
+    ]

@@ -1,0 +1,274 @@
+"""How Dumbbell's cost per packet, its memory and its time grow with the size of what it is given."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dumbbell.bench import networks, scale_page
+from dumbbell.bench.children import measure_batch
+from dumbbell.bench.contenders import Measured, measured
+from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
+from dumbbell.bench.growth import FEWEST, FULL, MOST, Batches, Idle, Plan, Point, Sweep
+from dumbbell.bench.outcome import Benched, load, written
+from dumbbell.bench.turns import Spread, Turns, ratios
+from dumbbell.papers.progress import Display
+from dumbbell.run import cores
+
+__all__ = ["bench_scale"]
+
+# What was wanted: the cost of a packet among the most flows over that among the fewest, bytes of an idle flow, and how much
+# faster two threads are than one.
+DEARER = 4.0
+IDLE_BYTES = 4096
+TWO_THREADS = 1.9
+
+
+def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: bool = False) -> Benched:
+    """Measure how Dumbbell's cost grows with the size of what it is given, and write a report.
+
+    Parameters
+    ----------
+    plan
+        How much is measured.
+    output
+        Folder for the report; ``results/`` of the working directory by default.
+    quiet
+        Show no progress.
+    """
+    begin_load = load()
+    with Display(sys.stderr, quiet=quiet) as display:
+        sweeps = [_taken(sweep, plan.turns, display) for sweep in _sweeps(plan)]
+        idle = _idle(plan, display)
+        batches = _batches(plan, display) if cores() > 1 else None
+    criteria = _criteria(sweeps[0], idle, batches)
+    data = {
+        "load": begin_load,
+        "plan": asdict(plan),
+        "sweeps": [_sweep_data(sweep) for sweep in sweeps],
+        "idle": {
+            **asdict(idle),
+            "bytes_per_flow": idle.per_flow(idle.peaks),
+            "bytes_per_flow_of_start_up": idle.per_flow(idle.peaks_of_start_up),
+        },
+        "run_many": None if batches is None else {**asdict(batches), "gain": asdict(batches.gain)},
+    }
+    place = Path(output) if output is not None else Path("results")
+    return written(
+        place=place / "bench-scale",
+        page=scale_page.page(sweeps, idle, batches, plan, criteria=criteria, begin_load=begin_load),
+        criteria=criteria,
+        absent={},
+        data=data,
+    )
+
+
+def _point(
+    plan: Plan,
+    series: str,
+    label: str,
+    x: float,
+    texts: Callable[[], networks.Text],
+    flows: Sequence[str] | None = None,
+) -> Point:
+    """Return a point with no turn taken; its scenario is written anew each time, as large ones fill the memory."""
+
+    def run(which: int, runs: int) -> Measured:
+        return measured(texts()[which], runs, flows)
+
+    turns = Turns(run=partial(run, 0), nothing=partial(run, 1), least_cpu_s=plan.least_cpu_s)
+    return Point(series=series, label=label, x=x, turns=turns)
+
+
+def _sweeps(plan: Plan) -> list[Sweep]:
+    return [
+        Sweep(
+            key="flows",
+            title="Number of flows",
+            swept="flows",
+            unit="",
+            about="NewReno flows over one bottleneck of 0.1 Mbit/s for each of them (10 Gbit/s for 100,000), 100 ms of "
+            "propagation, room for 5 packets of each flow, ten pairs of hosts that all flows share, starts spread over a "
+            f"tenth of {plan.flows_s:g} s.",
+            points=[
+                _point(
+                    plan, "NewReno flows", f"{count:,}", count, partial(networks.crowd, count, plan.flows_s)
+                )
+                for count in plan.flows
+            ],
+        ),
+        Sweep(
+            key="windows",
+            title="Size of the window",
+            swept="rate times round-trip delay",
+            unit="segments",
+            about="One SACK flow over a link of 10 Gbit/s, with a delay that makes the path hold so many segments and a "
+            "queue with room for as many. Without a bound the first slow start overruns the queue by about a window, and "
+            "the scoreboard has it all; with a receive buffer of one and a half times the path nothing is lost.",
+            points=[
+                _point(
+                    plan,
+                    series,
+                    f"{window:,}",
+                    window,
+                    partial(networks.long_window, window, plan.window_packets, lossless=lossless),
+                )
+                for series, lossless in (("with losses", False), ("without losses", True))
+                for window in plan.windows
+            ],
+        ),
+        Sweep(
+            key="hops",
+            title="Number of hops",
+            swept="links in a row",
+            unit="",
+            about="One NewReno flow over a row of links of 10 Mbit/s, 20 ms long altogether. Where nothing else joins, a link "
+            "that one link feeds needs no event of its own; a trickle of datagrams at every link, a thousandth of the rate, "
+            "takes that away. Only the flow's packets are counted.",
+            points=[
+                _point(
+                    plan,
+                    series,
+                    str(hops),
+                    hops,
+                    partial(networks.row, hops, plan.hops_s, joined=joined),
+                    ["f"],
+                )
+                for series, joined in (("nothing joins", False), ("datagrams join at every link", True))
+                for hops in plan.hops
+            ],
+        ),
+        Sweep(
+            key="traces",
+            title="Density of traces",
+            swept="recorded",
+            unit="",
+            about="One NewReno flow of 10 Mbit/s whose cwnd, srtt and flight size are recorded, and the backlog of its "
+            "bottleneck: never, in periods, at every change.",
+            points=[
+                _point(
+                    plan,
+                    "one flow",
+                    density,
+                    place,
+                    partial(networks.one_flow, plan.traces_s, traces=density),
+                )
+                for place, density in enumerate(plan.traces)
+            ],
+        ),
+        Sweep(
+            key="hour",
+            title="A long run",
+            swept="simulated time",
+            unit="s",
+            about="One NewReno flow of 10 Mbit/s for an hour.",
+            points=[
+                _point(
+                    plan,
+                    "one flow",
+                    f"{plan.hour_s:g} s",
+                    plan.hour_s,
+                    partial(networks.one_flow, plan.hour_s),
+                )
+            ],
+        ),
+    ]
+
+
+def _taken(sweep: Sweep, turns: int, display: Display) -> Sweep:
+    """Return a sweep whose turns are taken: in each turn every point once."""
+    done = display.steps(sweep.title, turns * len(sweep.points))
+    for _ in range(turns):
+        for point in sweep.points:
+            point.turns.take()
+            done()
+    costs = [Spread.of(point.turns.costs_ns).median for point in sweep.points]
+    display.fold(f"{sweep.title}: {min(costs):,.0f} to {max(costs):,.0f} ns of CPU time per packet")
+    return sweep
+
+
+def _idle(plan: Plan, display: Display) -> Idle:
+    done = display.steps("Memory", 2)
+    peaks, of_start_up = [], []
+    for flows in plan.idle:
+        whole, nothing = networks.crowd(flows, plan.idle_s, idle=True)
+        peaks.append(measured(whole, 1).peak_bytes)
+        of_start_up.append(measured(nothing, 1).peak_bytes)
+        done()
+    found = Idle(
+        flows=plan.idle, peaks=(peaks[0], peaks[1]), peaks_of_start_up=(of_start_up[0], of_start_up[1])
+    )
+    display.fold(f"Memory: {found.per_flow(found.peaks):,.0f} bytes for each idle flow")
+    return found
+
+
+def _batches(plan: Plan, display: Display) -> Batches:
+    done = display.steps("Two threads", 2 * plan.batch_turns)
+    text, _ = networks.one_flow(plan.batch_s)
+    times: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(plan.batch_turns):
+        for threads, listed in times.items():
+            listed.append(measure_batch(text, runs=plan.batch_runs, threads=threads).wall_s)
+            done()
+    found = Batches(one_s=times[1], two_s=times[2])
+    display.fold(f"Two threads: {found.gain.median:.2f} times as fast as one")
+    return found
+
+
+def _criteria(flows: Sweep, idle: Idle, batches: Batches | None) -> list[Criterion]:
+    by_size = {int(point.x): point.turns for point in flows.points}
+    found = []
+    name = f"cost of a packet at {MOST:,} flows over that at {FEWEST}"
+    if FEWEST in by_size and MOST in by_size:
+        dearer = ratios(by_size[MOST].costs_ns, by_size[FEWEST].costs_ns)
+        found.append(at_most(name, dearer.median, DEARER))
+    else:
+        found.append(not_measured(name, f"at most {DEARER:g}", "fewer flows were run"))
+    name = f"memory of an idle flow, of {idle.flows[1]:,}"
+    per_flow = idle.per_flow(idle.peaks)
+    if idle.flows[1] < MOST:
+        found.append(not_measured(name, f"below {IDLE_BYTES} bytes", f"{per_flow:,.0f} bytes at fewer flows"))
+    elif math.isnan(per_flow):
+        found.append(not_measured(name, f"below {IDLE_BYTES} bytes", "nobody tells here"))
+    else:
+        found.append(
+            Criterion(
+                name=name,
+                wanted=f"below {IDLE_BYTES} bytes",
+                measured=f"{per_flow:,.0f} bytes",
+                holds=per_flow < IDLE_BYTES,
+            )
+        )
+    name = "run_many on two threads over one"
+    if batches is None:
+        found.append(not_measured(name, f"at least {TWO_THREADS:g}", "there is one core"))
+    else:
+        found.append(at_least(name, batches.gain.median, TWO_THREADS, digits=2))
+    return found
+
+
+def _sweep_data(sweep: Sweep) -> dict[str, Any]:
+    return {
+        "sweep": sweep.key,
+        "title": sweep.title,
+        "points": [
+            {
+                "series": point.series,
+                "label": point.label,
+                "x": point.x,
+                "runs_per_turn": point.turns.runs,
+                "packets_per_run": point.turns.packets_per_run,
+                "events_per_packet": point.turns.events_per_packet,
+                "cpu_ns_per_packet": asdict(Spread.of(point.turns.costs_ns)),
+                "start_up_s": point.turns.start_up_s,
+                "cpu_s": point.turns.cpu_s,
+                "peak_bytes": point.turns.peak_bytes,
+            }
+            for point in sweep.points
+        ],
+    }

@@ -1,0 +1,211 @@
+"""The report on how Dumbbell's cost grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dumbbell.bench.criteria import Criterion, criteria_table
+from dumbbell.bench.growth import FULL, Batches, Idle, Plan, Sweep
+from dumbbell.bench.networks import SENDS_S
+from dumbbell.bench.pages import machine_facts, number, spread_cell
+from dumbbell.bench.turns import Spread
+from dumbbell.papers import engine_identity
+from dumbbell.plots import figure, to_svg
+from dumbbell.plots import sweep as curves
+from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
+
+__all__ = ["page"]
+
+MEBIBYTE = 2.0**20
+
+
+def page(
+    sweeps: Sequence[Sweep],
+    idle: Idle,
+    batches: Batches | None,
+    plan: Plan,
+    *,
+    criteria: Sequence[Criterion],
+    begin_load: float,
+) -> str:
+    """Return the report as the text of one self-contained HTML file.
+
+    Parameters
+    ----------
+    sweeps
+        What was swept.
+    idle
+        Memory of idle flows.
+    batches
+        Batches on one thread and two, if there are two cores.
+    plan
+        How much was measured.
+    criteria
+        What was wanted.
+    begin_load
+        The load of the machine before the measurements.
+    """
+    return render_page(
+        title="How Dumbbell's cost grows",
+        subtitle="CPU time per delivered packet, memory and threads, over the size of what is simulated.",
+        facts=[("Dumbbell", engine_identity()), ("turns", str(plan.turns)), *machine_facts(begin_load)],
+        notice="" if plan == FULL else "A trial: fewer and shorter measurements, without the largest sizes.",
+        sections=[
+            Section(anchor="criteria", title="Criteria", blocks=[criteria_table(criteria)]),
+            *(Section(anchor=sweep.key, title=sweep.title, blocks=_sweep(sweep)) for sweep in sweeps),
+            Section(anchor="memory", title="Memory", blocks=_memory(idle)),
+            Section(anchor="threads", title="Two threads", blocks=_threads(batches, plan)),
+            Section(anchor="how", title="How it is measured", blocks=[Text(paragraphs=_how(plan))]),
+        ],
+    )
+
+
+def _sweep(sweep: Sweep) -> list[Block]:
+    is_long = sweep.key == "hour"
+    rows: list[list[Cell | str]] = []
+    for point in sweep.points:
+        turns = point.turns
+        cpu = Spread.of(net / turns.runs for net in turns.cpu_s)
+        rows.append(
+            [
+                point.series,
+                point.label,
+                spread_cell(Spread.of(turns.costs_ns), 0),
+                number(turns.events_per_packet, 2),
+                number(turns.packets_per_run, 0),
+                number(cpu.median, 3),
+                *([number(point.x / cpu.median, 0)] if is_long else []),
+                number(1e3 * turns.start_up_s, 1),
+                number(turns.peak_bytes / MEBIBYTE, 0),
+            ]
+        )
+    unit = f" [{sweep.unit}]" if sweep.unit else ""
+    table = Table(
+        caption=f"Cost over {sweep.swept}",
+        columns=[
+            Column(title="what", align="left"),
+            Column(title=sweep.swept + unit),
+            Column(title="CPU time per delivered packet [ns]"),
+            Column(title="events per packet"),
+            Column(title="packets in a run"),
+            Column(title="CPU time of a run, net [s]"),
+            *([Column(title="simulated time over CPU time")] if is_long else []),
+            Column(title="start-up of a run [ms]"),
+            Column(title="largest memory [MiB]"),
+        ],
+        rows=rows,
+        note="The median over the turns; below it the smallest and the largest turn.",
+    )
+    blocks: list[Block] = [Text(paragraphs=[sweep.about]), table]
+    if len(sweep.points) > 1:
+        blocks.append(_figure(sweep))
+    return blocks
+
+
+def _figure(sweep: Sweep) -> Figure:
+    made, grid = figure(width=7.0)
+    ax = grid[0, 0]
+    series: dict[str | tuple[str, str], tuple[list[float], list[float], list[float], list[float]]] = {}
+    for name in dict.fromkeys(point.series for point in sweep.points):
+        points = [point for point in sweep.points if point.series == name]
+        spreads = [Spread.of(point.turns.costs_ns) for point in points]
+        series[name] = (
+            [point.x for point in points],
+            [one.median for one in spreads],
+            [one.low for one in spreads],
+            [one.high for one in spreads],
+        )
+    is_number = sweep.key != "traces"
+    curves(
+        series,
+        x_label=sweep.swept,
+        x_unit=sweep.unit or None,
+        y_label="CPU time per delivered packet",
+        y_unit="ns",
+        log_x=is_number,
+        ax=ax,
+    )
+    if not is_number:
+        ax.set_xticks([point.x for point in sweep.points], [point.label for point in sweep.points])
+    ax.set_ylim(bottom=0.0)
+    return Figure(svg=to_svg(made), caption=f"{sweep.title}: median and range over the turns.")
+
+
+def _memory(idle: Idle) -> list[Block]:
+    few, many = idle.flows
+    rows: list[list[Cell | str]] = [
+        [
+            name,
+            number(peaks[0] / MEBIBYTE, 1),
+            number(peaks[1] / MEBIBYTE, 1),
+            number(idle.per_flow(peaks), 0),
+        ]
+        for name, peaks in (
+            ("a run", idle.peaks),
+            ("reading the scenario and building the network alone", idle.peaks_of_start_up),
+        )
+    ]
+    return [
+        Text(
+            paragraphs=[
+                "An idle flow has an open connection, has sent its first window and got the acknowledgements, and waits: "
+                f"its source has nothing more to send from {1e3 * SENDS_S:g} ms after the start on, and it stays until the "
+                "end of the run with everything that it would need to go on.",
+                "What is taken is the largest resident memory of the whole process up to the end of the run, the scenario's "
+                f"text and the results of every flow included. Of {many:,} flows and of {few:,}: the difference, over the "
+                f"{many - few:,} flows.",
+            ]
+        ),
+        Table(
+            caption="Largest resident memory of a process",
+            columns=[
+                Column(title="what", align="left"),
+                Column(title=f"{few:,} flows [MiB]"),
+                Column(title=f"{many:,} flows [MiB]"),
+                Column(title="for each flow [bytes]"),
+            ],
+            rows=rows,
+        ),
+    ]
+
+
+def _threads(batches: Batches | None, plan: Plan) -> list[Block]:
+    about = Text(
+        paragraphs=[
+            f"{plan.batch_runs} replications of one NewReno flow of 10 Mbit/s, {plan.batch_s:g} s each, with `run_many` on one "
+            "thread and on two, in turn. Wall-clock time counts here, so nothing else may run on the machine.",
+        ]
+    )
+    if batches is None:
+        return [about, Text(paragraphs=["Not measured: this process may use one core only."])]
+    rows: list[list[Cell | str]] = [
+        [str(turn), number(one, 2), number(two, 2), number(one / two, 2)]
+        for turn, (one, two) in enumerate(zip(batches.one_s, batches.two_s, strict=True), start=1)
+    ]
+    median, around = batches.gain.text(2)
+    table = Table(
+        caption=f"Two threads are {median} times as fast as one ({around})",
+        columns=[
+            Column(title="turn"),
+            Column(title="one thread [s]"),
+            Column(title="two threads [s]"),
+            Column(title="times as fast"),
+        ],
+        rows=rows,
+    )
+    return [about, table]
+
+
+def _how(plan: Plan) -> list[str]:
+    return [
+        "Each measurement is a process of its own that runs the engine and nothing else. CPU time is that of the process, "
+        "user and system together, read around the runs; a run is repeated in it until a measurement takes about "
+        f"{plan.least_cpu_s:g} s. In each turn every point of a sweep is measured once.",
+        "Start-up is left out: each turn also measures the same scenario with a microsecond of simulated time, which reads "
+        "it and builds the network, and the median of these is subtracted for every run. The tables show it in a column of "
+        "its own.",
+        "A delivered packet is payload of a full segment that arrived for the first time. Packets have 1,000 bytes on the "
+        "wire, acknowledgements 40, and every packet is acknowledged.",
+        "Memory is the largest resident memory of the process up to the end of its first run, with the interpreter that "
+        "starts it.",
+    ]

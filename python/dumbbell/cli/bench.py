@@ -1,0 +1,130 @@
+"""``dumbbell bench``: how fast Dumbbell is beside other simulators, and how its cost grows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from dumbbell import bench
+from dumbbell.bench import Benched
+from dumbbell.bench.criteria import holds_text
+from dumbbell.cli.refusals import note
+from dumbbell.cli.tables import Column, console, print_table
+from dumbbell.cli.witness import ABSENT
+from dumbbell.witness import PeerAbsent
+
+__all__ = ["peers", "scale"]
+
+
+def peers(
+    *,
+    names: Sequence[str],
+    cases: Sequence[str],
+    turns: int,
+    json_output: bool,
+    output: Path | None,
+    folder: Path | None,
+) -> None:
+    """Measure Dumbbell and other simulators in turn, and print what came of it."""
+    try:
+        done = bench.bench_peers(peers=names, cases=cases, turns=turns, output=output, folder=folder)
+    except PeerAbsent as absent:
+        note(f"error: {' '.join(str(absent).split())}")
+        raise typer.Exit(ABSENT) from None
+    if not json_output:
+        for case in done.data["cases"]:
+            _print_case(case)
+    _print(done, json_output=json_output)
+
+
+def scale(*, quick: bool, json_output: bool, output: Path | None) -> None:
+    """Measure how Dumbbell's cost grows, and print what came of it."""
+    done = bench.bench_scale(plan=bench.QUICK if quick else bench.FULL, output=output)
+    if not json_output:
+        for sweep in done.data["sweeps"]:
+            _print_sweep(sweep)
+    _print(done, json_output=json_output)
+
+
+def _print(done: Benched, *, json_output: bool) -> None:
+    if json_output:
+        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+    else:
+        columns = [
+            Column("criterion", "name"),
+            Column("wanted", "wanted"),
+            Column("measured", "measured"),
+            Column("holds", "holds"),
+        ]
+        print_table(
+            columns,
+            [
+                {"name": one.name, "wanted": one.wanted, "measured": one.measured, "holds": holds_text(one)}
+                for one in done.criteria
+            ],
+        )
+        console().print(f"report: {done.report.resolve()}", soft_wrap=True)
+    for title, why in done.absent.items():
+        note(f"{title} is LEFT OUT: {' '.join(why.split())}")
+
+
+def _print_case(case: dict[str, object]) -> None:
+    console().print(case["title"])
+    rows = []
+    for one in case["contenders"]:  # type: ignore[attr-defined]
+        rate, ratio = one["packets_per_cpu_s"], one["ratio"] or {}
+        rows.append(
+            {
+                "title": one["title"],
+                "rate": rate["median"],
+                "low": rate["low"],
+                "high": rate["high"],
+                "ratio": ratio.get("median"),
+                "packets": one["packets_per_run"],
+                "use": one["utilization"],
+            }
+        )
+    print_table(
+        [
+            Column("simulator", "title"),
+            Column("packets per\nCPU second", "rate"),
+            Column("least", "low"),
+            Column("most", "high"),
+            Column("Dumbbell\nis faster", "ratio", digits=1),
+            Column("delivered\nin a run", "packets"),
+            Column("use of the\nbottleneck [%]", "use", scale=100.0, digits=1),
+        ],
+        rows,
+    )
+
+
+def _print_sweep(sweep: dict[str, object]) -> None:
+    console().print(sweep["title"])
+    rows = [
+        {
+            "series": point["series"],
+            "label": point["label"],
+            "cost": point["cpu_ns_per_packet"]["median"],
+            "low": point["cpu_ns_per_packet"]["low"],
+            "high": point["cpu_ns_per_packet"]["high"],
+            "events": point["events_per_packet"],
+            "memory": point["peak_bytes"],
+        }
+        for point in sweep["points"]  # type: ignore[attr-defined]
+    ]
+    print_table(
+        [
+            Column("what", "series"),
+            Column("size", "label"),
+            Column("CPU per\npacket [ns]", "cost"),
+            Column("least", "low"),
+            Column("most", "high"),
+            Column("events per\npacket", "events", digits=2),
+            Column("memory\n[MiB]", "memory", scale=2.0**-20),
+        ],
+        rows,
+    )
