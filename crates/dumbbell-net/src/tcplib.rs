@@ -45,7 +45,7 @@ struct Table {
     /// Ascending values with their cumulative probabilities.
     rows: Vec<(f64, f64)>,
     /// For each of as many equal parts of the probabilities, the first row that a draw from it can find.
-    starts: Vec<usize>,
+    starts: Vec<u16>,
 }
 
 /// Parts into which the probabilities of a table are divided: more than rows, so that a draw finds its row at once.
@@ -58,7 +58,7 @@ impl Table {
             Some((value.trim().parse().ok()?, cdf.trim().parse().ok()?))
         };
         let rows: Vec<(f64, f64)> = text.lines().filter_map(row).collect();
-        let start = |part: usize| rows.partition_point(|&(_, cdf)| cdf < part as f64 / PARTS as f64);
+        let start = |part: usize| rows.partition_point(|&(_, cdf)| cdf < part as f64 / PARTS as f64) as u16;
         Table { starts: (0..PARTS).map(start).collect(), rows }
     }
 
@@ -66,7 +66,7 @@ impl Table {
     /// a uniform number.
     fn draw(&self, random: &mut Stream) -> f64 {
         let p = random.uniform();
-        let start = self.starts.get((p * PARTS as f64) as usize).copied().unwrap_or(0);
+        let start = usize::from(self.starts.get((p * PARTS as f64) as usize).copied().unwrap_or(0));
         let ahead = self.rows.iter().skip(start).take_while(|&&(_, cdf)| cdf < p).count();
         let at = start + ahead;
         match (at.checked_sub(1).and_then(|below| self.rows.get(below)), self.rows.get(at)) {

@@ -57,9 +57,16 @@ impl Entry {
 
 const ARITY: usize = 4;
 
-/// Entries of which the first in order is at hand.
+/// Comes after every event.
+const NOTHING: Entry = Entry { time: u64::MAX, key: u64::MAX };
+
+/// Entries of which the first in order is at hand. Behind the last one lies [`NOTHING`] wherever a sibling is missing, so
+/// that children are always four.
 #[derive(Clone, Debug, Default)]
-struct Heap(Vec<Entry>);
+struct Heap {
+    entries: Vec<Entry>,
+    len: usize,
+}
 
 /// Pending events. Arrivals lie in a heap of their own: they are nearly all that happens, one for each link in use, and
 /// among the deadlines of thousands of connections they would sink past them every time.
@@ -113,69 +120,72 @@ impl EventQueue {
 impl Heap {
     #[inline]
     fn first(&self) -> Option<Entry> {
-        self.0.first().copied()
+        self.entries.first().copied().filter(|_| self.len > 0)
     }
 
     #[inline]
     fn push(&mut self, entry: Entry) {
-        self.0.push(entry);
-        self.sift_up(self.0.len() - 1);
+        if self.len == self.entries.len() {
+            let siblings = if self.len == 0 { 1 } else { ARITY };
+            self.entries.extend([NOTHING; ARITY].iter().take(siblings));
+        }
+        self.entries[self.len] = entry;
+        self.sift_up(self.len);
+        self.len += 1;
     }
 
     #[inline]
     fn postpone_first(&mut self, time: u64) {
-        if let Some(first) = self.0.first_mut() {
-            first.time = time;
-            self.sift_down();
+        if let Some(first) = self.entries.first().filter(|_| self.len > 0) {
+            self.sift_down(Entry { time, key: first.key });
         }
     }
 
     #[inline]
     fn pop(&mut self) {
-        if let Some(last) = self.0.pop()
-            && let Some(first) = self.0.first_mut()
-        {
-            *first = last;
-            self.sift_down();
+        if self.len > 0 {
+            self.len -= 1;
+            let last = std::mem::replace(&mut self.entries[self.len], NOTHING);
+            if self.len > 0 {
+                self.sift_down(last);
+            }
         }
     }
 
     fn sift_up(&mut self, mut at: usize) {
-        let moving = self.0[at];
+        let moving = self.entries[at];
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if self.0[parent].order() <= moving.order() {
+            if self.entries[parent].order() <= moving.order() {
                 break;
             }
-            self.0[at] = self.0[parent];
+            self.entries[at] = self.entries[parent];
             at = parent;
         }
-        self.0[at] = moving;
+        self.entries[at] = moving;
     }
 
-    fn sift_down(&mut self) {
-        let moving = self.0[0];
+    /// Puts an entry in the place of the first and lets it sink to its own.
+    fn sift_down(&mut self, moving: Entry) {
         let mut at = 0;
-        loop {
-            let first = at * ARITY + 1;
-            let Some((offset, least)) = self.least_child(first) else { break };
+        while at * ARITY + 1 < self.len
+            && let Some((offset, least)) = self.least_child(at)
+        {
             if least >= moving.order() {
                 break;
             }
-            self.0[at] = self.0[first + offset];
-            at = first + offset;
+            let child = at * ARITY + 1 + offset;
+            self.entries[at] = self.entries[child];
+            at = child;
         }
-        self.0[at] = moving;
+        self.entries[at] = moving;
     }
 
-    /// The child that comes first among those from `first` on. Which one it is cannot be predicted,
-    /// so four children are compared by selection in two rounds, without branches.
+    /// The child that comes first. Which one it is cannot be predicted, so the four are compared by selection in two
+    /// rounds, without branches.
     #[inline]
-    fn least_child(&self, first: usize) -> Option<(usize, u128)> {
-        let Some(&[a, b, c, d]) = self.0.get(first..).and_then(<[Entry]>::first_chunk::<ARITY>) else {
-            let rest = self.0.get(first..)?.iter().map(|entry| entry.order());
-            return rest.enumerate().min_by_key(|&(_, order)| order);
-        };
+    fn least_child(&self, parent: usize) -> Option<(usize, u128)> {
+        let &[a, b, c, d] = self.entries.get(parent * ARITY + 1..)?.first_chunk::<ARITY>()?;
         let earlier = |left: (usize, u128), right: (usize, u128)| if right.1 < left.1 { right } else { left };
         let front = earlier((0, a.order()), (1, b.order()));
         let back = earlier((2, c.order()), (3, d.order()));
