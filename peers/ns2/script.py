@@ -507,5 +507,7 @@ def _sink(table: Mapping[str, Any], agent: Agent, field: str) -> tuple[str, dict
         return agent.sink, settings
     if delayed["segments"] != 2 or delayed["on_tick"]:
         raise refusal(f"{field}.tcp.delayed_ack", str(delayed), "two segments and no ticks", quoted=False)
+    # Without a handshake the first packet is data like any other.
+    settings["SYN_immediate_ack_"] = False
     settings["interval_"] = seconds(delayed["timer"], f"{field}.tcp.delayed_ack.timer")
     return f"{agent.sink}/DelAck", settings
