@@ -172,6 +172,16 @@ RULES: tuple[Rule, ...] = (
         "deflation_fix off",
     ),
     Rule(
+        aspect="Delayed ACKs",
+        peer="DelAck acknowledges a first packet at once, and delays the ACK of a duplicate of the newest packet",
+        matched="SYN_immediate_ack_ is false, as there is no handshake; the second is not followed: ours goes at once",
+    ),
+    Rule(
+        aspect="Westwood and others of Linux",
+        peer="Agent/TCP/Linux has a sender of its own: whole windows, rate halving, its own scoreboard, timestamps, jiffies",
+        matched="not compared: we have no sender with these rules",
+    ),
+    Rule(
         aspect="Duplicates after a timeout of Vegas",
         peer="they inflate the window though nothing was retransmitted fast, and the next ACK sets it to 0",
         matched="not followed: our window keeps its two segments",

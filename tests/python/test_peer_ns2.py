@@ -209,6 +209,28 @@ def test_drops_drawn_beforehand_are_repaired_alike(ns2, variant):
     assert theirs.links["drops_impairment"][0] == pytest.approx(ours.links["drops_impairment"][0], abs=1)
 
 
+@pytest.mark.parametrize("variant", ["newreno", "sack"])
+def test_delayed_acknowledgements_clock_both_alike(ns2, variant):
+    delayed = flow(variant, delayed_ack={"segments": 2, "timer": "100 ms"})
+    asked = scenario(delayed, probes=[Probe(quantities=["seq_sent"], flows=["f1"])])
+    ours, theirs = dumbbell.run(asked), ns2.run(asked)
+    (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
+    assert numbers == peers_numbers
+    assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
+
+
+def test_opposite_flows_of_three_recoveries_send_the_same(ns2):
+    delays = ["0.113 ms", "0.917 ms", "0.531 ms"]
+    shape = network(pairs=2, reverse_pairs=1, sender_delay=delays)
+    flows = [flow("reno", start="0.1 s"), flow("newreno", number=2, start="0.5371 s"), flow("sack", number=3)]
+    asked = scenario(*flows, shape=shape, probes=[Probe(quantities=["seq_sent"], flows=["*"])])
+    traces = [run.traces["seq_sent"] for run in (dumbbell.run(asked), ns2.run(asked))]
+    for name in ("f1", "f2", "f3"):
+        ours, theirs = (trace[trace["name"] == name]["value"].tolist() for trace in traces)
+        assert len(ours) > 1000
+        assert ours == theirs
+
+
 def test_links_count_alike(ns2):
     asked = scenario(duration="30 s", measure_from="10 s", measure_until="25 s")
     ours, theirs = dumbbell.run(asked).links, ns2.run(asked).links

@@ -575,7 +575,11 @@ impl Sender {
                 self.inflation
             };
             let grown = self.congestion.cwnd() - self.cut_window;
-            let kept = if self.switches.faults_of_ns2 && kept == 0.0 && grown > 0.0 { -grown } else { kept };
+            let returns_to_cut = self.switches.faults_of_ns2
+                && duplicates > DUPLICATE_THRESHOLD
+                && self.cut_window > 0.0
+                && grown > 0.0;
+            let kept = if returns_to_cut { -grown } else { kept };
             let context = self.context(now);
             self.congestion.on_recovery_exit(&context, kept - std::mem::take(&mut self.deflated));
             self.in_recovery = false;
