@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from dumbbell import _engine
 
 __all__ = ["Batch", "Child", "measure", "measure_batch"]
 
-PROGRAM = (sys.executable, "-m", "dumbbell.bench.child")
+PROGRAM = (sys.executable, str(Path(__file__).with_name("child.py")), _engine.__file__)
 
 
 @dataclass(frozen=True, kw_only=True)

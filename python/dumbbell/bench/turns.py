@@ -11,8 +11,9 @@ from dumbbell.bench.contenders import Measured
 
 __all__ = ["Spread", "Turns", "ratios"]
 
-# Runs that only start up are made so many times in a turn at most; they cost about the same each time.
-MOST_START_UPS = 3
+# Runs that only start up are made until they take this part of what a measurement takes, but not more often than the runs,
+# and so many times at least.
+PART_OF_START_UPS, LEAST_START_UPS = 0.1, 3
 
 # What a run is taken to cost at least, s.
 LEAST_CPU_S = 1e-3
@@ -80,18 +81,22 @@ class Turns:
             cost_s = max(self.cpu_s[0], self.start_up_s, LEAST_CPU_S)
             self.runs = max(1, math.ceil(self.least_cpu_s / cost_s))
             if self.runs > 1:
-                self.start_ups_s.clear()
-                self.measured.clear()
                 self._measure(self.runs)
+                del self.start_ups_s[0], self.measured[0]
 
     def anew(self) -> Turns:
         """Return the same measurement with no turn taken."""
         return Turns(run=self.run, nothing=self.nothing, least_cpu_s=self.least_cpu_s)
 
     def _measure(self, runs: int) -> None:
-        empty = self.nothing(min(runs, MOST_START_UPS))
+        once_s = statistics.median(self.start_ups_s) if self.start_ups_s else math.inf
+        enough = max(LEAST_START_UPS, math.ceil(PART_OF_START_UPS * self.least_cpu_s / max(once_s, 1e-6)))
+        empty = self.nothing(min(runs, enough))
         self.start_ups_s.append(empty.cpu_s / empty.runs)
-        self.measured.append(self.run(runs))
+        made = self.run(runs)
+        if made.packets <= 0:
+            raise RuntimeError("a run is too short to be measured: no packet was delivered")
+        self.measured.append(made)
 
     @property
     def start_up_s(self) -> float:

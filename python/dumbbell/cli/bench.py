@@ -12,7 +12,7 @@ import typer
 from dumbbell import bench
 from dumbbell.bench import Benched
 from dumbbell.bench.criteria import holds_text
-from dumbbell.cli.refusals import note
+from dumbbell.cli.refusals import note, refuse
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.cli.witness import ABSENT
 from dumbbell.witness import PeerAbsent
@@ -35,6 +35,8 @@ def peers(
     except PeerAbsent as absent:
         note(f"error: {' '.join(str(absent).split())}")
         raise typer.Exit(ABSENT) from None
+    except RuntimeError as failure:
+        refuse(str(failure))
     if not json_output:
         for case in done.data["cases"]:
             _print_case(case)
@@ -43,7 +45,10 @@ def peers(
 
 def scale(*, quick: bool, json_output: bool, output: Path | None) -> None:
     """Measure how Dumbbell's cost grows, and print what came of it."""
-    done = bench.bench_scale(plan=bench.QUICK if quick else bench.FULL, output=output)
+    try:
+        done = bench.bench_scale(plan=bench.QUICK if quick else bench.FULL, output=output)
+    except RuntimeError as failure:
+        refuse(str(failure))
     if not json_output:
         for sweep in done.data["sweeps"]:
             _print_sweep(sweep)
