@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from dumbbell.witness.agreement import criterion
 from dumbbell.witness.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["GRID", "ForcedDrops"]
 
@@ -40,6 +43,9 @@ PATTERNS: tuple[tuple[int, ...], ...] = (
     (0, 1, 2, 3),
     (0, 2, 4, 6),
 )
+
+# A drawn repair is shown with so much before and after it, s.
+SHOWN_AROUND_S = 0.25
 
 # Segments sent at this distance of times, in s, are at one time: what a trace rounds.
 ROUNDED_S = 2e-6
@@ -269,24 +275,40 @@ def _table(points: pd.DataFrame) -> report.Table:
     )
 
 
+def _show_repair(ax: Axes, row: pd.Series[Any]) -> None:
+    """Let a plot show what is sent from shortly before the first segment goes again to shortly after the last one does."""
+    numbers, at = np.asarray(row["sent"]), np.asarray(row["at_ms"]) / 1e3
+    _, firsts = np.unique(numbers, return_index=True)
+    again = np.setdiff1d(np.arange(len(numbers)), firsts)
+    if not len(again):
+        return
+    shown = (at[again[0]] - SHOWN_AROUND_S, at[again[-1]] + SHOWN_AROUND_S)
+    inside = numbers[(at >= shown[0]) & (at <= shown[1])]
+    ax.set_xlim(*shown)
+    ax.set_ylim(inside.min() - 3, inside.max() + 3)
+
+
 def _drawn(results: pd.DataFrame, keys: Sequence[str], caption: str) -> report.Figure:
     """Draw the segments sent over time on both sides, a plot for each case."""
     made, axes = plots.figure(-(-len(keys) // 2), min(2, len(keys)), width=5.6, height=3.0)
-    looks = {"ours": ("o", 3.0, plots.COLOURS[0], "none"), "peer": ("x", 3.0, "none", plots.COLOURS[1])}
+    looks = {"ours": ("o", 5.0, plots.COLOURS[0]), "peer": ("x", 3.5, plots.COLOURS[1])}
     titles = {"ours": "Dumbbell", "peer": peer_title(results)}
     for ax, key in zip(axes.flat, keys, strict=False):
-        for _, row in results[results["key"] == key].iterrows():
-            marker, size, face, edge = looks[row["side"]]
+        rows = results[results["key"] == key]
+        for _, row in rows.iterrows():
+            marker, size, colour = looks[row["side"]]
             ax.plot(
                 np.asarray(row["at_ms"]) / 1e3,
                 row["sent"],
                 marker=marker,
                 markersize=size,
                 linestyle="",
-                markerfacecolor=face,
-                markeredgecolor=edge if edge != "none" else face,
+                markerfacecolor="none",
+                markeredgecolor=colour,
+                markeredgewidth=0.8,
                 label=titles[row["side"]],
             )
+        _show_repair(ax, rows.iloc[0])
         ax.set_title(key, fontsize=9)
         ax.set_xlabel("time [s]", fontsize=8)
         ax.set_ylabel("segment", fontsize=8)

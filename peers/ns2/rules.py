@@ -177,6 +177,18 @@ RULES: tuple[Rule, ...] = (
         matched="SYN_immediate_ack_ is false, as there is no handshake; the second is not followed: ours goes at once",
     ),
     Rule(
+        aspect="Simultaneous events",
+        peer="times are sums in floating point: of a departure and an arrival at one instant either may come first, which "
+        "decides what a full queue drops",
+        matched="departures come first with us; where single flows are compared packet by packet, a packet takes a binary "
+        "fraction of a second, so that sums of such times are exact",
+    ),
+    Rule(
+        aspect="Windows in packets",
+        peer="windows are sums of shares of a packet in floating point, which reach a whole number or just miss it",
+        matched="the payload is a power of two in our grids, so that our windows in bytes round as these do",
+    ),
+    Rule(
         aspect="Westwood and others of Linux",
         peer="Agent/TCP/Linux has a sender of its own: whole windows, rate halving, its own scoreboard, timestamps, jiffies",
         matched="not compared: we have no sender with these rules",
