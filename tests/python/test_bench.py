@@ -31,7 +31,6 @@ TINY = replace(
     traces_s=3.0,
     hour_s=5.0,
     idle=(10, 1000),
-    idle_s=1.0,
     batch_runs=2,
     batch_s=3.0,
 )
@@ -197,7 +196,7 @@ def test_dumbbell_and_ns2_have_the_same_scenario():
 def test_all_networks_are_scenarios():
     for texts in (
         networks.crowd(20, 1.0),
-        networks.crowd(20, 1.0, idle=True),
+        networks.idle_crowd(20),
         networks.long_window(100, 1e4, lossless=True),
         networks.row(3, 1.0, joined=True),
         networks.one_flow(1.0, traces="10 ms"),
@@ -206,10 +205,15 @@ def test_all_networks_are_scenarios():
         assert nearly_nothing(whole) == nothing
 
 
-def test_an_idle_flow_sends_its_first_window_and_no_more():
-    done = dumbbell.run(Scenario.from_dict(json.loads(networks.crowd(20, 2.0, idle=True)[0])))
+def test_an_idle_flow_has_sent_its_first_window_and_waits():
+    scenario = Scenario.from_dict(json.loads(networks.idle_crowd(20)[0]))
+    probe = dumbbell.scenario.Probe(flows=["*"], quantities=["flight_size"])
+    done = dumbbell.run(replace(scenario, probes=[probe]))
     assert list(done.flows["segments_sent"]) == [2] * 20
     assert list(done.flows["bytes_delivered"]) == [2 * 960] * 20
+    assert list(done.flows["timeouts"]) == [0] * 20
+    last = done.traces["flight_size"].groupby("name")["value"].last()
+    assert list(last) == [2.0] * 20
 
 
 def test_a_bounded_window_loses_nothing_and_an_unbounded_one_does():

@@ -43,8 +43,6 @@ class Plan:
         Simulated time of the long run, s.
     idle
         The two numbers of idle flows.
-    idle_s
-        Simulated time of each, s.
     batch_runs
         Replications in a batch.
     batch_s
@@ -64,7 +62,6 @@ class Plan:
     traces_s: float = 240.0
     hour_s: float = 3600.0
     idle: tuple[int, int] = (1000, 100_000)
-    idle_s: float = 5.0
     batch_runs: int = 48
     batch_s: float = 1200.0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dumbbell.bench.cases import HEADER, PAYLOAD
 
-__all__ = ["crowd", "long_window", "one_flow", "row"]
+__all__ = ["crowd", "idle_crowd", "long_window", "one_flow", "row"]
 
 # Hosts on either side of a crowd's bottleneck.
 PAIRS = 10
@@ -19,14 +19,16 @@ SHARE_BPS, SHARE_PACKETS = 100_000, 5
 # Simulated time of a run that only starts up.
 NOTHING = "1 us"
 
-# How long an idle flow sends: its first window leaves at once.
-SENDS_S = 0.001
+# Idle flows: the one-way delay and the simulated time, between which the first windows arrive and no acknowledgement does,
+# and a timer that does not expire meanwhile.
+IDLE_DELAY_S, IDLE_S = 2.0, 3.0
+IDLE_TIMER = {"kind": "rfc6298", "initial": "60 s"}
 
 Text = tuple[str, str]
 """A scenario, and the same one without simulated time."""
 
 
-def crowd(flows: int, duration_s: float, *, idle: bool = False) -> Text:
+def crowd(flows: int, duration_s: float) -> Text:
     """Return many NewReno flows at one bottleneck, 0.1 Mbit/s for each.
 
     Parameters
@@ -35,20 +37,32 @@ def crowd(flows: int, duration_s: float, *, idle: bool = False) -> Text:
         How many.
     duration_s
         Simulated time, s.
-    idle
-        Whether each flow has nothing more to send once its first window has left.
     """
+    return _crowd(flows, duration_s, 0.1, {})
+
+
+def idle_crowd(flows: int) -> Text:
+    """Return as many flows whose first windows arrive, and which wait for acknowledgements until the end of the run.
+
+    Parameters
+    ----------
+    flows
+        How many.
+    """
+    return _crowd(flows, IDLE_S, IDLE_DELAY_S, {"timer": IDLE_TIMER})
+
+
+def _crowd(flows: int, duration_s: float, delay_s: float, tcp: dict[str, Any]) -> Text:
     rate = flows * SHARE_BPS
     queue = {"kind": "droptail", "limit": f"{flows * SHARE_PACKETS} packets"}
-    links = _pair("r1", "r2", rate, "100 ms", queue)
+    links = _pair("r1", "r2", rate, _seconds(delay_s), queue)
     for number in range(PAIRS):
         links += _pair(f"s{number}", "r1", 10 * rate, "1 ms") + _pair("r2", f"d{number}", 10 * rate, "1 ms")
     listed = []
     for number in range(flows):
         start_s = duration_s / 10 * number / flows
         flow = _flow(f"f{number}", f"s{number % PAIRS}", f"d{number % PAIRS}", "newreno", start_s)
-        if idle:
-            flow["stop"] = _seconds(start_s + SENDS_S)
+        flow["tcp"] |= tcp
         listed.append(flow)
     return _text(duration_s, links, listed)
 

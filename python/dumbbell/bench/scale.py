@@ -196,7 +196,7 @@ def _idle(plan: Plan, display: Display) -> Idle:
     done = display.steps("Memory", 2)
     peaks, of_start_up = [], []
     for flows in plan.idle:
-        whole, nothing = networks.crowd(flows, plan.idle_s, idle=True)
+        whole, nothing = networks.idle_crowd(flows)
         peaks.append(measured(whole, 1).peak_bytes)
         of_start_up.append(measured(nothing, 1).peak_bytes)
         done()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from dumbbell.bench.criteria import Criterion, criteria_table
 from dumbbell.bench.growth import FULL, Batches, Idle, Plan, Sweep
-from dumbbell.bench.networks import SENDS_S
 from dumbbell.bench.pages import machine_facts, number, spread_cell
 from dumbbell.bench.turns import Spread
 from dumbbell.papers import engine_identity
@@ -148,9 +147,9 @@ def _memory(idle: Idle) -> list[Block]:
     return [
         Text(
             paragraphs=[
-                "An idle flow has an open connection, has sent its first window and got the acknowledgements, and waits: "
-                f"its source has nothing more to send from {1e3 * SENDS_S:g} ms after the start on, and it stays until the "
-                "end of the run with everything that it would need to go on.",
+                "An idle flow has an open connection, has sent its first window of two segments, and waits. The receivers "
+                "have got them and have sent acknowledgements, but the path is so long that none has arrived when the run "
+                "ends: all connections are open at the same time, with unacknowledged data and a timer that runs.",
                 "What is taken is the largest resident memory of the whole process up to the end of the run, the scenario's "
                 f"text and the results of every flow included. Of {many:,} flows and of {few:,}: the difference, over the "
                 f"{many - few:,} flows.",
