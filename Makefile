@@ -22,7 +22,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy lint rust python walks quick witness witness-smoke bench bench-smoke fuzz format clean
+.PHONY: help reproduce test fmt tidy lint rust python walks quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -32,6 +32,7 @@ help:
 	@echo "make quick       the same with fewer replications"
 	@echo "make witness     the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; witness-smoke: a part of them"
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
+	@echo "make bench-peers the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make format      write the sources as fmt wants them"
 	@echo "make clean       remove builds and the environment; results/ stays"
@@ -90,6 +91,13 @@ bench:
 
 bench-smoke:
 	cargo run --release --locked --quiet --package dumbbell-benches -- --smoke
+
+bench-peers: $(STAMPS)/engine
+	$(BIN)/dumbbell bench peers
+
+# Wall-clock time counts in a part of it: the machine has to be idle.
+bench-scale: $(STAMPS)/engine
+	$(BIN)/dumbbell bench scale
 
 # No sanitizer: nothing here is unsafe code, and without one many times as much is tried. Overflow is checked all the same.
 fuzz:
