@@ -12,7 +12,7 @@ from typing import Any
 
 from dumbbell import topologies
 from dumbbell.errors import refusal
-from dumbbell.scenario import DropTail, Flow, Scenario
+from dumbbell.scenario import DropTail, Scenario
 
 __all__ = ["CASES", "HEADER", "PAYLOAD", "Case", "named", "nearly_nothing"]
 
@@ -85,13 +85,13 @@ class Case:
         )
         # Starts are spread over a tenth of the run, or the first slow starts would all be one.
         flows = [
-            Flow(
-                name=f"f{number}",
-                from_=f"s{number}",
-                to=f"d{number}",
-                start=f"{round(1e8 * duration_s * (number - 1) / self.flows)} ns",
-                tcp=table,  # type: ignore[arg-type]
-            )
+            {
+                "name": f"f{number}",
+                "from": f"s{number}",
+                "to": f"d{number}",
+                "start": f"{round(1e8 * duration_s * (number - 1) / self.flows)} ns",
+                "tcp": table,
+            }
             for number in range(1, self.flows + 1)
         ]
         return shape.scenario(name=self.name, duration=f"{round(1e9 * duration_s)} ns", flows=flows)

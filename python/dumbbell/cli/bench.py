@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -77,10 +78,10 @@ def _print(done: Benched, *, json_output: bool) -> None:
         note(f"{title} is LEFT OUT: {' '.join(why.split())}")
 
 
-def _print_case(case: dict[str, object]) -> None:
+def _print_case(case: Mapping[str, Any]) -> None:
     console().print(case["title"])
     rows = []
-    for one in case["contenders"]:  # type: ignore[attr-defined]
+    for one in case["contenders"]:
         rate, ratio = one["packets_per_cpu_s"], one["ratio"] or {}
         rows.append(
             {
@@ -107,7 +108,7 @@ def _print_case(case: dict[str, object]) -> None:
     )
 
 
-def _print_sweep(sweep: dict[str, object]) -> None:
+def _print_sweep(sweep: Mapping[str, Any]) -> None:
     console().print(sweep["title"])
     rows = [
         {
@@ -119,7 +120,7 @@ def _print_sweep(sweep: dict[str, object]) -> None:
             "events": point["events_per_packet"],
             "memory": point["peak_bytes"],
         }
-        for point in sweep["points"]  # type: ignore[attr-defined]
+        for point in sweep["points"]
     ]
     print_table(
         [
