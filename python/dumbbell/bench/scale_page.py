@@ -115,13 +115,14 @@ def _figure(sweep: Sweep) -> Figure:
             [one.high for one in spreads],
         )
     is_number = sweep.key != "traces"
+    grows_tenfold = sweep.key in ("flows", "windows")
     curves(
         series,
         x_label=sweep.swept,
         x_unit=sweep.unit or None,
         y_label="CPU time per delivered packet",
         y_unit="ns",
-        log_x=is_number,
+        log_x=grows_tenfold,
         ax=ax,
     )
     if not is_number:
