@@ -7,7 +7,7 @@
 //! Packets carry nothing, which makes the loop a little faster than one that moves the engine's packets.
 
 use crate::cases::{HEADER, PAYLOAD};
-use dumbbell_net::{Link, Offer, Packet, PacketKind};
+use dumbbell_net::{Flights, Link, Offer, Packet, PacketKind};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::events::{Event, EventQueue};
 use dumbbell_sim::network::{END, Routes};
@@ -30,7 +30,8 @@ struct Bare {
     now: Time,
     events: EventQueue,
     routes: Routes,
-    links: Vec<Link<()>>,
+    links: Vec<Link>,
+    flights: Flights<()>,
     /// Packets of each flow that have left and are not acknowledged.
     outstanding: Vec<u32>,
     window: u32,
@@ -46,6 +47,7 @@ pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
         events: EventQueue::default(),
         routes: Routes::new(scenario)?,
         links: scenario.links.iter().map(link).collect(),
+        flights: Flights::default(),
         outstanding: vec![0; scenario.flows.len()],
         window,
         counts: Counts::default(),
@@ -78,7 +80,7 @@ impl Bare {
 
     #[inline]
     fn on_arrival(&mut self, link: u32) {
-        let Some((mut packet, next)) = self.links[link as usize].land() else {
+        let Some((mut packet, next)) = self.links[link as usize].land(&mut self.flights) else {
             self.events.postpone_arrival(None);
             return;
         };
@@ -107,7 +109,7 @@ impl Bare {
                 at = arrival;
                 continue;
             }
-            if link.launch(arrival, packet) {
+            if link.launch(&mut self.flights, arrival, packet) {
                 self.events.push(arrival, Event::Arrival(index));
             }
             return;

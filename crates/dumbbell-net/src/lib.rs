@@ -2,6 +2,7 @@
 //! traffic that applications offer. Nothing here knows a congestion control.
 
 pub mod datagrams;
+pub mod flight;
 pub mod impairment;
 pub mod link;
 pub mod packet;
@@ -10,6 +11,7 @@ pub mod source;
 pub mod tcplib;
 
 pub use datagrams::{DatagramState, Emission};
+pub use flight::Flights;
 pub use impairment::ImpairmentSpec;
 pub use link::{Link, LinkSpec, LinkStats, Offer};
 pub use packet::{Packet, PacketKind};

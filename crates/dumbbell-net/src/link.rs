@@ -8,6 +8,7 @@
 //! Rate and delay may change at stated times. As the times are known, so is every departure, even
 //! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
 
+use crate::flight::{Flights, Line};
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::packet::{Packet, PacketKind};
 use crate::queue::{DropTail, QueueSpec};
@@ -125,37 +126,42 @@ pub struct BacklogChange {
     pub waiting: usize,
 }
 
-/// One link of a running simulation. `P` is what packets carry.
+/// One link of a running simulation.
 #[derive(Clone, Debug)]
-pub struct Link<P> {
+pub struct Link {
+    /// When the packet last admitted departs.
+    busy_until: Time,
+    /// The packet in service, or the one that was last.
+    in_service: Departure,
+    /// Packets behind it, and their bytes.
+    waiting: VecDeque<Departure>,
+    waiting_bytes: u64,
     /// The present regime, that of the packet last admitted.
     rate: u64,
     delay: Time,
-    /// Packets learn here how long they waited.
-    stamps: bool,
-    /// It neither stamps packets nor ever changes.
-    is_plain: bool,
-    /// Regimes to come, the next one last.
-    regimes: Vec<Regime>,
-    last_arrival: Time,
-    queue: DropTail,
-    impairments: Vec<Impairment>,
-    random: Stream,
-    /// Packets in the system, oldest in service.
-    departures: VecDeque<Departure>,
-    bytes_in_system: u64,
-    busy_until: Time,
     remainder: u64,
     /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
     last_size: (u32, u64, u64),
-    in_flight: VecDeque<(Time, Packet<P>)>,
+    in_flight: Line,
     window: (Time, Time),
     stats: LinkStats,
+    queue: DropTail,
+    /// A packet is in service.
+    is_busy: bool,
+    /// It neither stamps packets, nor ever changes, nor loses any but in its queue, and no probe looks at it.
+    is_plain: bool,
+    /// Packets learn here how long they waited.
+    stamps: bool,
+    /// Regimes to come, the next one last.
+    regimes: Vec<Regime>,
+    last_arrival: Time,
+    impairments: Vec<Impairment>,
+    random: Stream,
     /// Changes of the backlog since they were last taken, if a probe wants them.
     backlog_changes: Option<Vec<BacklogChange>>,
 }
 
-impl<P: Copy> Link<P> {
+impl Link {
     /// An idle link. Only what happens within `window` is counted.
     pub fn new(spec: &LinkSpec, random: Stream, window: (Time, Time)) -> Self {
         let QueueSpec::DropTail(queue) = spec.queue.clone();
@@ -163,23 +169,25 @@ impl<P: Copy> Link<P> {
         regimes.reverse();
         regimes.pop();
         Link {
+            busy_until: Time::ZERO,
+            in_service: Departure { entered: Time::ZERO, at: Time::ZERO, size: 0 },
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
             rate: spec.rate.0,
             delay: spec.delay,
-            stamps: false,
-            is_plain: regimes.is_empty(),
-            regimes,
-            last_arrival: Time::ZERO,
-            queue,
-            impairments: spec.impairments.iter().map(Impairment::new).collect(),
-            random,
-            departures: VecDeque::new(),
-            bytes_in_system: 0,
-            busy_until: Time::ZERO,
             remainder: 0,
             last_size: (0, 0, 0),
-            in_flight: VecDeque::new(),
+            in_flight: Line::default(),
             window,
             stats: LinkStats::default(),
+            queue,
+            is_busy: false,
+            is_plain: regimes.is_empty() && spec.impairments.is_empty(),
+            stamps: false,
+            regimes,
+            last_arrival: Time::ZERO,
+            impairments: spec.impairments.iter().map(Impairment::new).collect(),
+            random,
             backlog_changes: None,
         }
     }
@@ -187,6 +195,7 @@ impl<P: Copy> Link<P> {
     /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         self.backlog_changes = Some(Vec::new());
+        self.is_plain = false;
     }
 
     /// Adds to every packet the time it waits here.
@@ -213,27 +222,47 @@ impl<P: Copy> Link<P> {
 
     /// A packet enters at `at`, no earlier than the one before it.
     #[inline]
-    pub fn offer(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
+    pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
         let counted = at >= self.window.0 && at < self.window.1;
         self.stats.packets += u64::from(counted);
+        if !self.is_plain {
+            return self.offer_specially(at, packet, counted);
+        }
+        if self.busy_until <= at {
+            self.remainder = if self.busy_until < at { 0 } else { self.remainder };
+            self.waiting.clear();
+            self.waiting_bytes = 0;
+            let ends = at + self.serialization(packet.size);
+            self.admit(at, at, ends, packet.size);
+            return Offer::Arrives(ends + self.delay);
+        }
         self.depart(at);
-        let in_service = self.departures.front().map(|packet| packet.size);
-        let waiting = self.departures.len().saturating_sub(1);
-        let waiting_bytes = self.bytes_in_system - in_service.map_or(0, u64::from);
-        if !self.queue.admits(packet.size, (waiting, waiting_bytes), in_service) {
+        if !self.has_room(packet.size) {
             self.stats.drops_queue += u64::from(counted);
             return Offer::DroppedByQueue;
         }
-        let begins = self.begin_service(at);
-        let ends = if self.is_plain {
-            begins + self.serialization(packet.size)
-        } else {
-            self.serve(at, begins, packet)
-        };
-        self.busy_until = ends;
-        self.departures.push_back(Departure { entered: at, at: ends, size: packet.size });
-        self.bytes_in_system += u64::from(packet.size);
-        self.count(at, begins, ends);
+        let begins = self.busy_until;
+        let ends = begins + self.serialization(packet.size);
+        self.admit(at, begins, ends, packet.size);
+        Offer::Arrives(ends + self.delay)
+    }
+
+    /// The same on a link that stamps, changes, impairs or is traced.
+    #[inline(never)]
+    fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>, counted: bool) -> Offer {
+        self.depart(at);
+        let is_idle = self.busy_until <= at;
+        if !is_idle && !self.has_room(packet.size) {
+            self.stats.drops_queue += u64::from(counted);
+            return Offer::DroppedByQueue;
+        }
+        if self.busy_until < at {
+            self.remainder = 0;
+        }
+        let begins = self.busy_until.max(at);
+        let ends = self.serve(at, begins, packet);
+        self.admit(at, begins, ends, packet.size);
+        self.note_backlog(at);
         let is_data = packet.kind != PacketKind::Ack;
         for impairment in &mut self.impairments {
             if impairment.strikes(ends, is_data, &mut self.random) {
@@ -241,17 +270,52 @@ impl<P: Copy> Link<P> {
                 return Offer::DroppedByImpairment;
             }
         }
-        let arrival = ends + self.delay;
-        if self.is_plain {
-            return Offer::Arrives(arrival);
-        }
-        self.last_arrival = arrival.max(self.last_arrival);
+        self.last_arrival = (ends + self.delay).max(self.last_arrival);
         Offer::Arrives(self.last_arrival)
+    }
+
+    /// True if a packet finds room behind the one in service.
+    fn has_room(&self, size: u32) -> bool {
+        self.queue.admits(size, (self.waiting.len(), self.waiting_bytes), Some(self.in_service.size))
+    }
+
+    /// Takes a packet in that enters at `at` and is served between these times.
+    #[inline]
+    fn admit(&mut self, at: Time, begins: Time, ends: Time, size: u32) {
+        let packet = Departure { entered: at, at: ends, size };
+        if self.busy_until <= at {
+            self.in_service = packet;
+            self.is_busy = true;
+        } else {
+            self.waiting.push_back(packet);
+            self.waiting_bytes += u64::from(size);
+        }
+        self.busy_until = ends;
+        let (from, to) = self.window;
+        if at >= from && ends <= to {
+            self.stats.busy += ends.0 - begins.0;
+            self.stats.waited += u128::from(begins.0 - at.0);
+            self.stats.backlog_max = self.stats.backlog_max.max(self.waiting.len());
+        } else {
+            self.count_within_window(at, begins, ends);
+        }
+    }
+
+    /// Counts what lies within the window of a packet of which a part lies beyond.
+    #[cold]
+    fn count_within_window(&mut self, at: Time, begins: Time, ends: Time) {
+        let (from, to) = self.window;
+        let overlap = |start: Time, end: Time| end.min(to).since(start.max(from)).0;
+        self.stats.busy += overlap(begins, ends);
+        self.stats.waited += u128::from(overlap(at, begins));
+        if at >= from && at < to {
+            self.stats.backlog_max = self.stats.backlog_max.max(self.waiting.len());
+        }
     }
 
     /// When a transmission ends that begins at `begins`, on a link that stamps packets or changes.
     #[inline(never)]
-    fn serve(&mut self, entered: Time, begins: Time, packet: &mut Packet<P>) -> Time {
+    fn serve<P>(&mut self, entered: Time, begins: Time, packet: &mut Packet<P>) -> Time {
         let (ends, service) = if self.regimes.is_empty() {
             let ends = begins + self.serialization(packet.size);
             (ends, Time(self.last_size.1))
@@ -304,32 +368,29 @@ impl<P: Copy> Link<P> {
         self.rate != before
     }
 
+    /// Packets leave until `at`.
+    #[inline]
     fn depart(&mut self, at: Time) {
-        if self.backlog_changes.is_none() && self.busy_until <= at {
-            self.departures.clear();
-            self.bytes_in_system = 0;
-            return;
-        }
-        while let Some(&departure) = self.departures.front()
-            && departure.at <= at
-        {
-            self.departures.pop_front();
-            self.bytes_in_system -= u64::from(departure.size);
-            if let Some(changes) = &mut self.backlog_changes {
-                let waiting = self.departures.len().saturating_sub(1);
-                changes.push(BacklogChange { at: departure.at, waiting });
+        while self.in_service.at <= at && self.is_busy {
+            let departed = self.in_service.at;
+            match self.waiting.pop_front() {
+                Some(next) => {
+                    self.waiting_bytes -= u64::from(next.size);
+                    self.in_service = next;
+                }
+                None => self.is_busy = false,
+            }
+            if self.backlog_changes.is_some() {
+                self.note_backlog(departed);
             }
         }
     }
 
-    fn begin_service(&mut self, at: Time) -> Time {
-        if self.busy_until > at {
-            self.busy_until
-        } else {
-            if self.busy_until < at {
-                self.remainder = 0;
-            }
-            at
+    /// Keeps the backlog if a probe wants it.
+    fn note_backlog(&mut self, at: Time) {
+        let waiting = self.waiting.len();
+        if let Some(changes) = &mut self.backlog_changes {
+            changes.push(BacklogChange { at, waiting });
         }
     }
 
@@ -347,22 +408,6 @@ impl<P: Copy> Link<P> {
         Time(whole)
     }
 
-    fn count(&mut self, at: Time, begins: Time, ends: Time) {
-        let (from, to) = self.window;
-        let overlap = |start: Time, end: Time| end.min(to).since(start.max(from)).0;
-        self.stats.busy += overlap(begins, ends);
-        if begins > at {
-            self.stats.waited += u128::from(overlap(at, begins));
-            if at >= from && at < to {
-                let waiting = self.departures.len() - 1;
-                self.stats.backlog_max = self.stats.backlog_max.max(waiting);
-            }
-        }
-        if let Some(changes) = &mut self.backlog_changes {
-            changes.push(BacklogChange { at, waiting: self.departures.len() - 1 });
-        }
-    }
-
     /// Takes back what was counted beyond `end`, where a run has ended before its window.
     pub fn end(&mut self, end: Time) {
         self.depart(end);
@@ -370,7 +415,8 @@ impl<P: Copy> Link<P> {
         let beyond = |begins: Time, ends: Time| ends.min(to).since(begins.max(end).max(from)).0;
         // The oldest has begun; every other begins when the one before it departs.
         let mut begins = end;
-        for packet in &self.departures {
+        let in_service = Some(&self.in_service).filter(|_| self.is_busy);
+        for packet in in_service.into_iter().chain(&self.waiting) {
             self.stats.busy = self.stats.busy.saturating_sub(beyond(begins, packet.at));
             let waited = u128::from(beyond(packet.entered, begins));
             self.stats.waited = self.stats.waited.saturating_sub(waited);
@@ -387,18 +433,15 @@ impl<P: Copy> Link<P> {
     /// Keeps a packet until it arrives at `at`. True if it is the oldest in flight, so that its
     /// arrival must be scheduled.
     #[inline]
-    pub fn launch(&mut self, at: Time, packet: Packet<P>) -> bool {
-        self.in_flight.push_back((at, packet));
+    pub fn launch<P: Copy>(&mut self, flights: &mut Flights<P>, at: Time, packet: Packet<P>) -> bool {
+        flights.push(&mut self.in_flight, at, packet);
         self.in_flight.len() == 1
     }
 
     /// The oldest packet in flight arrives. Also says when the next one will.
     #[inline]
-    pub fn land(&mut self) -> Option<(Packet<P>, Option<Time>)> {
-        // Copied where it lies: what is popped would be taken apart for its `Option` first.
-        let &(_, packet) = self.in_flight.front()?;
-        self.in_flight.pop_front();
-        Some((packet, self.in_flight.front().map(|&(at, _)| at)))
+    pub fn land<P: Copy>(&mut self, flights: &mut Flights<P>) -> Option<(Packet<P>, Option<Time>)> {
+        flights.pop(&mut self.in_flight)
     }
 }
 
@@ -407,7 +450,7 @@ mod tests {
     use super::*;
     use dumbbell_units::Limit;
 
-    fn link(rate: u64, limit: Limit) -> Link<()> {
+    fn link(rate: u64, limit: Limit) -> Link {
         let spec = LinkSpec {
             name: "l".into(),
             rate: Rate(rate),
@@ -469,7 +512,7 @@ mod tests {
         assert_eq!(seen, [(0, 0), (0, 1), (1_000_000, 0), (2_000_000, 0)]);
     }
 
-    fn changing(changes: Vec<LinkChange>) -> Link<()> {
+    fn changing(changes: Vec<LinkChange>) -> Link {
         let spec = LinkSpec { rate: Rate(8_000_000), delay: Time(5_000_000), changes, ..LinkSpec::default() };
         Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER))
     }

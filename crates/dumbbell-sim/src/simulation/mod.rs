@@ -13,7 +13,7 @@ use crate::outcome::{Conservation, FlowOutcome, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
 use dumbbell_net::tcplib::Telnet;
-use dumbbell_net::{DatagramState, Emission, Link, Packet};
+use dumbbell_net::{DatagramState, Emission, Flights, Link, Packet};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams};
 use dumbbell_units::{Stream, Time};
 use payload::{Payload, Reports};
@@ -100,7 +100,8 @@ pub(crate) struct Simulation<'a> {
     /// Time of the next change of a path.
     next_reroute: Time,
     sole_feeder: Vec<Option<u32>>,
-    links: Vec<Link<Payload>>,
+    links: Vec<Link>,
+    flights: Flights<Payload>,
     reports: Reports,
     flows: Vec<FlowState>,
     clocks: Vec<(HostClock, HostClock)>,
@@ -153,6 +154,7 @@ impl<'a> Simulation<'a> {
             reroutes: routes.reroutes,
             sole_feeder: routes.sole_feeder,
             links: Vec::with_capacity(scenario.links.len()),
+            flights: Flights::default(),
             reports: Reports::default(),
             flows: Vec::with_capacity(scenario.flows.len()),
             clocks: Vec::with_capacity(scenario.flows.len()),

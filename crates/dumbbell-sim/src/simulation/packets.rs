@@ -12,7 +12,7 @@ use dumbbell_units::Time;
 impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
-        let Some((mut packet, next)) = self.links[link as usize].land() else {
+        let Some((mut packet, next)) = self.links[link as usize].land(&mut self.flights) else {
             self.events.postpone_arrival(None);
             return;
         };
@@ -40,7 +40,7 @@ impl Simulation<'_> {
                         at = arrival;
                         continue;
                     }
-                    if link.launch(arrival, packet) {
+                    if link.launch(&mut self.flights, arrival, packet) {
                         self.events.push(arrival, Event::Arrival(index));
                     }
                 }

@@ -1,0 +1,139 @@
+//! Packets in flight, on whatever link.
+//!
+//! All links share one store, and the place that was left last is taken first: what is on its way lies close together
+//! however many links there are, a packet in one cache line. A link knows its oldest and its newest packet.
+
+use crate::packet::Packet;
+use dumbbell_units::Time;
+
+/// Nowhere.
+const END: u32 = u32::MAX;
+
+/// A packet, and the one that follows it on its link, or the next free place.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Place<P> {
+    packet: Packet<P>,
+    next: u32,
+}
+
+/// The packets in flight on all links.
+#[derive(Clone, Debug)]
+pub struct Flights<P> {
+    places: Vec<Place<P>>,
+    /// When the packet in each place arrives.
+    arrivals: Vec<Time>,
+    free: u32,
+}
+
+/// The packets in flight on one link, oldest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Line { first: END, last: END, len: 0 }
+    }
+}
+
+impl Line {
+    /// Number of packets.
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// True without packets.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<P> Default for Flights<P> {
+    fn default() -> Self {
+        Flights { places: Vec::new(), arrivals: Vec::new(), free: END }
+    }
+}
+
+impl<P: Copy> Flights<P> {
+    /// A packet sets off on a link, to arrive after all others there.
+    #[inline]
+    pub fn push(&mut self, line: &mut Line, at: Time, packet: Packet<P>) {
+        let place = self.free;
+        let index = if place == END {
+            self.places.push(Place { packet, next: END });
+            self.arrivals.push(at);
+            (self.places.len() - 1) as u32
+        } else {
+            let taken = &mut self.places[place as usize];
+            self.free = taken.next;
+            *taken = Place { packet, next: END };
+            self.arrivals[place as usize] = at;
+            place
+        };
+        if line.last == END {
+            line.first = index;
+        } else {
+            self.places[line.last as usize].next = index;
+        }
+        line.last = index;
+        line.len += 1;
+    }
+
+    /// The oldest packet on a link arrives. Also says when the next one will.
+    #[inline]
+    pub fn pop(&mut self, line: &mut Line) -> Option<(Packet<P>, Option<Time>)> {
+        let index = line.first;
+        let place = self.places.get_mut(index as usize)?;
+        let (packet, next) = (place.packet, place.next);
+        place.next = self.free;
+        self.free = index;
+        line.first = next;
+        line.len -= 1;
+        if next == END {
+            line.last = END;
+        }
+        Some((packet, self.arrivals.get(next as usize).copied()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketKind;
+
+    fn packet(owner: u32) -> Packet<()> {
+        Packet {
+            size: 1000,
+            hop: 0,
+            owner,
+            generation: 0,
+            kind: PacketKind::Data,
+            timestamp: Time::ZERO,
+            queueing: Time::ZERO,
+            payload: (),
+        }
+    }
+
+    #[test]
+    fn links_share_places_and_keep_their_order() {
+        let mut flights = Flights::default();
+        let mut lines = [Line::default(), Line::default()];
+        let owner =
+            |popped: Option<(Packet<()>, Option<Time>)>| popped.map(|(packet, next)| (packet.owner, next));
+        for n in 0..4 {
+            flights.push(&mut lines[n as usize % 2], Time(u64::from(n)), packet(n));
+        }
+        assert_eq!(owner(flights.pop(&mut lines[0])), Some((0, Some(Time(2)))));
+        flights.push(&mut lines[1], Time(9), packet(9));
+        assert_eq!(flights.places.len(), 4);
+        assert_eq!(owner(flights.pop(&mut lines[0])), Some((2, None)));
+        assert_eq!(owner(flights.pop(&mut lines[0])), None);
+        let rest: Vec<_> = std::iter::from_fn(|| owner(flights.pop(&mut lines[1]))).collect();
+        assert_eq!(rest, [(1, Some(Time(3))), (3, Some(Time(9))), (9, None)]);
+        assert!(lines.iter().all(Line::is_empty));
+    }
+}
