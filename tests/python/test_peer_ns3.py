@@ -10,6 +10,8 @@ from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, to
 from dumbbell.scenario import Bernoulli, Forced, LinkChange, TwoState
 
 PEER = witness.load_peer("ns3")
+# Another folder of peers, as other tests load it, takes this one out of the interpreter.
+DESCRIPTION, BUILD = (sys.modules[f"{type(PEER).__module__}.{name}"] for name in ("description", "build"))
 
 
 @pytest.fixture(scope="session")
@@ -51,8 +53,7 @@ def scenario(*flows, shape=None, duration="20 s", **more):
 
 
 def statements(asked, first):
-    module = sys.modules[f"{type(PEER).__module__}.description"]
-    lines = module.described(asked, seed=1, run=0).text.splitlines()
+    lines = DESCRIPTION.described(asked, seed=1, run=0).text.splitlines()
     return [line for line in lines if line.split()[0] == first]
 
 
@@ -170,12 +171,11 @@ def test_every_rule_says_what_ns3_does_and_what_was_done():
 
 
 def test_an_absent_compiler_is_told_with_the_package(monkeypatch):
-    build = sys.modules[f"{type(PEER).__module__}.build"]
-    monkeypatch.setattr(build.shutil, "which", lambda _name: None)
-    build._library.cache_clear()
+    monkeypatch.setattr(BUILD.shutil, "which", lambda _name: None)
+    BUILD._library.cache_clear()
     with pytest.raises(witness.PeerAbsent, match="libns3-dev"):
         PEER.version()
-    build._library.cache_clear()
+    BUILD._library.cache_clear()
 
 
 # What is observed
@@ -323,10 +323,9 @@ def test_samples_are_taken_at_the_period_of_the_probe(ns3):
 
 
 def test_the_program_is_built_once(ns3):
-    build = sys.modules[f"{type(PEER).__module__}.build"]
-    first = build.program()
+    first = BUILD.program()
     changed = first.stat().st_mtime_ns
     ns3.prepare()
-    assert build.program() == first
+    assert BUILD.program() == first
     assert first.stat().st_mtime_ns == changed
     assert ns3.version() in ns3.identity()
