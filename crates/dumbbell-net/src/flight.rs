@@ -59,38 +59,51 @@ impl<P> Default for Flights<P> {
 }
 
 impl<P: Copy> Flights<P> {
+    /// Puts a packet somewhere until it is taken from there.
+    #[inline]
+    pub fn put(&mut self, packet: Packet<P>) -> u32 {
+        let place = self.free;
+        if place == END {
+            self.places.push(Place { packet, next: END });
+            self.arrivals.push(Time::NEVER);
+            return (self.places.len() - 1) as u32;
+        }
+        let taken = &mut self.places[place as usize];
+        self.free = taken.next;
+        *taken = Place { packet, next: END };
+        place
+    }
+
+    /// Takes a packet from where it was put.
+    #[inline]
+    pub fn take(&mut self, place: u32) -> Packet<P> {
+        let left = &mut self.places[place as usize];
+        let packet = left.packet;
+        left.next = self.free;
+        self.free = place;
+        packet
+    }
+
     /// A packet sets off on a link, to arrive after all others there.
     #[inline]
     pub fn push(&mut self, line: &mut Line, at: Time, packet: Packet<P>) {
-        let place = self.free;
-        let index = if place == END {
-            self.places.push(Place { packet, next: END });
-            self.arrivals.push(at);
-            (self.places.len() - 1) as u32
-        } else {
-            let taken = &mut self.places[place as usize];
-            self.free = taken.next;
-            *taken = Place { packet, next: END };
-            self.arrivals[place as usize] = at;
-            place
-        };
+        let place = self.put(packet);
+        self.arrivals[place as usize] = at;
         if line.last == END {
-            line.first = index;
+            line.first = place;
         } else {
-            self.places[line.last as usize].next = index;
+            self.places[line.last as usize].next = place;
         }
-        line.last = index;
+        line.last = place;
         line.len += 1;
     }
 
     /// The oldest packet on a link arrives. Also says when the next one will.
     #[inline]
     pub fn pop(&mut self, line: &mut Line) -> Option<(Packet<P>, Option<Time>)> {
-        let index = line.first;
-        let place = self.places.get_mut(index as usize)?;
-        let (packet, next) = (place.packet, place.next);
-        place.next = self.free;
-        self.free = index;
+        let place = line.first;
+        let next = self.places.get(place as usize)?.next;
+        let packet = self.take(place);
         line.first = next;
         line.len -= 1;
         if next == END {

@@ -8,7 +8,6 @@
 //! Rate and delay may change at stated times. As the times are known, so is every departure, even
 //! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
 
-use crate::flight::{Flights, Line};
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::packet::{Packet, PacketKind};
 use crate::queue::{DropTail, QueueSpec};
@@ -104,6 +103,14 @@ struct Regime {
     delay: Time,
 }
 
+impl LinkSpec {
+    /// The shortest propagation delay that it ever has.
+    pub fn least_delay(&self) -> Time {
+        let delays = self.changes.iter().filter_map(|change| change.delay);
+        delays.chain([self.delay]).min().unwrap_or(self.delay)
+    }
+}
+
 /// The regimes of a link, one after the other; the first begins at zero.
 fn regimes(spec: &LinkSpec) -> Vec<Regime> {
     let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
@@ -142,7 +149,6 @@ pub struct Link {
     remainder: u64,
     /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
     last_size: (u32, u64, u64),
-    in_flight: Line,
     window: (Time, Time),
     stats: LinkStats,
     queue: DropTail,
@@ -177,7 +183,6 @@ impl Link {
             delay: spec.delay,
             remainder: 0,
             last_size: (0, 0, 0),
-            in_flight: Line::default(),
             window,
             stats: LinkStats::default(),
             queue,
@@ -207,11 +212,6 @@ impl Link {
     /// What has been counted.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
-    }
-
-    /// Packets on their way whose arrival is still to come.
-    pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
     }
 
     /// Changes of the backlog up to `now`, if a probe wants them.
@@ -428,20 +428,6 @@ impl Link {
     pub fn forget_drop(&mut self, by_queue: bool) {
         let drops = if by_queue { &mut self.stats.drops_queue } else { &mut self.stats.drops_impairment };
         *drops = drops.saturating_sub(1);
-    }
-
-    /// Keeps a packet until it arrives at `at`. True if it is the oldest in flight, so that its
-    /// arrival must be scheduled.
-    #[inline]
-    pub fn launch<P: Copy>(&mut self, flights: &mut Flights<P>, at: Time, packet: Packet<P>) -> bool {
-        flights.push(&mut self.in_flight, at, packet);
-        self.in_flight.len() == 1
-    }
-
-    /// The oldest packet in flight arrives. Also says when the next one will.
-    #[inline]
-    pub fn land<P: Copy>(&mut self, flights: &mut Flights<P>) -> Option<(Packet<P>, Option<Time>)> {
-        flights.pop(&mut self.in_flight)
     }
 }
 

@@ -9,8 +9,10 @@ use dumbbell_units::Time;
 /// Everything that can happen, in the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The oldest packet in flight on a link arrives at its far end.
+    /// The oldest packet in flight on a link arrives at the host at its far end.
     Arrival(u32),
+    /// A link takes in what has arrived from the links that feed it.
+    Intake(u32),
     /// A connection's deadline is reached.
     Deadline(u32),
     /// The application of a connection writes.
@@ -23,9 +25,10 @@ impl Event {
     fn key(self) -> u64 {
         let (rank, component) = match self {
             Event::Arrival(link) => (0, link),
-            Event::Deadline(connection) => (1, connection),
-            Event::Write(connection) => (2, connection),
-            Event::Flow(flow) => (3, flow),
+            Event::Intake(link) => (1, link),
+            Event::Deadline(connection) => (2, connection),
+            Event::Write(connection) => (3, connection),
+            Event::Flow(flow) => (4, flow),
         };
         rank << 32 | u64::from(component)
     }
@@ -34,8 +37,9 @@ impl Event {
         let component = key as u32;
         match key >> 32 {
             0 => Event::Arrival(component),
-            1 => Event::Deadline(component),
-            2 => Event::Write(component),
+            1 => Event::Intake(component),
+            2 => Event::Deadline(component),
+            3 => Event::Write(component),
             _ => Event::Flow(component),
         }
     }
@@ -98,14 +102,14 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, event: Event) {
         let heap = if matches!(event, Event::Arrival(_)) { &mut self.arrivals } else { &mut self.others };
-        heap.push(Entry { time: at.0, key: event.key() });
+        heap.push(at, event.key());
     }
 
     /// Moves the next arrival to a later time, or removes it.
     #[inline]
     pub fn postpone_arrival(&mut self, at: Option<Time>) {
         match at {
-            Some(at) => self.arrivals.postpone_first(at.0),
+            Some(at) => self.arrivals.postpone_first(at),
             None => self.arrivals.pop(),
         }
     }
@@ -123,24 +127,27 @@ impl Heap {
         self.entries.first().copied().filter(|_| self.len > 0)
     }
 
+    /// Adds an entry; of two with the same time that with the smaller key comes first.
     #[inline]
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, at: Time, key: u64) {
         if self.len == self.entries.len() {
             let siblings = if self.len == 0 { 1 } else { ARITY };
             self.entries.extend([NOTHING; ARITY].iter().take(siblings));
         }
-        self.entries[self.len] = entry;
+        self.entries[self.len] = Entry { time: at.0, key };
         self.sift_up(self.len);
         self.len += 1;
     }
 
+    /// Moves the first entry to a later time.
     #[inline]
-    fn postpone_first(&mut self, time: u64) {
-        if let Some(first) = self.entries.first().filter(|_| self.len > 0) {
-            self.sift_down(Entry { time, key: first.key });
+    fn postpone_first(&mut self, time: Time) {
+        if let Some(first) = self.first() {
+            self.sift_down(Entry { time: time.0, key: first.key });
         }
     }
 
+    /// Removes the first entry.
     #[inline]
     fn pop(&mut self) {
         if self.len > 0 {

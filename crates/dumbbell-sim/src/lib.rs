@@ -11,6 +11,7 @@ pub mod simulation;
 pub mod table3;
 pub mod trace;
 pub mod trunk;
+pub mod wires;
 
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use scenario::Scenario;

@@ -20,9 +20,21 @@ pub struct Routes {
     pub begins: Vec<(u32, u32)>,
     /// Changes of these to come, the next one last.
     pub reroutes: Vec<NewRoute>,
-    /// For each link the only link that feeds it, if no host and no other link does. Packets
-    /// enter such a link in the order they entered its feeder, so both are passed at once.
-    pub sole_feeder: Vec<Option<u32>>,
+    /// For each of the hops what follows its link.
+    pub after: Vec<After>,
+    /// Links that several links feed, or links and hosts.
+    pub intakes: Vec<u32>,
+}
+
+/// What follows a link on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// A link that only this one feeds. Packets enter it in the order they entered this one, so both are passed at once.
+    Chained,
+    /// The host at the end.
+    Host,
+    /// A link that others feed too: its number among the intakes.
+    Intake(u32),
 }
 
 /// Where the route of a flow begins from a time on.
@@ -171,7 +183,7 @@ impl Routes {
             }
         }
         routes.reroutes.sort_by_key(|change| std::cmp::Reverse((change.at, change.flow)));
-        routes.find_feeders(scenario.links.len());
+        routes.find_what_follows(scenario.links.len());
         Ok(routes)
     }
 
@@ -203,7 +215,7 @@ impl Routes {
         Ok(begin)
     }
 
-    fn find_feeders(&mut self, links: usize) {
+    fn find_what_follows(&mut self, links: usize) {
         const MANY: u32 = u32::MAX - 1;
         let mut feeder: Vec<Option<u32>> = vec![None; links];
         let mut previous = None;
@@ -220,6 +232,16 @@ impl Routes {
             };
             previous = Some(hop);
         }
-        self.sole_feeder = feeder.into_iter().map(|link| link.filter(|&link| link != MANY)).collect();
+        let mut known = BTreeMap::new();
+        for (index, &link) in self.hops.iter().enumerate() {
+            self.after.push(match self.hops.get(index + 1) {
+                None | Some(&END) => After::Host,
+                Some(&next) if link == END || feeder[next as usize] == Some(link) => After::Chained,
+                Some(&next) => After::Intake(*known.entry(next).or_insert_with(|| {
+                    self.intakes.push(next);
+                    (self.intakes.len() - 1) as u32
+                })),
+            });
+        }
     }
 }

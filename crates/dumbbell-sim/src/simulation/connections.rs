@@ -52,7 +52,7 @@ impl<'a> Simulation<'a> {
         if !self.flow_probes[flow as usize].is_empty() {
             self.record(flow, Quantity::SeqSent, Some(segment.seq as f64));
         }
-        self.forward(packet);
+        self.send(packet);
     }
 
     /// Keeps one deadline event pending, no later than the earliest deadline.
@@ -109,6 +109,10 @@ impl<'a> Simulation<'a> {
         let mut sender = Sender::new(params, from, self.now);
         sender.write(bytes);
         let slot = self.free.pop();
+        if slot.is_some() {
+            // What was lost of the connection that had the slot is still its own.
+            self.settle();
+        }
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
         let connection = Connection {
             flow,

@@ -128,7 +128,7 @@ impl Simulation<'_> {
             state.bytes_on_wire += u64::from(size);
         }
         self.conservation.sent += 1;
-        self.forward(Packet {
+        self.send(Packet {
             size,
             hop: self.begins[flow as usize].0,
             owner: flow,

@@ -8,12 +8,13 @@ mod payload;
 mod results;
 
 use crate::events::{Event, EventQueue};
-use crate::network::{Names, NewRoute, Routes};
+use crate::network::{After, Names, NewRoute, Routes};
 use crate::outcome::{Conservation, FlowOutcome, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
+use crate::wires::Wires;
 use dumbbell_net::tcplib::Telnet;
-use dumbbell_net::{DatagramState, Emission, Flights, Link, Packet};
+use dumbbell_net::{DatagramState, Emission, Link, Packet};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams};
 use dumbbell_units::{Stream, Time};
 use payload::{Payload, Reports};
@@ -99,9 +100,11 @@ pub(crate) struct Simulation<'a> {
     reroutes: Vec<NewRoute>,
     /// Time of the next change of a path.
     next_reroute: Time,
-    sole_feeder: Vec<Option<u32>>,
+    after: Vec<After>,
     links: Vec<Link>,
-    flights: Flights<Payload>,
+    wires: Wires<Payload>,
+    /// The number of the link at whose end the present event happens; above all numbers for events of another kind.
+    here: u32,
     reports: Reports,
     flows: Vec<FlowState>,
     clocks: Vec<(HostClock, HostClock)>,
@@ -138,6 +141,7 @@ const EVENTS_PER_LOOK: u64 = 1 << 14;
 impl<'a> Simulation<'a> {
     pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let routes = Routes::new(scenario).unwrap_or_default();
+        let wires = Wires::new(&routes, &scenario.links);
         let window = (scenario.measure_from, scenario.measure_until());
         let mut simulation = Simulation {
             scenario,
@@ -152,9 +156,10 @@ impl<'a> Simulation<'a> {
             begins: routes.begins,
             next_reroute: routes.reroutes.last().map_or(Time::NEVER, |change| change.at),
             reroutes: routes.reroutes,
-            sole_feeder: routes.sole_feeder,
+            after: routes.after,
             links: Vec::with_capacity(scenario.links.len()),
-            flights: Flights::default(),
+            wires,
+            here: u32::MAX,
             reports: Reports::default(),
             flows: Vec::with_capacity(scenario.flows.len()),
             clocks: Vec::with_capacity(scenario.flows.len()),
@@ -237,6 +242,7 @@ impl<'a> Simulation<'a> {
         self.handle_until(stop, self.scenario.duration)?;
         if !self.is_complete() {
             self.now = self.scenario.duration;
+            self.here = u32::MAX;
         }
         Some(())
     }
@@ -275,8 +281,16 @@ impl<'a> Simulation<'a> {
             if self.event_count.is_multiple_of(EVENTS_PER_LOOK) && stop.load(Ordering::Relaxed) {
                 return None;
             }
+            self.here = u32::MAX;
             match event {
-                Event::Arrival(link) => self.on_arrival(link),
+                Event::Arrival(link) => {
+                    self.here = link;
+                    self.on_arrival(link);
+                }
+                Event::Intake(link) => {
+                    self.events.pop_other();
+                    self.on_intake(link);
+                }
                 Event::Deadline(connection) => {
                     self.events.pop_other();
                     self.on_deadline(connection);

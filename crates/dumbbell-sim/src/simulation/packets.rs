@@ -2,8 +2,7 @@
 
 use super::payload::Payload;
 use super::{Drop, Simulation};
-use crate::events::Event;
-use crate::network::END;
+use crate::network::After;
 use crate::trace::Quantity;
 use dumbbell_net::{Offer, Packet, PacketKind};
 use dumbbell_tcp::{AckSegment, DataSegment};
@@ -12,37 +11,58 @@ use dumbbell_units::Time;
 impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
-        let Some((mut packet, next)) = self.links[link as usize].land(&mut self.flights) else {
+        let Some((packet, next)) = self.wires.land(link) else {
             self.events.postpone_arrival(None);
             return;
         };
         self.events.postpone_arrival(next);
-        if self.hops[packet.hop as usize + 1] == END {
-            self.deliver(packet);
-        } else {
-            packet.hop += 1;
-            self.forward(packet);
+        self.deliver(packet);
+    }
+
+    pub(super) fn on_intake(&mut self, link: u32) {
+        let Some(number) = self.wires.intake(link) else { return };
+        if self.wires.begin_intake(number, self.now) {
+            self.take_in(number);
+            self.wires.end_intake(&mut self.events, number);
         }
     }
 
-    /// Puts a packet on its present link, and on every following link that only this one feeds.
+    /// A link takes in what has arrived from other links before the present event.
+    fn take_in(&mut self, number: u32) {
+        while let Some((at, mut packet)) = self.wires.take_in(number, self.now, self.here) {
+            packet.hop += 1;
+            self.forward(at, packet);
+        }
+    }
+
+    /// All links take in what has arrived from others before the present event.
+    pub(super) fn settle(&mut self) {
+        (0..self.wires.intakes()).for_each(|number| self.take_in(number));
+    }
+
+    /// A host sends a packet.
     #[inline]
-    pub(super) fn forward(&mut self, mut packet: Packet<Payload>) {
-        let mut at = self.now;
+    pub(super) fn send(&mut self, packet: Packet<Payload>) {
+        if let Some(number) = self.wires.intake(self.hops[packet.hop as usize]) {
+            self.take_in(number);
+        }
+        self.forward(self.now, packet);
+    }
+
+    /// A packet enters its present link, and every following link that only this one feeds.
+    #[inline]
+    fn forward(&mut self, mut at: Time, mut packet: Packet<Payload>) {
         loop {
             let index = self.hops[packet.hop as usize];
-            let link = &mut self.links[index as usize];
-            match link.offer(at, &mut packet) {
+            match self.links[index as usize].offer(at, &mut packet) {
                 Offer::Arrives(arrival) => {
-                    let next = self.hops[packet.hop as usize + 1];
-                    if next != END && self.sole_feeder[next as usize] == Some(index) {
+                    let after = self.after[packet.hop as usize];
+                    if after == After::Chained {
                         packet.hop += 1;
                         at = arrival;
                         continue;
                     }
-                    if link.launch(&mut self.flights, arrival, packet) {
-                        self.events.push(arrival, Event::Arrival(index));
-                    }
+                    self.wires.launch(&mut self.events, index, after, arrival, packet);
                 }
                 offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
                     let drop = Drop { at, link: index, by_queue: offer == Offer::DroppedByQueue, packet };
@@ -53,8 +73,9 @@ impl Simulation<'_> {
         }
     }
 
-    /// Counts the drops on chained links whose time has come.
+    /// Counts the drops of the past that are not yet known, and those on chained links whose time has come.
     pub(super) fn count_drops(&mut self) {
+        self.settle();
         if self.future_drops.is_empty() {
             return;
         }
@@ -174,6 +195,6 @@ impl Simulation<'_> {
             payload: self.reports.carry(&ack),
         };
         self.conservation.sent += 1;
-        self.forward(packet);
+        self.send(packet);
     }
 }

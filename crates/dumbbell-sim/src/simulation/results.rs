@@ -40,6 +40,7 @@ impl Simulation<'_> {
     }
 
     pub(crate) fn finish(mut self) -> Outcome {
+        self.settle();
         for owner in 0..self.connections.len() as u32 {
             if self.connections[owner as usize].is_open {
                 self.count_connection(owner);
@@ -50,7 +51,7 @@ impl Simulation<'_> {
             self.conservation.in_flight += 1;
             self.links[drop.link as usize].forget_drop(drop.by_queue);
         }
-        self.conservation.in_flight += self.links.iter().map(|link| link.in_flight() as u64).sum::<u64>();
+        self.conservation.in_flight += self.wires.in_flight() as u64;
         debug_assert!(self.conservation.holds(), "{:?}", self.conservation);
         self.finish_recordings();
         for link in &mut self.links {

@@ -1,0 +1,304 @@
+//! Packets between links: on their way to hosts, and to links that several links feed.
+//!
+//! What arrives at a link shows at its far end no sooner than its propagation delay later. So a link that several others feed
+//! need not look at each packet when it arrives: it takes in what has arrived, in the order of arrival, a propagation delay
+//! after the first of it, and many packets cost one event. Who wants to know sooner what became of a packet asks for it: a
+//! host that sends on such a link itself, a timeout that counts losses, the end of the run.
+
+use crate::events::{Event, EventQueue};
+use crate::network::{After, Routes};
+use dumbbell_net::flight::Line;
+use dumbbell_net::{Flights, LinkSpec, Packet};
+use dumbbell_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A packet on its way to an intake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Coming {
+    at: Time,
+    /// The link it comes from: of two that arrive at once the one from the first link is first.
+    feeder: u32,
+    /// Of two from one link the first is first.
+    serial: u32,
+    place: u32,
+}
+
+/// The near end of a link that several links feed.
+#[derive(Clone, Debug)]
+struct Intake {
+    link: u32,
+    /// Packets in the order of their arrivals, which is nearly the one in which they set off.
+    coming: VecDeque<Coming>,
+    /// Those that would have had to pass too many others.
+    strays: BinaryHeap<Reverse<Coming>>,
+    /// How many packets have set off.
+    serial: u32,
+    /// How long what has arrived may wait to be taken in.
+    patience: Time,
+    /// Time of the pending event.
+    due: Time,
+}
+
+/// Most packets that one passes before it is a stray.
+const MOST_PASSED: usize = 16;
+
+impl Intake {
+    fn new(link: u32, patience: Time) -> Self {
+        Intake {
+            link,
+            coming: VecDeque::new(),
+            strays: BinaryHeap::new(),
+            serial: 0,
+            patience,
+            due: Time::NEVER,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at: Time, feeder: u32, place: u32) {
+        let new = Coming { at, feeder, serial: self.serial, place };
+        self.serial = self.serial.wrapping_add(1);
+        match self.coming.back() {
+            Some(last) if *last > new => self.push_before(new),
+            _ => self.coming.push_back(new),
+        }
+    }
+
+    fn push_before(&mut self, new: Coming) {
+        let later = self.coming.iter().rev().take(MOST_PASSED).take_while(|other| **other > new).count();
+        if later < MOST_PASSED {
+            self.coming.insert(self.coming.len() - later, new);
+        } else {
+            self.strays.push(Reverse(new));
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Option<Coming> {
+        let coming = self.coming.front().copied();
+        match (coming, self.strays.peek()) {
+            (first, None) => first,
+            (Some(first), Some(Reverse(stray))) => Some(first.min(*stray)),
+            (None, Some(Reverse(stray))) => Some(*stray),
+        }
+    }
+
+    /// Removes the first.
+    #[inline]
+    fn pop(&mut self, first: &Coming) {
+        if self.coming.front() == Some(first) {
+            self.coming.pop_front();
+        } else {
+            self.strays.pop();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.coming.len() + self.strays.len()
+    }
+}
+
+/// All packets in flight.
+#[derive(Clone, Debug)]
+pub struct Wires<P> {
+    flights: Flights<P>,
+    /// Packets on each link towards the host at its end.
+    to_hosts: Vec<Line>,
+    intakes: Vec<Intake>,
+    /// The number of the intake of each link that has one.
+    intake_of: Vec<Option<u32>>,
+}
+
+impl<P: Copy> Wires<P> {
+    /// The wires of a network on which nothing flies.
+    pub fn new(routes: &Routes, links: &[LinkSpec]) -> Self {
+        let mut intake_of = vec![None; links.len()];
+        for (number, &link) in routes.intakes.iter().enumerate() {
+            intake_of[link as usize] = Some(number as u32);
+        }
+        let intake = |&link: &u32| Intake::new(link, links[link as usize].least_delay());
+        Wires {
+            flights: Flights::default(),
+            to_hosts: vec![Line::default(); links.len()],
+            intakes: routes.intakes.iter().map(intake).collect(),
+            intake_of,
+        }
+    }
+
+    /// Packets on their way.
+    pub fn in_flight(&self) -> usize {
+        let to_hosts: usize = self.to_hosts.iter().map(Line::len).sum();
+        to_hosts + self.intakes.iter().map(Intake::len).sum::<usize>()
+    }
+
+    /// A packet leaves a link and arrives at what follows at `at`, no earlier than the one before it from this link.
+    #[inline]
+    pub fn launch(&mut self, events: &mut EventQueue, link: u32, after: After, at: Time, packet: Packet<P>) {
+        if let After::Intake(number) = after {
+            let place = self.flights.put(packet);
+            let intake = &mut self.intakes[number as usize];
+            intake.push(at, link, place);
+            intake.expect(events, at);
+        } else {
+            let line = &mut self.to_hosts[link as usize];
+            let is_first = line.is_empty();
+            self.flights.push(line, at, packet);
+            if is_first {
+                events.push(at, Event::Arrival(link));
+            }
+        }
+    }
+
+    /// The oldest packet on a link arrives at the host there. Also says when the next one will.
+    #[inline]
+    pub fn land(&mut self, link: u32) -> Option<(Packet<P>, Option<Time>)> {
+        self.flights.pop(&mut self.to_hosts[link as usize])
+    }
+
+    /// The number of a link's intake, if it has one.
+    #[inline]
+    pub fn intake(&self, link: u32) -> Option<u32> {
+        self.intake_of[link as usize]
+    }
+
+    /// How many intakes there are.
+    pub fn intakes(&self) -> u32 {
+        self.intakes.len() as u32
+    }
+
+    /// The next packet that has arrived at an intake by `now`, and when. Of those that arrive now, the ones from links up
+    /// to `feeder` have arrived.
+    #[inline]
+    pub fn take_in(&mut self, number: u32, now: Time, feeder: u32) -> Option<(Time, Packet<P>)> {
+        let intake = &mut self.intakes[number as usize];
+        let first = intake.first()?;
+        if first.at > now || first.at == now && first.feeder > feeder {
+            return None;
+        }
+        intake.pop(&first);
+        Some((first.at, self.flights.take(first.place)))
+    }
+
+    /// True if an event of an intake is the one that counts.
+    #[inline]
+    pub fn begin_intake(&mut self, number: u32, now: Time) -> bool {
+        let intake = &mut self.intakes[number as usize];
+        let is_due = intake.due == now;
+        if is_due {
+            intake.due = Time::NEVER;
+        }
+        is_due
+    }
+
+    /// Sees to what is still to arrive at an intake.
+    #[inline]
+    pub fn end_intake(&mut self, events: &mut EventQueue, number: u32) {
+        let intake = &mut self.intakes[number as usize];
+        if let Some(first) = intake.first() {
+            intake.expect(events, first.at);
+        }
+    }
+}
+
+impl Intake {
+    /// Something arrives at `at`.
+    #[inline]
+    fn expect(&mut self, events: &mut EventQueue, at: Time) {
+        let latest = at + self.patience;
+        if latest < self.due {
+            self.due = latest;
+            events.push(latest, Event::Intake(self.link));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_net::PacketKind;
+    use dumbbell_units::Stream;
+
+    fn packet(owner: u32) -> Packet<()> {
+        Packet {
+            size: 1000,
+            hop: 0,
+            owner,
+            generation: 0,
+            kind: PacketKind::Data,
+            timestamp: Time::ZERO,
+            queueing: Time::ZERO,
+            payload: (),
+        }
+    }
+
+    /// Wires of so many links that feed link 0, which delays packets by 100 ns.
+    fn wires(feeders: u32) -> Wires<()> {
+        let routes = Routes { intakes: vec![0], ..Routes::default() };
+        let link = LinkSpec { delay: Time(100), ..LinkSpec::default() };
+        Wires::new(&routes, &vec![link; feeders as usize + 1])
+    }
+
+    #[test]
+    fn packets_are_taken_in_by_time_then_link_then_age() {
+        let mut random = Stream::new(1, 0, "intake");
+        let mut draw = move |below: f64| (random.uniform() * below) as u64;
+        let mut wires = wires(8);
+        let mut events = EventQueue::default();
+        let mut expected = Vec::new();
+        let mut latest = [0; 9];
+        for number in 0..2000 {
+            // The eighth link has a long way: what it sends is passed by more than a packet may pass.
+            let feeder = 1 + draw(8.0) as u32;
+            let way = if feeder == 8 { 400 } else { 20 + draw(5.0) };
+            let at = (u64::from(number) / 4 + way).max(latest[feeder as usize]);
+            latest[feeder as usize] = at;
+            wires.launch(&mut events, feeder, After::Intake(0), Time(at), packet(number));
+            expected.push((at, feeder, number));
+        }
+        assert!(!wires.intakes[0].strays.is_empty());
+        assert_eq!(wires.in_flight(), 2000);
+        expected.sort_unstable();
+        let taken: Vec<_> = std::iter::from_fn(|| wires.take_in(0, Time::NEVER, u32::MAX))
+            .map(|(at, p)| (at.0, p.owner))
+            .collect();
+        assert_eq!(taken, expected.iter().map(|&(at, _, number)| (at, number)).collect::<Vec<_>>());
+        assert_eq!(wires.in_flight(), 0);
+    }
+
+    #[test]
+    fn what_arrives_now_is_taken_in_up_to_a_link() {
+        let mut wires = wires(3);
+        let mut events = EventQueue::default();
+        for feeder in [3, 1, 2] {
+            wires.launch(&mut events, feeder, After::Intake(0), Time(5), packet(feeder));
+        }
+        let mut owner = |now, feeder| wires.take_in(0, Time(now), feeder).map(|(_, packet)| packet.owner);
+        assert_eq!(
+            (owner(4, u32::MAX), owner(5, 2), owner(5, 2), owner(5, 2)),
+            (None, Some(1), Some(2), None)
+        );
+        assert_eq!((owner(6, 0), owner(6, 0)), (Some(3), None));
+    }
+
+    #[test]
+    fn an_intake_is_due_a_delay_after_its_first_arrival() {
+        let mut wires = wires(2);
+        let mut events = EventQueue::default();
+        wires.launch(&mut events, 1, After::Intake(0), Time(50), packet(1));
+        wires.launch(&mut events, 1, After::Intake(0), Time(60), packet(2));
+        assert_eq!(events.peek(), Some((Time(150), Event::Intake(0))));
+        // One that comes sooner is due sooner, and the event of before counts no more.
+        wires.launch(&mut events, 2, After::Intake(0), Time(10), packet(3));
+        assert_eq!(events.peek(), Some((Time(110), Event::Intake(0))));
+        events.pop_other();
+        assert!(wires.begin_intake(0, Time(110)));
+        while wires.take_in(0, Time(55), u32::MAX).is_some() {}
+        wires.end_intake(&mut events, 0);
+        assert_eq!(events.peek(), Some((Time(150), Event::Intake(0))));
+        events.pop_other();
+        assert_eq!(events.peek(), Some((Time(160), Event::Intake(0))));
+        assert!(!wires.begin_intake(0, Time(150)));
+        assert!(wires.begin_intake(0, Time(160)));
+    }
+}
