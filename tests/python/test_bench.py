@@ -374,13 +374,14 @@ def test_all_sizes_are_measured_and_drawn(tmp_path):
             assert 0.0 < spread["low"] <= spread["median"] <= spread["high"]
             assert point["packets_per_run"] > 0
             assert point["peak_bytes"] > 0
-    # Links that one link feeds have no event of their own; datagrams that join take that away.
+    # Links that one link feeds have no event of their own; where datagrams join they take in with one what has arrived.
     alone, joined = (
         [point["events_per_packet"] for point in sweeps["hops"] if point["series"] == name]
         for name in ("nothing joins", "datagrams join at every link")
     )
     assert alone[1] == pytest.approx(alone[0], rel=0.1)
-    assert joined[1] > joined[0] + 1
+    assert joined[1] > joined[0]
+    assert joined[1] > alone[1]
     assert [one.holds for one in done.criteria][:2] == [None, None]
     html = done.report.read_text(encoding="utf-8")
     assert html.count("<svg") == 4
