@@ -95,7 +95,7 @@ class Run:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits of the run's sequence of events."""
+        """Sixteen hexadecimal digits of all that happened in the run, with its times."""
         return str(self.summary["fingerprint"])
 
     @property

@@ -61,33 +61,37 @@ impl<P> Default for Flights<P> {
 impl<P: Copy> Flights<P> {
     /// Puts a packet somewhere until it is taken from there.
     #[inline]
-    pub fn put(&mut self, packet: Packet<P>) -> u32 {
-        let place = self.free;
+    pub fn put(&mut self, packet: &Packet<P>) -> u32 {
+        let mut place = self.free;
         if place == END {
-            self.places.push(Place { packet, next: END });
+            place = self.places.len() as u32;
+            self.places.push(Place { packet: *packet, next: END });
             self.arrivals.push(Time::NEVER);
-            return (self.places.len() - 1) as u32;
+        } else {
+            let taken = &mut self.places[place as usize];
+            self.free = taken.next;
+            taken.packet = *packet;
+            taken.next = END;
         }
-        let taken = &mut self.places[place as usize];
-        self.free = taken.next;
-        *taken = Place { packet, next: END };
         place
     }
 
-    /// Takes a packet from where it was put.
+    /// The packet that was put somewhere.
     #[inline]
-    pub fn take(&mut self, place: u32) -> Packet<P> {
-        let left = &mut self.places[place as usize];
-        let packet = left.packet;
-        left.next = self.free;
-        self.free = place;
-        packet
+    pub fn packet(&self, place: u32) -> &Packet<P> {
+        &self.places[place as usize].packet
     }
 
-    /// A packet sets off on a link, to arrive after all others there.
+    /// Leaves a place to others.
     #[inline]
-    pub fn push(&mut self, line: &mut Line, at: Time, packet: Packet<P>) {
-        let place = self.put(packet);
+    pub fn leave(&mut self, place: u32) {
+        self.places[place as usize].next = self.free;
+        self.free = place;
+    }
+
+    /// A packet that was put somewhere sets off on a link, to arrive after all others there.
+    #[inline]
+    pub fn append(&mut self, line: &mut Line, at: Time, place: u32) {
         self.arrivals[place as usize] = at;
         if line.last == END {
             line.first = place;
@@ -98,18 +102,17 @@ impl<P: Copy> Flights<P> {
         line.len += 1;
     }
 
-    /// The oldest packet on a link arrives. Also says when the next one will.
+    /// The oldest packet on a link arrives. Says where it is, and when the next one will arrive.
     #[inline]
-    pub fn pop(&mut self, line: &mut Line) -> Option<(Packet<P>, Option<Time>)> {
+    pub fn land(&self, line: &mut Line) -> Option<(u32, Option<Time>)> {
         let place = line.first;
         let next = self.places.get(place as usize)?.next;
-        let packet = self.take(place);
         line.first = next;
         line.len -= 1;
         if next == END {
             line.last = END;
         }
-        Some((packet, self.arrivals.get(next as usize).copied()))
+        Some((place, self.arrivals.get(next as usize).copied()))
     }
 }
 
@@ -121,7 +124,6 @@ mod tests {
     fn packet(owner: u32) -> Packet<()> {
         Packet {
             size: 1000,
-            hop: 0,
             owner,
             generation: 0,
             kind: PacketKind::Data,
@@ -135,17 +137,24 @@ mod tests {
     fn links_share_places_and_keep_their_order() {
         let mut flights = Flights::default();
         let mut lines = [Line::default(), Line::default()];
-        let owner =
-            |popped: Option<(Packet<()>, Option<Time>)>| popped.map(|(packet, next)| (packet.owner, next));
+        let pop = |flights: &mut Flights<()>, line: &mut Line| {
+            let (place, next) = flights.land(line)?;
+            flights.leave(place);
+            Some((flights.packet(place).owner, next))
+        };
+        let push = |flights: &mut Flights<()>, line: &mut Line, n: u32| {
+            let place = flights.put(&packet(n));
+            flights.append(line, Time(u64::from(n)), place);
+        };
         for n in 0..4 {
-            flights.push(&mut lines[n as usize % 2], Time(u64::from(n)), packet(n));
+            push(&mut flights, &mut lines[n as usize % 2], n);
         }
-        assert_eq!(owner(flights.pop(&mut lines[0])), Some((0, Some(Time(2)))));
-        flights.push(&mut lines[1], Time(9), packet(9));
+        assert_eq!(pop(&mut flights, &mut lines[0]), Some((0, Some(Time(2)))));
+        push(&mut flights, &mut lines[1], 9);
         assert_eq!(flights.places.len(), 4);
-        assert_eq!(owner(flights.pop(&mut lines[0])), Some((2, None)));
-        assert_eq!(owner(flights.pop(&mut lines[0])), None);
-        let rest: Vec<_> = std::iter::from_fn(|| owner(flights.pop(&mut lines[1]))).collect();
+        assert_eq!(pop(&mut flights, &mut lines[0]), Some((2, None)));
+        assert_eq!(pop(&mut flights, &mut lines[0]), None);
+        let rest: Vec<_> = std::iter::from_fn(|| pop(&mut flights, &mut lines[1])).collect();
         assert_eq!(rest, [(1, Some(Time(3))), (3, Some(Time(9))), (9, None)]);
         assert!(lines.iter().all(Line::is_empty));
     }

@@ -452,7 +452,6 @@ mod tests {
     fn packet(size: u32) -> Packet<()> {
         Packet {
             size,
-            hop: 0,
             owner: 0,
             generation: 0,
             kind: PacketKind::Data,

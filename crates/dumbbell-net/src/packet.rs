@@ -18,8 +18,6 @@ pub enum PacketKind {
 pub struct Packet<P> {
     /// Size on the wire, in bytes.
     pub size: u32,
-    /// Index of its present link among the hops of all routes.
-    pub hop: u32,
     /// Connection, or flow for a datagram.
     pub owner: u32,
     /// Tells connections apart that used the same slot one after the other.

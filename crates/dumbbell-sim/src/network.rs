@@ -1,12 +1,13 @@
 //! Routes over the links of a scenario, and which links need no event of their own.
 
-use crate::scenario::Scenario;
+use crate::scenario::{FlowSpec, Scenario};
+use dumbbell_net::SourceSpec;
 use dumbbell_units::Time;
 use dumbbell_units::spec::{SpecError, near_miss};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Ends a route in the list of hops.
-pub const END: u32 = u32::MAX;
+/// Ends a route in the list of links.
+const END: u32 = u32::MAX;
 
 /// Where the reverse route of a flow begins that sends nothing back.
 const NOWHERE: u32 = u32::MAX;
@@ -14,16 +15,23 @@ const NOWHERE: u32 = u32::MAX;
 /// The routes of all flows.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    /// Links of all routes one after the other, each route ended by [`END`].
-    pub hops: Vec<u32>,
+    /// The hops of all routes one after the other.
+    pub hops: Vec<Hop>,
     /// Where the route of each flow begins: forward and reverse.
     pub begins: Vec<(u32, u32)>,
     /// Changes of these to come, the next one last.
     pub reroutes: Vec<NewRoute>,
-    /// For each of the hops what follows its link.
-    pub after: Vec<After>,
-    /// Links that several links feed, or links and hosts.
+    /// Links that several links feed, or links and hosts, in their order.
     pub intakes: Vec<u32>,
+}
+
+/// One link of a route.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// Which one.
+    pub link: u32,
+    /// What follows it.
+    pub after: After,
 }
 
 /// What follows a link on a route.
@@ -33,6 +41,8 @@ pub enum After {
     Chained,
     /// The host at the end.
     Host,
+    /// A receiver that nothing but this path concerns: it answers a packet as soon as the packet has set off.
+    Receiver,
     /// A link that others feed too: its number among the intakes.
     Intake(u32),
 }
@@ -158,14 +168,19 @@ impl Routes {
     pub fn new(scenario: &Scenario) -> Result<Routes, SpecError> {
         let graph = Graph::new(scenario);
         let mut routes = Routes::default();
+        let mut paths = Vec::new();
         for flow in &scenario.flows {
             let field = |member: &str| format!("flows.{}.{member}", flow.name);
-            let forward = routes.add(&graph, (&flow.from, &flow.to), flow.path.as_deref(), field("path"))?;
+            let mut add = |(from, to): (&str, &str), stated: Option<&[String]>, field: String| {
+                add_path(&mut paths, &graph, (from, to), stated, field)
+            };
+            let (there, back) =
+                ((flow.from.as_str(), flow.to.as_str()), (flow.to.as_str(), flow.from.as_str()));
+            let forward = add(there, flow.path.as_deref(), field("path"))?;
             let reverse = if flow.source.is_datagram() && flow.reverse_path.is_none() {
                 NOWHERE
             } else {
-                let stated = flow.reverse_path.as_deref();
-                routes.add(&graph, (&flow.to, &flow.from), stated, field("reverse_path"))?
+                add(back, flow.reverse_path.as_deref(), field("reverse_path"))?
             };
             let mut begins = (forward, reverse);
             let number = routes.begins.len() as u32;
@@ -173,75 +188,161 @@ impl Routes {
             for (index, change) in flow.reroutes.iter().enumerate() {
                 let field = |member: &str| format!("flows.{}.reroutes.{index}.{member}", flow.name);
                 if let Some(path) = &change.path {
-                    begins.0 = routes.add(&graph, (&flow.from, &flow.to), Some(path), field("path"))?;
+                    begins.0 = add(there, Some(path), field("path"))?;
                 }
                 if let Some(path) = &change.reverse_path {
-                    begins.1 =
-                        routes.add(&graph, (&flow.to, &flow.from), Some(path), field("reverse_path"))?;
+                    begins.1 = add(back, Some(path), field("reverse_path"))?;
                 }
                 routes.reroutes.push(NewRoute { at: change.at, flow: number, begins });
             }
         }
         routes.reroutes.sort_by_key(|change| std::cmp::Reverse((change.at, change.flow)));
-        routes.find_what_follows(scenario.links.len());
+        routes.find_what_follows(&paths, scenario.links.len());
         Ok(routes)
     }
 
-    /// Adds the links named, or those of fewest hops, and returns where they begin.
-    fn add(
-        &mut self,
-        graph: &Graph<'_>,
-        (from, to): (&str, &str),
-        stated: Option<&[String]>,
-        field: String,
-    ) -> Result<u32, SpecError> {
-        let found = match stated {
-            Some(names) => graph.stated_path(names, from, to),
-            None => graph.shortest_path(from, to).ok_or_else(|| Refusal {
-                value: format!("no path from {from} to {to}"),
-                accepted: "links that connect them".into(),
-                suggestion: None,
-            }),
-        };
-        let path = found.map_err(|Refusal { value, accepted, suggestion }| SpecError {
-            field,
-            value,
-            accepted,
-            suggestion,
-        })?;
-        let begin = self.hops.len() as u32;
-        self.hops.extend(path);
-        self.hops.push(END);
-        Ok(begin)
+    /// Sorts out what follows each link of these paths.
+    fn find_what_follows(&mut self, paths: &[u32], links: usize) {
+        let feeders = feeders(paths, links);
+        let after = |place: usize| paths.get(place + 1).copied().filter(|&next| next != END);
+        let is_chained = |link: u32, next: u32| feeders[next as usize] == Feeder::One(link);
+        let hops = || paths.iter().enumerate().filter(|&(_, &link)| link != END);
+        for (place, &link) in hops() {
+            if let Some(next) = after(place).filter(|&next| !is_chained(link, next)) {
+                self.intakes.push(next);
+            }
+        }
+        self.intakes.sort_unstable();
+        self.intakes.dedup();
+        for (place, &link) in paths.iter().enumerate() {
+            let after = match after(place) {
+                _ if link == END => After::Chained,
+                None => After::Host,
+                Some(next) if is_chained(link, next) => After::Chained,
+                Some(next) => After::Intake(self.intakes.binary_search(&next).unwrap_or_default() as u32),
+            };
+            self.hops.push(Hop { link, after });
+        }
     }
+}
 
-    fn find_what_follows(&mut self, links: usize) {
-        const MANY: u32 = u32::MAX - 1;
-        let mut feeder: Vec<Option<u32>> = vec![None; links];
-        let mut previous = None;
-        for &hop in &self.hops {
-            if hop == END {
-                previous = None;
+/// What enters a link from a host.
+#[derive(Clone, Copy, Default)]
+struct Entrance {
+    /// How many paths begin with it.
+    paths: u32,
+    /// How many of them are taken by what steady flows send back.
+    answers: u32,
+    /// The link that leads to their receivers, if it is the same one.
+    from: Option<u32>,
+    is_from_many: bool,
+    /// Some of these receivers delay acknowledgements.
+    has_delays: bool,
+}
+
+impl Entrance {
+    /// True if nothing but the data that arrives from one link decides what enters. Timers of several receivers could not be
+    /// told apart in time.
+    fn follows_one_link(&self) -> bool {
+        self.answers == self.paths && !self.is_from_many && !(self.has_delays && self.answers > 1)
+    }
+}
+
+/// True for a flow that sends over the same path to the end of the run, once it has begun.
+fn is_steady(flow: &FlowSpec) -> bool {
+    let is_greedy = matches!(flow.source, SourceSpec::Greedy(_));
+    is_greedy && flow.stop.is_none() && flow.restarts.is_empty() && flow.reroutes.is_empty()
+}
+
+impl Routes {
+    /// Finds the receivers that may answer before their time has come, because nothing but the data that arrives tells them
+    /// what to do: their flows are steady and not traced, and what they send back enters links that follow one other link.
+    pub fn find_receivers(&mut self, scenario: &Scenario, is_traced: impl Fn(usize) -> bool) {
+        if !scenario.stop_when_complete.is_empty() {
+            return;
+        }
+        let mut entrances = vec![Entrance::default(); scenario.links.len()];
+        let mut is_first = true;
+        for hop in &self.hops {
+            if is_first {
+                entrances[hop.link as usize].paths += 1;
+            }
+            is_first = hop.link == END;
+        }
+        let mut answers = Vec::new();
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            if !is_steady(flow) || is_traced(number) {
                 continue;
             }
-            let entry = &mut feeder[hop as usize];
-            *entry = match (*entry, previous) {
-                (None, Some(link)) => Some(link),
-                (Some(known), Some(link)) if known == link => Some(link),
-                _ => Some(MANY),
-            };
-            previous = Some(hop);
+            let (forward, reverse) = (self.begins[number].0 as usize, self.begins[number].1 as usize);
+            let length = self.hops[forward..].iter().take_while(|hop| hop.link != END).count();
+            let (last, back) = (forward + length - 1, self.hops[reverse].link);
+            answers.push((last, back));
+            let from = self.hops[last].link;
+            let entrance = &mut entrances[back as usize];
+            entrance.answers += 1;
+            entrance.is_from_many |= entrance.from.replace(from).is_some_and(|other| other != from);
+            entrance.has_delays |= flow.tcp.as_ref().is_some_and(|tcp| tcp.0.delays_acknowledgements());
         }
-        let mut known = BTreeMap::new();
-        for (index, &link) in self.hops.iter().enumerate() {
-            self.after.push(match self.hops.get(index + 1) {
-                None | Some(&END) => After::Host,
-                Some(&next) if link == END || feeder[next as usize] == Some(link) => After::Chained,
-                Some(&next) => After::Intake(*known.entry(next).or_insert_with(|| {
-                    self.intakes.push(next);
-                    (self.intakes.len() - 1) as u32
-                })),
-            });
+        for (last, back) in answers {
+            // A link that takes no time could bring an answer to where others are at the same moment.
+            let takes_time = scenario.links[back as usize].least_delay() > Time::ZERO;
+            let is_free =
+                entrances[back as usize].follows_one_link() && self.intakes.binary_search(&back).is_err();
+            if takes_time && is_free {
+                self.hops[last].after = After::Receiver;
+            }
         }
     }
+}
+
+/// Adds the links named, or those of fewest hops, to the paths, and returns where they begin.
+fn add_path(
+    paths: &mut Vec<u32>,
+    graph: &Graph<'_>,
+    (from, to): (&str, &str),
+    stated: Option<&[String]>,
+    field: String,
+) -> Result<u32, SpecError> {
+    let found = match stated {
+        Some(names) => graph.stated_path(names, from, to),
+        None => graph.shortest_path(from, to).ok_or_else(|| Refusal {
+            value: format!("no path from {from} to {to}"),
+            accepted: "links that connect them".into(),
+            suggestion: None,
+        }),
+    };
+    let path = found.map_err(|Refusal { value, accepted, suggestion }| SpecError {
+        field,
+        value,
+        accepted,
+        suggestion,
+    })?;
+    let begin = paths.len() as u32;
+    paths.extend(path);
+    paths.push(END);
+    Ok(begin)
+}
+
+/// What sends packets onto a link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Nothing,
+    One(u32),
+    Many,
+}
+
+/// What feeds each link; a host feeds the first link of a path.
+fn feeders(paths: &[u32], links: usize) -> Vec<Feeder> {
+    let mut feeders = vec![Feeder::Nothing; links];
+    let mut previous = END;
+    for &link in paths {
+        if link != END {
+            let feeder = &mut feeders[link as usize];
+            let is_first_or_same = *feeder == Feeder::Nothing || *feeder == Feeder::One(previous);
+            *feeder = if previous != END && is_first_or_same { Feeder::One(previous) } else { Feeder::Many };
+        }
+        previous = link;
+    }
+    feeders
 }

@@ -100,7 +100,7 @@ pub struct Outcome {
     pub seed: u64,
     /// Number of the run within the seed.
     pub run: u64,
-    /// Hash of the sequence of deliveries, deadlines, writes and source events.
+    /// Hash of all deliveries, deadlines, writes and source events with their times, in whatever order they were handled.
     pub fingerprint: u64,
     /// Simulated time, in seconds.
     pub simulated_s: f64,

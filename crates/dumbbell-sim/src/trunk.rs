@@ -1,12 +1,13 @@
 //! Runs that begin alike: made once up to the moment they part, and branched from there.
 //!
-//! Scenarios that differ in nothing but the TCP of flows that start late have the same events until the first of these flows
-//! starts, as components draw from streams of their own. A design of many variants over one background needs that beginning
+//! Scenarios that differ in nothing but the TCP of flows that start late, delayed acknowledgements aside, have the same events
+//! until the first of these flows starts, as components draw from streams of their own. A design of many variants over one background needs that beginning
 //! once for each seed and run. A branch has the bits of a whole run.
 
 use crate::outcome::Outcome;
 use crate::scenario::{Scenario, Start};
 use crate::simulation::Simulation;
+use dumbbell_tcp::TcpParams;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -59,8 +60,12 @@ fn beginning(scenario: &Scenario) -> String {
     scenario.name.clear();
     for flow in &mut scenario.flows {
         let (Start::At(earliest) | Start::Uniform(earliest, _)) = flow.start;
-        if earliest.0 > 0 {
-            flow.tcp = None;
+        if earliest.0 > 0
+            && let Some(tcp) = &mut flow.tcp
+        {
+            // Which receivers may answer ahead of the clock depends on these.
+            let delayed_ack = tcp.0.delayed_ack.clone();
+            tcp.0 = TcpParams { delayed_ack, ..TcpParams::default() };
         }
     }
     scenario.to_json()

@@ -6,7 +6,7 @@
 //! host that sends on such a link itself, a timeout that counts losses, the end of the run.
 
 use crate::events::{Event, EventQueue};
-use crate::network::{After, Routes};
+use crate::network::{After, Hop, Routes};
 use dumbbell_net::flight::Line;
 use dumbbell_net::{Flights, LinkSpec, Packet};
 use dumbbell_units::Time;
@@ -22,6 +22,19 @@ struct Coming {
     /// Of two from one link the first is first.
     serial: u32,
     place: u32,
+    /// The hop it comes from.
+    hop: u32,
+}
+
+/// A packet that an intake takes in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// When it arrived.
+    pub at: Time,
+    /// The hop it comes from.
+    pub hop: u32,
+    /// Where it is, for [`Wires::take`].
+    pub place: u32,
 }
 
 /// The near end of a link that several links feed.
@@ -56,8 +69,8 @@ impl Intake {
     }
 
     #[inline]
-    fn push(&mut self, at: Time, feeder: u32, place: u32) {
-        let new = Coming { at, feeder, serial: self.serial, place };
+    fn push(&mut self, at: Time, feeder: u32, place: u32, hop: u32) {
+        let new = Coming { at, feeder, serial: self.serial, place, hop };
         self.serial = self.serial.wrapping_add(1);
         match self.coming.back() {
             Some(last) if *last > new => self.push_before(new),
@@ -132,28 +145,42 @@ impl<P: Copy> Wires<P> {
         to_hosts + self.intakes.iter().map(Intake::len).sum::<usize>()
     }
 
-    /// A packet leaves a link and arrives at what follows at `at`, no earlier than the one before it from this link.
+    /// A packet leaves the link of a hop, of this number, and arrives at what follows at `at`, no earlier than the one before
+    /// it from this link.
     #[inline]
-    pub fn launch(&mut self, events: &mut EventQueue, link: u32, after: After, at: Time, packet: Packet<P>) {
-        if let After::Intake(number) = after {
-            let place = self.flights.put(packet);
-            let intake = &mut self.intakes[number as usize];
-            intake.push(at, link, place);
+    pub fn launch(
+        &mut self,
+        events: &mut EventQueue,
+        (number, hop): (u32, Hop),
+        at: Time,
+        packet: &Packet<P>,
+    ) {
+        let place = self.flights.put(packet);
+        if let After::Intake(intake) = hop.after {
+            let intake = &mut self.intakes[intake as usize];
+            intake.push(at, hop.link, place, number);
             intake.expect(events, at);
         } else {
-            let line = &mut self.to_hosts[link as usize];
+            let line = &mut self.to_hosts[hop.link as usize];
             let is_first = line.is_empty();
-            self.flights.push(line, at, packet);
+            self.flights.append(line, at, place);
             if is_first {
-                events.push(at, Event::Arrival(link));
+                events.push(at, Event::Arrival(hop.link));
             }
         }
     }
 
-    /// The oldest packet on a link arrives at the host there. Also says when the next one will.
+    /// The oldest packet on a link arrives at the host there. Says where it is, and when the next one will arrive.
     #[inline]
-    pub fn land(&mut self, link: u32) -> Option<(Packet<P>, Option<Time>)> {
-        self.flights.pop(&mut self.to_hosts[link as usize])
+    pub fn land(&mut self, link: u32) -> Option<(u32, Option<Time>)> {
+        self.flights.land(&mut self.to_hosts[link as usize])
+    }
+
+    /// Takes a packet that has arrived from where it is.
+    #[inline]
+    pub fn take(&mut self, place: u32) -> Packet<P> {
+        self.flights.leave(place);
+        *self.flights.packet(place)
     }
 
     /// The number of a link's intake, if it has one.
@@ -167,17 +194,17 @@ impl<P: Copy> Wires<P> {
         self.intakes.len() as u32
     }
 
-    /// The next packet that has arrived at an intake by `now`, and when. Of those that arrive now, the ones from links up
-    /// to `feeder` have arrived.
+    /// The next packet that has arrived at an intake by `now`. Of those that arrive now, the ones from links up to `feeder`
+    /// have arrived.
     #[inline]
-    pub fn take_in(&mut self, number: u32, now: Time, feeder: u32) -> Option<(Time, Packet<P>)> {
+    pub fn take_in(&mut self, number: u32, now: Time, feeder: u32) -> Option<Arrived> {
         let intake = &mut self.intakes[number as usize];
         let first = intake.first()?;
         if first.at > now || first.at == now && first.feeder > feeder {
             return None;
         }
         intake.pop(&first);
-        Some((first.at, self.flights.take(first.place)))
+        Some(Arrived { at: first.at, hop: first.hop, place: first.place })
     }
 
     /// True if an event of an intake is the one that counts.
@@ -222,7 +249,6 @@ mod tests {
     fn packet(owner: u32) -> Packet<()> {
         Packet {
             size: 1000,
-            hop: 0,
             owner,
             generation: 0,
             kind: PacketKind::Data,
@@ -239,6 +265,10 @@ mod tests {
         Wires::new(&routes, &vec![link; feeders as usize + 1])
     }
 
+    fn from(link: u32) -> Hop {
+        Hop { link, after: After::Intake(0) }
+    }
+
     #[test]
     fn packets_are_taken_in_by_time_then_link_then_age() {
         let mut random = Stream::new(1, 0, "intake");
@@ -253,14 +283,16 @@ mod tests {
             let way = if feeder == 8 { 400 } else { 20 + draw(5.0) };
             let at = (u64::from(number) / 4 + way).max(latest[feeder as usize]);
             latest[feeder as usize] = at;
-            wires.launch(&mut events, feeder, After::Intake(0), Time(at), packet(number));
+            wires.launch(&mut events, (0, from(feeder)), Time(at), &packet(number));
             expected.push((at, feeder, number));
         }
         assert!(!wires.intakes[0].strays.is_empty());
         assert_eq!(wires.in_flight(), 2000);
         expected.sort_unstable();
         let taken: Vec<_> = std::iter::from_fn(|| wires.take_in(0, Time::NEVER, u32::MAX))
-            .map(|(at, p)| (at.0, p.owner))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|arrived| (arrived.at.0, wires.take(arrived.place).owner))
             .collect();
         assert_eq!(taken, expected.iter().map(|&(at, _, number)| (at, number)).collect::<Vec<_>>());
         assert_eq!(wires.in_flight(), 0);
@@ -271,9 +303,12 @@ mod tests {
         let mut wires = wires(3);
         let mut events = EventQueue::default();
         for feeder in [3, 1, 2] {
-            wires.launch(&mut events, feeder, After::Intake(0), Time(5), packet(feeder));
+            wires.launch(&mut events, (0, from(feeder)), Time(5), &packet(feeder));
         }
-        let mut owner = |now, feeder| wires.take_in(0, Time(now), feeder).map(|(_, packet)| packet.owner);
+        let mut owner = |now, feeder| {
+            let arrived = wires.take_in(0, Time(now), feeder)?;
+            Some(wires.take(arrived.place).owner)
+        };
         assert_eq!(
             (owner(4, u32::MAX), owner(5, 2), owner(5, 2), owner(5, 2)),
             (None, Some(1), Some(2), None)
@@ -285,11 +320,11 @@ mod tests {
     fn an_intake_is_due_a_delay_after_its_first_arrival() {
         let mut wires = wires(2);
         let mut events = EventQueue::default();
-        wires.launch(&mut events, 1, After::Intake(0), Time(50), packet(1));
-        wires.launch(&mut events, 1, After::Intake(0), Time(60), packet(2));
+        wires.launch(&mut events, (0, from(1)), Time(50), &packet(1));
+        wires.launch(&mut events, (0, from(1)), Time(60), &packet(2));
         assert_eq!(events.peek(), Some((Time(150), Event::Intake(0))));
         // One that comes sooner is due sooner, and the event of before counts no more.
-        wires.launch(&mut events, 2, After::Intake(0), Time(10), packet(3));
+        wires.launch(&mut events, (0, from(2)), Time(10), &packet(3));
         assert_eq!(events.peek(), Some((Time(110), Event::Intake(0))));
         events.pop_other();
         assert!(wires.begin_intake(0, Time(110)));

@@ -260,6 +260,11 @@ impl TcpParams {
         if self.aqt { AQT_OPTION } else { 0 }
     }
 
+    /// True if the receiver waits before it acknowledges.
+    pub fn delays_acknowledgements(&self) -> bool {
+        matches!(self.delayed_ack, DelayedAck::On(_))
+    }
+
     /// How the window grows and halves.
     pub fn window_rules(&self) -> WindowRules {
         WindowRules {

@@ -103,12 +103,26 @@ pub struct RttEstimator {
     rttvar: i64,
     has_sample: bool,
     backoffs: u32,
+    /// What follows from all that: the timeout, and of BSD's in ticks.
+    timeout: Time,
+    ticks: u64,
 }
 
 impl RttEstimator {
     /// An estimator without samples.
     pub fn new(spec: &TimerSpec, clock: HostClock) -> Self {
-        RttEstimator { spec: spec.clone(), clock, srtt: 0, rttvar: 0, has_sample: false, backoffs: 0 }
+        let mut estimator = RttEstimator {
+            spec: spec.clone(),
+            clock,
+            srtt: 0,
+            rttvar: 0,
+            has_sample: false,
+            backoffs: 0,
+            timeout: Time::ZERO,
+            ticks: 0,
+        };
+        estimator.set_timeout();
+        estimator
     }
 
     /// Takes a segment sent once at `sent` and acknowledged at `now` into account, and ends the
@@ -137,6 +151,7 @@ impl RttEstimator {
             }
         }
         self.has_sample = true;
+        self.set_timeout();
     }
 
     fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {
@@ -197,17 +212,26 @@ impl RttEstimator {
     }
 
     /// When a timer that starts at `now` expires.
+    #[inline]
     pub fn deadline(&self, now: Time) -> Time {
         match &self.spec {
-            TimerSpec::Bsd(bsd) => self.clock.after(bsd.tick, now, self.bsd_ticks(bsd)),
-            TimerSpec::Rfc6298(_) => now + self.timeout(),
+            TimerSpec::Bsd(bsd) => self.clock.after(bsd.tick, now, self.ticks),
+            TimerSpec::Rfc6298(_) => now + self.timeout,
         }
     }
 
     /// The timeout with its back-off.
     pub fn timeout(&self) -> Time {
-        match &self.spec {
-            TimerSpec::Bsd(bsd) => Time(self.bsd_ticks(bsd).saturating_mul(bsd.tick.0)),
+        self.timeout
+    }
+
+    /// Computes the timeout from the averages and the back-off.
+    fn set_timeout(&mut self) {
+        self.timeout = match &self.spec {
+            TimerSpec::Bsd(bsd) => {
+                self.ticks = self.bsd_ticks(bsd);
+                Time(self.ticks.saturating_mul(bsd.tick.0))
+            }
             TimerSpec::Rfc6298(rfc) => {
                 let base = if self.has_sample && rfc.is_scaled() {
                     let ticks = (self.srtt >> 3).saturating_add(self.rttvar) as u64;
@@ -222,7 +246,7 @@ impl RttEstimator {
                 let doublings = if rfc.whole_ticks && !rfc.scaled_ticks { 6 } else { MAX_BACKOFFS };
                 Time(base.0.saturating_mul(1 << self.backoffs.min(doublings)).min(rfc.maximum.0))
             }
-        }
+        };
     }
 
     /// Doubles the timeout after an expiry. False once the connection is to be given up.
@@ -246,6 +270,7 @@ impl RttEstimator {
                 TimerSpec::Rfc6298(_) => {}
             }
         }
+        self.set_timeout();
         self.backoffs <= MAX_BACKOFFS
     }
 
@@ -290,29 +315,29 @@ mod tests {
 
     #[test]
     fn bsd_averages_follow_the_scaled_arithmetic() {
+        // No tick between sending and acknowledgement: r = 1.
+        let within_a_tick = |estimator: &mut RttEstimator| estimator.sample(TICK, TICK);
         // r = 1 first: srtt 1*8 = 8, rttvar 1*2 = 2; timeout 8/8 + 2 = 3 ticks.
         let mut plain = bsd(false, 4);
-        plain.bsd_sample(1, false);
-        plain.has_sample = true;
+        within_a_tick(&mut plain);
         assert_eq!((plain.srtt, plain.rttvar), (8, 2));
         assert_eq!(plain.timeout(), Time(3 * TICK.0));
         // r = 1 again: error = 1 - 1 - 8/8 = -1, srtt 7; deviation = 1 - 2/4 = 1, rttvar 3;
         // timeout 7/8 + 3 = 3 ticks.
-        plain.bsd_sample(1, false);
+        within_a_tick(&mut plain);
         assert_eq!((plain.srtt, plain.rttvar), (7, 3));
         assert_eq!(plain.timeout(), Time(3 * TICK.0));
         // With the fix, r = 1 first: 32 and 8; timeout (32/8 + 8) / 4 = 3 ticks.
         let mut fixed = bsd(true, 4);
-        fixed.bsd_sample(1, true);
-        fixed.has_sample = true;
+        within_a_tick(&mut fixed);
         assert_eq!((fixed.srtt, fixed.rttvar), (32, 8));
         assert_eq!(fixed.timeout(), Time(3 * TICK.0));
         // r = 1 again: error = 0 - 4 = -4, srtt 28; deviation = 4 - 2 = 2, rttvar 10;
         // timeout (3 + 10) / 4 = 3 ticks. After many it falls to the floor of 2 ticks, which the
         // plain arithmetic never reaches.
         for _ in 0..100 {
-            fixed.bsd_sample(1, true);
-            plain.bsd_sample(1, false);
+            within_a_tick(&mut fixed);
+            within_a_tick(&mut plain);
         }
         assert_eq!(fixed.timeout(), Time(2 * TICK.0));
     }

@@ -896,8 +896,22 @@ impl Sender {
         Some(segment)
     }
 
+    // What these return is put together where it is used, in registers.
+
+    #[inline]
     fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
         let seq = self.snd_max;
+        self.note_new(seq, len, now);
+        DataSegment { seq, len, is_retransmission: false, is_syn: false }
+    }
+
+    #[inline]
+    fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
+        let (seq, len) = self.note_again(index, now);
+        DataSegment { seq, len, is_retransmission: true, is_syn: false }
+    }
+
+    fn note_new(&mut self, seq: u64, len: u32, now: Time) {
         if self.switches.limited_transmit && self.duplicates > 0 && !self.in_recovery {
             self.limited_bytes += u64::from(len);
         }
@@ -915,10 +929,10 @@ impl Sender {
             self.stats.recovery_wait_sum += now.since(retransmitted_at).secs() / rtt;
             self.stats.recovery_wait_count += 1;
         }
-        self.sent(seq, len, false, now)
+        self.note_sent(len, now);
     }
 
-    fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
+    fn note_again(&mut self, index: usize, now: Time) -> (u64, u32) {
         self.outstanding.mark_resent(index, now);
         let (seq, len) = self.outstanding.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
         let is_timed = self.timed.is_some_and(|(end, _)| end == seq + u64::from(len));
@@ -927,10 +941,11 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        self.sent(seq, len, true, now)
+        self.note_sent(len, now);
+        (seq, len)
     }
 
-    fn sent(&mut self, seq: u64, len: u32, is_retransmission: bool, now: Time) -> DataSegment {
+    fn note_sent(&mut self, len: u32, now: Time) {
         self.stats.segments_sent += 1;
         self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
@@ -939,6 +954,5 @@ impl Sender {
         }
         let context = self.context(now);
         self.congestion.on_sent(&context, len);
-        DataSegment { seq, len, is_retransmission, is_syn: false }
     }
 }

@@ -37,7 +37,6 @@ impl<'a> Simulation<'a> {
     pub(super) fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
         let packet = Packet {
             size: self.tcp(flow).segment_size(segment.len),
-            hop: self.begins[flow as usize].0,
             owner,
             generation: self.connections[owner as usize].generation,
             kind: PacketKind::Data,
@@ -46,19 +45,22 @@ impl<'a> Simulation<'a> {
             payload: Payload::of_segment(&segment),
         };
         self.conservation.sent += 1;
-        if self.is_measured() {
+        if self.is_measured(self.now) {
             self.flows[flow as usize].bytes_on_wire += u64::from(packet.size);
         }
         if !self.flow_probes[flow as usize].is_empty() {
             self.record(flow, Quantity::SeqSent, Some(segment.seq as f64));
         }
-        self.send(packet);
+        self.send(self.begins[flow as usize].0, packet);
     }
 
     /// Keeps one deadline event pending, no later than the earliest deadline.
     #[inline]
     pub(super) fn arm(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
+        if !connection.is_open {
+            return;
+        }
         let wanted = connection.sender.next_deadline().min(connection.receiver.next_deadline());
         if wanted < connection.deadline_at {
             let at = wanted.max(self.now);
@@ -77,7 +79,8 @@ impl<'a> Simulation<'a> {
         let receiver_due = connection.receiver.next_deadline() <= self.now;
         if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.now) {
             self.note(4 << 32 | u64::from(owner), 0);
-            self.send_ack(owner, ack);
+            let (begin, packet) = self.packet_of(owner, &ack);
+            self.send(begin, packet);
         }
         if sender_due {
             self.note(5 << 32 | u64::from(owner), 0);

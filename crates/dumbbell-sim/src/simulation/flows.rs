@@ -121,22 +121,22 @@ impl Simulation<'_> {
     }
 
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
-        let measured = self.is_measured();
+        let measured = self.is_measured(self.now);
         let state = &mut self.flows[flow as usize];
         state.totals.segments_sent += 1;
         if measured {
             state.bytes_on_wire += u64::from(size);
         }
         self.conservation.sent += 1;
-        self.send(Packet {
+        let packet = Packet {
             size,
-            hop: self.begins[flow as usize].0,
             owner: flow,
             generation: 0,
             kind: PacketKind::Datagram,
             timestamp: self.now,
             queueing: Time::ZERO,
             payload: Payload::default(),
-        });
+        };
+        self.send(self.begins[flow as usize].0, packet);
     }
 }

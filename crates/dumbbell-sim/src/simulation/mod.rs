@@ -8,7 +8,7 @@ mod payload;
 mod results;
 
 use crate::events::{Event, EventQueue};
-use crate::network::{After, Names, NewRoute, Routes};
+use crate::network::{Hop, Names, NewRoute, Routes};
 use crate::outcome::{Conservation, FlowOutcome, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
@@ -95,12 +95,11 @@ pub(crate) struct Simulation<'a> {
     events: EventQueue,
     event_count: u64,
     fingerprint: u64,
-    hops: Vec<u32>,
+    hops: Vec<Hop>,
     begins: Vec<(u32, u32)>,
     reroutes: Vec<NewRoute>,
     /// Time of the next change of a path.
     next_reroute: Time,
-    after: Vec<After>,
     links: Vec<Link>,
     wires: Wires<Payload>,
     /// The number of the link at whose end the present event happens; above all numbers for events of another kind.
@@ -140,7 +139,7 @@ const EVENTS_PER_LOOK: u64 = 1 << 14;
 
 impl<'a> Simulation<'a> {
     pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
-        let routes = Routes::new(scenario).unwrap_or_default();
+        let mut routes = Routes::new(scenario).unwrap_or_default();
         let wires = Wires::new(&routes, &scenario.links);
         let window = (scenario.measure_from, scenario.measure_until());
         let mut simulation = Simulation {
@@ -152,11 +151,10 @@ impl<'a> Simulation<'a> {
             events: EventQueue::default(),
             event_count: 0,
             fingerprint: 0xcbf2_9ce4_8422_2325,
-            hops: routes.hops,
-            begins: routes.begins,
+            hops: Vec::new(),
+            begins: Vec::new(),
             next_reroute: routes.reroutes.last().map_or(Time::NEVER, |change| change.at),
-            reroutes: routes.reroutes,
-            after: routes.after,
+            reroutes: std::mem::take(&mut routes.reroutes),
             links: Vec::with_capacity(scenario.links.len()),
             wires,
             here: u32::MAX,
@@ -173,6 +171,8 @@ impl<'a> Simulation<'a> {
             link_probes: vec![Vec::new(); scenario.links.len()],
         };
         simulation.add_probes();
+        routes.find_receivers(scenario, |flow| !simulation.flow_probes[flow].is_empty());
+        (simulation.hops, simulation.begins) = (routes.hops, routes.begins);
         let nodes = Names::new(scenario.node_names());
         for (index, link) in scenario.links.iter().enumerate() {
             let random = Stream::new(seed, run, &format!("link:{}", link.name));
@@ -320,14 +320,22 @@ impl<'a> Simulation<'a> {
         self.next_reroute = self.reroutes.last().map_or(Time::NEVER, |change| change.at);
     }
 
+    /// Takes what happens now into the fingerprint.
     #[inline]
     fn note(&mut self, what: u64, detail: u64) {
-        let mixed = self.fingerprint ^ self.now.0.rotate_left(20) ^ what.rotate_left(48) ^ detail;
-        self.fingerprint = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.note_at(self.now, what, detail);
     }
 
-    fn is_measured(&self) -> bool {
-        self.now >= self.window.0 && self.now < self.window.1
+    /// Takes what happens at a time into the fingerprint. In which order it is told does not matter.
+    #[inline]
+    fn note_at(&mut self, at: Time, what: u64, detail: u64) {
+        let mixed = (at.0 ^ what.rotate_left(44)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ detail;
+        let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        self.fingerprint = self.fingerprint.wrapping_add(mixed ^ mixed >> 32);
+    }
+
+    fn is_measured(&self, at: Time) -> bool {
+        at >= self.window.0 && at < self.window.1
     }
 }
 

@@ -1,21 +1,22 @@
 //! Packets: onto links, off links, dropped, delivered.
 
 use super::payload::Payload;
-use super::{Drop, Simulation};
+use super::{Connection, Drop, Simulation};
 use crate::network::After;
 use crate::trace::Quantity;
 use dumbbell_net::{Offer, Packet, PacketKind};
-use dumbbell_tcp::{AckSegment, DataSegment};
+use dumbbell_tcp::AckSegment;
 use dumbbell_units::Time;
 
 impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
-        let Some((packet, next)) = self.wires.land(link) else {
+        let Some((place, next)) = self.wires.land(link) else {
             self.events.postpone_arrival(None);
             return;
         };
         self.events.postpone_arrival(next);
+        let packet = self.wires.take(place);
         self.deliver(packet);
     }
 
@@ -29,9 +30,9 @@ impl Simulation<'_> {
 
     /// A link takes in what has arrived from other links before the present event.
     fn take_in(&mut self, number: u32) {
-        while let Some((at, mut packet)) = self.wires.take_in(number, self.now, self.here) {
-            packet.hop += 1;
-            self.forward(at, packet);
+        while let Some(arrived) = self.wires.take_in(number, self.now, self.here) {
+            let packet = self.wires.take(arrived.place);
+            self.forward(arrived.at, arrived.hop + 1, packet);
         }
     }
 
@@ -40,36 +41,71 @@ impl Simulation<'_> {
         (0..self.wires.intakes()).for_each(|number| self.take_in(number));
     }
 
-    /// A host sends a packet.
+    /// A host sends a packet on the way that begins with this hop.
     #[inline]
-    pub(super) fn send(&mut self, packet: Packet<Payload>) {
-        if let Some(number) = self.wires.intake(self.hops[packet.hop as usize]) {
+    pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
+        if let Some(number) = self.wires.intake(self.hops[begin as usize].link) {
             self.take_in(number);
         }
-        self.forward(self.now, packet);
+        self.forward(self.now, begin, packet);
     }
 
-    /// A packet enters its present link, and every following link that only this one feeds.
+    /// A packet enters a link, and every following link that only this one feeds. Where a receiver answers at once, the answer
+    /// goes on instead.
     #[inline]
-    fn forward(&mut self, mut at: Time, mut packet: Packet<Payload>) {
+    fn forward(&mut self, mut at: Time, mut number: u32, mut packet: Packet<Payload>) {
         loop {
-            let index = self.hops[packet.hop as usize];
-            match self.links[index as usize].offer(at, &mut packet) {
-                Offer::Arrives(arrival) => {
-                    let after = self.after[packet.hop as usize];
-                    if after == After::Chained {
-                        packet.hop += 1;
+            let hop = self.hops[number as usize];
+            match self.links[hop.link as usize].offer(at, &mut packet) {
+                Offer::Arrives(arrival) if hop.after == After::Chained => {
+                    number += 1;
+                    at = arrival;
+                    continue;
+                }
+                Offer::Arrives(arrival)
+                    if hop.after == After::Receiver && arrival <= self.scenario.duration =>
+                {
+                    if let Some(begin) = self.answer(arrival, &mut packet) {
+                        number = begin;
                         at = arrival;
                         continue;
                     }
-                    self.wires.launch(&mut self.events, index, after, arrival, packet);
+                }
+                Offer::Arrives(arrival) => {
+                    self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
                 }
                 offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
-                    let drop = Drop { at, link: index, by_queue: offer == Offer::DroppedByQueue, packet };
+                    let by_queue = offer == Offer::DroppedByQueue;
+                    let drop = Drop { at, link: hop.link, by_queue, packet };
                     if at > self.now { self.future_drops.push(drop) } else { self.on_drop(&drop) }
                 }
             }
             return;
+        }
+    }
+
+    /// A packet reaches its receiver at a time to come. See [`receive`](Self::receive).
+    #[inline]
+    fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
+        let owner = packet.owner;
+        let due = self.connections[owner as usize].receiver.next_deadline();
+        if due < at {
+            self.acknowledge_late(due, owner);
+        }
+        let begin = self.receive(at, packet);
+        if begin.is_none() {
+            self.arm(owner);
+        }
+        begin
+    }
+
+    /// A delayed acknowledgement falls due before the next segment arrives.
+    #[inline(never)]
+    fn acknowledge_late(&mut self, due: Time, owner: u32) {
+        if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
+            self.note_at(due, 4 << 32 | u64::from(owner), 0);
+            let (begin, packet) = self.packet_of(owner, &ack);
+            self.forward(due, begin, packet);
         }
     }
 
@@ -124,15 +160,17 @@ impl Simulation<'_> {
     }
 
     #[inline]
-    pub(super) fn deliver(&mut self, packet: Packet<Payload>) {
-        self.conservation.delivered += 1;
+    pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
         match packet.kind {
             PacketKind::Data => {
-                let segment = packet.payload.segment();
-                self.note(1 << 32 | u64::from(packet.owner), segment.seq);
-                self.on_data(&packet, &segment);
+                if let Some(begin) = self.receive(self.now, &mut packet) {
+                    self.send(begin, packet);
+                } else {
+                    self.arm(packet.owner);
+                }
             }
             PacketKind::Ack => {
+                self.conservation.delivered += 1;
                 let ack = self.reports.take(&packet);
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
@@ -142,36 +180,40 @@ impl Simulation<'_> {
                 }
             }
             PacketKind::Datagram => {
+                self.conservation.delivered += 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                self.count_delivered(packet.owner, u64::from(packet.size));
+                self.count_delivered(self.now, packet.owner, u64::from(packet.size));
             }
         }
     }
 
+    /// A segment reaches its receiver. If that sends an acknowledgement at once, the packet becomes the acknowledgement's, and
+    /// the first hop of its way is returned.
     #[inline]
-    pub(super) fn on_data(&mut self, packet: &Packet<Payload>, segment: &DataSegment) {
+    fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
+        let segment = packet.payload.segment();
+        self.conservation.delivered += 1;
+        self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);
         let connection = &mut self.connections[packet.owner as usize];
         if connection.generation != packet.generation || !connection.is_open {
-            return;
+            return None;
         }
         let before = connection.receiver.rcv_nxt();
-        let ack = connection.receiver.on_segment(self.now, segment, packet.timestamp, packet.queueing);
+        let ack = connection.receiver.on_segment(at, &segment, packet.timestamp, packet.queueing);
         let delivered = connection.receiver.rcv_nxt() - before;
         let flow = connection.flow;
-        self.count_delivered(flow, delivered);
-        match ack {
-            Some(ack) => self.send_ack(packet.owner, ack),
-            None => self.arm(packet.owner),
-        }
+        self.count_delivered(at, flow, delivered);
+        ack.map(|ack| self.put_acknowledgement(packet, flow, &ack))
     }
 
     /// New bytes have reached the application of a flow.
     #[inline]
-    pub(super) fn count_delivered(&mut self, flow: u32, bytes: u64) {
+    fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64) {
+        let is_measured = self.is_measured(at);
         let state = &mut self.flows[flow as usize];
-        if self.now >= self.window.0 && self.now < self.window.1 {
+        if is_measured {
             state.bytes_delivered += bytes;
-            state.last_delivery = self.now;
+            state.last_delivery = at;
         }
         if !self.flow_probes[flow as usize].is_empty() {
             state.delivered += bytes;
@@ -180,21 +222,30 @@ impl Simulation<'_> {
         }
     }
 
-    #[inline]
-    pub(super) fn send_ack(&mut self, owner: u32, ack: AckSegment) {
-        let connection = &self.connections[owner as usize];
-        let size = self.tcp(connection.flow).acknowledgement_size(&ack.sack);
-        let packet = Packet {
-            size,
-            hop: self.begins[connection.flow as usize].1,
+    /// The packet of an acknowledgement, and the first hop of its way.
+    pub(super) fn packet_of(&mut self, owner: u32, ack: &AckSegment) -> (u32, Packet<Payload>) {
+        let Connection { flow, generation, .. } = self.connections[owner as usize];
+        let mut packet = Packet {
+            size: 0,
             owner,
-            generation: connection.generation,
+            generation,
             kind: PacketKind::Ack,
-            timestamp: ack.timestamp_echo,
+            timestamp: Time::ZERO,
             queueing: Time::ZERO,
-            payload: self.reports.carry(&ack),
+            payload: Payload::default(),
         };
+        (self.put_acknowledgement(&mut packet, flow, ack), packet)
+    }
+
+    /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its way.
+    #[inline]
+    fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
         self.conservation.sent += 1;
-        self.send(packet);
+        packet.size = self.tcp(flow).acknowledgement_size(&ack.sack);
+        packet.kind = PacketKind::Ack;
+        packet.timestamp = ack.timestamp_echo;
+        packet.queueing = Time::ZERO;
+        packet.payload = self.reports.carry(ack);
+        self.begins[flow as usize].1
     }
 }
