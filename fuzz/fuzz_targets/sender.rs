@@ -191,7 +191,7 @@ impl Host {
             Step::Deliver(count) => {
                 for _ in 0..count {
                     let Some((sent, segment)) = self.in_flight.pop_front() else { return };
-                    let ack = self.receiver.on_segment(self.now, &segment, sent);
+                    let ack = self.receiver.on_segment(self.now, &segment, sent, self.now.since(sent));
                     self.answer(ack);
                 }
             }
