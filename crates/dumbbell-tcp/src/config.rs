@@ -191,6 +191,28 @@ params! {
     }
 }
 
+/// What packets take on the wire, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WireSizes {
+    headers: u32,
+    acknowledgement: u32,
+    sack_block: u32,
+}
+
+impl WireSizes {
+    /// Size of a segment with `len` bytes of payload.
+    #[inline]
+    pub fn segment(&self, len: u32) -> u32 {
+        (len + self.headers).max(1)
+    }
+
+    /// Size of an acknowledgement with its options.
+    #[inline]
+    pub fn acknowledgement(&self, sack: &SackBlocks) -> u32 {
+        self.acknowledgement + self.sack_block * sack.len() as u32
+    }
+}
+
 impl TcpParams {
     /// The defaults of an environment.
     pub fn of(rules: Rules) -> TcpParams {
@@ -246,18 +268,14 @@ impl TcpParams {
         Some(self)
     }
 
-    /// Size on the wire of a segment with `len` bytes of payload.
-    pub fn segment_size(&self, len: u32) -> u32 {
-        (len + self.header.0 as u32 + self.option_size()).max(1)
-    }
-
-    /// Size on the wire of an acknowledgement with its options.
-    pub fn acknowledgement_size(&self, sack: &SackBlocks) -> u32 {
-        self.ack_size.0 as u32 + self.option_size() + self.sack_block.0 as u32 * sack.len() as u32
-    }
-
-    fn option_size(&self) -> u32 {
-        if self.aqt { AQT_OPTION } else { 0 }
+    /// What its packets take on the wire.
+    pub fn wire_sizes(&self) -> WireSizes {
+        let option = if self.aqt { AQT_OPTION } else { 0 };
+        WireSizes {
+            headers: self.header.0 as u32 + option,
+            acknowledgement: self.ack_size.0 as u32 + option,
+            sack_block: self.sack_block.0 as u32,
+        }
     }
 
     /// True if the receiver waits before it acknowledges.
@@ -452,10 +470,10 @@ mod tests {
     fn a_block_of_a_selective_acknowledgement_has_a_size() {
         let params = parse(json!({ "variant": "sack", "sack_block": "8 bytes" })).unwrap();
         let mut sack = SackBlocks::default();
-        assert_eq!(params.acknowledgement_size(&sack), 40);
+        assert_eq!(params.wire_sizes().acknowledgement(&sack), 40);
         (0..2).for_each(|block| sack.push(1000 * block, 500));
-        assert_eq!(params.acknowledgement_size(&sack), 56);
-        assert_eq!(TcpParams::default().acknowledgement_size(&sack), 40);
+        assert_eq!(params.wire_sizes().acknowledgement(&sack), 56);
+        assert_eq!(TcpParams::default().wire_sizes().acknowledgement(&sack), 40);
     }
 
     #[test]

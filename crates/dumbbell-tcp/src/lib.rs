@@ -14,7 +14,7 @@ pub mod rtt;
 pub mod segment;
 pub mod sender;
 
-pub use config::{DelayedAck, Recovery, Tcp, TcpParams};
+pub use config::{DelayedAck, Recovery, Tcp, TcpParams, WireSizes};
 pub use receiver::Receiver;
 pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};

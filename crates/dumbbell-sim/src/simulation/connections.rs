@@ -23,7 +23,7 @@ impl<'a> Simulation<'a> {
         while let Some(segment) = self.connections[index].sender.poll_transmit(self.now) {
             self.send_segment(owner, flow, segment);
         }
-        if !self.flow_probes[flow as usize].is_empty() {
+        if self.traffic[flow as usize].is_traced {
             self.record_flow(owner, flow);
         }
         self.arm(owner);
@@ -35,8 +35,11 @@ impl<'a> Simulation<'a> {
 
     #[inline]
     pub(super) fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
+        let is_measured = self.is_measured(self.now);
+        let traffic = &mut self.traffic[flow as usize];
+        let begin = traffic.begins.0;
         let packet = Packet {
-            size: self.tcp(flow).segment_size(segment.len),
+            size: traffic.sizes.segment(segment.len),
             owner,
             generation: self.connections[owner as usize].generation,
             kind: PacketKind::Data,
@@ -45,13 +48,13 @@ impl<'a> Simulation<'a> {
             payload: Payload::of_segment(&segment),
         };
         self.conservation.sent += 1;
-        if self.is_measured(self.now) {
-            self.flows[flow as usize].bytes_on_wire += u64::from(packet.size);
+        if is_measured {
+            traffic.bytes_on_wire += u64::from(packet.size);
         }
-        if !self.flow_probes[flow as usize].is_empty() {
+        if traffic.is_traced {
             self.record(flow, Quantity::SeqSent, Some(segment.seq as f64));
         }
-        self.send(self.begins[flow as usize].0, packet);
+        self.send(begin, packet);
     }
 
     /// Keeps one deadline event pending, no later than the earliest deadline.
@@ -129,6 +132,7 @@ impl<'a> Simulation<'a> {
             lost: Vec::new(),
         };
         self.flows[flow as usize].totals.connections += 1;
+        self.traffic[flow as usize].sizes = params.wire_sizes();
         match slot {
             Some(slot) => {
                 self.connections[slot as usize] = connection;

@@ -57,7 +57,7 @@ impl Simulation<'_> {
 
     /// A flow that has stopped starts again.
     pub(super) fn restart(&mut self, index: usize) {
-        let active = self.present_activity(&self.flows[index]);
+        let active = self.present_activity(index);
         let state = &mut self.flows[index];
         state.active_before += active;
         let restart = &self.scenario.flows[index].restarts[state.restarts];
@@ -122,10 +122,10 @@ impl Simulation<'_> {
 
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
         let measured = self.is_measured(self.now);
-        let state = &mut self.flows[flow as usize];
-        state.totals.segments_sent += 1;
+        self.flows[flow as usize].totals.segments_sent += 1;
+        let traffic = &mut self.traffic[flow as usize];
         if measured {
-            state.bytes_on_wire += u64::from(size);
+            traffic.bytes_on_wire += u64::from(size);
         }
         self.conservation.sent += 1;
         let packet = Packet {
@@ -137,6 +137,6 @@ impl Simulation<'_> {
             queueing: Time::ZERO,
             payload: Payload::default(),
         };
-        self.send(self.begins[flow as usize].0, packet);
+        self.send(self.traffic[flow as usize].begins.0, packet);
     }
 }

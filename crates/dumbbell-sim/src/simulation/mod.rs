@@ -15,7 +15,7 @@ use crate::trace::{Quantity, Recording};
 use crate::wires::Wires;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link, Packet};
-use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams};
+use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::{Stream, Time};
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,17 +72,27 @@ struct FlowState {
     has_started: bool,
     has_stopped: bool,
     completed_at: Option<Time>,
-    last_delivery: Time,
-    bytes_delivered: u64,
-    /// Those of the whole run, counted for probes only.
-    delivered: u64,
-    bytes_on_wire: u64,
     totals: FlowOutcome,
     rtt_sum: f64,
     rtt_count: u64,
     rtt_min: f64,
     recovery_wait: (f64, u64),
     window_kept: (f64, u64),
+}
+
+/// What every packet of a flow needs to know or is counted in, in one cache line.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+struct Traffic {
+    /// The first hops of the ways there and back.
+    begins: (u32, u32),
+    sizes: WireSizes,
+    is_traced: bool,
+    bytes_on_wire: u64,
+    bytes_delivered: u64,
+    /// Those of the whole run, counted for probes only.
+    delivered: u64,
+    last_delivery: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -96,7 +106,7 @@ pub(crate) struct Simulation<'a> {
     event_count: u64,
     fingerprint: u64,
     hops: Vec<Hop>,
-    begins: Vec<(u32, u32)>,
+    traffic: Vec<Traffic>,
     reroutes: Vec<NewRoute>,
     /// Time of the next change of a path.
     next_reroute: Time,
@@ -152,7 +162,7 @@ impl<'a> Simulation<'a> {
             event_count: 0,
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hops: Vec::new(),
-            begins: Vec::new(),
+            traffic: Vec::new(),
             next_reroute: routes.reroutes.last().map_or(Time::NEVER, |change| change.at),
             reroutes: std::mem::take(&mut routes.reroutes),
             links: Vec::with_capacity(scenario.links.len()),
@@ -171,8 +181,11 @@ impl<'a> Simulation<'a> {
             link_probes: vec![Vec::new(); scenario.links.len()],
         };
         simulation.add_probes();
-        routes.find_receivers(scenario, |flow| !simulation.flow_probes[flow].is_empty());
-        (simulation.hops, simulation.begins) = (routes.hops, routes.begins);
+        let is_traced = |flow: usize| !simulation.flow_probes[flow].is_empty();
+        routes.find_receivers(scenario, is_traced);
+        let traffic = |(flow, &begins)| Traffic { begins, is_traced: is_traced(flow), ..Traffic::default() };
+        simulation.traffic = routes.begins.iter().enumerate().map(traffic).collect();
+        simulation.hops = routes.hops;
         let nodes = Names::new(scenario.node_names());
         for (index, link) in scenario.links.iter().enumerate() {
             let random = Stream::new(seed, run, &format!("link:{}", link.name));
@@ -315,7 +328,7 @@ impl<'a> Simulation<'a> {
     #[cold]
     fn reroute(&mut self) {
         while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
-            self.begins[change.flow as usize] = change.begins;
+            self.traffic[change.flow as usize].begins = change.begins;
         }
         self.next_reroute = self.reroutes.last().map_or(Time::NEVER, |change| change.at);
     }

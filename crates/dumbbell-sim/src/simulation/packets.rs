@@ -210,14 +210,14 @@ impl Simulation<'_> {
     #[inline]
     fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64) {
         let is_measured = self.is_measured(at);
-        let state = &mut self.flows[flow as usize];
+        let traffic = &mut self.traffic[flow as usize];
         if is_measured {
-            state.bytes_delivered += bytes;
-            state.last_delivery = at;
+            traffic.bytes_delivered += bytes;
+            traffic.last_delivery = at;
         }
-        if !self.flow_probes[flow as usize].is_empty() {
-            state.delivered += bytes;
-            let delivered = state.delivered as f64;
+        if traffic.is_traced {
+            traffic.delivered += bytes;
+            let delivered = traffic.delivered as f64;
             self.record(flow, Quantity::Delivered, Some(delivered));
         }
     }
@@ -241,11 +241,12 @@ impl Simulation<'_> {
     #[inline]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
         self.conservation.sent += 1;
-        packet.size = self.tcp(flow).acknowledgement_size(&ack.sack);
+        let traffic = &self.traffic[flow as usize];
+        packet.size = traffic.sizes.acknowledgement(&ack.sack);
         packet.kind = PacketKind::Ack;
         packet.timestamp = ack.timestamp_echo;
         packet.queueing = Time::ZERO;
         packet.payload = self.reports.carry(ack);
-        self.begins[flow as usize].1
+        traffic.begins.1
     }
 }

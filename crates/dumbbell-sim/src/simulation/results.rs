@@ -1,6 +1,6 @@
 //! Probes while a run goes on, and what is returned at its end.
 
-use super::{FlowState, Simulation};
+use super::Simulation;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use crate::trace::Quantity;
 use dumbbell_units::Time;
@@ -92,15 +92,15 @@ impl Simulation<'_> {
 
     pub(super) fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let spec = &self.scenario.flows[index];
-        let state = &self.flows[index];
-        let active = (state.active_before + self.present_activity(state)).secs();
+        let (state, traffic) = (&self.flows[index], &self.traffic[index]);
+        let active = (state.active_before + self.present_activity(index)).secs();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
         FlowOutcome {
             name: spec.name.clone(),
-            goodput_bps: rate(state.bytes_delivered),
-            throughput_bps: rate(state.bytes_on_wire),
-            bytes_delivered: state.bytes_delivered,
+            goodput_bps: rate(traffic.bytes_delivered),
+            throughput_bps: rate(traffic.bytes_on_wire),
+            bytes_delivered: traffic.bytes_delivered,
             completion_s: state.completed_at.map(|at| at.since(state.started_at).secs()),
             start_s: state.started_at.secs(),
             rtt_mean_s: mean((state.rtt_sum, state.rtt_count)),
@@ -113,8 +113,9 @@ impl Simulation<'_> {
 
     /// Time within the measurement window since the present start that the flow was active. What it sent before it
     /// stopped may arrive later; that counts.
-    pub(super) fn present_activity(&self, state: &FlowState) -> Time {
-        let stop = state.stop.map(|stop| stop.max(state.last_delivery));
+    pub(super) fn present_activity(&self, flow: usize) -> Time {
+        let state = &self.flows[flow];
+        let stop = state.stop.map(|stop| stop.max(self.traffic[flow].last_delivery));
         let end = [self.window.1, self.now].into_iter().chain(state.completed_at).chain(stop).min();
         end.unwrap_or(self.now).since(self.window.0.max(state.runs_since))
     }
