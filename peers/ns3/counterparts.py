@@ -10,7 +10,7 @@ from dumbbell import Scenario
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds
 
-__all__ = ["HEADER", "VARIANTS", "attributes", "control", "segment_of", "size", "table"]
+__all__ = ["HEADER", "RECOVERY", "VARIANTS", "attributes", "control", "segment_of", "size", "table"]
 
 HEADER = 42
 """Bytes of headers around a payload: 2 of PPP, 20 of IP, 20 of TCP."""
@@ -21,11 +21,15 @@ LARGEST_BUFFER = 2**29
 
 CONTROLS = {"reno": "ns3::TcpNewReno", "vegas": "ns3::TcpVegas", "westwoodp": "ns3::TcpWestwood"}
 
+RECOVERY = "ns3::TcpClassicRecovery"
+"""Which of ns-3's recoveries is used: with SACK it is that of RFC 6675."""
+
 COMMON: dict[str, Any] = {
     "recovery": "sack",
     "mss": "958 bytes",
     "header": f"{HEADER} bytes",
     "ack_size": f"{HEADER} bytes",
+    "sack_block": "8 bytes",
     "initial_window": "2 segments",
     "loss_window": "1 segments",
     "initial_ssthresh": "unlimited",
@@ -41,7 +45,7 @@ COMMON: dict[str, Any] = {
     "timestamps": True,
     "delayed_ack": "off",
     "limited_transmit": True,
-    "recovery_burst": 1,
+    "recovery_burst": 0,
     "rescue": False,
     "handshake": True,
     "idle_restart": False,
@@ -57,12 +61,11 @@ OWN: dict[str, dict[str, Any]] = {
             "name": "vegas",
             "alpha": 1.0,
             "beta": 3.0,
-            "gamma": 1.0,
             "rtt": "minimum",
             "numerator": "window",
             "increase": "at-once",
         },
-        "mechanisms": "AB",
+        "mechanisms": "BF",
     },
     "westwoodp": {
         "congestion": {
@@ -89,7 +92,7 @@ SET = {
     "delayed_ack",
 }
 SET_OF_TIMER = {"granularity", "minimum", "initial"}
-SET_OF_CONGESTION = {"reno": set[str](), "vegas": {"alpha", "beta", "gamma"}, "westwoodp": {"filter"}}
+SET_OF_CONGESTION = {"reno": set[str](), "vegas": {"alpha", "beta"}, "westwoodp": {"filter"}}
 
 # Names of ns-3's filters of Westwood's samples, by the weight of the past in ours.
 FILTERS = {0.0: "None", 0.9: "Tustin"}
@@ -232,14 +235,15 @@ def _parameters(congestion: Mapping[str, Any], path: str) -> dict[str, str]:
         }
     if congestion["name"] != "vegas":
         return {}
-    names = ("alpha", "beta", "gamma")
+    names = ("alpha", "beta")
     for name in names:
         if congestion[name] != int(congestion[name]):
             raise refusal(f"{path}.{name}", congestion[name], "a whole number of segments")
-    alpha, beta, gamma = (int(congestion[name]) for name in names)
+    alpha, beta = (int(congestion[name]) for name in names)
     # ns-3 compares the difference rounded up: below alpha + 1 is what is at most alpha.
     return {
         "ns3::TcpVegas::Alpha": str(alpha + 1),
         "ns3::TcpVegas::Beta": str(beta),
-        "ns3::TcpVegas::Gamma": str(gamma),
+        # Without mechanism A nothing that is queued ends slow start.
+        "ns3::TcpVegas::Gamma": str(LARGEST_THRESHOLD),
     }

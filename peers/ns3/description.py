@@ -228,7 +228,8 @@ def _flow(flow: Mapping[str, Any], times: FlowTimes, nodes: Mapping[str, int]) -
     ahead = (AHEAD if times.stop is None else AHEAD_OF_STOP) * times.segment
     stop = -1 if times.stop is None else times.stop
     ends = f"{nodes[flow['from']]} {nodes[flow['to']]}"
-    yield f"flow {ends} {times.start} {stop} {size} {times.segment} {ahead} {control}"
+    sent = f"{size} {times.segment} {ahead}"
+    yield f"flow {ends} {times.start} {stop} {sent} {control} {counterparts.RECOVERY}"
 
 
 def _probes(

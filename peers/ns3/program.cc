@@ -458,7 +458,8 @@ AddFlow(const NodeContainer& nodes, std::istream& in)
     int64_t start;
     int64_t stop;
     std::string control;
-    in >> from >> to >> start >> stop >> flow->size >> flow->segment >> flow->ahead >> control;
+    std::string recovery;
+    in >> from >> to >> start >> stop >> flow->size >> flow->segment >> flow->ahead >> control >> recovery;
     auto port = static_cast<uint16_t>(1024 + g_flows.size());
     TypeId type = TypeId::LookupByName(control);
     Flow* self = flow.get();
@@ -469,7 +470,8 @@ AddFlow(const NodeContainer& nodes, std::istream& in)
     listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                 MakeCallback(&Flow::OnAccepted, self));
     flow->socket =
-        DynamicCast<TcpSocketBase>(nodes.Get(from)->GetObject<TcpL4Protocol>()->CreateSocket(type));
+        DynamicCast<TcpSocketBase>(nodes.Get(from)->GetObject<TcpL4Protocol>()->CreateSocket(
+            type, TypeId::LookupByName(recovery)));
     flow->socket->Bind(InetSocketAddress(AddressOf(from), port));
     flow->socket->SetConnectCallback(MakeCallback(&Flow::OnConnected, self),
                                      MakeNullCallback<void, Ptr<Socket>>());

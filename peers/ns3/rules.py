@@ -10,9 +10,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Size of packets",
         peer="A segment carries 2 bytes of PPP, 20 of IP and 20 of TCP; an acknowledgement is 42 bytes and, while data are "
-        "missing, up to 36 more for SACK blocks.",
-        matched="Our tables have a header and acknowledgements of 42 bytes. In a table with another header ns-3's segments are "
-        "as long as ours on the wire, and its bytes are told as segments of ours. SACK blocks are not matched.",
+        "missing, 4 more and 8 for each of up to four SACK blocks.",
+        matched="Our tables have a header and acknowledgements of 42 bytes and 8 for each of up to three SACK blocks. In a table "
+        "with another header ns-3's segments are as long as ours on the wire, and its bytes are told as segments of ours.",
     ),
     Rule(
         aspect="Timestamps",
@@ -45,21 +45,26 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="Selective acknowledgements",
-        peer="Without them ns-3 resends a third of its packets at 10 Mbit/s: it has no usable Reno or NewReno of RFC 6582.",
-        matched="Always on. Our counterpart of its NewReno is Reno's window with recovery from a scoreboard (sack).",
+        peer="Without them ns-3 resends a third of its packets at 10 Mbit/s: it has no usable Reno or NewReno of RFC 6582. "
+        "What was reported is remembered through a timeout, what was sent again until it is acknowledged, and an acknowledgement "
+        "without a new report is no duplicate.",
+        matched="Always on. Our counterpart of its NewReno is Reno's window with recovery from a scoreboard (sack), which "
+        "forgets reports at a timeout and, with each recovery, what was sent again; the duplicates of what goes twice may "
+        "start one more recovery, with one more halving.",
     ),
     Rule(
         aspect="Recovery",
-        peer="Proportional rate reduction with the slow-start reduction bound: an acknowledgement lets out about what it "
-        "reports delivered.",
-        matched="RFC 6675 with at most one segment per acknowledgement in recovery (recovery_burst 1). ns-3 may let out one "
-        "more, which loses or spares a packet at some points.",
+        peer="Proportional rate reduction with the slow-start reduction bound. Its classic recovery lets out what the "
+        "threshold leaves beside the pipe, which with SACK is RFC 6675.",
+        matched="The classic recovery is used, and RFC 6675 in ours (recovery_burst 0). A partial acknowledgement before a "
+        "hole that was not sent again yet sends it at once in ns-3, whatever the pipe.",
     ),
     Rule(
         aspect="Halving",
         peer="Half of the pipe at the loss: without what is SACKed or marked lost, about one or two segments below cwnd.",
         matched="Half of cwnd in whole segments (halving whole-window). Half of RFC 5681's flight size, which counts SACKed "
-        "data, would set the threshold far above the window at a timeout within a recovery.",
+        "data, would be further off. Windows of a few segments are noticeably smaller in ns-3, and so is what they carry; with "
+        "half of cwnd in ns-3, too, both sides agree.",
     ),
     Rule(
         aspect="Timer in recovery",
@@ -91,7 +96,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Handshake",
         peer="Always; its round trip counts for the smallest round-trip time of Westwood+.",
-        matched="handshake on. Ours takes the smallest round-trip time of data segments, longer by their time of transmission.",
+        matched="handshake on. Ours takes the smallest round-trip time of data segments, longer by their time of transmission: "
+        "the threshold after a loss is a segment higher in ours, which counts where the product of rate and delay is a few.",
     ),
     Rule(
         aspect="Buffers",
@@ -116,11 +122,18 @@ RULES: tuple[Rule, ...] = (
         "minimum), cwnd in both rates (numerator window) and whole segments (increase at-once).",
     ),
     Rule(
+        aspect="Vegas: rounds of few samples",
+        peer="A round with at most two samples, as a window of two segments has, ends with a step of NewReno instead of a check.",
+        matched="Not matched: ours checks every round. Windows begin otherwise and may come to rest with another backlog between "
+        "alpha and beta; with a check in every round of ns-3, too, a lone flow has the same backlog on both sides.",
+    ),
+    Rule(
         aspect="Vegas: losses and slow start",
-        peer="As in Linux: slow start doubles every round trip, and a loss leaves the window at most one segment smaller "
-        "unless the threshold was lower, so that an overrun of slow start is repeated several times.",
-        matched="An initial threshold of 2 segments leaves no slow start to overrun, on both sides: what is compared is "
-        "congestion avoidance. Mechanisms A and B are on, C to I off.",
+        peer="As in Linux: slow start doubles every round trip and ends with more than gamma segments queued. A loss leaves the "
+        "threshold, at most a segment less than the window, which each check keeps at three quarters of the window at least. An "
+        "overrun of the first slow start is repeated several times.",
+        matched="An initial threshold of 2 segments leaves no first slow start to overrun, on both sides. Gamma is out of reach, "
+        "and in ours mechanism A is off. Mechanism F cuts a quarter. Of the others B alone is on.",
     ),
     Rule(
         aspect="Westwood+: filter",
@@ -132,8 +145,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Westwood+: samples",
         peer="An interval begins with the acknowledgement that follows the last one, lasts a smoothed round-trip time and counts "
-        "its first acknowledgement. An estimate above the window raises it.",
-        matched="interval_rtt smoothed, only_reduce off. Ours counts what follows the first acknowledgement: one segment less.",
+        "its first acknowledgement. The acknowledgement that ends a recovery counts all it covers, though duplicates have told "
+        "of most of it. An estimate above the window raises it.",
+        matched="interval_rtt smoothed, only_reduce off. Ours counts what follows the first acknowledgement, one segment less, "
+        "and each segment once. Where losses follow one another within a few round trips ns-3's thresholds are far above the "
+        "link's share; with each segment counted once in ns-3, too, both sides agree.",
     ),
     Rule(
         aspect="Timeouts counted",

@@ -67,7 +67,7 @@ def relative(ours, peers):
 def test_every_variant_has_a_table_that_both_sides_accept():
     assert set(PEER.variants) == {"newreno", "vegas", "westwoodp"}
     for variant in PEER.variants:
-        assert statements(scenario(flow(variant)), "flow")[0].split()[-1].startswith("ns3::Tcp")
+        assert statements(scenario(flow(variant)), "flow")[0].split()[-2].startswith("ns3::Tcp")
 
 
 def test_packets_are_as_long_as_ours_on_the_wire():
