@@ -67,9 +67,9 @@ FULL = Extent(
 )
 # A peer whose runs are dear has rules of its own for many a detail: what is asked of it are goodputs.
 SLOW = Extent(
-    services_log2=(7, 8),
+    services_log2=(7, 8, 10),
     delays_ms=(4.87, 24.37, 93.61),
-    buffers=(15, 100),
+    buffers=(6, 15, 40, 100),
     duration_s=60.0,
     goodput=0.05,
     aim=0.90,
@@ -132,7 +132,7 @@ class SingleFlows:
             name=point,
             duration=f"{extent.duration_s:g} s",
             flows=[flow],
-            probes=[Probe(quantities=["cwnd", "cwnd_base"], flows=["f"])],
+            probes=[Probe(quantities=["cwnd", "cwnd_base"], flows=["f"])] if extent.windows else [],
         )
         return Case(
             key=point,
