@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from dumbbell import Scenario
 from dumbbell.witness import PeerRun
 
-from . import build, counterparts
+from . import build, counterparts, explanations
 from .description import described
 from .observations import read
 from .rules import RULES
@@ -60,6 +63,10 @@ class Ns3:
             said = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
             raise RuntimeError(f"{self.title} failed: {said}")
         return read(done.stdout, told)
+
+    def explanation(self, disagreement: Mapping[str, Any], scenario: Scenario, runs: pd.DataFrame) -> str:
+        """Return the stated difference of rules that a disagreement is traced to, or an empty text."""
+        return explanations.explanation(disagreement, scenario, runs)
 
 
 PEER = Ns3()

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dumbbell
@@ -329,3 +330,51 @@ def test_the_program_is_built_once(ns3):
     assert BUILD.program() == first
     assert first.stat().st_mtime_ns == changed
     assert ns3.version() in ns3.identity()
+
+
+# What disagreements are traced to
+
+
+def traced(asked, *, ours, peer, retransmitted=3.0, measure="total goodput"):
+    runs = pd.DataFrame({"side": ["ours", "peer"], "retransmitted": retransmitted, "drops": 3.0})
+    return PEER.explanation({"measure": measure, "ours": ours, "peer": peer}, asked, runs)
+
+
+def test_a_larger_window_of_ours_after_losses_is_traced_to_what_is_halved():
+    assert traced(scenario(), ours=1.1, peer=1.0).startswith("Halving")
+    assert traced(scenario(), ours=3.0, peer=4.0, measure="timeouts").startswith("Halving")
+    # The rule makes ns-3's windows smaller, and without losses it does nothing.
+    assert traced(scenario(), ours=1.0, peer=1.1) == ""
+    assert traced(scenario(), ours=1.1, peer=1.0, retransmitted=0.0) == ""
+    assert traced(scenario(), ours=1.1, peer=1.0, measure="Jain's index") == ""
+
+
+def test_a_loss_of_ours_is_traced_to_segments_sent_more_often_than_they_were_lost():
+    goodput = {"ours": 1.0, "peer": 1.1, "measure": "goodput"}
+    assert traced(scenario(), **goodput, retransmitted=[9.0, 3.0]).startswith("Selective")
+    assert traced(scenario(), **goodput, retransmitted=[3.0, 3.0]) == ""
+    assert traced(scenario(), **goodput, retransmitted=[9.0, 9.0]) == ""
+
+
+def test_westwood_is_traced_to_its_round_trip_time_or_to_what_it_counts_twice():
+    lossy = network(impairments=[Bernoulli(probability=0.01)])
+    alone, over = scenario(flow("westwoodp")), scenario(flow("westwoodp"), shape=lossy)
+    assert traced(alone, ours=1.1, peer=1.0).startswith("Handshake")
+    assert traced(alone, ours=1.0, peer=1.1) == ""
+    assert traced(over, ours=1.0, peer=1.1).startswith("Westwood+")
+    assert traced(over, ours=1.1, peer=1.0) == ""
+
+
+def test_a_backlog_of_vegas_is_traced_to_where_a_window_rests_as_far_as_it_may():
+    asked = scenario(flow("vegas"))
+    backlog = {"measure": "mean backlog", "retransmitted": 0.0}
+    assert traced(asked, ours=1.5, peer=2.5, **backlog).startswith("Vegas")
+    # Beta is two segments above alpha.
+    assert traced(asked, ours=1.0, peer=3.5, **backlog) == ""
+    assert traced(asked, ours=1.5, peer=2.5, measure="mean backlog") == ""
+
+
+def test_data_in_both_directions_is_traced_to_nothing():
+    shape = topologies.dumbbell(pairs=1, reverse_pairs=1, rate="2 Mbit/s", delay="20 ms")
+    both = shape.scenario(duration="1 s", flows=[flow(), flow(number=2)])
+    assert traced(both, ours=1.1, peer=1.0) == ""

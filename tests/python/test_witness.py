@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from dumbbell import ScenarioError, papers, witness
 from dumbbell.cli import app
 from dumbbell.witness import grid as grids
+from dumbbell.witness import witnessing
 from dumbbell.witness.loading import PACKAGE
 from dumbbell.witness.running import COLUMNS
 from small_peer import PEER, THEORY, write_peers
@@ -68,6 +69,26 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     assert list(points["n"]) == [3] * 4
     assert not done.holds
     assert done.failures == done.failed_cases == {}
+
+
+def test_a_peer_traces_what_its_grid_does_not(again, monkeypatch):
+    again(grids=["small-grid"])
+    asked = []
+
+    def explanation(_peer, disagreement, scenario, runs):
+        asked.append((disagreement["point"], scenario.name, set(runs["point"]), len(runs)))
+        return "a tenth is lost"
+
+    monkeypatch.setattr(type(loaded("small").PEER), "explanation", explanation, raising=False)
+    # What is loaded stays loaded, with the method that was put into it.
+    monkeypatch.setattr(witnessing, "load_peer", lambda *_: loaded("small").PEER)
+    done = again(grids=["small-grid"])
+    assert [point for point, *_ in asked] == ["vegas, slow"]
+    assert asked[0][2:] == ({"vegas, slow"}, 6)
+    points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
+    assert points.loc["vegas, slow", "explanation"] == "a tenth is lost"
+    assert points.loc["reno, slow", "explanation"] == "it loses a tenth"
+    assert points.loc["reno, fast", "explanation"] == ""
 
 
 def test_a_grid_may_have_our_side_alone(again):

@@ -123,6 +123,10 @@ class PeerRun:
 class Peer(Protocol):
     """What the folder of a peer provides as ``PEER``.
 
+    A peer may also have ``explanation(disagreement, scenario, runs)``, which returns the stated difference of rules that a
+    disagreeing row of a grid's points is traced to, or an empty text: from that row, the scenario of one of the point's
+    cases, and the rows of both sides' reduced runs.
+
     Attributes
     ----------
     name
