@@ -569,8 +569,9 @@ impl Sender {
 
     fn leave_recovery(&mut self, now: Time, duplicates: u32) {
         if self.in_recovery {
+            let deflated = std::mem::take(&mut self.deflated);
             let kept = if self.switches.deflation_fix || duplicates > DUPLICATE_THRESHOLD {
-                0.0
+                -deflated
             } else {
                 self.inflation
             };
@@ -579,9 +580,9 @@ impl Sender {
                 && duplicates > DUPLICATE_THRESHOLD
                 && self.cut_window > 0.0
                 && grown > 0.0;
-            let kept = if returns_to_cut { -grown } else { kept };
+            let kept = if returns_to_cut { -grown - deflated } else { kept };
             let context = self.context(now);
-            self.congestion.on_recovery_exit(&context, kept - std::mem::take(&mut self.deflated));
+            self.congestion.on_recovery_exit(&context, kept);
             self.in_recovery = false;
             if self.window_before > 0.0 {
                 self.stats.window_kept_sum += self.congestion.cwnd() / self.window_before;

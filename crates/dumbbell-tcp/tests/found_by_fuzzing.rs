@@ -52,3 +52,21 @@ fn the_inflation_by_very_many_duplicate_acknowledgements_is_their_bytes() {
     }
     assert!(sender.cwnd() > 66_000.0 * 65_495.0);
 }
+
+#[test]
+fn what_partial_acknowledgements_took_for_good_is_taken_once() {
+    let rules = json!({ "variant": "newreno", "lasting_deflation": true, "deflation_fix": false, "initial_window": "100 segments" });
+    let mut sender = sender(rules);
+    let mss = f64::from(sender.mss());
+    let segments = |count: u64| ack(count * mss as u64);
+    sender.write(u64::MAX);
+    assert!(poll_all(&mut sender, Time(0)) >= 100);
+    (0..4).for_each(|_| sender.on_ack(Time(1000), &segments(0), Time::ZERO));
+    poll_all(&mut sender, Time(1000));
+    // A partial acknowledgement of 90 segments takes the window down to one; the one that ends the recovery does not again.
+    for count in [90, 100] {
+        sender.on_ack(Time(2000), &segments(count), Time::ZERO);
+        poll_all(&mut sender, Time(2000));
+        assert!(sender.congestion().cwnd() >= mss && sender.cwnd() >= mss, "{} {}", sender.cwnd(), mss);
+    }
+}
