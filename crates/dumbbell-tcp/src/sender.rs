@@ -357,7 +357,8 @@ impl Sender {
             for (start, end) in ack.sack.ranges(ack.ack) {
                 has_news |= self.outstanding.report(start, end);
             }
-            if is_duplicate && !has_news && self.counts_pipe() && !self.in_recovery {
+            if is_duplicate && !has_news && !self.in_recovery {
+                // Only what reports new data is a duplicate acknowledgement [RFC 6675 §2].
                 return;
             }
         }
