@@ -55,11 +55,16 @@ proc bernoulli {probability} {
     return $model
 }
 
-# Two states that last for fixed times; each packet after that draws one until it is the other.
-proc two_state {good bad good_loss loss change} {
+# Two states that last for fixed times; each packet after that draws one until it is the other. The first time ends at
+# `ends`; left alone it would begin with the first packet.
+proc two_state {good bad good_loss loss change ends} {
+    global ns
     set states [list [bernoulli $good_loss] [bernoulli $loss]]
     set draw [list [expr {1.0 - $change}] $change]
-    return [new ErrorModel/MultiState $states [list $good $bad] [list $draw $draw] pkt time 2 [lindex $states 0]]
+    set model [new ErrorModel/MultiState $states [list $good $bad] [list $draw $draw] pkt time 2 [lindex $states 0]]
+    $model set curperiod_ $ends
+    $ns at $ends "$model set texpired_ 1"
+    return $model
 }
 
 # A TCP connection. `settings` is a list of instance variables and values. The first number that a generator draws

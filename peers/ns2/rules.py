@@ -208,6 +208,11 @@ RULES: tuple[Rule, ...] = (
         peer="an error model before the queue takes no capacity",
         matched="the model is put behind the link, as losses strike after transmission with us",
     ),
+    Rule(
+        aspect="First period of a channel with two states",
+        peer="it begins with the first packet, so that no slow start ends in a bad period within it",
+        matched="it is made to end when ours does, which begins with the run",
+    ),
 )
 
 

@@ -123,7 +123,12 @@ class Script:
 
 def seconds(text: str, field: str) -> str:
     """Return a time as a number of seconds that Tcl reads exactly."""
-    whole, rest = divmod(nanoseconds(text, field), 10**9)
+    return seconds_of(nanoseconds(text, field))
+
+
+def seconds_of(time_ns: int) -> str:
+    """Return a time in ns as a number of seconds that Tcl reads exactly."""
+    whole, rest = divmod(time_ns, 10**9)
     return f"{whole}.{rest:09}"
 
 
@@ -251,7 +256,11 @@ class _Writer:
                     raise refusal(f"{field}.0.clock", impairment["clock"], "packet, as ns-2 does it")
                 dwells = [seconds(impairment[state], f"{field}.0.{state}") for state in ("good", "bad")]
                 chances = [repr(impairment[chance]) for chance in ("good_loss", "loss", "change")]
-                model = " ".join(["two_state", *dwells, *chances])
+                # Packets meet the model a propagation delay later than with us.
+                ends = seconds_of(
+                    nanoseconds(impairment["good"], f"{field}.0.good") + nanoseconds(link["delay"], "delay")
+                )
+                model = " ".join(["two_state", *dwells, *chances, ends])
             else:
                 raise refusal(f"{field}.0.kind", kind, "forced, bernoulli or twostate")
             yield f"impair {_word(link['name'])} [{model}]"

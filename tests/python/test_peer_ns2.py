@@ -112,6 +112,13 @@ def test_rules_that_it_does_not_have_are_refused_by_name(changes, field):
     assert refused.value.field == f"flows.f1.tcp.{field}"
 
 
+def test_the_first_good_period_ends_when_ours_does():
+    model = TwoState(good="1 s", bad="100 ms", loss=0.1, good_loss=0.0, change=0.5, clock="packet")
+    text = PEER.script(scenario(shape=network(impairments=[model])))
+    # A packet that leaves the link at 1 s meets the model a propagation delay later.
+    assert "1.000000000 0.100000000 0.0 0.1 0.5 1.020123000]" in text
+
+
 def test_thresholds_that_are_no_whole_numbers_are_refused():
     with pytest.raises(ScenarioError, match=r"congestion\.alpha: 1\.5 .* a whole number"):
         PEER.script(scenario(flow("vegas", congestion={"alpha": 1.5})))
