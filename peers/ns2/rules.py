@@ -160,7 +160,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="SACK",
         peer="Sack1 counts its pipe from the third duplicate on, takes every hole below the highest report for lost, and is "
-        "deaf to duplicates between a timeout and the first new ACK; each block makes the ACK 8 bytes longer",
+        "deaf to duplicates between a timeout and the first new ACK; it goes on timing a segment that it sends again in the "
+        "recovery that it was first sent in; each block makes the ACK 8 bytes longer",
         matched='pipe = "counted", sack_block = "8 bytes"',
     ),
     Rule(
@@ -195,8 +196,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="Duplicates after a timeout of Vegas",
-        peer="they inflate the window though nothing was retransmitted fast, and the next ACK sets it to 0",
-        matched="not followed: our window keeps its two segments",
+        peer="they inflate the window though nothing was retransmitted fast, and after more than three the next ACK sets it "
+        "to 0; often another timeout has to open it",
+        matched="faults_of_ns2",
     ),
     Rule(
         aspect="Inflation",

@@ -216,6 +216,44 @@ def test_drops_drawn_beforehand_are_repaired_alike(ns2, variant):
     assert theirs.links["drops_impairment"][0] == pytest.approx(ours.links["drops_impairment"][0], abs=1)
 
 
+def bursts(seed, *, good, bad, loss):
+    """Return ordinals of packets lost in bad runs, of a mean length, between good ones."""
+    random = np.random.default_rng(seed)
+    packets, at = [], 0
+    while at < 20_000:
+        at += random.geometric(1.0 / good)
+        length = random.geometric(1.0 / bad)
+        packets += [int(at + further + 1) for further in np.flatnonzero(random.random(length) < loss)]
+        at += length
+    return packets
+
+
+@pytest.mark.parametrize("variant", PEER.variants)
+@pytest.mark.parametrize(("good", "bad", "loss"), [(250, 50, 0.5), (250, 20, 0.1)])
+def test_long_runs_of_losses_are_repaired_alike(ns2, variant, good, bad, loss):
+    # Retransmissions are lost, timers are backed off, and data goes again that has arrived.
+    timeouts = 0
+    for seed in range(3):
+        shape = topologies.dumbbell(
+            pairs=1,
+            rate=f"{RATE // 2} bit/s",
+            delay="50.123 ms",
+            queue=DropTail(limit="25 packets"),
+            access_rate=f"{4 * RATE} bit/s",
+            impairments=[Forced(packets=bursts(seed, good=good, bad=bad, loss=loss))],
+        )
+        nodes = [dataclasses.replace(node, tick_phase="3.7 ms") for node in shape.nodes]
+        shape = dataclasses.replace(shape, nodes=tuple(nodes))
+        probe = Probe(quantities=["seq_sent"], flows=["f1"])
+        asked = scenario(flow(variant), shape=shape, duration="120 s", probes=[probe])
+        ours, theirs = dumbbell.run(asked), ns2.run(asked)
+        (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
+        timeouts += int(ours.flows["timeouts"][0])
+        assert numbers == peers_numbers
+        assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
+    assert timeouts >= 10
+
+
 @pytest.mark.parametrize("variant", ["newreno", "sack"])
 def test_delayed_acknowledgements_clock_both_alike(ns2, variant):
     delayed = flow(variant, delayed_ack={"segments": 2, "timer": "100 ms"})

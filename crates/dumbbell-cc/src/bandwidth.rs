@@ -125,7 +125,7 @@ impl BandwidthWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Growth, Halving, Mechanisms};
+    use crate::Mechanisms;
     use dumbbell_units::Time;
 
     const MSS: f64 = 1000.0;
@@ -176,12 +176,7 @@ mod tests {
             mss: MSS,
             initial_window: 40.0 * MSS,
             initial_ssthresh: f64::INFINITY,
-            rules: WindowRules {
-                growth: Growth::Real,
-                halving: Halving::Flight,
-                slow_start_at_ssthresh: false,
-                extra_eighth: false,
-            },
+            rules: WindowRules::default(),
             mechanisms: Mechanisms::default(),
         };
         let mut window = BandwidthWindow::new(&setup);

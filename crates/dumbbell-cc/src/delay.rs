@@ -396,7 +396,9 @@ impl VegasWindow {
                     segments - (segments / 4.0).floor()
                 };
                 self.cwnd = kept * mss;
-                self.ssthresh = 2.0 * mss;
+                if !self.rules.late_threshold {
+                    self.ssthresh = 2.0 * mss;
+                }
             }
             Signal::FastRetransmit => {
                 self.ssthresh = ssthresh;
@@ -420,8 +422,11 @@ impl VegasWindow {
     }
 
     /// A fast recovery ended and left `kept_inflation` bytes in the window.
-    pub fn on_recovery_exit(&mut self, kept_inflation: f64) {
+    pub fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
         self.cwnd += kept_inflation;
+        if self.rules.late_threshold && kept_inflation < context.inflation {
+            self.ssthresh = 2.0 * context.mss;
+        }
     }
 
     /// The connection was idle: at most the initial window is left.

@@ -37,6 +37,8 @@ pub struct WindowRules {
     pub slow_start_at_ssthresh: bool,
     /// True to add an eighth of a segment per ACK in congestion avoidance (BSD 1990 to 1994).
     pub extra_eighth: bool,
+    /// True if the cut by a quarter of Vegas leaves the threshold as it is until the inflation is taken back (ns-2).
+    pub late_threshold: bool,
 }
 
 impl Default for WindowRules {
@@ -47,6 +49,7 @@ impl Default for WindowRules {
             halving: Halving::Flight,
             slow_start_at_ssthresh: false,
             extra_eighth: false,
+            late_threshold: false,
         }
     }
 }

@@ -185,8 +185,9 @@ params! {
         check_both: bool = false, "-", "[brakmo1995 §3.1]";
         /// Mechanisms C, D and E with the faults of ns-2: D takes a segment that was never sent for late and sends it twice,
         /// times segments on that it sends again, and goes on after a timeout; a fast retransmission backs the coarse timer
-        /// off; the loss of a retransmission does not cut the window again; a recovery ends with the window of the last
-        /// cut, whatever it has grown by since; a timeout halves the window with its inflation.
+        /// off; the loss of a retransmission does not cut the window again; after more than three duplicate ACKs the window
+        /// is that of the last cut, whatever it has grown by since, and none if that was a timeout, and only then slow start
+        /// is over; a timeout halves the window with its inflation.
         faults_of_ns2: bool = false, "-", "[brakmo1995 §3.1]";
     }
 }
@@ -290,6 +291,7 @@ impl TcpParams {
             halving: self.halving,
             slow_start_at_ssthresh: self.slow_start_at_ssthresh,
             extra_eighth: self.extra_eighth,
+            late_threshold: self.faults_of_ns2,
         }
     }
 

@@ -408,10 +408,11 @@ impl Sender {
             if self.may_retransmit_fast() {
                 self.retransmit_fast(now);
             }
-        } else if self.duplicates > DUPLICATE_THRESHOLD && self.in_recovery {
+        } else if self.duplicates > DUPLICATE_THRESHOLD && (self.in_recovery || self.switches.faults_of_ns2) {
             self.inflation += mss;
         } else if self.switches.limited_transmit && self.duplicates < DUPLICATE_THRESHOLD {
-            self.inflation = f64::from(self.duplicates) * mss;
+            // One segment each, also where the count of duplicates outlives a timeout.
+            self.inflation = (self.inflation + mss).min(f64::from(self.duplicates) * mss);
         }
     }
 
@@ -442,7 +443,8 @@ impl Sender {
         self.end_initial_slow_start();
         self.stats.fast_retransmits += 1;
         if mechanisms.check_after_retransmit {
-            self.checks_left = 2.min(self.next_index as u32);
+            let unacknowledged = self.next_index as u32 + u32::from(self.switches.faults_of_ns2);
+            self.checks_left = 2.min(unacknowledged);
         }
         self.fine.on_retransmission(retransmitted_before);
         if self.switches.recovery != Recovery::Reno {
@@ -554,7 +556,8 @@ impl Sender {
             && self.switches.partial_ack == PartialAck::Impatient
             && self.switches.recovery == Recovery::NewReno
             && self.saw_partial_ack);
-        if self.outstanding.is_empty() {
+        let is_stalled = self.switches.faults_of_ns2 && self.unsent_segment() > 0;
+        if self.outstanding.is_empty() && !is_stalled {
             self.retransmit_deadline = Time::NEVER;
         } else if restart_timer {
             self.retransmit_deadline = self.estimator.deadline(now);
@@ -569,19 +572,15 @@ impl Sender {
     }
 
     fn leave_recovery(&mut self, now: Time, duplicates: u32) {
-        if self.in_recovery {
+        if self.in_recovery || self.switches.faults_of_ns2 {
             let deflated = std::mem::take(&mut self.deflated);
-            let kept = if self.switches.deflation_fix || duplicates > DUPLICATE_THRESHOLD {
+            let kept = if self.switches.faults_of_ns2 {
+                self.kept_by_ns2(duplicates)
+            } else if self.switches.deflation_fix || duplicates > DUPLICATE_THRESHOLD {
                 -deflated
             } else {
                 self.inflation
             };
-            let grown = self.congestion.cwnd() - self.cut_window;
-            let returns_to_cut = self.switches.faults_of_ns2
-                && duplicates > DUPLICATE_THRESHOLD
-                && self.cut_window > 0.0
-                && grown > 0.0;
-            let kept = if returns_to_cut { -grown - deflated } else { kept };
             let context = self.context(now);
             self.congestion.on_recovery_exit(&context, kept);
             self.in_recovery = false;
@@ -594,6 +593,16 @@ impl Sender {
         self.inflation = 0.0;
         self.limited_bytes = 0;
         self.duplicates = 0;
+    }
+
+    /// What ns-2's Vegas leaves in its one window, which holds the inflation: beyond three duplicate ACKs it goes back to
+    /// the window of the last cut, which is none after a timeout.
+    fn kept_by_ns2(&self, duplicates: u32) -> f64 {
+        if duplicates > DUPLICATE_THRESHOLD && self.cwnd() > self.cut_window {
+            self.cut_window - self.congestion.cwnd()
+        } else {
+            self.inflation
+        }
     }
 
     fn measure(&mut self, now: Time, ack: &AckSegment, rtt: Option<Time>) {
@@ -768,6 +777,9 @@ impl Sender {
                 return Some(segment);
             }
         }
+        if self.switches.faults_of_ns2 && (1..DUPLICATE_THRESHOLD).contains(&self.duplicates) {
+            return None;
+        }
         let mut bound = if self.switches.mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX };
         if self.in_recovery && self.switches.recovery_burst > 0 {
             bound = bound.min(self.switches.recovery_burst);
@@ -938,7 +950,8 @@ impl Sender {
         self.outstanding.mark_resent(index, now);
         let (seq, len) = self.outstanding.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
         let is_timed = self.timed.is_some_and(|(end, _)| end == seq + u64::from(len));
-        if is_timed && !self.switches.faults_of_ns2 {
+        // ns-2 goes on timing it, and stops only where a recovery begins or the timer expires.
+        if is_timed && !self.switches.faults_of_ns2 && !self.counts_pipe() {
             self.timed = None;
         }
         self.stats.segments_retransmitted += 1;

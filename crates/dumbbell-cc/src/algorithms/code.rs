@@ -132,8 +132,8 @@ impl CongestionControl for Code {
         self.clamp_band();
     }
 
-    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
-        self.moving.window.on_recovery_exit(kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
+        self.moving.window.on_recovery_exit(context, kept_inflation);
     }
 
     fn on_restart(&mut self, _context: &Context) {

@@ -120,8 +120,8 @@ impl CongestionControl for Vegas {
         self.window.on_congestion(context, congestion);
     }
 
-    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
-        self.window.on_recovery_exit(kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
+        self.window.on_recovery_exit(context, kept_inflation);
     }
 
     fn on_restart(&mut self, _context: &Context) {
