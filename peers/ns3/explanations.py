@@ -26,10 +26,6 @@ GROWING = (
 )
 
 HALVING = "Halving: ns-3 halves what is in the pipe at a loss, a segment or two less than the window"
-SENT_AGAIN = (
-    "Selective acknowledgements: a new recovery of ours sends again what the last one has sent, and the duplicates that this "
-    "brings count as a loss; ns-3 remembers, and counts what reports new data alone"
-)
 HANDSHAKE = (
     "Handshake: the smallest round-trip time of Westwood+ is that of the short SYN in ns-3, so its threshold is "
     "a segment lower"
@@ -71,8 +67,6 @@ def explanation(disagreement: Mapping[str, Any], scenario: Scenario, runs: pd.Da
         return ""
     grows = measure.startswith(GROWING)
     if controls == {"reno"}:
-        if measure == "goodput" and not ours_is_larger:
-            return SENT_AGAIN if _sends_more_than_was_lost(runs) else ""
         # Smaller windows have more timeouts.
         bears_out = ours_is_larger if grows else measure == "timeouts" and not ours_is_larger
         return HALVING if bears_out else ""
@@ -82,12 +76,6 @@ def explanation(disagreement: Mapping[str, Any], scenario: Scenario, runs: pd.Da
             return COUNTED_TWICE if larger and not ours_is_larger else ""
         return HANDSHAKE if grows and ours_is_larger else ""
     return ""
-
-
-def _sends_more_than_was_lost(runs: pd.DataFrame) -> bool:
-    """Return whether ours sends more segments again than the queue has dropped, and ns-3 does not."""
-    excess = (runs["retransmitted"] - runs["drops"]).groupby(runs["side"]).mean()
-    return bool(excess["ours"] > 1.0 >= excess["peer"])
 
 
 def _has_two_ways(data: Mapping[str, Any]) -> bool:

@@ -48,9 +48,9 @@ RULES: tuple[Rule, ...] = (
         peer="Without them ns-3 resends a third of its packets at 10 Mbit/s: it has no usable Reno or NewReno of RFC 6582. "
         "What was reported is remembered through a timeout, what was sent again until it is acknowledged, and an acknowledgement "
         "without a new report is no duplicate.",
-        matched="Always on. Our counterpart of its NewReno is Reno's window with recovery from a scoreboard (sack), which "
-        "forgets reports at a timeout and, with each recovery, what was sent again; the duplicates of what goes twice may "
-        "start one more recovery, with one more halving.",
+        matched="Always on. Our counterpart of its NewReno is Reno's window with recovery from a scoreboard (sack), in which "
+        "an acknowledgement without a new report is no duplicate either; it forgets reports at a timeout and, with each "
+        "recovery, what was sent again.",
     ),
     Rule(
         aspect="Recovery",
