@@ -88,8 +88,9 @@ impl Simulation<'_> {
     #[inline]
     fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let owner = packet.owner;
-        let due = self.connections[owner as usize].receiver.next_deadline();
-        if due < at {
+        let connection = &self.connections[owner as usize];
+        let due = connection.receiver.next_deadline();
+        if due < at && connection.generation == packet.generation {
             self.acknowledge_late(due, owner);
         }
         let begin = self.receive(at, packet);
