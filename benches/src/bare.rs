@@ -92,7 +92,7 @@ impl Bare {
             self.events.postpone_arrival(None);
             return;
         };
-        self.events.postpone_arrival(next);
+        self.events.postpone_arrival(next.map(|next| next.at));
         let packet = self.wires.take(place);
         self.deliver(&packet);
     }

@@ -4,7 +4,7 @@
 //! however many links there are, a packet in one cache line. A link knows its oldest and its newest packet.
 
 use crate::packet::Packet;
-use dumbbell_units::Time;
+use dumbbell_units::{Time, prefetch};
 
 /// Nowhere.
 const END: u32 = u32::MAX;
@@ -21,9 +21,20 @@ struct Place<P> {
 #[derive(Clone, Debug)]
 pub struct Flights<P> {
     places: Vec<Place<P>>,
-    /// When the packet in each place arrives.
-    arrivals: Vec<Time>,
+    /// When the packet in each place arrives, and whose it is.
+    arrivals: Vec<(Time, u32)>,
     free: u32,
+}
+
+/// The packet that arrives next on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// When.
+    pub at: Time,
+    /// Where it is.
+    pub place: u32,
+    /// Whose it is.
+    pub owner: u32,
 }
 
 /// The packets in flight on one link, oldest first.
@@ -66,7 +77,7 @@ impl<P: Copy> Flights<P> {
         if place == END {
             place = self.places.len() as u32;
             self.places.push(Place { packet: *packet, next: END });
-            self.arrivals.push(Time::NEVER);
+            self.arrivals.push((Time::NEVER, 0));
         } else {
             let taken = &mut self.places[place as usize];
             self.free = taken.next;
@@ -82,6 +93,14 @@ impl<P: Copy> Flights<P> {
         &self.places[place as usize].packet
     }
 
+    /// Asks for a packet to be brought into the cache.
+    #[inline]
+    pub fn prefetch(&self, place: u32) {
+        if let Some(place) = self.places.get(place as usize) {
+            prefetch(place);
+        }
+    }
+
     /// Leaves a place to others.
     #[inline]
     pub fn leave(&mut self, place: u32) {
@@ -92,7 +111,7 @@ impl<P: Copy> Flights<P> {
     /// A packet that was put somewhere sets off on a link, to arrive after all others there.
     #[inline]
     pub fn append(&mut self, line: &mut Line, at: Time, place: u32) {
-        self.arrivals[place as usize] = at;
+        self.arrivals[place as usize] = (at, self.places[place as usize].packet.owner);
         if line.last == END {
             line.first = place;
         } else {
@@ -102,9 +121,9 @@ impl<P: Copy> Flights<P> {
         line.len += 1;
     }
 
-    /// The oldest packet on a link arrives. Says where it is, and when the next one will arrive.
+    /// The oldest packet on a link arrives. Says where it is, and what comes next.
     #[inline]
-    pub fn land(&self, line: &mut Line) -> Option<(u32, Option<Time>)> {
+    pub fn land(&self, line: &mut Line) -> Option<(u32, Option<Next>)> {
         let place = line.first;
         let next = self.places.get(place as usize)?.next;
         line.first = next;
@@ -112,7 +131,8 @@ impl<P: Copy> Flights<P> {
         if next == END {
             line.last = END;
         }
-        Some((place, self.arrivals.get(next as usize).copied()))
+        let next = self.arrivals.get(next as usize).map(|&(at, owner)| Next { at, place: next, owner });
+        Some((place, next))
     }
 }
 
@@ -140,7 +160,7 @@ mod tests {
         let pop = |flights: &mut Flights<()>, line: &mut Line| {
             let (place, next) = flights.land(line)?;
             flights.leave(place);
-            Some((flights.packet(place).owner, next))
+            Some((flights.packet(place).owner, next.map(|next| next.at)))
         };
         let push = |flights: &mut Flights<()>, line: &mut Line, n: u32| {
             let place = flights.put(&packet(n));

@@ -7,7 +7,7 @@
 
 use crate::events::{Event, EventQueue};
 use crate::network::{After, Hop, Routes};
-use dumbbell_net::flight::Line;
+use dumbbell_net::flight::{Line, Next};
 use dumbbell_net::{Flights, LinkSpec, Packet};
 use dumbbell_units::Time;
 use std::cmp::Reverse;
@@ -24,6 +24,7 @@ struct Coming {
     place: u32,
     /// The hop it comes from.
     hop: u32,
+    owner: u32,
 }
 
 /// A packet that an intake takes in.
@@ -69,8 +70,8 @@ impl Intake {
     }
 
     #[inline]
-    fn push(&mut self, at: Time, feeder: u32, place: u32, hop: u32) {
-        let new = Coming { at, feeder, serial: self.serial, place, hop };
+    fn push(&mut self, at: Time, feeder: u32, (place, owner): (u32, u32), hop: u32) {
+        let new = Coming { at, feeder, serial: self.serial, place, hop, owner };
         self.serial = self.serial.wrapping_add(1);
         match self.coming.back() {
             Some(last) if *last > new => self.push_before(new),
@@ -158,7 +159,7 @@ impl<P: Copy> Wires<P> {
         let place = self.flights.put(packet);
         if let After::Intake(intake) = hop.after {
             let intake = &mut self.intakes[intake as usize];
-            intake.push(at, hop.link, place, number);
+            intake.push(at, hop.link, (place, packet.owner), number);
             intake.expect(events, at);
         } else {
             let line = &mut self.to_hosts[hop.link as usize];
@@ -170,10 +171,22 @@ impl<P: Copy> Wires<P> {
         }
     }
 
-    /// The oldest packet on a link arrives at the host there. Says where it is, and when the next one will arrive.
+    /// The oldest packet on a link arrives at the host there. Says where it is, and what comes next.
     #[inline]
-    pub fn land(&mut self, link: u32) -> Option<(u32, Option<Time>)> {
+    pub fn land(&mut self, link: u32) -> Option<(u32, Option<Next>)> {
         self.flights.land(&mut self.to_hosts[link as usize])
+    }
+
+    /// Asks for a packet to be brought into the cache.
+    #[inline]
+    pub fn prefetch(&self, place: u32) {
+        self.flights.prefetch(place);
+    }
+
+    /// One of the next packets at an intake: where it is, and whose.
+    #[inline]
+    pub fn coming(&self, number: u32, ahead: usize) -> Option<(u32, u32)> {
+        self.intakes[number as usize].coming.get(ahead).map(|coming| (coming.place, coming.owner))
     }
 
     /// Takes a packet that has arrived from where it is.

@@ -4,7 +4,7 @@ use crate::config::{DelayedAck, TcpParams};
 use crate::ranges::RangeSet;
 use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
-use dumbbell_units::Time;
+use dumbbell_units::{Time, prefetch};
 
 /// One connection's receiver.
 #[derive(Clone, Debug)]
@@ -40,6 +40,15 @@ impl Receiver {
             newest_queueing: Time::NEVER,
             deadline: Time::NEVER,
         }
+    }
+
+    /// Asks for what a segment needs to be brought into the cache.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&self.rcv_nxt);
+        prefetch(&self.out_of_order);
+        prefetch(&self.deadline);
+        prefetch(&self.uses_sack);
     }
 
     /// Next byte expected; everything below has been delivered in order.

@@ -11,7 +11,7 @@ use crate::outstanding::{Outstanding, Sent};
 use crate::rtt::{HostClock, RttEstimator};
 use crate::segment::{AckSegment, DataSegment};
 use dumbbell_cc::{Ack, Algorithm, Congestion, Context, Halving, Mechanisms, Queueing, Setup, Signal};
-use dumbbell_units::Time;
+use dumbbell_units::{Time, prefetch};
 
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -238,6 +238,26 @@ impl Sender {
             window_before: 0.0,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
         }
+    }
+
+    /// Asks for what an acknowledgement needs to be brought into the cache.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&self.congestion);
+        prefetch(&self.switches);
+        prefetch(&self.snd_una);
+        prefetch(&self.next_index);
+        prefetch(&self.outstanding);
+        prefetch(&self.inflation);
+        prefetch(&self.estimator);
+        prefetch(&self.retransmit_deadline);
+        prefetch(&self.timed);
+        prefetch(&self.pace_per_byte);
+        prefetch(&self.initial_slow_start_end);
+        prefetch(&self.stats);
+        prefetch(&self.stats.rtt_sum);
+        prefetch(&self.mss);
+        prefetch(&self.in_recovery);
     }
 
     /// The application writes `bytes` more; `u64::MAX` for data without end.

@@ -12,3 +12,9 @@ pub mod spec;
 pub use quantity::{Bytes, Limit, Rate, Time, Window};
 pub use random::Stream;
 pub use serde_json::Value;
+
+/// Asks for the cache line in which a value begins, so that it is there when it is needed.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    prefetch_index::prefetch_index(std::slice::from_ref(value), 0);
+}

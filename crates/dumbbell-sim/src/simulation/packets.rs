@@ -8,6 +8,11 @@ use dumbbell_net::{Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::Time;
 
+/// More connections than the caches hold: what one of them needs has left since its last packet.
+const MANY: usize = 4000;
+/// How many packets earlier an intake asks for what a packet needs.
+const AHEAD: usize = 3;
+
 impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
@@ -15,7 +20,12 @@ impl Simulation<'_> {
             self.events.postpone_arrival(None);
             return;
         };
-        self.events.postpone_arrival(next);
+        self.events.postpone_arrival(next.map(|next| next.at));
+        if let Some(next) = next
+            && self.connections.len() > MANY
+        {
+            self.prefetch(next.place, next.owner, |connection| connection.sender.prefetch());
+        }
         let packet = self.wires.take(place);
         self.deliver(packet);
     }
@@ -31,9 +41,22 @@ impl Simulation<'_> {
     /// A link takes in what has arrived from other links before the present event.
     fn take_in(&mut self, number: u32) {
         while let Some(arrived) = self.wires.take_in(number, self.now, self.here) {
+            if self.connections.len() > MANY
+                && let Some((place, owner)) = self.wires.coming(number, AHEAD)
+            {
+                self.prefetch(place, owner, |connection| connection.receiver.prefetch());
+            }
             let packet = self.wires.take(arrived.place);
             self.forward(arrived.at, arrived.hop + 1, packet);
         }
+    }
+
+    /// Asks for a packet that is handled soon, and for what it will need of its connection.
+    #[inline(never)]
+    fn prefetch(&self, place: u32, owner: u32, of_connection: impl Fn(&Connection)) {
+        self.wires.prefetch(place);
+        // Of a datagram the owner is a flow, and something is brought in vain.
+        self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
 
     /// All links take in what has arrived from others before the present event.
