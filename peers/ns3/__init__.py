@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from dumbbell import Scenario
-from dumbbell.witness import PeerRun
+from dumbbell.witness import Counterfactual, PeerRun
 
-from . import build, counterparts, explanations
+from . import build, counterparts, differences
 from .description import described
+from .differences import Difference
 from .observations import read
 from .rules import RULES
 
@@ -26,14 +24,23 @@ __all__ = ["PEER", "Ns3"]
 
 
 class Ns3:
-    """The driver of ns-3; see `dumbbell.witness.Peer`."""
+    """The driver of ns-3; see `dumbbell.witness.Peer`.
+
+    Parameters
+    ----------
+    without
+        Differences in which ns-3 follows our rule.
+    """
 
     name = "ns3"
-    title = build.TITLE
     package = build.PACKAGE
     variants = counterparts.VARIANTS
     rules = RULES
     slow = True
+
+    def __init__(self, *, without: tuple[Difference, ...] = ()) -> None:
+        self._without = without
+        self.title = ", ".join([build.TITLE, *(f"{one.aspect} as ours" for one in without)])
 
     def version(self) -> str:
         """Return the version of the libraries; PeerAbsent without them."""
@@ -47,8 +54,10 @@ class Ns3:
         """Return the version and a digest of the driver's files."""
         digest = hashlib.blake2b(digest_size=6)
         for file in sorted(Path(__file__).parent.glob("*.*")):
-            if file.suffix in (".py", ".cc"):
+            if file.suffix in (".py", ".cc", ".h"):
                 digest.update(file.read_bytes())
+        for one in self._without:
+            digest.update(one.attribute.encode())
         return f"{self.version()} {digest.hexdigest()}"
 
     def prepare(self) -> None:
@@ -57,16 +66,23 @@ class Ns3:
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
         """Run a scenario; ScenarioError where ns-3 cannot express a field of it."""
-        told = described(scenario, seed=seed, run=run)
+        told = described(scenario, seed=seed, run=run, without=self._without)
         done = subprocess.run([build.program()], input=told.text, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
             raise RuntimeError(f"{self.title} failed: {said}")
         return read(done.stdout, told)
 
-    def explanation(self, disagreement: Mapping[str, Any], scenario: Scenario, runs: pd.DataFrame) -> str:
-        """Return the stated difference of rules that a disagreement is traced to, or an empty text."""
-        return explanations.explanation(disagreement, scenario, runs)
+    def counterfactuals(self, scenario: Scenario) -> list[Counterfactual]:
+        """Return ns-3 under our rule, for each difference that remains in a scenario, and at last under all of ours."""
+        remaining = differences.remaining(scenario.resolved()["flows"])
+        sets = [(one,) for one in remaining]
+        if len(remaining) > 1:
+            sets.append(remaining)
+        return [
+            Counterfactual(difference="; ".join(one.text for one in some), peer=Ns3(without=some))
+            for some in sets
+        ]
 
 
 PEER = Ns3()

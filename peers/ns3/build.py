@@ -19,6 +19,7 @@ TITLE = "ns-3"
 PACKAGE = "libns3-dev"
 
 SOURCE = Path(__file__).with_name("program.cc")
+SOURCES = (SOURCE, Path(__file__).with_name("our_rules.h"))
 LIBRARIES = ("ns3-point-to-point", "ns3-internet", "ns3-network", "ns3-core")
 
 # Where a program is kept once it is built, below the user's cache folder.
@@ -49,7 +50,7 @@ def program() -> Path:
         The compiler refuses the program.
     """
     library = _library()
-    digest = hashlib.blake2b(SOURCE.read_bytes(), digest_size=8)
+    digest = hashlib.blake2b(b"".join(file.read_bytes() for file in SOURCES), digest_size=8)
     digest.update(f"{library.name} {library.stat().st_mtime_ns}".encode())
     base = os.environ.get("XDG_CACHE_HOME")
     place = (Path(base) if base else Path.home() / ".cache") / CACHE

@@ -10,7 +10,17 @@ from dumbbell import Scenario
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds
 
-__all__ = ["HEADER", "RECOVERY", "VARIANTS", "attributes", "control", "segment_of", "size", "table"]
+__all__ = [
+    "CONTROLS",
+    "HEADER",
+    "RECOVERY",
+    "VARIANTS",
+    "attributes",
+    "control",
+    "segment_of",
+    "size",
+    "table",
+]
 
 HEADER = 42
 """Bytes of headers around a payload: 2 of PPP, 20 of IP, 20 of TCP."""
@@ -19,6 +29,7 @@ HEADER = 42
 LARGEST_THRESHOLD = 2**32 - 1
 LARGEST_BUFFER = 2**29
 
+# ns-3's names by ours.
 CONTROLS = {"reno": "ns3::TcpNewReno", "vegas": "ns3::TcpVegas", "westwoodp": "ns3::TcpWestwood"}
 
 RECOVERY = "ns3::TcpClassicRecovery"
@@ -133,7 +144,7 @@ def _check(stated: Mapping[str, Any], wanted: Mapping[str, Any], free: set[str],
 
 
 def control(tcp: Mapping[str, Any], path: str) -> str:
-    """Return ns-3's name of the congestion control of a resolved ``tcp`` table that it can express.
+    """Return our name of the congestion control of a resolved ``tcp`` table that ns-3 can express.
 
     Raises
     ------
@@ -141,14 +152,14 @@ def control(tcp: Mapping[str, Any], path: str) -> str:
         A field is neither a rule of ns-3 nor one that it can be set to.
     """
     congestion = tcp["congestion"]
-    name = congestion["name"]
+    name: str = congestion["name"]
     if name not in CONTROLS:
         raise refusal(f"{path}.congestion.name", name, f"one of {', '.join(CONTROLS)}, which ns-3 has")
     wanted = _resolved("newreno" if name == "reno" else name)
     _check(tcp, wanted, SET, path)
     _check(congestion, wanted["congestion"], SET_OF_CONGESTION[name], f"{path}.congestion")
     _check(tcp["timer"], wanted["timer"], SET_OF_TIMER, f"{path}.timer")
-    return CONTROLS[name]
+    return name
 
 
 def size(text: str) -> int:

@@ -11,7 +11,8 @@ from dumbbell import Scenario
 from dumbbell.errors import refusal
 from dumbbell.quantities import bits_per_second, nanoseconds
 
-from . import counterparts
+from . import counterparts, differences
+from .differences import Difference
 
 __all__ = ["Described", "FlowTimes", "described"]
 
@@ -75,8 +76,8 @@ class Described:
     periods: Mapping[str, Mapping[str, int | None]]
 
 
-def described(scenario: Scenario, *, seed: int, run: int) -> Described:
-    """Return what the program is told of a scenario.
+def described(scenario: Scenario, *, seed: int, run: int, without: Sequence[Difference] = ()) -> Described:
+    """Return what the program is told of a scenario, and in which differences it follows our rule.
 
     Raises
     ------
@@ -97,8 +98,9 @@ def described(scenario: Scenario, *, seed: int, run: int) -> Described:
         lines += _link(link, nodes)
     times = [_times(flow) for flow in data["flows"]]
     lines += _routes(data, nodes, links)
+    lines += [f"attribute {one.attribute} true" for one in without]
     for flow, stated in zip(data["flows"], times, strict=True):
-        lines += _flow(flow, stated, nodes)
+        lines += _flow(flow, stated, nodes, differences.CONTROLS if without else counterparts.CONTROLS)
     lines += [f"awaited {flows[name]}" for name in data["stop_when_complete"]]
     periods: dict[str, dict[str, int | None]] = {}
     for quantity, name, period in _probes(data, list(flows), list(links)):
@@ -212,9 +214,11 @@ def _times(flow: Mapping[str, Any]) -> FlowTimes:
     )
 
 
-def _flow(flow: Mapping[str, Any], times: FlowTimes, nodes: Mapping[str, int]) -> Iterator[str]:
+def _flow(
+    flow: Mapping[str, Any], times: FlowTimes, nodes: Mapping[str, int], controls: Mapping[str, str]
+) -> Iterator[str]:
     path = f"flows.{flow['name']}"
-    control = counterparts.control(flow["tcp"], f"{path}.tcp")
+    control = controls[counterparts.control(flow["tcp"], f"{path}.tcp")]
     for name, value in counterparts.attributes(flow["tcp"], f"{path}.tcp").items():
         yield f"attribute {name} {value}"
     source = flow["source"]

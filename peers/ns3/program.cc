@@ -4,6 +4,8 @@
 // routes, attributes before the flow they are for. Times are nanoseconds, sizes bytes, nodes, links and flows numbers
 // from 0. The observations go to the standard output in the same manner.
 
+#include "our_rules.h"
+
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"

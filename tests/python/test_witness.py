@@ -71,24 +71,65 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     assert done.failures == done.failed_cases == {}
 
 
-def test_a_peer_traces_what_its_grid_does_not(again, monkeypatch):
+def test_a_disagreement_is_traced_to_the_rule_without_which_it_is_gone(again, monkeypatch):
     again(grids=["small-grid"])
-    asked = []
+    small = loaded("small").PEER
 
-    def explanation(_peer, disagreement, scenario, runs):
-        asked.append((disagreement["point"], scenario.name, set(runs["point"]), len(runs)))
-        return "a tenth is lost"
+    class Changed(type(small)):
+        def __init__(self, factor):
+            self.factor = factor
+            self.ran = []
 
-    monkeypatch.setattr(type(loaded("small").PEER), "explanation", explanation, raising=False)
+        def identity(self):
+            return f"small-1.0, times {self.factor}"
+
+        def run(self, scenario, **asked):
+            self.ran.append(scenario.name)
+            done = super().run(scenario, **asked)
+            done.flows["goodput_bps"] *= self.factor
+            return done
+
+    still, mended = Changed(1.05), Changed(1 / 0.9)
+
+    def counterfactuals(_peer, scenario):
+        return [
+            witness.Counterfactual(difference="what does not matter", peer=still),
+            witness.Counterfactual(difference="a tenth is lost", peer=mended),
+            witness.Counterfactual(difference="what is not asked any more", peer=Changed(2.0)),
+        ]
+
+    monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
     # What is loaded stays loaded, with the method that was put into it.
-    monkeypatch.setattr(witnessing, "load_peer", lambda *_: loaded("small").PEER)
+    monkeypatch.setattr(witnessing, "load_peer", lambda *_: small)
     done = again(grids=["small-grid"])
-    assert [point for point, *_ in asked] == ["vegas, slow"]
-    assert asked[0][2:] == ({"vegas, slow"}, 6)
+    # What the grid explains by itself is not run again, and nothing is run for what agrees.
+    assert still.ran == mended.ran == ["vegas slow"] * 3
     points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
-    assert points.loc["vegas, slow", "explanation"] == "a tenth is lost"
+    assert points.loc["vegas, slow", "explanation"].startswith("a tenth is lost (as ours: ")
+    assert points.loc["vegas, slow", "ratio"] == pytest.approx(1 / 0.9)
     assert points.loc["reno, slow", "explanation"] == "it loses a tenth"
     assert points.loc["reno, fast", "explanation"] == ""
+    # These runs are kept as well.
+    again(grids=["small-grid"])
+    assert len(still.ran) == len(mended.ran) == 3
+
+
+def test_a_disagreement_that_stays_under_our_rule_is_traced_to_nothing(again, monkeypatch):
+    again(grids=["small-grid"])
+    small = loaded("small").PEER
+
+    class Same(type(small)):
+        def identity(self):
+            return "small-1.0, the same"
+
+    def counterfactuals(_peer, scenario):
+        return [witness.Counterfactual(difference="what does not matter", peer=Same())]
+
+    monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
+    monkeypatch.setattr(witnessing, "load_peer", lambda *_: small)
+    done = again(grids=["small-grid"])
+    points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
+    assert points.loc["vegas, slow", "explanation"] == ""
 
 
 def test_a_grid_may_have_our_side_alone(again):

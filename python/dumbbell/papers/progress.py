@@ -175,6 +175,13 @@ class Display:
         self._runs, self._made = runs, kept
         self._whole = self._bars.add_task(title, total=runs, completed=kept, whole=True)
 
+    def further(self, runs: int, kept: int) -> None:
+        """Take note of runs that nobody could count before: how many, and how many of them are kept from before."""
+        self._runs += runs
+        self._made += kept
+        if self._whole is not None:
+            self._bars.update(self._whole, total=self._runs, completed=self._made)
+
     def expect(self, stage: str, runs: int, cost: float, kind: str = "") -> None:
         """Take note of the missing runs of a stage that is to come, their cost, and which kind of runs they are."""
         self._pace.expect(stage, runs, cost, kind)

@@ -19,7 +19,16 @@ from dumbbell.witness.agreement import (
 from dumbbell.witness.figures import overlays, ratio_figure, scatter
 from dumbbell.witness.grid import Agreement, Case, Criterion, Grid, Side, load_grids
 from dumbbell.witness.loading import folder
-from dumbbell.witness.peer import Observed, Peer, PeerAbsent, PeerRun, Rule, available, load_peer
+from dumbbell.witness.peer import (
+    Counterfactual,
+    Observed,
+    Peer,
+    PeerAbsent,
+    PeerRun,
+    Rule,
+    available,
+    load_peer,
+)
 from dumbbell.witness.tables import comparison_table, criteria_table, peer_title, points_table
 from dumbbell.witness.traces import Distance, distance, largest_distance, sampled
 from dumbbell.witness.witnessing import Witnessed, witness
@@ -27,6 +36,7 @@ from dumbbell.witness.witnessing import Witnessed, witness
 __all__ = [
     "Agreement",
     "Case",
+    "Counterfactual",
     "Criterion",
     "Distance",
     "Grid",

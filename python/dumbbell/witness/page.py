@@ -15,6 +15,11 @@ from dumbbell.witness.tables import criteria_table, points_table
 
 __all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 
+TRACED = (
+    "Traced to a rule of the peer's is what is gone where the peer follows ours instead, everything else as it was; what it "
+    "then has stands in brackets."
+)
+
 # Longer lists of disagreements are folded away.
 SHOWN_POINTS = 30
 
@@ -138,7 +143,7 @@ def _blocks(one: Judged) -> list[Block]:
         blocks.append(criteria_table(one.criteria))
     blocks.extend(one.blocks)
     if len(one.disagreeing):
-        table = points_table(one.disagreeing, caption=f"Disagreeing points: {_of(one)}")
+        table = points_table(one.disagreeing, caption=f"Disagreeing points: {_of(one)}", note=TRACED)
         folded = len(one.disagreeing) > SHOWN_POINTS
         blocks.append(Details(title=table.caption, blocks=[table]) if folded else table)
     elif len(one.points):

@@ -13,7 +13,7 @@ from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
 from dumbbell.witness.loading import folder, imported
 
-__all__ = ["Observed", "Peer", "PeerAbsent", "PeerRun", "Rule", "available", "load_peer"]
+__all__ = ["Counterfactual", "Observed", "Peer", "PeerAbsent", "PeerRun", "Rule", "available", "load_peer"]
 
 # What a peer has to have.
 REQUIRED = (
@@ -120,12 +120,27 @@ class PeerRun:
     start_up_s: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counterfactual:
+    """A peer that follows our rule where it has another, and is as it was in everything else.
+
+    Parameters
+    ----------
+    difference
+        The two rules in a sentence, as ``"Halving: half of the pipe, ours half of the window"``.
+    peer
+        The peer under our rule. Its ``identity`` differs from that of the peer as it is.
+    """
+
+    difference: str
+    peer: Peer
+
+
 class Peer(Protocol):
     """What the folder of a peer provides as ``PEER``.
 
-    A peer may also have ``explanation(disagreement, scenario, runs)``, which returns the stated difference of rules that a
-    disagreeing row of a grid's points is traced to, or an empty text: from that row, the scenario of one of the point's
-    cases, and the rows of both sides' reduced runs.
+    A peer may also have ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of
+    rules that remain in a scenario, each with a peer that lacks it. Disagreements are traced by running those.
 
     Attributes
     ----------

@@ -69,6 +69,8 @@ class GridRuns:
         The folder of the peers; the lines in it that a failure came through are named.
     fresh
         Forget what was kept.
+    sides
+        The sides that are wanted; all those of the grid by default.
 
     Raises
     ------
@@ -77,14 +79,25 @@ class GridRuns:
     """
 
     def __init__(
-        self, grid: Grid, peer: Peer, cases: Sequence[Case], *, place: Path, folder: Path, fresh: bool
+        self,
+        grid: Grid,
+        peer: Peer,
+        cases: Sequence[Case],
+        *,
+        place: Path,
+        folder: Path,
+        fresh: bool,
+        sides: tuple[Side, ...] | None = None,
     ) -> None:
         self.grid = grid
         self.peer = peer
         self.cases = cases
         self.failures: dict[str, str] = {}
         self.times: dict[Side, float] = {}
+        self._place = place
         self._folder = folder
+        self._fresh = fresh
+        self._sides = sides_of(grid) if sides is None else sides
         self._wanted = _wanted(cases)
         reduction = reduction_identity(grid)
         identities: dict[Side, str] = {
@@ -95,9 +108,9 @@ class GridRuns:
         self._stores: dict[Side, Store] = {}
         # What several cases share is one run.
         distinct = self._wanted.drop_duplicates(INDEX)
-        self.total = len(distinct) * len(sides_of(grid))
+        self.total = len(distinct) * len(self._sides)
         with ExitStack() as opened:
-            for side in sides_of(grid):
+            for side in self._sides:
                 store = Store(
                     place / grid.name / side,
                     COLUMNS,
@@ -118,6 +131,18 @@ class GridRuns:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._opened.close()
+
+    def under(self, peer: Peer, cases: Sequence[Case]) -> GridRuns:
+        """Return the runs of some cases in another peer alone, kept beside these."""
+        return GridRuns(
+            self.grid,
+            peer,
+            cases,
+            place=self._place,
+            folder=self._folder,
+            fresh=self._fresh,
+            sides=("peer",),
+        )
 
     def announce(self, display: Display) -> None:
         """Tell the display what is missing."""
@@ -243,7 +268,7 @@ class GridRuns:
         """Return the table of results: see `Grid.judge`. A case that lacks a side is not in there."""
         texts = {
             side: dict(zip(kept["key"], kept["reduced"], strict=True))
-            for side in sides_of(self.grid)
+            for side in self._sides
             for kept in [self._kept(side)]
         }
         rows: list[dict[str, Any]] = []

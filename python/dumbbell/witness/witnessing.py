@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import dumbbell
 from dumbbell.errors import refusal
@@ -22,11 +21,12 @@ from dumbbell.papers.progress import Display, duration
 from dumbbell.papers.reproduction import plain
 from dumbbell.run import cores
 from dumbbell.witness.agreement import counted
-from dumbbell.witness.grid import Agreement, Criterion, load_grids, sides_of, thinned
+from dumbbell.witness.grid import Criterion, load_grids, sides_of, thinned
 from dumbbell.witness.loading import folder
 from dumbbell.witness.page import Judged, cases_text, counted_text, cpu_text, page
 from dumbbell.witness.peer import Peer, load_peer
 from dumbbell.witness.running import GridRuns, checked
+from dumbbell.witness.tracing import traced
 
 __all__ = ["Witnessed", "witness"]
 
@@ -149,7 +149,7 @@ def witness(
                 try:
                     for side in sides_of(work.grid):
                         work.make(side, display, threads or cores())
-                    judged.append(_judged(work))
+                    judged.append(_judged(work, display, threads or cores()))
                 except Exception as error:
                     failures[work.grid.name] = where(error, home)
                     display.fold(f"{work.grid.name}: {failures[work.grid.name]}")
@@ -187,10 +187,12 @@ def _interrupted(works: Sequence[GridRuns], place: Path) -> Interrupted:
     )
 
 
-def _judged(work: GridRuns) -> Judged:
+def _judged(work: GridRuns, display: Display, threads: int) -> Judged:
     """Return what comes of a grid whose runs are made."""
     results = work.results()
-    agreement = _traced(work, work.grid.judge(results), results) if len(results) else None
+    agreement = None
+    if len(results):
+        agreement = traced(work, work.grid.judge(results), results, display=display, threads=threads)
     one = Judged(
         grid=work.grid,
         agreement=agreement,
@@ -201,24 +203,6 @@ def _judged(work: GridRuns) -> Judged:
         failures=work.failures,
     )
     return replace(one, criteria=(*one.criteria, *_common(one)))
-
-
-def _traced(work: GridRuns, agreement: Agreement, results: pd.DataFrame) -> Agreement:
-    """Return the agreement with what the peer's driver traces disagreements to, where the grid itself does not."""
-    explanation = getattr(work.peer, "explanation", None)
-    points = agreement.points
-    if explanation is None or points.empty:
-        return agreement
-    scenarios = {case.point: case.scenario for case in work.cases}
-    points = points.assign(explanation=points["explanation"].fillna(""))
-    for index in points.index[~points["agrees"].astype(bool) & (points["explanation"] == "")]:
-        row = points.loc[index]
-        # A grid may judge parts of a point, which are called by its name and what comes after a comma.
-        point = next((name for name in scenarios if f"{row['point']}, ".startswith(f"{name}, ")), None)
-        if point is not None:
-            runs = results[results["point"] == point]
-            points.loc[index, "explanation"] = explanation(row.to_dict(), scenarios[point], runs)
-    return replace(agreement, points=points)
 
 
 def _common(one: Judged) -> list[Criterion]:

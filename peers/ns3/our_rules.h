@@ -1,0 +1,295 @@
+// Congestion controls of ns-3 that follow Dumbbell's rule where ns-3 has another, one attribute for each rule. With all of
+// them off they are ns-3's own.
+
+#pragma once
+
+#include "ns3/boolean.h"
+#include "ns3/simulator.h"
+#include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-vegas.h"
+#include "ns3/tcp-westwood.h"
+
+#include <algorithm>
+
+namespace our_rules
+{
+
+using namespace ns3;
+
+inline uint32_t
+AtLeastTwo(uint32_t segments, const Ptr<const TcpSocketState>& tcb)
+{
+    return std::max<uint32_t>(2, segments) * tcb->m_segmentSize;
+}
+
+/// Half of the window in whole segments.
+inline uint32_t
+Half(const Ptr<const TcpSocketState>& tcb)
+{
+    return AtLeastTwo(tcb->m_cWnd / tcb->m_segmentSize / 2, tcb);
+}
+
+class NewReno : public TcpNewReno
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId type = TypeId("our_rules::NewReno")
+                                 .SetParent<TcpNewReno>()
+                                 .AddConstructor<NewReno>()
+                                 .AddAttribute("Halving",
+                                               "Half of the window, not of the pipe.",
+                                               BooleanValue(false),
+                                               MakeBooleanAccessor(&NewReno::m_halving),
+                                               MakeBooleanChecker());
+        return type;
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
+    {
+        return m_halving ? Half(tcb) : TcpNewReno::GetSsThresh(tcb, bytesInFlight);
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<NewReno>(this);
+    }
+
+  private:
+    bool m_halving = false;
+};
+
+class Vegas : public TcpVegas
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId type = TypeId("our_rules::Vegas")
+                                 .SetParent<TcpVegas>()
+                                 .AddConstructor<Vegas>()
+                                 .AddAttribute("Rounds",
+                                               "A check in every round.",
+                                               BooleanValue(false),
+                                               MakeBooleanAccessor(&Vegas::m_rounds),
+                                               MakeBooleanChecker())
+                                 .AddAttribute("Losses",
+                                               "A quarter is cut, a timeout halves the threshold.",
+                                               BooleanValue(false),
+                                               MakeBooleanAccessor(&Vegas::m_losses),
+                                               MakeBooleanChecker());
+        return type;
+    }
+
+    void PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segments, const Time& rtt) override
+    {
+        if (m_rounds && tcb->m_lastAckedSeq > m_roundEnd)
+        {
+            // What ends a round is a sample of the next one, and of a round without any.
+            m_sample = rtt;
+            if (m_hasSamples)
+            {
+                return;
+            }
+        }
+        Sample(tcb, segments, rtt);
+    }
+
+    void CongestionStateSet(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCongState_t state) override
+    {
+        m_entersRecovery = state == TcpSocketState::CA_RECOVERY;
+        m_recovers = m_recovers || m_entersRecovery;
+        // Ours goes on with the round that a loss falls into.
+        if (!m_losses)
+        {
+            m_roundEnd = tcb->m_nextTxSequence;
+            m_hasSamples = false;
+            TcpVegas::CongestionStateSet(tcb, state);
+        }
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
+    {
+        if (!m_losses || m_checks)
+        {
+            return TcpVegas::GetSsThresh(tcb, bytesInFlight);
+        }
+        bool isFast = m_entersRecovery;
+        m_entersRecovery = false;
+        m_recovers = isFast;
+        uint32_t segments = tcb->m_cWnd / tcb->m_segmentSize;
+        return isFast ? AtLeastTwo(segments <= 3 ? 2 : segments - segments / 4, tcb) : Half(tcb);
+    }
+
+    void IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segments) override
+    {
+        if (m_losses && m_recovers && tcb->m_congState == TcpSocketState::CA_OPEN)
+        {
+            // The window is what was left of it; no slow start follows.
+            m_recovers = false;
+            tcb->m_ssThresh = 2 * tcb->m_segmentSize;
+        }
+        if (m_rounds && tcb->m_lastAckedSeq == m_roundEnd && tcb->m_cWnd >= tcb->m_ssThresh)
+        {
+            // In ns-3 the round would be over; in ours the first segment sent in it has to be acknowledged.
+            return;
+        }
+        if (tcb->m_lastAckedSeq >= m_roundEnd)
+        {
+            m_roundEnd = tcb->m_nextTxSequence;
+            m_hasSamples = false;
+        }
+        uint32_t threshold = tcb->m_ssThresh;
+        m_checks = true;
+        TcpVegas::IncreaseWindow(tcb, segments);
+        m_checks = false;
+        if (m_sample.IsStrictlyPositive())
+        {
+            Sample(tcb, segments, m_sample);
+            m_sample = Time(0);
+        }
+        if (m_losses)
+        {
+            tcb->m_ssThresh = std::min(threshold, tcb->m_ssThresh.Get());
+        }
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<Vegas>(this);
+    }
+
+  private:
+    void Sample(const Ptr<TcpSocketState>& tcb, uint32_t segments, const Time& rtt)
+    {
+        // A round of more than two samples is checked, so each is told of three times.
+        for (int times = m_rounds ? 3 : 1; times > 0; times--)
+        {
+            TcpVegas::PktsAcked(tcb, segments, rtt);
+        }
+        m_hasSamples = true;
+    }
+
+    bool m_rounds = false;
+    bool m_losses = false;
+    // A recovery begins; one was begun whose end the window has not seen; the window is being checked.
+    bool m_entersRecovery = false;
+    bool m_recovers = false;
+    bool m_checks = false;
+    SequenceNumber32 m_roundEnd{0};
+    // The round has samples; the one of the acknowledgement that ends it.
+    bool m_hasSamples = false;
+    Time m_sample{0};
+};
+
+class Westwood : public TcpWestwood
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId type = TypeId("our_rules::Westwood")
+                                 .SetParent<TcpWestwood>()
+                                 .AddConstructor<Westwood>()
+                                 .AddAttribute("SmallestRtt",
+                                               "The smallest sample of a segment's round-trip time.",
+                                               BooleanValue(false),
+                                               MakeBooleanAccessor(&Westwood::m_smallestRtt),
+                                               MakeBooleanChecker())
+                                 .AddAttribute("Samples",
+                                               "Each segment counts once, over the time that its interval took.",
+                                               BooleanValue(false),
+                                               MakeBooleanAccessor(&Westwood::m_samples),
+                                               MakeBooleanChecker());
+        return type;
+    }
+
+    void PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segments, const Time& rtt) override
+    {
+        Measure(tcb);
+        if (!m_samples)
+        {
+            TcpWestwood::PktsAcked(tcb, segments, rtt);
+            return;
+        }
+        Time now = Simulator::Now();
+        if (m_begun.IsNegative())
+        {
+            m_begun = now;
+            m_acked = tcb->m_lastAckedSeq;
+            return;
+        }
+        m_delivered += Told(tcb);
+        if (now > m_begun && now - m_begun >= rtt)
+        {
+            m_currentBW = DataRate(static_cast<uint64_t>(m_delivered * 8.0 / (now - m_begun).GetSeconds()));
+            m_begun = now;
+            m_delivered = 0;
+        }
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
+    {
+        if (!m_smallestRtt || m_rtt.IsZero())
+        {
+            return TcpWestwood::GetSsThresh(tcb, bytesInFlight);
+        }
+        auto product = static_cast<uint32_t>((m_currentBW.Get() * m_smallest) / 8.0);
+        return std::max(2 * tcb->m_segmentSize, product);
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<Westwood>(this);
+    }
+
+  private:
+    /// What is smoothed tells of each sample: a new one moves it by an eighth. The first was that of the SYN.
+    void Measure(const Ptr<const TcpSocketState>& tcb)
+    {
+        Time last = m_rtt.IsZero() ? tcb->m_minRtt : m_rtt;
+        m_rtt = tcb->m_lastRtt;
+        if (m_rtt != last)
+        {
+            m_smallest = std::min(m_smallest, last + 8 * (m_rtt - last));
+        }
+    }
+
+    /// Bytes that an acknowledgement tells of: a segment by each duplicate, and what no duplicate has told of by others.
+    double Told(const Ptr<const TcpSocketState>& tcb)
+    {
+        double mss = tcb->m_segmentSize;
+        double acked = static_cast<double>(tcb->m_lastAckedSeq - m_acked);
+        m_acked = tcb->m_lastAckedSeq;
+        if (acked == 0)
+        {
+            m_told += mss;
+            return mss;
+        }
+        if (acked <= mss)
+        {
+            return acked;
+        }
+        if (m_told >= acked)
+        {
+            m_told -= acked;
+            return mss;
+        }
+        acked -= m_told;
+        m_told = 0;
+        return acked;
+    }
+
+    bool m_smallestRtt = false;
+    bool m_samples = false;
+    Time m_rtt{0};
+    Time m_smallest = Time::Max();
+    Time m_begun{-1};
+    SequenceNumber32 m_acked{0};
+    double m_delivered = 0;
+    double m_told = 0;
+};
+
+NS_OBJECT_ENSURE_REGISTERED(NewReno);
+NS_OBJECT_ENSURE_REGISTERED(Vegas);
+NS_OBJECT_ENSURE_REGISTERED(Westwood);
+
+} // namespace our_rules

@@ -1,0 +1,117 @@
+"""Tracing disagreements: the peer once more under one of our rules, to see whether what disagreed then agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from dumbbell.papers.progress import Display
+from dumbbell.witness.grid import Agreement, Case
+from dumbbell.witness.peer import Counterfactual
+from dumbbell.witness.running import GridRuns
+from dumbbell.witness.tables import shown
+
+__all__ = ["traced"]
+
+# What tells the rows of a grid's points apart.
+NAMES = ("point", "measure")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Trial:
+    """A counterfactual, and the points that it is tried on."""
+
+    counterfactual: Counterfactual
+    points: list[str]
+
+
+def traced(
+    work: GridRuns, agreement: Agreement, results: pd.DataFrame, *, display: Display, threads: int
+) -> Agreement:
+    """Return the agreement with the stated differences of rules that disagreements are traced to.
+
+    A disagreement that the grid itself does not explain is traced to a difference if it is gone once the peer follows our
+    rule there, everything else as it was. A peer without counterfactuals has nothing traced.
+
+    Parameters
+    ----------
+    work
+        The finished runs of the grid.
+    agreement
+        What the grid found in them.
+    results
+        The table it was found in.
+    display
+        Where to say how far the further runs are.
+    threads
+        Number of the peer's processes.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C. What was finished is kept.
+    """
+    points = agreement.points.assign(explanation=agreement.points["explanation"].fillna(""))
+    cases: dict[str, list[Case]] = {}
+    for case in work.cases:
+        cases.setdefault(case.point, []).append(case)
+    for trial in _trials(work, [name for name in cases if _open(points, [name]).any()], cases):
+        names = [name for name in trial.points if _open(points, [name]).any()]
+        wanted = [case for name in names for case in cases[name]]
+        if not wanted:
+            continue
+        with work.under(trial.counterfactual.peer, wanted) as altered:
+            display.further(altered.total, altered.reused)
+            altered.announce(display)
+            altered.make("peer", display, threads)
+            runs = altered.results()
+        if len(runs) < len(wanted):
+            continue
+        kept = results[~((results["side"] == "peer") & results["key"].isin(runs["key"]))]
+        mixed = pd.concat([kept, runs], ignore_index=True)
+        mixed.attrs.update(results.attrs)
+        again = _named(work.grid.judge(mixed).points)
+        for index in points.index[_open(points, names)]:
+            row = again.get(_name(points.loc[index].to_dict()))
+            if row is not None and bool(row["agrees"]):
+                points.loc[index, "explanation"] = trial.counterfactual.difference + _then(row)
+    return replace(agreement, points=points)
+
+
+def _trials(work: GridRuns, names: Iterable[str], cases: Mapping[str, Sequence[Case]]) -> list[_Trial]:
+    """Return the counterfactuals of the points of these names, each once, in the order the peer offers them."""
+    offered = getattr(work.peer, "counterfactuals", None)
+    trials: dict[tuple[str, str], _Trial] = {}
+    if offered is None:
+        return []
+    for name in names:
+        for one in offered(cases[name][0].scenario):
+            key = (one.difference, one.peer.identity())
+            trials.setdefault(key, _Trial(counterfactual=one, points=[])).points.append(name)
+    return list(trials.values())
+
+
+def _open(points: pd.DataFrame, names: Iterable[str]) -> pd.Series:
+    """Return which rows disagree, are traced to nothing yet, and belong to points of these names.
+
+    A grid may judge parts of a point, which are called by its name and what comes after a comma.
+    """
+    beginnings = tuple(f"{name}, " for name in names)
+    belongs = points["point"].map(lambda point: f"{point}, ".startswith(beginnings)).astype(bool)
+    return ~points["agrees"].astype(bool) & (points["explanation"] == "") & belongs
+
+
+def _name(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in NAMES if name in row)
+
+
+def _named(points: pd.DataFrame) -> dict[tuple[str, ...], Mapping[Any, Any]]:
+    return {_name(row): row for row in points.to_dict("records")}
+
+
+def _then(row: Mapping[Any, Any]) -> str:
+    """Return what the peer has under our rule, where the grid says what it compares."""
+    return f" (as ours: {shown(row['peer'])})" if "peer" in row else ""
