@@ -55,13 +55,13 @@ class Extent:
 
 # A crowd averages over its flows, so that large ones need fewer replications.
 FULL = Extent(
-    flows={2: 10, 5: 10, 10: 10, 20: 10, 50: 5, 100: 5},
+    flows={2: 30, 5: 30, 10: 30, 20: 30, 50: 5, 100: 5},
     buffers=(2, 8),
     packets=1e5,
     shortest_s=40.0,
     longest_s=200.0,
 )
-SLOW = Extent(flows={2: 5, 10: 5, 50: 3}, buffers=(2, 8), packets=2e4, shortest_s=30.0, longest_s=80.0)
+SLOW = Extent(flows={2: 20, 10: 20, 50: 5}, buffers=(2, 8), packets=2e4, shortest_s=30.0, longest_s=80.0)
 
 SHARES = (
     Measure(column="jain", label="Jain's index", kind="difference", bound=0.05, intervals="overlap"),

@@ -27,7 +27,7 @@ NETWORK = bottlenecks.Network(rate_mbps=2.0, delay_ms=50.0, buffer=25)
 STARTS_S, SETTLED_S = 1.0, 10.0
 # So many that hardly one of some two hundred comparisons is beyond its bound by chance, as one in thirty was with 20.
 DURATION_S, REPLICATIONS = 210.0, 60
-SLOW_DURATION_S, SLOW_REPLICATIONS = 90.0, 8
+SLOW_DURATION_S, SLOW_REPLICATIONS = 90.0, 16
 
 
 @dataclass(frozen=True, kw_only=True)

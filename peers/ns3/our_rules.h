@@ -242,14 +242,19 @@ class Westwood : public TcpWestwood
     }
 
   private:
-    /// What is smoothed tells of each sample: a new one moves it by an eighth. The first was that of the SYN.
+    /// What is smoothed tells of each sample: a new one moves it by an eighth of its distance. The first was that of the
+    /// SYN, unless it was sent twice or took longer than the first segment.
     void Measure(const Ptr<const TcpSocketState>& tcb)
     {
-        Time last = m_rtt.IsZero() ? tcb->m_minRtt : m_rtt;
-        m_rtt = tcb->m_lastRtt;
-        if (m_rtt != last)
+        if (m_rtt.IsZero())
         {
-            m_smallest = std::min(m_smallest, last + 8 * (m_rtt - last));
+            m_rtt = tcb->m_minRtt;
+            m_smallest = m_rtt == tcb->m_lastRtt ? m_rtt : Time::Max();
+        }
+        if (m_rtt != tcb->m_lastRtt)
+        {
+            m_smallest = std::min(m_smallest, m_rtt + 8 * (tcb->m_lastRtt - m_rtt));
+            m_rtt = tcb->m_lastRtt;
         }
     }
 

@@ -162,6 +162,8 @@ pub struct Link {
     regimes: Vec<Regime>,
     last_arrival: Time,
     impairments: Vec<Impairment>,
+    /// Data packets that the impairments have seen.
+    data_seen: u64,
     random: Stream,
     /// Changes of the backlog since they were last taken, if a probe wants them.
     backlog_changes: Option<Vec<BacklogChange>>,
@@ -192,6 +194,7 @@ impl Link {
             regimes,
             last_arrival: Time::ZERO,
             impairments: spec.impairments.iter().map(Impairment::new).collect(),
+            data_seen: 0,
             random,
             backlog_changes: None,
         }
@@ -207,6 +210,11 @@ impl Link {
     pub fn stamp_queueing(&mut self) {
         self.stamps = true;
         self.is_plain = false;
+    }
+
+    /// Number of the last data packet that came to the impairments, counted from 1 as forced losses are.
+    pub fn data_seen(&self) -> u64 {
+        self.data_seen
     }
 
     /// What has been counted.
@@ -264,6 +272,7 @@ impl Link {
         self.admit(at, begins, ends, packet.size);
         self.note_backlog(at);
         let is_data = packet.kind != PacketKind::Ack;
+        self.data_seen += u64::from(is_data);
         for impairment in &mut self.impairments {
             if impairment.strikes(ends, is_data, &mut self.random) {
                 self.stats.drops_impairment += u64::from(counted);

@@ -36,13 +36,15 @@ choice! {
         Backlog = "backlog",
         /// Packets dropped so far.
         Drops = "drops",
+        /// Number of every data packet that an impairment loses, as the impairment `forced` counts them.
+        Losses = "losses",
     }
 }
 
 impl Quantity {
     /// True for quantities of links.
     pub fn is_of_link(self) -> bool {
-        matches!(self, Quantity::Backlog | Quantity::Drops)
+        matches!(self, Quantity::Backlog | Quantity::Drops | Quantity::Losses)
     }
 
     /// True if every event counts, not only changes of the value.

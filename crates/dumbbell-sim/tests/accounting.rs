@@ -151,3 +151,27 @@ fn a_stopped_flow_is_not_credited_with_more_than_its_line_carries() {
         json!([{ "name": "x", "from": "h1", "to": "h2", "stop": "500 ms", "source": source }]);
     assert!(flow(&outcome(&scenario)).goodput_bps <= 1.01e6);
 }
+
+#[test]
+fn losses_that_a_probe_has_recorded_can_be_forced_again() {
+    let random = json!([
+        { "kind": "bernoulli", "probability": 0.01 },
+        { "kind": "twostate", "good": "1 s", "bad": "100 ms", "loss": 0.2, "change": 0.5 },
+    ]);
+    let run = |impairments: Value| {
+        let queue = json!({ "kind": "droptail", "limit": "5 packets" });
+        let lossy = json!({ "impairments": impairments, "queue": queue });
+        let network = two_hosts("2 Mbit/s", "20 ms", lossy);
+        let mut scenario = with_flow(network, "f", json!("newreno"), json!({ "kind": "greedy" }));
+        scenario["probes"] = json!([{ "links": ["r1-r2"], "quantities": ["losses", "drops"] }]);
+        outcome(&scenario)
+    };
+    let drawn = run(random);
+    let lost: Vec<u64> = trace(&drawn, "losses").iter().map(|&(_, number)| number as u64).collect();
+    assert!(lost.len() > 20, "{}", lost.len());
+    let forced = run(json!([{ "kind": "forced", "packets": lost }]));
+    assert_eq!(forced.fingerprint, drawn.fingerprint);
+    assert_eq!(trace(&forced, "losses"), trace(&drawn, "losses"));
+    // What overflowed is no loss of that kind.
+    assert!(trace(&drawn, "drops").len() > lost.len());
+}

@@ -185,9 +185,9 @@ params! {
         check_both: bool = false, "-", "[brakmo1995 §3.1]";
         /// Mechanisms C, D and E with the faults of ns-2: D takes a segment that was never sent for late and sends it twice,
         /// times segments on that it sends again, and goes on after a timeout; a fast retransmission backs the coarse timer
-        /// off; the loss of a retransmission does not cut the window again; after more than three duplicate ACKs the window
-        /// is that of the last cut, whatever it has grown by since, and none if that was a timeout, and only then slow start
-        /// is over; a timeout halves the window with its inflation.
+        /// off; the loss of a retransmission, or of what was sent at the very start, does not cut the window; after more
+        /// than three duplicate ACKs the window is that of the last cut, whatever it has grown by since, and none if that was
+        /// a timeout, and only then slow start is over; a timeout halves the window with its inflation.
         faults_of_ns2: bool = false, "-", "[brakmo1995 §3.1]";
     }
 }

@@ -225,7 +225,8 @@ impl Sender {
             given_up: false,
             last_sent: now,
             fine: FineTimeout::default(),
-            last_reduction: None,
+            // What ns-2 sends first it has sent at no later a time than that of the last cut.
+            last_reduction: params.faults_of_ns2.then_some(now),
             cut_window: 0.0,
             checks_left: 0,
             burst_sent: 0,

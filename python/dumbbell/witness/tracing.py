@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.papers.progress import Display
+from dumbbell.scenario import Scenario
 from dumbbell.witness.grid import Agreement, Case
-from dumbbell.witness.peer import Counterfactual
+from dumbbell.witness.losses import LOSSES, SameLosses, is_random
+from dumbbell.witness.peer import Counterfactual, Peer
 from dumbbell.witness.running import GridRuns
 from dumbbell.witness.tables import shown
 
@@ -34,7 +36,8 @@ def traced(
     """Return the agreement with the stated differences of rules that disagreements are traced to.
 
     A disagreement that the grid itself does not explain is traced to a difference if it is gone once the peer follows our
-    rule there, everything else as it was. A peer without counterfactuals has nothing traced.
+    rule there, everything else as it was. Random losses are such a difference with every peer: they are traced to that if
+    the peer agrees once it loses the packets that we lose.
 
     Parameters
     ----------
@@ -82,16 +85,26 @@ def traced(
 
 
 def _trials(work: GridRuns, names: Iterable[str], cases: Mapping[str, Sequence[Case]]) -> list[_Trial]:
-    """Return the counterfactuals of the points of these names, each once, in the order the peer offers them."""
-    offered = getattr(work.peer, "counterfactuals", None)
+    """Return the counterfactuals of the points of these names, each once, in the order they are to be tried."""
     trials: dict[tuple[str, str], _Trial] = {}
-    if offered is None:
-        return []
     for name in names:
-        for one in offered(cases[name][0].scenario):
+        for one in _counterfactuals(work.peer, cases[name][0].scenario):
             key = (one.difference, one.peer.identity())
             trials.setdefault(key, _Trial(counterfactual=one, points=[])).points.append(name)
     return list(trials.values())
+
+
+def _counterfactuals(peer: Peer, scenario: Scenario) -> list[Counterfactual]:
+    """Return what the peer offers, and where losses are random the same losses: alone first, with all of the rest last."""
+    offered = getattr(peer, "counterfactuals", None)
+    rules = [] if offered is None else list(offered(scenario))
+    if not is_random(scenario):
+        return rules
+    found = [Counterfactual(difference=LOSSES, peer=SameLosses(peer)), *rules]
+    if rules:
+        both = f"{rules[-1].difference}; {LOSSES}"
+        found.append(Counterfactual(difference=both, peer=SameLosses(rules[-1].peer)))
+    return found
 
 
 def _open(points: pd.DataFrame, names: Iterable[str]) -> pd.Series:

@@ -52,6 +52,8 @@ struct Drop {
     at: Time,
     link: u32,
     by_queue: bool,
+    /// How many data packets the impairments had seen by then.
+    seen: u64,
     packet: Packet<Payload>,
 }
 

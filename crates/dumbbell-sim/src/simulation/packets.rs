@@ -99,7 +99,8 @@ impl Simulation<'_> {
                 }
                 offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
                     let by_queue = offer == Offer::DroppedByQueue;
-                    let drop = Drop { at, link: hop.link, by_queue, packet };
+                    let seen = self.links[hop.link as usize].data_seen();
+                    let drop = Drop { at, link: hop.link, by_queue, seen, packet };
                     if at > self.now { self.future_drops.push(drop) } else { self.on_drop(&drop) }
                 }
             }
@@ -148,12 +149,15 @@ impl Simulation<'_> {
     #[cold]
     pub(super) fn on_drop(&mut self, drop: &Drop) {
         let Drop { at, link, packet, .. } = drop;
+        let is_data_lost = !drop.by_queue && packet.kind != PacketKind::Ack;
         self.conservation.dropped += 1;
         for &probe in &self.link_probes[*link as usize] {
             let recording = &mut self.recordings[probe as usize];
             if recording.quantity == Quantity::Drops {
                 let dropped = recording.last().unwrap_or(0.0) + 1.0;
                 recording.record(*at, Some(dropped));
+            } else if recording.quantity == Quantity::Losses && is_data_lost {
+                recording.record(*at, Some(drop.seen as f64));
             }
         }
         match packet.kind {

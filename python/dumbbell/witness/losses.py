@@ -1,0 +1,75 @@
+"""A peer that loses the packets that we lose: what chance there is in random losses is then the same on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dumbbell
+from dumbbell.papers import engine_identity
+from dumbbell.scenario import Scenario
+from dumbbell.witness.peer import Peer, PeerRun, Rule
+
+__all__ = ["LOSSES", "SameLosses", "is_random"]
+
+LOSSES = "Losses: both sides draw them, with generators of their own"
+
+RANDOM = ("bernoulli", "twostate")
+
+
+def is_random(scenario: Scenario) -> bool:
+    """Return whether links of a scenario lose packets at random."""
+    return any(_draws(link) for link in scenario.resolved()["links"])
+
+
+class SameLosses:
+    """A peer, given the losses of our run as forced ones; see `dumbbell.witness.Peer`.
+
+    Only losses of data can be forced: on a link that loses acknowledgements too, those are left out.
+
+    Parameters
+    ----------
+    peer
+        The peer.
+    """
+
+    slow = False
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self.name = peer.name
+        self.title = f"{peer.title}, losses as ours"
+        self.package = peer.package
+        self.variants = peer.variants
+        self.rules: tuple[Rule, ...] = peer.rules
+
+    def version(self) -> str:
+        """Return the version of the peer."""
+        return self._peer.version()
+
+    def tcp(self, variant: str, **changes: Any) -> dict[str, Any]:
+        """Return the ``tcp`` table of the peer."""
+        return self._peer.tcp(variant, **changes)
+
+    def identity(self) -> str:
+        """Return a name of the peer and of the engine whose losses it is given."""
+        return f"{self._peer.identity()}, losses of {engine_identity()}"
+
+    def prepare(self) -> None:
+        """Prepare the peer."""
+        self._peer.prepare()
+
+    def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
+        """Run a scenario with the losses that it has in ours under the same seed and run."""
+        data = scenario.to_dict()
+        drawing = [link["name"] for link in scenario.resolved()["links"] if _draws(link)]
+        probe = {"quantities": ["losses"], "links": drawing}
+        lost = dumbbell.run(Scenario.from_dict(data | {"probes": [probe]}), seed=seed, run=run).traces["losses"]
+        for link in data["links"]:
+            if link["name"] in drawing:
+                packets = lost.loc[lost["name"] == link["name"], "value"].astype(int).tolist()
+                link["impairments"] = [{"kind": "forced", "packets": packets}] if packets else []
+        return self._peer.run(Scenario.from_dict(data), seed=seed, run=run)
+
+
+def _draws(link: dict[str, Any]) -> bool:
+    return any(impairment["kind"] in RANDOM for impairment in link["impairments"])
