@@ -51,13 +51,13 @@ class Ns3:
         return counterparts.table(variant, **changes)
 
     def identity(self) -> str:
-        """Return the version and a digest of the driver's files."""
+        """Return the version and a digest of the driver's files, but for what the report says of rules."""
         digest = hashlib.blake2b(digest_size=6)
         for file in sorted(Path(__file__).parent.glob("*.*")):
-            if file.suffix in (".py", ".cc", ".h"):
+            if file.suffix in (".py", ".cc", ".h") and file.name != "rules.py":
                 digest.update(file.read_bytes())
         for one in self._without:
-            digest.update(one.attribute.encode())
+            digest.update(one.statement.encode())
         return f"{self.version()} {digest.hexdigest()}"
 
     def prepare(self) -> None:

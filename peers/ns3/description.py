@@ -98,7 +98,7 @@ def described(scenario: Scenario, *, seed: int, run: int, without: Sequence[Diff
         lines += _link(link, nodes)
     times = [_times(flow) for flow in data["flows"]]
     lines += _routes(data, nodes, links)
-    lines += [f"attribute {one.attribute} true" for one in without]
+    lines += [one.statement for one in without]
     for flow, stated in zip(data["flows"], times, strict=True):
         lines += _flow(flow, stated, nodes, differences.CONTROLS if without else counterparts.CONTROLS)
     lines += [f"awaited {flows[name]}" for name in data["stop_when_complete"]]

@@ -218,7 +218,7 @@ class Westwood : public TcpWestwood
             return;
         }
         m_delivered += Told(tcb);
-        if (now > m_begun && now - m_begun >= rtt)
+        if (now > m_begun && now - m_begun >= m_smoothed)
         {
             m_currentBW = DataRate(static_cast<uint64_t>(m_delivered * 8.0 / (now - m_begun).GetSeconds()));
             m_begun = now;
@@ -253,7 +253,9 @@ class Westwood : public TcpWestwood
         }
         if (m_rtt != tcb->m_lastRtt)
         {
-            m_smallest = std::min(m_smallest, m_rtt + 8 * (tcb->m_lastRtt - m_rtt));
+            Time sample = m_rtt + 8 * (tcb->m_lastRtt - m_rtt);
+            m_smallest = std::min(m_smallest, sample);
+            m_smoothed = m_smoothed.IsZero() ? sample : m_smoothed + (sample - m_smoothed) / 8;
             m_rtt = tcb->m_lastRtt;
         }
     }
@@ -286,7 +288,9 @@ class Westwood : public TcpWestwood
     bool m_smallestRtt = false;
     bool m_samples = false;
     Time m_rtt{0};
+    // Smallest and smoothed time of the samples of segments.
     Time m_smallest = Time::Max();
+    Time m_smoothed{0};
     Time m_begun{-1};
     SequenceNumber32 m_acked{0};
     double m_delivered = 0;

@@ -30,6 +30,19 @@ namespace
 int64_t g_windowStart = 0;
 int64_t g_windowEnd = 0;
 
+// Rules of ours in all sockets: each partial acknowledgement restarts the timer; a timeout forgets what was reported.
+bool g_restartsTimer = false;
+bool g_forgetsReports = false;
+
+/// Names what a socket keeps to itself.
+struct Opened : TcpSocketBase
+{
+    static constexpr auto AwaitsFirstPartialAck()
+    {
+        return &Opened::m_isFirstPartialAck;
+    }
+};
+
 // Whether what passes the links is counted and may be lost there; without it a run costs what ns-3 itself costs.
 bool g_counts = true;
 
@@ -123,12 +136,31 @@ class Losses : public ErrorModel
   private:
     uint64_t m_data = 0;
 
-    bool DoCorrupt(Ptr<Packet> packet) override
+    /// As in ours, what opens a connection is data.
+    static bool CountsAsData(Ptr<const Packet> packet)
     {
         // Without payload there are at most 2 + 20 + 60 bytes of headers.
-        bool isData = packet->GetSize() > 82;
-        m_data += isData;
-        bool strikes = isData && forced.count(m_data) > 0;
+        if (packet->GetSize() > 82)
+        {
+            return true;
+        }
+        Ptr<Packet> inner = packet->Copy();
+        PppHeader ppp;
+        Ipv4Header ip;
+        TcpHeader tcp;
+        inner->RemoveHeader(ppp);
+        inner->RemoveHeader(ip);
+        inner->PeekHeader(tcp);
+        return (tcp.GetFlags() & (TcpHeader::SYN | TcpHeader::ACK)) == TcpHeader::SYN;
+    }
+
+    bool DoCorrupt(Ptr<Packet> packet) override
+    {
+        bool strikes = false;
+        if (!forced.empty() && CountsAsData(packet))
+        {
+            strikes = forced.count(++m_data) > 0;
+        }
         strikes = strikes || (probability > 0.0 && random->GetValue() < probability);
         if (!twoState.clock.empty())
         {
@@ -324,7 +356,17 @@ struct Flow
     void OnTimeout(Time before, Time now)
     {
         // Nothing but an expiry doubles the timeout exactly.
-        timeouts += connected && now > before && now == std::min(before + before, Seconds(60));
+        bool expired = connected && now > before && now == std::min(before + before, Seconds(60));
+        timeouts += expired;
+        if (expired && g_forgetsReports)
+        {
+            socket->GetTxBuffer()->SetSentListLost(true);
+        }
+    }
+
+    void OnArrival(Ptr<const Packet>, const TcpHeader&, Ptr<const TcpSocketBase>)
+    {
+        (*socket).*Opened::AwaitsFirstPartialAck() = true;
     }
 
     void OnCwnd(uint32_t, uint32_t now)
@@ -481,6 +523,10 @@ AddFlow(const NodeContainer& nodes, std::istream& in)
     flow->socket->SetDataSentCallback(MakeCallback(&Flow::OnRoom, self));
     flow->socket->TraceConnectWithoutContext("Tx", MakeCallback(&Flow::OnSent, self));
     flow->socket->TraceConnectWithoutContext("RTO", MakeCallback(&Flow::OnTimeout, self));
+    if (g_restartsTimer)
+    {
+        flow->socket->TraceConnectWithoutContext("Rx", MakeCallback(&Flow::OnArrival, self));
+    }
     Simulator::Schedule(NanoSeconds(start), &Flow::Start, self);
     if (stop >= 0)
     {
@@ -572,6 +618,14 @@ main()
         else if (word == "uncounted")
         {
             g_counts = false;
+        }
+        else if (word == "restarts-timer")
+        {
+            g_restartsTimer = true;
+        }
+        else if (word == "forgets-reports")
+        {
+            g_forgetsReports = true;
         }
         else if (word == "nodes")
         {

@@ -41,7 +41,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Impairments",
         peer="A receive error model loses packets after they have crossed the link.",
-        matched="The same in ours. Bernoulli and two-state losses draw from different generators on both sides.",
+        matched="The same in ours. Bernoulli and two-state losses are drawn by other generators; where both sides disagree "
+        "ns-3 is also given the losses of ours. The packet that opens a connection counts as data, as in ours.",
     ),
     Rule(
         aspect="Selective acknowledgements",
@@ -73,6 +74,12 @@ RULES: tuple[Rule, ...] = (
         matched="Not matched: ours restarts it at each. It matters after overruns of slow start on long paths.",
     ),
     Rule(
+        aspect="Round-trip times over holes",
+        peer="An acknowledgement that fills a hole gives no sample: its oldest segment was sent again.",
+        matched="Not matched: ours takes the newest segment that was sent once, although a report has told of it before, so that "
+        "smoothed times are longer after losses.",
+    ),
+    Rule(
         aspect="Rescue retransmission",
         peer="RFC 6675's rule 4 is left out.",
         matched="Off in ours (rescue).",
@@ -95,7 +102,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="Handshake",
-        peer="Always; its round trip counts for the smallest round-trip time of Westwood+.",
+        peer="Always; its round trip counts for the smallest round-trip time of Westwood+, which is the smallest smoothed one.",
         matched="handshake on. Ours takes the smallest round-trip time of data segments, longer by their time of transmission: "
         "the threshold after a loss is a segment higher in ours, which counts where the product of rate and delay is a few.",
     ),
@@ -122,10 +129,11 @@ RULES: tuple[Rule, ...] = (
         "minimum), cwnd in both rates (numerator window) and whole segments (increase at-once).",
     ),
     Rule(
-        aspect="Vegas: rounds of few samples",
-        peer="A round with at most two samples, as a window of two segments has, ends with a step of NewReno instead of a check.",
-        matched="Not matched: ours checks every round. Windows begin otherwise and may come to rest with another backlog between "
-        "alpha and beta; with a check in every round of ns-3, too, a lone flow has the same backlog on both sides.",
+        aspect="Vegas: rounds",
+        peer="A round ends when all that was sent before it is acknowledged. One of at most two samples, as a window of two "
+        "segments has, ends with a step of NewReno instead of a check.",
+        matched="Not matched: ours ends with the acknowledgement after that, and checks every round. Windows begin otherwise and "
+        "may come to rest with another backlog between alpha and beta; with rounds as ours a lone flow of ns-3 has our window.",
     ),
     Rule(
         aspect="Vegas: losses and slow start",

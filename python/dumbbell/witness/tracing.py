@@ -95,12 +95,12 @@ def _trials(work: GridRuns, names: Iterable[str], cases: Mapping[str, Sequence[C
 
 
 def _counterfactuals(peer: Peer, scenario: Scenario) -> list[Counterfactual]:
-    """Return what the peer offers, and where losses are random the same losses: alone first, with all of the rest last."""
+    """Return what the peer offers, and where losses are random the same losses, alone and with the last of the peer's."""
     offered = getattr(peer, "counterfactuals", None)
     rules = [] if offered is None else list(offered(scenario))
     if not is_random(scenario):
         return rules
-    found = [Counterfactual(difference=LOSSES, peer=SameLosses(peer)), *rules]
+    found = [*rules, Counterfactual(difference=LOSSES, peer=SameLosses(peer))]
     if rules:
         both = f"{rules[-1].difference}; {LOSSES}"
         found.append(Counterfactual(difference=both, peer=SameLosses(rules[-1].peer)))
