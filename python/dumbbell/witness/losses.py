@@ -32,8 +32,6 @@ class SameLosses:
         The peer.
     """
 
-    slow = False
-
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self.name = peer.name

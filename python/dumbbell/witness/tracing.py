@@ -10,7 +10,7 @@ import pandas as pd
 
 from dumbbell.papers.progress import Display
 from dumbbell.scenario import Scenario
-from dumbbell.witness.grid import Agreement, Case
+from dumbbell.witness.grid import Agreement, Case, sides_of
 from dumbbell.witness.losses import LOSSES, SameLosses, is_random
 from dumbbell.witness.peer import Counterfactual, Peer
 from dumbbell.witness.running import GridRuns
@@ -57,6 +57,8 @@ def traced(
     KeyboardInterrupt
         Ctrl-C. What was finished is kept.
     """
+    if agreement.points.empty or "peer" not in sides_of(work.grid):
+        return agreement
     points = agreement.points.assign(explanation=agreement.points["explanation"].fillna(""))
     cases: dict[str, list[Case]] = {}
     for case in work.cases:
@@ -72,6 +74,7 @@ def traced(
             altered.make("peer", display, threads)
             runs = altered.results()
         if len(runs) < len(wanted):
+            # The peer failed under our rule, and with other cases it would be another comparison.
             continue
         kept = results[~((results["side"] == "peer") & results["key"].isin(runs["key"]))]
         mixed = pd.concat([kept, runs], ignore_index=True)
