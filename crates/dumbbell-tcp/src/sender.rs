@@ -762,7 +762,8 @@ impl Sender {
         self.deflated = 0.0;
         self.is_deaf = self.counts_pipe();
         self.limited_bytes = 0;
-        if !self.switches.timeout_keeps_duplicates {
+        // Where duplicates keep a sender from sending, a timeout has to forget them.
+        if !self.switches.timeout_keeps_duplicates || self.switches.faults_of_ns2 {
             self.duplicates = 0;
         }
         if !self.switches.faults_of_ns2 {
@@ -798,6 +799,8 @@ impl Sender {
                 return Some(segment);
             }
         }
+        // What has come is not waited for any more, whatever keeps the sender from sending.
+        self.pace_deadline = Time::NEVER;
         if self.switches.faults_of_ns2 && (1..DUPLICATE_THRESHOLD).contains(&self.duplicates) {
             return None;
         }
@@ -808,7 +811,6 @@ impl Sender {
         if self.burst_sent >= bound {
             return None;
         }
-        self.pace_deadline = Time::NEVER;
         if self.switches.mechanisms.spike_suppression && now < self.pace_until {
             self.pace_deadline = self.pace_until;
             return None;

@@ -56,6 +56,7 @@ fn play(name: &str, script: &str) {
                 while let Some(segment) = sender.poll_transmit(now) {
                     sent.push_back((segment.seq, segment.seq + u64::from(segment.len)));
                 }
+                assert!(sender.next_deadline() > now, "{place}: it waits for what has come");
             }
             _ => panic!("{place}: not a line of a script"),
         }
