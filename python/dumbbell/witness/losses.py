@@ -61,7 +61,8 @@ class SameLosses:
         data = scenario.to_dict()
         drawing = [link["name"] for link in scenario.resolved()["links"] if _draws(link)]
         probe = {"quantities": ["losses"], "links": drawing}
-        lost = dumbbell.run(Scenario.from_dict(data | {"probes": [probe]}), seed=seed, run=run).traces["losses"]
+        ours = dumbbell.run(Scenario.from_dict(data | {"probes": [probe]}), seed=seed, run=run)
+        lost = ours.traces["losses"]
         for link in data["links"]:
             if link["name"] in drawing:
                 packets = lost.loc[lost["name"] == link["name"], "value"].astype(int).tolist()

@@ -22,12 +22,13 @@ __all__ = ["traced"]
 NAMES = ("point", "measure")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class _Trial:
-    """A counterfactual, and the points that it is tried on."""
+    """A counterfactual, the points that it is tried on, and the last place it has in the order of one of them."""
 
     counterfactual: Counterfactual
     points: list[str]
+    place: int
 
 
 def traced(
@@ -88,13 +89,15 @@ def traced(
 
 
 def _trials(work: GridRuns, names: Iterable[str], cases: Mapping[str, Sequence[Case]]) -> list[_Trial]:
-    """Return the counterfactuals of the points of these names, each once, in the order they are to be tried."""
+    """Return the counterfactuals of the points of these names, each once, in an order that is that of each point."""
     trials: dict[tuple[str, str], _Trial] = {}
     for name in names:
-        for one in _counterfactuals(work.peer, cases[name][0].scenario):
+        for place, one in enumerate(_counterfactuals(work.peer, cases[name][0].scenario)):
             key = (one.difference, one.peer.identity())
-            trials.setdefault(key, _Trial(counterfactual=one, points=[])).points.append(name)
-    return list(trials.values())
+            trial = trials.setdefault(key, _Trial(counterfactual=one, points=[], place=place))
+            trial.points.append(name)
+            trial.place = max(trial.place, place)
+    return sorted(trials.values(), key=lambda trial: trial.place)
 
 
 def _counterfactuals(peer: Peer, scenario: Scenario) -> list[Counterfactual]:
