@@ -178,8 +178,3 @@ class Batches:
     def gain(self) -> Spread:
         """How many times as fast two threads are, turn by turn."""
         return ratios(self.one_s, self.two_s)
-
-    @property
-    def gain_of_least(self) -> float:
-        """How many times as fast two threads are in the least times of both: what others do on the machine only adds to them."""
-        return min(self.one_s) / min(self.two_s)

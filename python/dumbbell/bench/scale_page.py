@@ -173,8 +173,7 @@ def _threads(batches: Batches | None, plan: Plan) -> list[Block]:
     about = Text(
         paragraphs=[
             f"{plan.batch_runs} replications of one NewReno flow of 10 Mbit/s, {plan.batch_s:g} s each, with `run_many` on one "
-            "thread and on two, in turn. Wall-clock time counts here, and two threads are disturbed by whatever else the "
-            "machine does more than one is: what is judged are the least times of both, and the turns stand below.",
+            "thread and on two, in turn. Wall-clock time counts here, so nothing else may run on the machine.",
         ]
     )
     if batches is None:
@@ -185,8 +184,7 @@ def _threads(batches: Batches | None, plan: Plan) -> list[Block]:
     ]
     median, around = batches.gain.text(2)
     table = Table(
-        caption=f"Two threads are {batches.gain_of_least:.2f} times as fast as one in the least times; "
-        f"turn by turn {median} ({around})",
+        caption=f"Two threads are {median} times as fast as one ({around})",
         columns=[
             Column(title="turn"),
             Column(title="one thread [s]"),
