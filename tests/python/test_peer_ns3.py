@@ -392,3 +392,16 @@ def test_each_counterfactual_is_a_peer_of_its_own(ns3):
     offered = [one.peer for one in ns3.counterfactuals(scenario(flow("vegas")))]
     assert len({ns3.identity(), *(peer.identity() for peer in offered)}) == 1 + len(offered)
     assert len({ns3.title, *(peer.title for peer in offered)}) == 1 + len(offered)
+
+
+@pytest.mark.parametrize("variant", ["newreno", "vegas", "westwoodp"])
+def test_each_rule_of_ours_changes_a_run_of_ns3_by_itself(ns3, variant):
+    bursts = TwoState(good="1 s", bad="400 ms", loss=0.3, change=0.5)
+    asked = scenario(flow(variant), shape=network(impairments=[bursts]), duration="60 s")
+
+    def counted(peer):
+        return peer.run(asked).flows[["segments_sent", "segments_retransmitted", "timeouts"]].iloc[0].tolist()
+
+    runs = {peer.title: counted(peer) for peer in [ns3, *(one.peer for one in ns3.counterfactuals(asked))]}
+    same = [title for title, run in runs.items() if title != ns3.title and run == runs[ns3.title]]
+    assert not same
