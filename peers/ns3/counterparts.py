@@ -65,7 +65,7 @@ COMMON: dict[str, Any] = {
 }
 
 OWN: dict[str, dict[str, Any]] = {
-    "newreno": {"congestion": "reno"},
+    "newreno": {"congestion": "reno", "halving": "pipe"},
     "vegas": {
         "initial_ssthresh": "2 segments",
         "congestion": {

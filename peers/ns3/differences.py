@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import counterparts
+
 __all__ = ["CONTROLS", "DIFFERENCES", "Difference", "remaining"]
 
-CONTROLS = {"reno": "our_rules::NewReno", "vegas": "our_rules::Vegas", "westwoodp": "our_rules::Westwood"}
-"""The program's controls under our rules, by our names."""
+CONTROLS = {**counterparts.CONTROLS, "vegas": "our_rules::Vegas", "westwoodp": "our_rules::Westwood"}
+"""Controls under our rules, by our names: the program's own where they differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +46,6 @@ class Difference:
 
 
 DIFFERENCES = (
-    Difference(
-        aspect="Halving",
-        ns3="half of the pipe, a segment or two below the window",
-        ours="half of the window",
-        statement="attribute our_rules::NewReno::Halving true",
-        control="reno",
-    ),
     Difference(
         aspect="Rounds of Vegas",
         ns3="a round ends an acknowledgement earlier, and one of at most two samples with a step of NewReno",

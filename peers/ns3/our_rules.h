@@ -29,36 +29,6 @@ Half(const Ptr<const TcpSocketState>& tcb)
     return AtLeastTwo(tcb->m_cWnd / tcb->m_segmentSize / 2, tcb);
 }
 
-class NewReno : public TcpNewReno
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId type = TypeId("our_rules::NewReno")
-                                 .SetParent<TcpNewReno>()
-                                 .AddConstructor<NewReno>()
-                                 .AddAttribute("Halving",
-                                               "Half of the window, not of the pipe.",
-                                               BooleanValue(false),
-                                               MakeBooleanAccessor(&NewReno::m_halving),
-                                               MakeBooleanChecker());
-        return type;
-    }
-
-    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
-    {
-        return m_halving ? Half(tcb) : TcpNewReno::GetSsThresh(tcb, bytesInFlight);
-    }
-
-    Ptr<TcpCongestionOps> Fork() override
-    {
-        return CopyObject<NewReno>(this);
-    }
-
-  private:
-    bool m_halving = false;
-};
-
 class Vegas : public TcpVegas
 {
   public:
@@ -297,7 +267,6 @@ class Westwood : public TcpWestwood
     double m_told = 0;
 };
 
-NS_OBJECT_ENSURE_REGISTERED(NewReno);
 NS_OBJECT_ENSURE_REGISTERED(Vegas);
 NS_OBJECT_ENSURE_REGISTERED(Westwood);
 

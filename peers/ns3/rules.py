@@ -63,9 +63,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Halving",
         peer="Half of the pipe at the loss: without what is SACKed or marked lost, about one or two segments below cwnd.",
-        matched="Half of cwnd in whole segments (halving whole-window). Half of RFC 5681's flight size, which counts SACKed "
-        "data, would be further off. Windows of a few segments are noticeably smaller in ns-3, and so is what they carry; with "
-        "half of cwnd in ns-3, too, both sides agree.",
+        matched="halving pipe for NewReno. Ours of Vegas halves cwnd at a timeout, in whole segments (halving whole-window).",
     ),
     Rule(
         aspect="Timer in recovery",
@@ -76,8 +74,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Round-trip times over holes",
         peer="An acknowledgement that fills a hole gives no sample: its oldest segment was sent again.",
-        matched="Not matched: ours takes the newest segment that was sent once, although a report has told of it before, so that "
-        "smoothed times are longer after losses.",
+        matched="The same for congestion controls: the newest segment was reported before, or sent again. The timeout is "
+        "computed from what a timestamp would echo, the segment that filled the hole.",
     ),
     Rule(
         aspect="Rescue retransmission",

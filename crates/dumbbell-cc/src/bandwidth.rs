@@ -100,7 +100,7 @@ impl BandwidthWindow {
                 if only_reduce { self.cwnd.min(self.ssthresh) } else { self.ssthresh.min(context.max_window) }
             }
             _ => {
-                let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
+                let (ssthresh, halved) = self.rules.halved(self.cwnd, context, congestion);
                 self.ssthresh = ssthresh;
                 halved
             }
@@ -191,7 +191,7 @@ mod tests {
             max_window: f64::INFINITY,
             loss_window: MSS,
         };
-        let congestion = Congestion { signal, retransmitted_before: false };
+        let congestion = Congestion { signal, retransmitted_before: false, pipe: 40.0 * MSS };
         window.on_congestion(&context, &congestion, bandwidth, only_reduce);
         (window.cwnd() / MSS, window.ssthresh() / MSS)
     }

@@ -383,7 +383,7 @@ impl VegasWindow {
     /// Congestion was seen: cut by a quarter (mechanism F) or a half, or start again.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
-        let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
+        let (ssthresh, halved) = self.rules.halved(self.cwnd, context, congestion);
         match congestion.signal {
             Signal::FastRetransmit if self.mechanisms.quarter_cut => {
                 let window = (self.cwnd + context.inflation).min(context.max_window);

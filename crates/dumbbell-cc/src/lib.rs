@@ -73,7 +73,7 @@ pub struct Ack {
     pub ack: u64,
     /// Newly acknowledged bytes, above 0.
     pub acked: u64,
-    /// Round-trip time of the newest segment covered, if that was sent exactly once.
+    /// Round-trip time of the newest segment covered, if that was sent exactly once and no report has told of it before.
     pub rtt: Option<Time>,
     /// Queueing time within that round-trip time, if routers were asked for it.
     pub queueing: Option<Queueing>,
@@ -99,6 +99,9 @@ pub struct Congestion {
     pub signal: Signal,
     /// True if the lost segment had been sent more than once already.
     pub retransmitted_before: bool,
+    /// Bytes in the network by a scoreboard: each segment sent once, but none that is reported, or lost and not sent again.
+    /// Without selective acknowledgements nothing is known to be either.
+    pub pipe: f64,
 }
 
 /// What an algorithm shows to probes.

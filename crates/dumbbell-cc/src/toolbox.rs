@@ -1,7 +1,7 @@
 //! Pieces that several algorithms share: Reno's growth and halving, and the rules by which
 //! implementations of the same algorithm differ.
 
-use crate::Context;
+use crate::{Congestion, Context};
 use dumbbell_units::choice;
 
 choice! {
@@ -19,6 +19,9 @@ choice! {
     pub enum Halving {
         /// The bytes in flight, at least two segments (RFC 5681 §3.1).
         Flight = "flight",
+        /// What the scoreboard of selective acknowledgements leaves in the network, in whole bytes, at least two segments
+        /// (ns-3).
+        Pipe = "pipe",
         /// The usable window, in whole segments, at least two (BSD).
         WholeWindow = "whole-window",
         /// The usable window: the threshold in whole segments, the window itself not rounded (ns-2).
@@ -76,12 +79,16 @@ impl WindowRules {
     }
 
     /// Threshold and window after a loss, in bytes.
-    pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
+    pub fn halved(&self, cwnd: f64, context: &Context, congestion: &Congestion) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
         match self.halving {
             Halving::Flight => {
                 let half = (context.flight_size / 2.0).max(2.0 * mss);
+                (half, half)
+            }
+            Halving::Pipe => {
+                let half = (congestion.pipe / 2.0).floor().max(2.0 * mss);
                 (half, half)
             }
             Halving::WholeWindow => {

@@ -78,7 +78,8 @@ impl Drive {
 
     fn congestion(&mut self, signal: Signal) {
         let context = self.context();
-        self.algorithm.on_congestion(&context, &Congestion { signal, retransmitted_before: false });
+        let pipe = (self.nxt - self.una) as f64;
+        self.algorithm.on_congestion(&context, &Congestion { signal, retransmitted_before: false, pipe });
         if signal != Signal::FastRetransmit {
             self.nxt = self.una;
         }

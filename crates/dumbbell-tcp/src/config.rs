@@ -350,6 +350,14 @@ impl TcpParams {
                 "these switches only with the recovery reno, which they modify",
             ));
         }
+        let has_scoreboard = self.recovery == Recovery::Sack && self.pipe == Pipe::Scoreboard;
+        if self.halving == Halving::Pipe && !has_scoreboard {
+            return Err(refuse(
+                "halving",
+                self.halving.name().to_owned(),
+                "another rule, or the recovery sack with the pipe scoreboard, which knows what is in the network",
+            ));
+        }
         match &self.timer {
             TimerSpec::Bsd(bsd) if bsd.max_ticks < bsd.min_ticks => {
                 Err(refuse("timer.max_ticks", bsd.max_ticks.to_string(), "at least min_ticks"))
@@ -496,6 +504,9 @@ mod tests {
         let field = |value| parse(value).unwrap_err().field;
         assert_eq!(field(json!({ "congestion": { "name": "vegas", "alpha": 4 } })), ".congestion.alpha");
         assert_eq!(field(json!({ "variant": "reno", "mechanisms": "A" })), ".mechanisms");
+        assert_eq!(field(json!({ "variant": "newreno", "halving": "pipe" })), ".halving");
+        assert_eq!(field(json!({ "variant": "sack", "halving": "pipe", "pipe": "counted" })), ".halving");
+        assert!(parse(json!({ "variant": "sack", "halving": "pipe" })).is_ok());
         assert_eq!(field(json!({ "initial_window": "10 bytes" })), ".initial_window");
         assert_eq!(field(json!({ "initial_windo": "1 segments" })), "initial_windo");
         assert_eq!(field(json!({ "variant": "vegass" })), "variant");

@@ -98,6 +98,14 @@ impl Outstanding {
         self.ring.iter().filter(|sent| !sent.is_sacked()).map(|sent| u64::from(sent.len)).sum()
     }
 
+    /// Bytes of the `count` oldest segments that are in the network: all but those reported, and those lost and not sent
+    /// again.
+    pub fn in_network(&self, count: usize) -> u64 {
+        let is_there =
+            |sent: &&Sent| sent.flags & (SACKED | LOST) == 0 || sent.flags & (SACKED | RESENT) == RESENT;
+        self.ring.iter().take(count).filter(is_there).map(|sent| u64::from(sent.len)).sum()
+    }
+
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
         self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, flags: 0 });
@@ -310,6 +318,20 @@ mod tests {
         assert_eq!(outstanding.next_unreported(), None);
         assert_eq!(outstanding.rescue(), Some(9));
         assert_eq!(outstanding.rescue(), None);
+    }
+
+    #[test]
+    fn what_is_reported_or_lost_is_not_in_the_network() {
+        let mut outstanding = ten_segments();
+        outstanding.report(200, 500);
+        // Two segments are lost, three reported.
+        assert_eq!(outstanding.in_network(10), 500);
+        outstanding.mark_resent(0, Time(20));
+        assert_eq!(outstanding.in_network(10), 600);
+        // A segment that need not be lost is there once, however often it was sent.
+        outstanding.mark_resent(9, Time(21));
+        assert_eq!(outstanding.in_network(10), 600);
+        assert_eq!(outstanding.in_network(3), 100);
     }
 
     #[test]

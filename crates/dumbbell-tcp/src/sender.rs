@@ -490,7 +490,8 @@ impl Sender {
             };
             let mut context = self.context(now);
             context.flight_size -= self.limited_bytes as f64;
-            self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
+            let pipe = self.outstanding.in_network(self.next_index) as f64;
+            self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before, pipe });
             self.last_reduction = Some(now);
             self.cut_window = self.congestion.cwnd();
             let credit = if mechanisms.quarter_cut { self.duplicates } else { DUPLICATE_THRESHOLD };
@@ -556,7 +557,9 @@ impl Sender {
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
         self.snd_nxt = self.snd_nxt.max(ack.ack);
-        let rtt = newest.filter(|sent| sent.transmissions == 1).map(|sent| now.since(sent.sent_at));
+        let rtt = newest
+            .filter(|sent| sent.transmissions == 1 && !sent.is_sacked())
+            .map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
         if !is_partial && self.counts_pipe() && self.outstanding.has_sacked() {
             self.outstanding.forget_reports();
@@ -752,7 +755,8 @@ impl Sender {
             context.flight_size = self.outstanding.unreported() as f64;
         }
         let signal = Signal::Timeout;
-        self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before });
+        let pipe = self.outstanding.in_network(self.next_index) as f64;
+        self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before, pipe });
         self.last_cut = LastCut::Timeout;
         self.last_reduction = Some(now);
         self.cut_window = 0.0;

@@ -181,7 +181,8 @@ mod tests {
         let after_losses = |params: &CodeParams, alpha: f64, losses: u32| {
             let mut code = code(params);
             (code.moving.band.alpha, code.moving.band.beta) = (alpha, alpha + 2.0);
-            let loss = Congestion { signal: Signal::FastRetransmit, retransmitted_before: false };
+            let signal = Signal::FastRetransmit;
+            let loss = Congestion { signal, retransmitted_before: false, pipe: 20.0 * MSS };
             for _ in 0..losses {
                 code.on_congestion(&context(20.0 * MSS), &loss);
             }

@@ -381,7 +381,8 @@ pub(crate) mod tests {
     fn a_loss_leaves_three_quarters_and_puts_the_band_where_it_started() {
         let mut new_vegas = new_vegas(&NewVegasParams::default());
         (new_vegas.moving.band.alpha, new_vegas.moving.band.beta) = (15.0, 17.0);
-        let loss = Congestion { signal: Signal::FastRetransmit, retransmitted_before: false };
+        let signal = Signal::FastRetransmit;
+        let loss = Congestion { signal, retransmitted_before: false, pipe: 20.0 * MSS };
         new_vegas.on_congestion(&context(20.0 * MSS), &loss);
         assert_eq!((new_vegas.moving.band.alpha, new_vegas.moving.band.beta), (1.0, 3.0));
         // 20 - 20 / 4 = 15 segments.
@@ -393,7 +394,8 @@ pub(crate) mod tests {
         let after_timeout = |timeout_avoidance| {
             let mut new_vegas = new_vegas(&NewVegasParams { timeout_avoidance, ..Default::default() });
             new_vegas.moving.band.alpha = 15.0;
-            let timeout = Congestion { signal: Signal::Timeout, retransmitted_before: false };
+            let signal = Signal::Timeout;
+            let timeout = Congestion { signal, retransmitted_before: false, pipe: 20.0 * MSS };
             new_vegas.on_congestion(&context(20.0 * MSS), &timeout);
             assert_eq!(new_vegas.moving.band.alpha, 1.0);
             (new_vegas.cwnd() / MSS, new_vegas.ssthresh() / MSS)

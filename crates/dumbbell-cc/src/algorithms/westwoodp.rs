@@ -255,7 +255,8 @@ mod tests {
         connection.ack(100, 1, 100);
         connection.ack(250, 30, 150);
         // 30 000 bytes in 0.15 s are 200 000 bytes/s, times 0.1 s: 20 segments.
-        let congestion = Congestion { signal: Signal::Timeout, retransmitted_before: false };
+        let congestion =
+            Congestion { signal: Signal::Timeout, retransmitted_before: false, pipe: 30_000.0 };
         connection.westwood.on_congestion(&connection.context(250), &congestion);
         assert!((connection.westwood.ssthresh() - 20.0 * MSS).abs() < 1e-6);
         assert_eq!(connection.westwood.cwnd(), MSS);
