@@ -12,7 +12,7 @@ import dumbbell
 from dumbbell import Scenario, ScenarioError, bench
 from dumbbell.bench import Measured, Spread, Turns, against_peers, networks
 from dumbbell.bench.cases import nearly_nothing
-from dumbbell.bench.children import measure, measure_batch
+from dumbbell.bench.children import measure, measure_apart, measure_batch
 from dumbbell.bench.criteria import at_least, at_most
 from dumbbell.cli import app
 from dumbbell.quantities import bits_per_second
@@ -240,6 +240,7 @@ def test_a_child_tells_what_the_engine_does():
     assert 1e6 < child.peak_bytes < 1e9
     assert measure(nothing, runs=1, payload=960).packets == 0.0
     assert measure_batch(text, runs=2, threads=2).wall_s > 0.0
+    assert measure_apart(text, runs=1, processes=2) > 0.0
 
 
 def test_a_child_that_fails_says_why():
@@ -384,6 +385,10 @@ def test_all_sizes_are_measured_and_drawn(tmp_path):
     assert joined[1] > joined[0]
     assert joined[1] > alone[1]
     assert [one.holds for one in done.criteria][:2] == [None, None]
+    batches = done.data["run_many"]
+    if cores() > 1:
+        assert batches["gain"]["median"] == pytest.approx(batches["one_s"][0] / batches["two_s"][0])
+        assert batches["granted"]["median"] == pytest.approx(batches["one_s"][0] / batches["apart_s"][0])
     html = done.report.read_text(encoding="utf-8")
     assert html.count("<svg") == 4
     for text in ("A trial", "An idle flow has an open connection", "How it is measured", "every change"):

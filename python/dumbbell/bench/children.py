@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dumbbell import _engine
 
-__all__ = ["Batch", "Child", "measure", "measure_batch"]
+__all__ = ["Batch", "Child", "measure", "measure_apart", "measure_batch"]
 
 PROGRAM = (sys.executable, str(Path(__file__).with_name("child.py")), _engine.__file__)
 
@@ -100,6 +101,31 @@ def measure_batch(text: str, *, runs: int, threads: int) -> Batch:
         The process failed.
     """
     return Batch(**_asked({"runs": runs, "threads": threads}, text))
+
+
+def measure_apart(text: str, *, runs: int, processes: int) -> float:
+    """Make replications in processes that have nothing in common, each on one thread, all at the same time.
+
+    Returns the wall-clock time of the one that takes longest, s: what the machine grants such work, whatever threads of
+    one process do to each other.
+
+    Parameters
+    ----------
+    text
+        The scenario as JSON.
+    runs
+        Number of replications of each process.
+    processes
+        Number of processes.
+
+    Raises
+    ------
+    RuntimeError
+        A process failed.
+    """
+    with ThreadPoolExecutor(processes) as pool:
+        started = [pool.submit(measure_batch, text, runs=runs, threads=1) for _ in range(processes)]
+        return max(one.result().wall_s for one in started)
 
 
 def _asked(request: dict[str, Any], text: str) -> dict[str, Any]:

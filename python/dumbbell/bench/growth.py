@@ -163,18 +163,24 @@ class Idle:
 
 @dataclass(frozen=True, kw_only=True)
 class Batches:
-    """Batches of runs on one thread and on two, in turn.
+    """Batches of runs on one thread, on two, and in two processes that have nothing in common, in turn.
 
     Parameters
     ----------
-    one_s, two_s
+    one_s, two_s, apart_s
         Wall-clock times, s.
     """
 
     one_s: Sequence[float]
     two_s: Sequence[float]
+    apart_s: Sequence[float]
 
     @property
     def gain(self) -> Spread:
         """How many times as fast two threads are, turn by turn."""
         return ratios(self.one_s, self.two_s)
+
+    @property
+    def granted(self) -> Spread:
+        """How many times as fast two processes are, turn by turn: the machine's share in the gain."""
+        return ratios(self.one_s, self.apart_s)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.bench import networks, scale_page
-from dumbbell.bench.children import measure_batch
+from dumbbell.bench.children import measure_apart, measure_batch
 from dumbbell.bench.contenders import Measured, measured
 from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.growth import FEWEST, FULL, MOST, Batches, Idle, Plan, Point, Sweep
@@ -56,7 +56,7 @@ def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: b
             "bytes_per_flow": idle.per_flow(idle.peaks),
             "bytes_per_flow_of_start_up": idle.per_flow(idle.peaks_of_start_up),
         },
-        "run_many": None if batches is None else {**asdict(batches), "gain": asdict(batches.gain)},
+        "run_many": None if batches is None else _batches_data(batches),
     }
     place = Path(output) if output is not None else Path("results")
     return written(
@@ -208,16 +208,25 @@ def _idle(plan: Plan, display: Display) -> Idle:
 
 
 def _batches(plan: Plan, display: Display) -> Batches:
-    done = display.steps("Two threads", 2 * plan.batch_turns)
+    done = display.steps("Two threads", 3 * plan.batch_turns)
     text, _ = networks.one_flow(plan.batch_s)
-    times: dict[int, list[float]] = {1: [], 2: []}
+    ways: dict[str, Callable[[], float]] = {
+        "one_s": lambda: measure_batch(text, runs=plan.batch_runs, threads=1).wall_s,
+        "two_s": lambda: measure_batch(text, runs=plan.batch_runs, threads=2).wall_s,
+        "apart_s": lambda: measure_apart(text, runs=plan.batch_runs // 2, processes=2),
+    }
+    times: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(plan.batch_turns):
-        for threads, listed in times.items():
-            listed.append(measure_batch(text, runs=plan.batch_runs, threads=threads).wall_s)
+        for way, measured_s in ways.items():
+            times[way].append(measured_s())
             done()
-    found = Batches(one_s=times[1], two_s=times[2])
-    display.fold(f"Two threads: {found.gain.median:.2f} times as fast as one")
+    found = Batches(**times)
+    display.fold(f"Two threads: {found.gain.median:.2f} times as fast as one, two processes {found.granted.median:.2f}")
     return found
+
+
+def _batches_data(batches: Batches) -> dict[str, Any]:
+    return {**asdict(batches), "gain": asdict(batches.gain), "granted": asdict(batches.granted)}
 
 
 def _criteria(flows: Sweep, idle: Idle, batches: Batches | None) -> list[Criterion]:

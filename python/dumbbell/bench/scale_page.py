@@ -173,23 +173,29 @@ def _threads(batches: Batches | None, plan: Plan) -> list[Block]:
     about = Text(
         paragraphs=[
             f"{plan.batch_runs} replications of one NewReno flow of 10 Mbit/s, {plan.batch_s:g} s each, with `run_many` on one "
-            "thread and on two, in turn. Wall-clock time counts here, so nothing else may run on the machine.",
+            "thread, on two, and in two processes that have nothing in common and make half of them each, in turn. Wall-clock "
+            "time counts here, so nothing else may run on the machine. What the processes do not gain either, the machine does "
+            "not grant: it is not threads that wait for each other.",
         ]
     )
     if batches is None:
         return [about, Text(paragraphs=["Not measured: this process may use one core only."])]
     rows: list[list[Cell | str]] = [
-        [str(turn), number(one, 2), number(two, 2), number(one / two, 2)]
-        for turn, (one, two) in enumerate(zip(batches.one_s, batches.two_s, strict=True), start=1)
+        [str(turn), number(one, 2), number(two, 2), number(apart, 2), number(one / two, 2), number(one / apart, 2)]
+        for turn, (one, two, apart) in enumerate(
+            zip(batches.one_s, batches.two_s, batches.apart_s, strict=True), start=1
+        )
     ]
-    median, around = batches.gain.text(2)
+    (gain, gain_around), (granted, granted_around) = batches.gain.text(2), batches.granted.text(2)
     table = Table(
-        caption=f"Two threads are {median} times as fast as one ({around})",
+        caption=f"Two threads are {gain} times as fast as one ({gain_around}), two processes {granted} ({granted_around})",
         columns=[
             Column(title="turn"),
             Column(title="one thread [s]"),
             Column(title="two threads [s]"),
-            Column(title="times as fast"),
+            Column(title="two processes [s]"),
+            Column(title="threads, times as fast"),
+            Column(title="processes, times as fast"),
         ],
         rows=rows,
     )
