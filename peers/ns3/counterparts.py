@@ -58,6 +58,7 @@ COMMON: dict[str, Any] = {
     "limited_transmit": True,
     "recovery_burst": 0,
     "rescue": False,
+    "pipe": "eager-scoreboard",
     "handshake": True,
     "idle_restart": False,
     "window_growth": "whole-bytes",
@@ -76,7 +77,8 @@ OWN: dict[str, dict[str, Any]] = {
             "numerator": "window",
             "increase": "at-once",
         },
-        "mechanisms": "BF",
+        "halving": "threshold",
+        "mechanisms": "B",
     },
     "westwoodp": {
         "congestion": {

@@ -55,8 +55,8 @@ DIFFERENCES = (
     ),
     Difference(
         aspect="Losses of Vegas",
-        ns3="the threshold stays where it is, at least at three quarters of a checked window, and rounds begin anew",
-        ours="a fast retransmission cuts a quarter, a timeout halves, and rounds go on",
+        ns3="rounds begin anew, and growth is NewReno's until all that was sent before a timeout is acknowledged",
+        ours="rounds and their checks go on",
         statement="attribute our_rules::Vegas::Losses true",
         control="vegas",
     ),

@@ -16,19 +16,6 @@ namespace our_rules
 
 using namespace ns3;
 
-inline uint32_t
-AtLeastTwo(uint32_t segments, const Ptr<const TcpSocketState>& tcb)
-{
-    return std::max<uint32_t>(2, segments) * tcb->m_segmentSize;
-}
-
-/// Half of the window in whole segments.
-inline uint32_t
-Half(const Ptr<const TcpSocketState>& tcb)
-{
-    return AtLeastTwo(tcb->m_cWnd / tcb->m_segmentSize / 2, tcb);
-}
-
 class Vegas : public TcpVegas
 {
   public:
@@ -43,7 +30,7 @@ class Vegas : public TcpVegas
                                                MakeBooleanAccessor(&Vegas::m_rounds),
                                                MakeBooleanChecker())
                                  .AddAttribute("Losses",
-                                               "A quarter is cut, a timeout halves the threshold.",
+                                               "Rounds and their checks go on over losses.",
                                                BooleanValue(false),
                                                MakeBooleanAccessor(&Vegas::m_losses),
                                                MakeBooleanChecker());
@@ -66,8 +53,6 @@ class Vegas : public TcpVegas
 
     void CongestionStateSet(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCongState_t state) override
     {
-        m_entersRecovery = state == TcpSocketState::CA_RECOVERY;
-        m_recovers = m_recovers || m_entersRecovery;
         // Ours goes on with the round that a loss falls into.
         if (!m_losses)
         {
@@ -77,27 +62,8 @@ class Vegas : public TcpVegas
         }
     }
 
-    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
-    {
-        if (!m_losses || m_checks)
-        {
-            return TcpVegas::GetSsThresh(tcb, bytesInFlight);
-        }
-        bool isFast = m_entersRecovery;
-        m_entersRecovery = false;
-        m_recovers = isFast;
-        uint32_t segments = tcb->m_cWnd / tcb->m_segmentSize;
-        return isFast ? AtLeastTwo(segments <= 3 ? 2 : segments - segments / 4, tcb) : Half(tcb);
-    }
-
     void IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segments) override
     {
-        if (m_losses && m_recovers && tcb->m_congState == TcpSocketState::CA_OPEN)
-        {
-            // The window is what was left of it; no slow start follows.
-            m_recovers = false;
-            tcb->m_ssThresh = 2 * tcb->m_segmentSize;
-        }
         if (m_rounds && tcb->m_lastAckedSeq == m_roundEnd && tcb->m_cWnd >= tcb->m_ssThresh)
         {
             // In ns-3 the round would be over; in ours the first segment sent in it has to be acknowledged.
@@ -108,18 +74,11 @@ class Vegas : public TcpVegas
             m_roundEnd = tcb->m_nextTxSequence;
             m_hasSamples = false;
         }
-        uint32_t threshold = tcb->m_ssThresh;
-        m_checks = true;
         TcpVegas::IncreaseWindow(tcb, segments);
-        m_checks = false;
         if (m_sample.IsStrictlyPositive())
         {
             Sample(tcb, segments, m_sample);
             m_sample = Time(0);
-        }
-        if (m_losses)
-        {
-            tcb->m_ssThresh = std::min(threshold, tcb->m_ssThresh.Get());
         }
     }
 
@@ -141,10 +100,6 @@ class Vegas : public TcpVegas
 
     bool m_rounds = false;
     bool m_losses = false;
-    // A recovery begins; one was begun whose end the window has not seen; the window is being checked.
-    bool m_entersRecovery = false;
-    bool m_recovers = false;
-    bool m_checks = false;
     SequenceNumber32 m_roundEnd{0};
     // The round has samples; the one of the acknowledgement that ends it.
     bool m_hasSamples = false;

@@ -56,14 +56,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Recovery",
         peer="Proportional rate reduction with the slow-start reduction bound. Its classic recovery lets out what the "
-        "threshold leaves beside the pipe, which with SACK is RFC 6675.",
-        matched="The classic recovery is used, and RFC 6675 in ours (recovery_burst 0). A partial acknowledgement before a "
-        "hole that was not sent again yet sends it at once in ns-3, whatever the pipe.",
+        "threshold leaves beside the pipe, which with SACK is RFC 6675. But a partial acknowledgement before a hole that was not "
+        "sent again yet sends it at once, whatever the pipe.",
+        matched="The classic recovery is used, and RFC 6675 with that exception in ours (recovery_burst 0, pipe "
+        "eager-scoreboard).",
     ),
     Rule(
         aspect="Halving",
         peer="Half of the pipe at the loss: without what is SACKed or marked lost, about one or two segments below cwnd.",
-        matched="halving pipe for NewReno. Ours of Vegas halves cwnd at a timeout, in whole segments (halving whole-window).",
+        matched="halving pipe for NewReno.",
     ),
     Rule(
         aspect="Timer in recovery",
@@ -139,7 +140,8 @@ RULES: tuple[Rule, ...] = (
         "threshold, at most a segment less than the window, which each check keeps at three quarters of the window at least. An "
         "overrun of the first slow start is repeated several times.",
         matched="An initial threshold of 2 segments leaves no first slow start to overrun, on both sides. Gamma is out of reach, "
-        "and in ours mechanism A is off. Mechanism F cuts a quarter. Of the others B alone is on.",
+        "and in ours mechanism A is off; B alone is on, and the threshold moves as in ns-3 (halving threshold). Not matched: "
+        "after a loss rounds begin anew in ns-3, and after a timeout it grows as NewReno until the repair is done.",
     ),
     Rule(
         aspect="Westwood+: filter",

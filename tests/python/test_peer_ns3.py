@@ -358,7 +358,7 @@ def apart(asked, theirs):
     "asked",
     [
         lossy("newreno", 300),
-        lossy("newreno", 300, 302),
+        lossy("newreno", 300, 301, 302, 303),
         lossy("newreno", 300, 360),
         lossy("newreno", delay="10 ms", limit="20 packets"),
     ],

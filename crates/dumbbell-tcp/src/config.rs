@@ -41,6 +41,9 @@ choice! {
     pub enum Pipe {
         /// From the scoreboard: what is neither reported nor lost, and what was sent again [RFC 6675 §4].
         Scoreboard = "scoreboard",
+        /// From the scoreboard; but a partial acknowledgement before a hole that was not sent again in this recovery lets
+        /// out a segment whatever that says, as in ns-3.
+        Eager = "eager-scoreboard",
         /// By counting from the third duplicate ACK on: a segment less with every ACK, two with a partial one, a segment
         /// more with every one sent; whatever is not reported below the highest report is a hole [fall1996 §4].
         Counted = "counted",
@@ -350,12 +353,12 @@ impl TcpParams {
                 "these switches only with the recovery reno, which they modify",
             ));
         }
-        let has_scoreboard = self.recovery == Recovery::Sack && self.pipe == Pipe::Scoreboard;
+        let has_scoreboard = self.recovery == Recovery::Sack && self.pipe != Pipe::Counted;
         if self.halving == Halving::Pipe && !has_scoreboard {
             return Err(refuse(
                 "halving",
                 self.halving.name().to_owned(),
-                "another rule, or the recovery sack with the pipe scoreboard, which knows what is in the network",
+                "another rule, or the recovery sack with a pipe from its scoreboard",
             ));
         }
         match &self.timer {

@@ -222,6 +222,11 @@ impl Outstanding {
         self.ring.front().is_some_and(|head| head.flags & LOST != 0 && !head.is_sacked())
     }
 
+    /// True if the oldest segment was sent again in this recovery.
+    pub fn is_head_resent(&self) -> bool {
+        self.ring.front().is_some_and(|head| head.flags & RESENT != 0)
+    }
+
     /// Starts a recovery: no hole has been repaired in it yet.
     pub fn begin_recovery(&mut self) {
         let mut pipe = 0;

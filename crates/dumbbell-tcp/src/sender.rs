@@ -126,6 +126,8 @@ pub struct Sender {
     saw_partial_ack: bool,
     last_cut: LastCut,
     resend_head: bool,
+    /// The next segment of a recovery goes whatever is in the network.
+    is_eager: bool,
 
     estimator: RttEstimator,
     retransmit_deadline: Time,
@@ -217,6 +219,7 @@ impl Sender {
             saw_partial_ack: false,
             last_cut: LastCut::None,
             resend_head: false,
+            is_eager: false,
             estimator: RttEstimator::new(&params.timer, clock),
             retransmit_deadline: Time::NEVER,
             timed: None,
@@ -617,6 +620,7 @@ impl Sender {
         self.inflation = 0.0;
         self.limited_bytes = 0;
         self.duplicates = 0;
+        self.is_eager = false;
     }
 
     /// What ns-2's Vegas leaves in its one window, which holds the inflation: beyond three duplicate ACKs it goes back to
@@ -671,6 +675,7 @@ impl Sender {
             };
             self.resend_head = true;
         }
+        self.is_eager = self.switches.pipe == Pipe::Eager && !self.outstanding.is_head_resent();
     }
 
     /// Mechanism D [brakmo1995 §3.1].
@@ -719,6 +724,7 @@ impl Sender {
         self.snd_nxt = self.snd_una;
         self.next_index = 0;
         self.resend_head = false;
+        self.is_eager = false;
     }
 
     /// Time has reached [`next_deadline`](Self::next_deadline).
@@ -887,9 +893,11 @@ impl Sender {
         if self.counts_pipe() {
             return self.poll_counted_recovery(now);
         }
-        if (self.outstanding.pipe() + u64::from(self.mss)) as f64 > self.congestion.cwnd() {
+        let has_room = (self.outstanding.pipe() + u64::from(self.mss)) as f64 <= self.congestion.cwnd();
+        if !has_room && !self.is_eager {
             return None;
         }
+        self.is_eager = false;
         if let Some(index) = self.outstanding.next_lost() {
             return Some(self.send_again(index, now));
         }

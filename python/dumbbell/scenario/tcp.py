@@ -183,7 +183,8 @@ class Tcp(Part):
     recovery_burst
         Most segments an acknowledgement releases during recovery; 0 for no bound.
     pipe
-        How a recovery with SACK knows what is in the network: from its ``"scoreboard"``, or ``"counted"`` as in ns-2.
+        How a recovery with SACK knows what is in the network: from its ``"scoreboard"``, ``"counted"`` as in ns-2, or
+        from its ``"eager-scoreboard"``, against which a partial acknowledgement lets out a segment as in ns-3.
     rescue
         Whether a recovery with SACK may send its newest segment again once, when nothing else may go.
     handshake
@@ -193,7 +194,8 @@ class Tcp(Part):
     window_growth
         How the window grows in congestion avoidance: in real numbers or in whole bytes, as ``"real"``.
     halving
-        What is halved at a loss: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``.
+        What is halved at a loss: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``; or
+        nothing but the ``"threshold"`` moves, as for Vegas in ns-3.
     slow_start_at_ssthresh
         Whether a window equal to its threshold is still in slow start.
     extra_eighth
