@@ -30,7 +30,7 @@ LARGEST_THRESHOLD = 2**32 - 1
 LARGEST_BUFFER = 2**29
 
 # ns-3's names by ours.
-CONTROLS = {"reno": "ns3::TcpNewReno", "vegas": "ns3::TcpVegas", "westwoodp": "ns3::TcpWestwood"}
+CONTROLS = {"reno": "ns3::TcpNewReno", "vegasns3": "ns3::TcpVegas", "westwoodp": "ns3::TcpWestwood"}
 
 RECOVERY = "ns3::TcpClassicRecovery"
 """Which of ns-3's recoveries is used: with SACK it is that of RFC 6675."""
@@ -69,16 +69,7 @@ OWN: dict[str, dict[str, Any]] = {
     "newreno": {"congestion": "reno", "halving": "pipe"},
     "vegas": {
         "initial_ssthresh": "2 segments",
-        "congestion": {
-            "name": "vegas",
-            "alpha": 1.0,
-            "beta": 3.0,
-            "rtt": "minimum",
-            "numerator": "window",
-            "increase": "at-once",
-        },
-        "halving": "threshold",
-        "mechanisms": "B",
+        "congestion": {"name": "vegasns3", "alpha": 2, "beta": 3, "gamma": 1},
     },
     "westwoodp": {
         "congestion": {
@@ -91,6 +82,8 @@ OWN: dict[str, dict[str, Any]] = {
 }
 
 VARIANTS = tuple(OWN)
+
+VARIANT_OF = {"reno": "newreno", "vegasns3": "vegas", "westwoodp": "westwoodp"}
 
 # Fields that ns-3 is set to; all others have to be as in the variant's own table.
 SET = {
@@ -105,7 +98,7 @@ SET = {
     "delayed_ack",
 }
 SET_OF_TIMER = {"granularity", "minimum", "initial"}
-SET_OF_CONGESTION = {"reno": set[str](), "vegas": {"alpha", "beta"}, "westwoodp": {"filter"}}
+SET_OF_CONGESTION = {"reno": set[str](), "vegasns3": {"alpha", "beta", "gamma"}, "westwoodp": {"filter"}}
 
 # Names of ns-3's filters of Westwood's samples, by the weight of the past in ours.
 FILTERS = {0.0: "None", 0.9: "Tustin"}
@@ -157,7 +150,7 @@ def control(tcp: Mapping[str, Any], path: str) -> str:
     name: str = congestion["name"]
     if name not in CONTROLS:
         raise refusal(f"{path}.congestion.name", name, f"one of {', '.join(CONTROLS)}, which ns-3 has")
-    wanted = _resolved("newreno" if name == "reno" else name)
+    wanted = _resolved(VARIANT_OF[name])
     _check(tcp, wanted, SET, path)
     _check(congestion, wanted["congestion"], SET_OF_CONGESTION[name], f"{path}.congestion")
     _check(tcp["timer"], wanted["timer"], SET_OF_TIMER, f"{path}.timer")
@@ -233,7 +226,7 @@ def _time(text: str, path: str) -> str:
 
 def _estimator(congestion: Mapping[str, Any]) -> dict[str, str]:
     # ns-3 hands its congestion controls the smoothed RTT; a gain of one makes that the newest sample.
-    gain = "1" if congestion["name"] == "vegas" else "0.125"
+    gain = "1" if congestion["name"] == "vegasns3" else "0.125"
     return {"ns3::RttMeanDeviation::Alpha": gain}
 
 
@@ -246,17 +239,9 @@ def _parameters(congestion: Mapping[str, Any], path: str) -> dict[str, str]:
             "ns3::TcpWestwood::ProtocolType": "WestwoodPlus",
             "ns3::TcpWestwood::FilterType": FILTERS[congestion["filter"]],
         }
-    if congestion["name"] != "vegas":
-        return {}
-    names = ("alpha", "beta")
-    for name in names:
-        if congestion[name] != int(congestion[name]):
-            raise refusal(f"{path}.{name}", congestion[name], "a whole number of segments")
-    alpha, beta = (int(congestion[name]) for name in names)
-    # ns-3 compares the difference rounded up: below alpha + 1 is what is at most alpha.
-    return {
-        "ns3::TcpVegas::Alpha": str(alpha + 1),
-        "ns3::TcpVegas::Beta": str(beta),
-        # Without mechanism A nothing that is queued ends slow start.
-        "ns3::TcpVegas::Gamma": str(LARGEST_THRESHOLD),
-    }
+    if congestion["name"] == "vegasns3":
+        return {
+            f"ns3::TcpVegas::{name.capitalize()}": str(congestion[name])
+            for name in ("alpha", "beta", "gamma")
+        }
+    return {}

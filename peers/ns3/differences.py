@@ -13,7 +13,7 @@ from . import counterparts
 
 __all__ = ["CONTROLS", "DIFFERENCES", "Difference", "remaining"]
 
-CONTROLS = {**counterparts.CONTROLS, "vegas": "our_rules::Vegas", "westwoodp": "our_rules::Westwood"}
+CONTROLS = {**counterparts.CONTROLS, "westwoodp": "our_rules::Westwood"}
 """Controls under our rules, by our names: the program's own where they differ."""
 
 
@@ -46,20 +46,6 @@ class Difference:
 
 
 DIFFERENCES = (
-    Difference(
-        aspect="Rounds of Vegas",
-        ns3="a round ends an acknowledgement earlier, and one of at most two samples with a step of NewReno",
-        ours="each round ends with a check",
-        statement="attribute our_rules::Vegas::Rounds true",
-        control="vegas",
-    ),
-    Difference(
-        aspect="Losses of Vegas",
-        ns3="rounds begin anew, and growth is NewReno's until all that was sent before a timeout is acknowledged",
-        ours="rounds and their checks go on",
-        statement="attribute our_rules::Vegas::Losses true",
-        control="vegas",
-    ),
     Difference(
         aspect="Smallest round-trip time of Westwood+",
         ns3="the smallest of the smoothed ones, which begin with that of the short SYN",

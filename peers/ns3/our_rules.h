@@ -6,7 +6,6 @@
 #include "ns3/boolean.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-congestion-ops.h"
-#include "ns3/tcp-vegas.h"
 #include "ns3/tcp-westwood.h"
 
 #include <algorithm>
@@ -15,96 +14,6 @@ namespace our_rules
 {
 
 using namespace ns3;
-
-class Vegas : public TcpVegas
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId type = TypeId("our_rules::Vegas")
-                                 .SetParent<TcpVegas>()
-                                 .AddConstructor<Vegas>()
-                                 .AddAttribute("Rounds",
-                                               "A check in every round.",
-                                               BooleanValue(false),
-                                               MakeBooleanAccessor(&Vegas::m_rounds),
-                                               MakeBooleanChecker())
-                                 .AddAttribute("Losses",
-                                               "Rounds and their checks go on over losses.",
-                                               BooleanValue(false),
-                                               MakeBooleanAccessor(&Vegas::m_losses),
-                                               MakeBooleanChecker());
-        return type;
-    }
-
-    void PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segments, const Time& rtt) override
-    {
-        if (m_rounds && tcb->m_lastAckedSeq > m_roundEnd)
-        {
-            // What ends a round is a sample of the next one, and of a round without any.
-            m_sample = rtt;
-            if (m_hasSamples)
-            {
-                return;
-            }
-        }
-        Sample(tcb, segments, rtt);
-    }
-
-    void CongestionStateSet(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCongState_t state) override
-    {
-        // Ours goes on with the round that a loss falls into.
-        if (!m_losses)
-        {
-            m_roundEnd = tcb->m_nextTxSequence;
-            m_hasSamples = false;
-            TcpVegas::CongestionStateSet(tcb, state);
-        }
-    }
-
-    void IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segments) override
-    {
-        if (m_rounds && tcb->m_lastAckedSeq == m_roundEnd && tcb->m_cWnd >= tcb->m_ssThresh)
-        {
-            // In ns-3 the round would be over; in ours the first segment sent in it has to be acknowledged.
-            return;
-        }
-        if (tcb->m_lastAckedSeq >= m_roundEnd)
-        {
-            m_roundEnd = tcb->m_nextTxSequence;
-            m_hasSamples = false;
-        }
-        TcpVegas::IncreaseWindow(tcb, segments);
-        if (m_sample.IsStrictlyPositive())
-        {
-            Sample(tcb, segments, m_sample);
-            m_sample = Time(0);
-        }
-    }
-
-    Ptr<TcpCongestionOps> Fork() override
-    {
-        return CopyObject<Vegas>(this);
-    }
-
-  private:
-    void Sample(const Ptr<TcpSocketState>& tcb, uint32_t segments, const Time& rtt)
-    {
-        // A round of more than two samples is checked, so each is told of three times.
-        for (int times = m_rounds ? 3 : 1; times > 0; times--)
-        {
-            TcpVegas::PktsAcked(tcb, segments, rtt);
-        }
-        m_hasSamples = true;
-    }
-
-    bool m_rounds = false;
-    bool m_losses = false;
-    SequenceNumber32 m_roundEnd{0};
-    // The round has samples; the one of the acknowledgement that ends it.
-    bool m_hasSamples = false;
-    Time m_sample{0};
-};
 
 class Westwood : public TcpWestwood
 {
@@ -222,7 +131,6 @@ class Westwood : public TcpWestwood
     double m_told = 0;
 };
 
-NS_OBJECT_ENSURE_REGISTERED(Vegas);
 NS_OBJECT_ENSURE_REGISTERED(Westwood);
 
 } // namespace our_rules

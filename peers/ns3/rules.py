@@ -56,15 +56,17 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Recovery",
         peer="Proportional rate reduction with the slow-start reduction bound. Its classic recovery lets out what the "
-        "threshold leaves beside the pipe, which with SACK is RFC 6675. But a partial acknowledgement before a hole that was not "
-        "sent again yet sends it at once, whatever the pipe.",
+        "threshold leaves beside the pipe, which with SACK is RFC 6675. But a partial acknowledgement before a segment that was "
+        "not sent again yet sends one at once, whatever the pipe: the first lost one, else new data, else that segment.",
         matched="The classic recovery is used, and RFC 6675 with that exception in ours (recovery_burst 0, pipe "
-        "eager-scoreboard).",
+        "eager-scoreboard). At the end of its data ns-3 also sends again what lies above the highest report; ours does not.",
     ),
     Rule(
         aspect="Halving",
         peer="Half of the pipe at the loss: without what is SACKed or marked lost, about one or two segments below cwnd.",
-        matched="halving pipe for NewReno.",
+        matched="halving pipe for NewReno. ns-3 also counts what was sent again and is reported since, until it is "
+        "acknowledged. Before its first sample a loss leaves Westwood+ half of its window in ours (halving whole-window), two "
+        "segments in ns-3.",
     ),
     Rule(
         aspect="Timer in recovery",
@@ -74,8 +76,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="Round-trip times over holes",
-        peer="An acknowledgement that fills a hole gives no sample: its oldest segment was sent again.",
-        matched="The same for congestion controls: the newest segment was reported before, or sent again. The timeout is "
+        peer="An acknowledgement that fills a hole gives no sample: its oldest segment was sent again. Congestion controls are "
+        "told of the last one again.",
+        matched="No sample either, and nothing is told: the newest segment was reported before, or sent again. The timeout is "
         "computed from what a timestamp would echo, the segment that filled the hole.",
     ),
     Rule(
@@ -116,32 +119,18 @@ RULES: tuple[Rule, ...] = (
         matched="The source writes 256 segments ahead of what is sent, and 4 if it has a stop; a connection is never closed.",
     ),
     Rule(
-        aspect="Vegas: thresholds",
-        peer="The target window is truncated, so the queue is rounded up: with alpha 1 any queueing stops the growth.",
-        matched="Alpha is set to ours plus one; growth then goes on up to the same queue. Beta and gamma are ours.",
+        aspect="Vegas",
+        peer="A descendant of Linux's module: whole segments, rounds that end when all that was sent before them is acknowledged "
+        "and begin anew after losses, Reno's step in rounds of at most two samples, thresholds that losses leave where they are.",
+        matched="By a congestion control of ours that has these rules (vegasns3), with the same alpha, beta and gamma; a lone "
+        "flow of ns-3 has our window. Only duplicates differ: ns-3 counts the last sample once more with each. The first "
+        "threshold is 2 segments on both sides, which leaves no first slow start to overrun.",
     ),
     Rule(
         aspect="Vegas: round-trip times",
         peer="It is given the smoothed round-trip time, which begins with that of the short SYN, so that its base is below any "
         "segment's.",
-        matched="The gain of the estimator is 1, so that it is given the samples. Ours takes the smallest of a round (rtt "
-        "minimum), cwnd in both rates (numerator window) and whole segments (increase at-once).",
-    ),
-    Rule(
-        aspect="Vegas: rounds",
-        peer="A round ends when all that was sent before it is acknowledged. One of at most two samples, as a window of two "
-        "segments has, ends with a step of NewReno instead of a check.",
-        matched="Not matched: ours ends with the acknowledgement after that, and checks every round. Windows begin otherwise and "
-        "may come to rest with another backlog between alpha and beta; with rounds as ours a lone flow of ns-3 has our window.",
-    ),
-    Rule(
-        aspect="Vegas: losses and slow start",
-        peer="As in Linux: slow start doubles every round trip and ends with more than gamma segments queued. A loss leaves the "
-        "threshold, at most a segment less than the window, which each check keeps at three quarters of the window at least. An "
-        "overrun of the first slow start is repeated several times.",
-        matched="An initial threshold of 2 segments leaves no first slow start to overrun, on both sides. Gamma is out of reach, "
-        "and in ours mechanism A is off; B alone is on, and the threshold moves as in ns-3 (halving threshold). Not matched: "
-        "after a loss rounds begin anew in ns-3, and after a timeout it grows as NewReno until the repair is done.",
+        matched="The gain of the estimator is 1, so that it is given the samples, as ours is.",
     ),
     Rule(
         aspect="Westwood+: filter",

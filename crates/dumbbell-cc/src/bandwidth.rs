@@ -100,7 +100,7 @@ impl BandwidthWindow {
                 if only_reduce { self.cwnd.min(self.ssthresh) } else { self.ssthresh.min(context.max_window) }
             }
             _ => {
-                let (ssthresh, halved) = self.rules.halved(self.ssthresh, self.cwnd, context, congestion);
+                let (ssthresh, halved) = self.rules.halved(self.cwnd, context, congestion);
                 self.ssthresh = ssthresh;
                 halved
             }

@@ -4,7 +4,7 @@
 //! An algorithm asks [`Rounds`] whether an ACK ends a round, decides on the [`Check`] it gets, and
 //! tells its decision to [`VegasWindow`], which owns slow start and the answers to losses.
 
-use crate::{Ack, Congestion, Context, Halving, Mechanisms, Setup, Signal, WindowRules};
+use crate::{Ack, Congestion, Context, Mechanisms, Setup, Signal, WindowRules};
 use dumbbell_units::{Time, choice};
 
 choice! {
@@ -318,9 +318,6 @@ impl VegasWindow {
                 self.hold();
             }
         }
-        if self.rules.halving == Halving::Threshold {
-            self.ssthresh = self.ssthresh.max(0.75 * self.cwnd);
-        }
     }
 
     /// The window stays until the next check.
@@ -330,10 +327,7 @@ impl VegasWindow {
 
     /// The window loses a segment and then stays until the next check.
     pub fn shrink(&mut self, mss: f64) {
-        self.cwnd = (self.in_steps(mss) - mss).max(2.0 * mss);
-        if self.rules.halving == Halving::Threshold {
-            self.ssthresh = self.rules.kept_threshold(self.ssthresh, self.cwnd, mss);
-        }
+        self.cwnd = (self.cwnd - mss).max(2.0 * mss);
         self.increment = 0.0;
     }
 
@@ -347,13 +341,8 @@ impl VegasWindow {
     pub fn grow_at_once(&mut self, context: &Context, ack: &Ack) {
         self.increment = 0.0;
         if self.may_grow(context, ack) {
-            self.cwnd = (self.in_steps(context.mss) + context.mss).min(context.max_window);
+            self.cwnd = (self.cwnd + context.mss).min(context.max_window);
         }
-    }
-
-    /// The window that a segment is added to or taken from: whole segments where a loss may have left others (ns-3).
-    fn in_steps(&self, mss: f64) -> f64 {
-        if self.rules.halving == Halving::Threshold { (self.cwnd / mss).floor() * mss } else { self.cwnd }
     }
 
     /// Grants a segment in one of the two ways.
@@ -394,7 +383,7 @@ impl VegasWindow {
     /// Congestion was seen: cut by a quarter (mechanism F) or a half, or start again.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
-        let (ssthresh, halved) = self.rules.halved(self.ssthresh, self.cwnd, context, congestion);
+        let (ssthresh, halved) = self.rules.halved(self.cwnd, context, congestion);
         match congestion.signal {
             Signal::FastRetransmit if self.mechanisms.quarter_cut => {
                 let window = (self.cwnd + context.inflation).min(context.max_window);
@@ -443,38 +432,5 @@ impl VegasWindow {
     /// The connection was idle: at most the initial window is left.
     pub fn on_restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::algorithms::newvegas::tests::{MSS, context, setup};
-
-    #[test]
-    fn a_threshold_that_losses_move_is_kept_at_three_quarters_of_the_window() {
-        let mut setup = setup();
-        setup.rules.halving = Halving::Threshold;
-        setup.mechanisms.quarter_cut = false;
-        let mut window = VegasWindow::new(&setup, true);
-        let thresholds = Thresholds { alpha: 1.0, beta: 3.0, gamma: 1.0, increase: Increase::AtOnce };
-        let mut check = |diff: f64, lost: bool| {
-            let ack =
-                Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, queueing: None, in_recovery: false };
-            let context = context(window.cwnd());
-            window.decide(diff, &thresholds, &context, &ack);
-            if lost {
-                let signal = Signal::FastRetransmit;
-                let congestion = Congestion { signal, retransmitted_before: false, pipe: window.cwnd() };
-                window.on_congestion(&context, &congestion);
-            }
-            (window.cwnd() / MSS, window.ssthresh() / MSS)
-        };
-        // Of 20 segments 2 are queued: the window stays, the threshold rises from 2 to 15.
-        assert_eq!(check(2.0, false), (20.0, 15.0));
-        assert_eq!(check(0.0, false), (21.0, 15.75));
-        assert_eq!(check(2.0, true), (15.75, 15.75));
-        // A check takes a segment from whole ones, and the threshold goes with it.
-        assert_eq!(check(4.0, false), (14.0, 13.0));
     }
 }

@@ -99,8 +99,8 @@ pub struct Congestion {
     pub signal: Signal,
     /// True if the lost segment had been sent more than once already.
     pub retransmitted_before: bool,
-    /// Bytes in the network by a scoreboard: each segment sent once, but none that is reported, or lost and not sent again.
-    /// Without selective acknowledgements nothing is known to be either.
+    /// Bytes in the network by a scoreboard, of what was sent since the last timeout: each segment once, but none that is
+    /// reported, or lost and not sent again. Without selective acknowledgements nothing is known to be either.
     pub pipe: f64,
 }
 

@@ -26,9 +26,6 @@ choice! {
         WholeWindow = "whole-window",
         /// The usable window: the threshold in whole segments, the window itself not rounded (ns-2).
         RealWindow = "real-window",
-        /// Nothing: the threshold stays where it is, but a segment below the window at least (Vegas in ns-3). The checks of
-        /// Vegas then keep it at three quarters of the window at least, as in Linux.
-        Threshold = "threshold",
     }
 }
 
@@ -81,13 +78,8 @@ impl WindowRules {
         if self.in_slow_start(cwnd, ssthresh) { mss } else { self.linear_growth(cwnd, mss) }
     }
 
-    /// The threshold, a segment below the window at least, and of two segments at least.
-    pub fn kept_threshold(&self, ssthresh: f64, cwnd: f64, mss: f64) -> f64 {
-        ssthresh.min(cwnd - mss).max(2.0 * mss)
-    }
-
-    /// Threshold and window after a loss, from those before it, in bytes.
-    pub fn halved(&self, ssthresh: f64, cwnd: f64, context: &Context, congestion: &Congestion) -> (f64, f64) {
+    /// Threshold and window after a loss, in bytes.
+    pub fn halved(&self, cwnd: f64, context: &Context, congestion: &Congestion) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
         match self.halving {
@@ -107,10 +99,6 @@ impl WindowRules {
                 let half = (window / 2.0 / mss).floor().max(2.0) * mss;
                 (half, (window / 2.0).max(mss))
             }
-            Halving::Threshold => {
-                let kept = self.kept_threshold(ssthresh, cwnd, mss);
-                (kept, kept)
-            }
         }
     }
 }
@@ -121,13 +109,13 @@ mod tests {
     use crate::Signal;
     use crate::algorithms::newvegas::tests::{MSS, context};
 
-    /// Threshold and window in segments after the loss of a window of 13.5 segments over a threshold of 10, of which 13
-    /// are in flight and 8.5 in the network.
+    /// Threshold and window in segments after the loss of a window of 13.5 segments, of which 13 are in flight and 8.5 in
+    /// the network.
     fn halved(halving: Halving) -> (f64, f64) {
         let rules = WindowRules { halving, ..WindowRules::default() };
         let signal = Signal::FastRetransmit;
         let congestion = Congestion { signal, retransmitted_before: false, pipe: 8.5 * MSS };
-        let (ssthresh, cwnd) = rules.halved(10.0 * MSS, 13.5 * MSS, &context(13.0 * MSS), &congestion);
+        let (ssthresh, cwnd) = rules.halved(13.5 * MSS, &context(13.0 * MSS), &congestion);
         (ssthresh / MSS, cwnd / MSS)
     }
 
@@ -137,13 +125,5 @@ mod tests {
         assert_eq!(halved(Halving::Pipe), (4.25, 4.25));
         assert_eq!(halved(Halving::WholeWindow), (6.0, 6.0));
         assert_eq!(halved(Halving::RealWindow), (6.0, 6.75));
-        assert_eq!(halved(Halving::Threshold), (10.0, 10.0));
-    }
-
-    #[test]
-    fn a_kept_threshold_is_a_segment_below_the_window_and_two_segments_at_least() {
-        let rules = WindowRules::default();
-        assert_eq!(rules.kept_threshold(f64::INFINITY, 13.5 * MSS, MSS), 12.5 * MSS);
-        assert_eq!(rules.kept_threshold(10.0 * MSS, 2.0 * MSS, MSS), 2.0 * MSS);
     }
 }

@@ -41,8 +41,8 @@ choice! {
     pub enum Pipe {
         /// From the scoreboard: what is neither reported nor lost, and what was sent again [RFC 6675 §4].
         Scoreboard = "scoreboard",
-        /// From the scoreboard; but a partial acknowledgement before a hole that was not sent again in this recovery lets
-        /// out a segment whatever that says, as in ns-3.
+        /// From the scoreboard; but a partial acknowledgement before a segment that was not sent again in this recovery lets
+        /// out one whatever that says, as in ns-3: the first lost one, else new data, else the first one.
         Eager = "eager-scoreboard",
         /// By counting from the third duplicate ACK on: a segment less with every ACK, two with a partial one, a segment
         /// more with every one sent; whatever is not reported below the highest report is a hole [fall1996 §4].

@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
+/// Reported once, whatever was forgotten since.
+const TOLD: u8 = 8;
 
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,11 @@ impl Sent {
     /// True if the receiver reported it.
     pub fn is_sacked(&self) -> bool {
         self.flags & SACKED != 0
+    }
+
+    /// True if the time of its acknowledgement says how long it took: it was sent once, and no report has told of it.
+    pub fn is_timed_by_acknowledgement(&self) -> bool {
+        self.transmissions == 1 && self.flags & TOLD == 0
     }
 
     /// Bytes it counts in the pipe: once unless reported or lost, once more if sent again.
@@ -99,7 +106,7 @@ impl Outstanding {
     }
 
     /// Bytes of the `count` oldest segments that are in the network: all but those reported, and those lost and not sent
-    /// again.
+    /// again. Unlike in [`pipe`](Self::pipe) a segment is there once, also if it was sent again without being lost.
     pub fn in_network(&self, count: usize) -> u64 {
         let is_there =
             |sent: &&Sent| sent.flags & (SACKED | LOST) == 0 || sent.flags & (SACKED | RESENT) == RESENT;
@@ -183,7 +190,7 @@ impl Outstanding {
             }
             if sent.seq >= low {
                 self.pipe -= sent.in_pipe();
-                sent.flags |= SACKED;
+                sent.flags |= SACKED | TOLD;
             }
         }
     }
@@ -285,7 +292,7 @@ impl Outstanding {
     /// Forgets all reports, after a timeout [RFC 2018 §8]: all of it is to be sent again.
     pub fn forget_reports(&mut self) {
         for sent in &mut self.ring {
-            sent.flags = 0;
+            sent.flags &= TOLD;
         }
         self.sacked.clear();
         self.lost_edge = 0;

@@ -9,26 +9,55 @@ fn ms(milliseconds: u64) -> Time {
     Time(milliseconds * 1_000_000)
 }
 
-#[test]
-fn what_was_reported_before_gives_no_sample_when_the_hole_below_it_is_filled() {
+/// A sender with ten segments out, of which the first is acknowledged after 100 ms.
+fn sender() -> Sender {
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_window": "10 segments" });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
     let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);
     sender.write(10_000);
-    let mut acknowledge = |now: Time, ack: u64, reported: u32| {
-        let mut segment = AckSegment::of(ack);
-        if reported > 0 {
-            segment.sack.push(1000, reported);
-        }
-        sender.on_ack(now, &segment, Time::ZERO);
-        while sender.poll_transmit(now).is_some() {}
-        sender.stats().rtt_count
-    };
-    acknowledge(Time::ZERO, 0, 0);
-    assert_eq!(acknowledge(ms(100), 1000, 0), 1);
-    // The second segment is lost; four that follow it are reported, and then what repairs it arrives.
-    (1..=4).for_each(|count| assert_eq!(acknowledge(ms(100 + u64::from(count)), 1000, count * 1000), 1));
-    assert_eq!(acknowledge(ms(205), 6000, 0), 1);
+    poll_all(&mut sender, Time::ZERO);
+    assert_eq!(samples_after(&mut sender, ms(100), 1000, 0), 1);
+    sender
+}
+
+fn poll_all(sender: &mut Sender, now: Time) {
+    while sender.poll_transmit(now).is_some() {}
+}
+
+/// The number of samples after an acknowledgement that reports so many bytes behind a hole of one segment.
+fn samples_after(sender: &mut Sender, now: Time, ack: u64, reported: u32) -> u64 {
+    let mut segment = AckSegment::of(ack);
+    if reported > 0 {
+        segment.sack.push(1000, reported);
+    }
+    sender.on_ack(now, &segment, Time::ZERO);
+    poll_all(sender, now);
+    sender.stats().rtt_count
+}
+
+/// Four segments that follow a lost one are reported.
+fn lose_one(sender: &mut Sender) {
+    for count in 1..=4 {
+        assert_eq!(samples_after(sender, ms(100 + u64::from(count)), 1000, count * 1000), 1);
+    }
+}
+
+#[test]
+fn what_was_reported_before_gives_no_sample_when_the_hole_below_it_is_filled() {
+    let mut sender = sender();
+    lose_one(&mut sender);
+    assert_eq!(samples_after(&mut sender, ms(205), 6000, 0), 1);
     // The next one was sent once and is news.
-    assert_eq!(acknowledge(ms(206), 7000, 0), 2);
+    assert_eq!(samples_after(&mut sender, ms(206), 7000, 0), 2);
+}
+
+#[test]
+fn nor_does_it_after_a_timeout_that_forgets_the_reports() {
+    let mut sender = sender();
+    lose_one(&mut sender);
+    // What repairs the hole is lost as well.
+    let now = sender.next_deadline();
+    sender.on_deadline(now);
+    poll_all(&mut sender, now);
+    assert_eq!(samples_after(&mut sender, now + ms(100), 6000, 0), 1);
 }

@@ -5,9 +5,12 @@ use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
 use serde_json::json;
 
-#[test]
-fn a_timeout_halves_what_selective_acknowledgements_do_not_report() {
-    let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_window": "10 segments", "receive_buffer": "100 segments" });
+/// What was sent, in bytes, before the repair of a loss among thirty reported segments was lost as well, and the thresholds
+/// that this timeout and another one leave.
+fn after_timeouts(halving: &str) -> (u64, f64, f64) {
+    let tcp = json!({
+        "variant": "sack", "mss": "1000 bytes", "initial_window": "20 segments", "receive_buffer": "100 segments", "halving": halving,
+    });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
     let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);
     sender.write(u64::MAX);
@@ -21,9 +24,26 @@ fn a_timeout_halves_what_selective_acknowledgements_do_not_report() {
         sender.on_ack(now, &ack, Time::ZERO);
         poll_all(&mut sender, now);
     }
-    // The recovery began with ten segments in flight and keeps five in the network: the repair, and four new ones.
-    assert_eq!(sender.snd_max(), 35_000);
-    sender.on_deadline(sender.next_deadline());
-    // Of 35 segments 30 are reported: half of the other five, and not of 35.
-    assert_eq!(sender.congestion().ssthresh(), 2_500.0);
+    let sent = sender.snd_max();
+    let mut expire = || {
+        let now = sender.next_deadline();
+        sender.on_deadline(now);
+        poll_all(&mut sender, now);
+        sender.congestion().ssthresh()
+    };
+    (sent, expire(), expire())
+}
+
+#[test]
+fn a_timeout_halves_what_selective_acknowledgements_do_not_report() {
+    // The recovery began with twenty segments in flight and keeps ten in the network: the repair, and nine new ones. Half
+    // of them, and not of forty; but the timeout forgets the reports.
+    assert_eq!(after_timeouts("flight"), (40_000, 5_000.0, 20_000.0));
+}
+
+#[test]
+fn a_timeout_halves_what_was_sent_since_the_last_one_where_the_pipe_is_halved() {
+    // Of 22 segments, two of them by limited transmit, three were reported and one lost: half of 18. The second timeout
+    // finds the one segment that was sent again.
+    assert_eq!(after_timeouts("pipe"), (39_000, 4_500.0, 2_000.0));
 }

@@ -31,7 +31,9 @@ class Criterion:
     holds: bool | None
 
 
-def at_least(name: str, value: float, aim: float, *, unit: str = "", digits: int = 1) -> Criterion:
+def at_least(
+    name: str, value: float, aim: float, *, unit: str = "", digits: int = 1, beside: str = ""
+) -> Criterion:
     """Return the criterion that a value is at least so large.
 
     Parameters
@@ -44,9 +46,12 @@ def at_least(name: str, value: float, aim: float, *, unit: str = "", digits: int
         What follows the numbers, with the space before it if it needs one.
     digits
         Decimals of the measured value.
+    beside
+        What is told beside the measured value and decides nothing.
     """
     wanted = f"at least {aim:g}{unit}"
-    return Criterion(name=name, wanted=wanted, measured=f"{value:,.{digits}f}{unit}", holds=value >= aim)
+    told = f", {beside}" if beside else ""
+    return Criterion(name=name, wanted=wanted, measured=f"{value:,.{digits}f}{unit}{told}", holds=value >= aim)
 
 
 def at_most(name: str, value: float, aim: float, *, unit: str = "", digits: int = 2) -> Criterion:

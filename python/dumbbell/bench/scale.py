@@ -221,7 +221,9 @@ def _batches(plan: Plan, display: Display) -> Batches:
             times[way].append(measured_s())
             done()
     found = Batches(**times)
-    display.fold(f"Two threads: {found.gain.median:.2f} times as fast as one, two processes {found.granted.median:.2f}")
+    display.fold(
+        f"Two threads: {found.gain.median:.2f} times as fast as one, two processes {found.granted.median:.2f}"
+    )
     return found
 
 
@@ -257,7 +259,8 @@ def _criteria(flows: Sweep, idle: Idle, batches: Batches | None) -> list[Criteri
     if batches is None:
         found.append(not_measured(name, f"at least {TWO_THREADS:g}", "there is one core"))
     else:
-        found.append(at_least(name, batches.gain.median, TWO_THREADS, digits=2))
+        granted = f"two processes {batches.granted.median:.2f}"
+        found.append(at_least(name, batches.gain.median, TWO_THREADS, digits=2, beside=granted))
     return found
 
 

@@ -36,7 +36,7 @@ def page(
     idle
         Memory of idle flows.
     batches
-        Batches on one thread and two, if there are two cores.
+        Batches on one thread, two threads and two processes, if there are two cores.
     plan
         How much was measured.
     criteria
@@ -173,7 +173,7 @@ def _threads(batches: Batches | None, plan: Plan) -> list[Block]:
     about = Text(
         paragraphs=[
             f"{plan.batch_runs} replications of one NewReno flow of 10 Mbit/s, {plan.batch_s:g} s each, with `run_many` on one "
-            "thread, on two, and in two processes that have nothing in common and make half of them each, in turn. Wall-clock "
+            "thread, on two, and in two processes that have nothing in common and make half as many each, in turn. Wall-clock "
             "time counts here, so nothing else may run on the machine. What the processes do not gain either, the machine does "
             "not grant: it is not threads that wait for each other.",
         ]
@@ -181,7 +181,14 @@ def _threads(batches: Batches | None, plan: Plan) -> list[Block]:
     if batches is None:
         return [about, Text(paragraphs=["Not measured: this process may use one core only."])]
     rows: list[list[Cell | str]] = [
-        [str(turn), number(one, 2), number(two, 2), number(apart, 2), number(one / two, 2), number(one / apart, 2)]
+        [
+            str(turn),
+            number(one, 2),
+            number(two, 2),
+            number(apart, 2),
+            number(one / two, 2),
+            number(one / apart, 2),
+        ]
         for turn, (one, two, apart) in enumerate(
             zip(batches.one_s, batches.two_s, batches.apart_s, strict=True), start=1
         )

@@ -194,8 +194,7 @@ class Tcp(Part):
     window_growth
         How the window grows in congestion avoidance: in real numbers or in whole bytes, as ``"real"``.
     halving
-        What is halved at a loss: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``; or
-        nothing but the ``"threshold"`` moves, as for Vegas in ns-3.
+        What is halved at a loss: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``.
     slow_start_at_ssthresh
         Whether a window equal to its threshold is still in slow start.
     extra_eighth

@@ -53,7 +53,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.rules.halved(self.ssthresh, self.cwnd, context, congestion);
+        let (ssthresh, cwnd) = self.rules.halved(self.cwnd, context, congestion);
         self.ssthresh = ssthresh;
         self.cwnd = match congestion.signal {
             Signal::FastRetransmit => cwnd,

@@ -201,9 +201,7 @@ impl Sender {
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
         self.snd_nxt = self.snd_nxt.max(ack.ack);
-        let rtt = newest
-            .filter(|sent| sent.transmissions == 1 && !sent.is_sacked())
-            .map(|sent| now.since(sent.sent_at));
+        let rtt = newest.filter(Sent::is_timed_by_acknowledgement).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);
         if !is_partial && self.counts_pipe() && self.outstanding.has_sacked() {
             self.outstanding.forget_reports();

@@ -111,7 +111,7 @@ impl Sender {
         if !has_room && !self.is_eager {
             return None;
         }
-        self.is_eager = false;
+        let is_eager = std::mem::take(&mut self.is_eager);
         if let Some(index) = self.outstanding.next_lost() {
             return Some(self.send_again(index, now));
         }
@@ -126,7 +126,7 @@ impl Sender {
         if index.is_none() && self.switches.rescue {
             index = self.outstanding.rescue();
         }
-        let index = index?;
+        let index = index.or(is_eager.then_some(0))?;
         Some(self.send_again(index, now))
     }
 

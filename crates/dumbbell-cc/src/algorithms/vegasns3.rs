@@ -1,0 +1,268 @@
+//! Vegas as ns-3 has it [ns3 tcp-vegas.cc], a descendant of Linux's module.
+//!
+//! It counts in whole segments: `base_rtt / rtt_min` of the window, rounded down, would be enough to
+//! keep the link busy, and what is above is queued. A round ends with the acknowledgement of all that
+//! was sent before it began; one of at most two samples ends with a step of Reno instead of a check.
+//! Slow start doubles every round trip. A loss leaves the threshold, a segment below the window at
+//! least, and every check keeps it at three quarters of the window at least. Rounds begin anew after a
+//! recovery, and until all that was sent before a timeout is acknowledged the window grows as Reno's.
+//!
+//! Where it departs: duplicate ACKs are no samples (in ns-3 they count once more the last one), which
+//! rounds that begin anew forget; what was sent again does not end a round early.
+
+use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup, Signal, WindowRules};
+use dumbbell_units::params;
+
+/// A round of no more samples takes Reno's step.
+const FEW_SAMPLES: u32 = 2;
+
+params! {
+    /// Parameters of Vegas as ns-3 has it.
+    pub struct VegasNs3Params {
+        /// Grow while fewer segments than this are queued.
+        alpha: u64 = 2, "segments", "[ns3 tcp-vegas.cc]";
+        /// Shrink while more segments than this are queued.
+        beta: u64 = 4, "segments", "[ns3 tcp-vegas.cc]";
+        /// Leave slow start when more segments than this are queued.
+        gamma: u64 = 1, "segments", "[ns3 tcp-vegas.cc]";
+    }
+}
+
+/// The state of Vegas as ns-3 has it.
+#[derive(Clone, Debug)]
+pub struct VegasNs3 {
+    params: VegasNs3Params,
+    rules: WindowRules,
+    initial_window: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    /// Smallest round-trip times of the connection and of the round, in seconds.
+    base_rtt: f64,
+    rtt_minimum: f64,
+    samples: u32,
+    /// First byte after the round.
+    round_end: u64,
+    /// First byte that was not sent before the last timeout, until all before it is acknowledged.
+    repair_end: Option<u64>,
+    queued: Option<f64>,
+}
+
+impl VegasNs3 {
+    fn begin_round(&mut self, end: u64) {
+        self.round_end = end;
+        self.samples = 0;
+        self.rtt_minimum = f64::INFINITY;
+    }
+
+    fn is_below_ssthresh(&self) -> bool {
+        self.rules.in_slow_start(self.cwnd, self.ssthresh)
+    }
+
+    fn grow(&mut self, bytes: f64, context: &Context) {
+        if self.cwnd < context.max_window {
+            self.cwnd = (self.cwnd + bytes).min(context.max_window);
+        }
+    }
+
+    fn grow_as_reno(&mut self, context: &Context) {
+        self.grow(self.rules.reno_growth(self.cwnd, self.ssthresh, context.mss), context);
+    }
+
+    /// The threshold, a segment below the window at least, and of two segments at least.
+    fn kept_threshold(&self, mss: f64) -> f64 {
+        self.ssthresh.min(self.cwnd - mss).max(2.0 * mss)
+    }
+
+    fn check(&mut self, context: &Context) {
+        let mss = context.mss;
+        let window = (self.cwnd / mss).floor();
+        let target = (window * (self.base_rtt / self.rtt_minimum)).floor();
+        let queued = window - target;
+        self.queued = Some(queued);
+        let VegasNs3Params { alpha, beta, gamma } = self.params;
+        if self.is_below_ssthresh() {
+            if queued > gamma as f64 {
+                self.cwnd = window.min(target + 1.0).max(1.0) * mss;
+                self.ssthresh = self.kept_threshold(mss);
+            } else {
+                self.grow(mss, context);
+            }
+        } else if queued > beta as f64 {
+            self.cwnd = (window - 1.0).max(2.0) * mss;
+            self.ssthresh = self.kept_threshold(mss);
+        } else if queued < alpha as f64 {
+            self.cwnd = window * mss;
+            self.grow(mss, context);
+        }
+        self.ssthresh = self.ssthresh.max((0.75 * self.cwnd).floor());
+    }
+}
+
+impl CongestionControl for VegasNs3 {
+    type Params = VegasNs3Params;
+    const SUMMARY: &'static str = "Vegas as ns-3 has it: whole segments, and rounds and thresholds like those of Linux.";
+    const SOURCE: &'static str = "[ns3 tcp-vegas.cc]";
+    const RECOVERY: Option<&'static str> = Some("sack");
+
+    fn new(params: &VegasNs3Params, setup: &Setup) -> Self {
+        VegasNs3 {
+            params: params.clone(),
+            rules: setup.rules,
+            initial_window: setup.initial_window,
+            cwnd: setup.initial_window,
+            ssthresh: setup.initial_ssthresh,
+            base_rtt: f64::INFINITY,
+            rtt_minimum: f64::INFINITY,
+            samples: 0,
+            round_end: 0,
+            repair_end: None,
+            queued: None,
+        }
+    }
+
+    fn contradiction(params: &VegasNs3Params) -> Option<(&'static str, &'static str)> {
+        (params.alpha > params.beta).then_some(("alpha", "at most beta"))
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.secs();
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.rtt_minimum = self.rtt_minimum.min(rtt);
+            self.samples += 1;
+        }
+        if ack.in_recovery {
+            return;
+        }
+        let snd_nxt = context.snd_nxt.max(ack.ack);
+        match self.repair_end {
+            Some(end) if ack.ack < end => self.grow_as_reno(context),
+            Some(_) => {
+                self.repair_end = None;
+                self.begin_round(snd_nxt);
+            }
+            None if ack.ack >= self.round_end => {
+                if self.samples <= FEW_SAMPLES {
+                    self.grow_as_reno(context);
+                } else {
+                    self.check(context);
+                }
+                self.begin_round(snd_nxt);
+            }
+            None if self.is_below_ssthresh() => self.grow(context.mss, context),
+            None => {}
+        }
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.ssthresh = self.kept_threshold(context.mss);
+        match congestion.signal {
+            Signal::FastRetransmit => self.cwnd = self.ssthresh,
+            Signal::Restart | Signal::Timeout => {
+                self.cwnd = context.loss_window;
+                self.repair_end = Some(context.snd_nxt.max(self.repair_end.unwrap_or(0)));
+            }
+        }
+    }
+
+    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
+        self.cwnd += kept_inflation;
+        self.begin_round(context.snd_nxt);
+    }
+
+    fn on_restart(&mut self, _context: &Context) {
+        self.cwnd = self.cwnd.min(self.initial_window);
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            base_rtt: self.base_rtt.is_finite().then_some(self.base_rtt),
+            vegas_diff: self.queued,
+            ..Probe::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::newvegas::tests::{MSS, context, setup};
+    use dumbbell_units::Time;
+
+    struct Connection {
+        vegas: VegasNs3,
+        una: u64,
+        nxt: u64,
+    }
+
+    impl Connection {
+        /// A window of 20 segments over a threshold of two, all of them sent.
+        fn new() -> Self {
+            let vegas = VegasNs3::new(&VegasNs3Params::default(), &setup());
+            Connection { vegas, una: 0, nxt: 20_000 }
+        }
+
+        fn context(&self) -> Context {
+            Context { snd_una: self.una, snd_nxt: self.nxt, ..context(self.vegas.cwnd()) }
+        }
+
+        /// One segment after the other is acknowledged, `milliseconds` after it was sent, and others take their place.
+        fn acknowledge(&mut self, segments: u64, milliseconds: u64) -> (f64, f64) {
+            for _ in 0..segments {
+                let context = self.context();
+                self.una += MSS as u64;
+                let rtt = Some(Time(milliseconds * 1_000_000));
+                let ack =
+                    Ack { ack: self.una, acked: MSS as u64, rtt, queueing: None, in_recovery: false };
+                self.vegas.on_ack(&context, &ack);
+                self.nxt = self.nxt.max(self.una + self.vegas.cwnd() as u64);
+            }
+            (self.vegas.cwnd() / MSS, self.vegas.ssthresh() / MSS)
+        }
+
+        fn lose(&mut self, signal: Signal) -> (f64, f64) {
+            let context = self.context();
+            let congestion = Congestion { signal, retransmitted_before: false, pipe: self.vegas.cwnd() };
+            self.vegas.on_congestion(&context, &congestion);
+            (self.vegas.cwnd() / MSS, self.vegas.ssthresh() / MSS)
+        }
+    }
+
+    #[test]
+    fn a_round_ends_with_what_was_sent_before_it_and_is_checked_in_whole_segments() {
+        let mut connection = Connection::new();
+        // The first acknowledgement is a round of one sample: Reno's growth, a twentieth of a segment.
+        let (window, _) = connection.acknowledge(1, 100);
+        assert_eq!(window, 20.05);
+        // The nineteen that follow were sent before. Of 20 whole segments none is queued.
+        assert_eq!(connection.acknowledge(18, 100).0, 20.05);
+        assert_eq!(connection.acknowledge(1, 100), (21.0, 15.75));
+        // 21 segments: 17.5 would do, so that 4 are queued, which is no more than beta.
+        assert_eq!(connection.acknowledge(20, 120), (21.0, 15.75));
+        // 16.8 would do: 5 are queued.
+        assert_eq!(connection.acknowledge(21, 125), (20.0, 15.75));
+    }
+
+    #[test]
+    fn a_loss_leaves_the_threshold_and_a_timeout_lets_the_window_grow_as_renos_until_it_is_repaired() {
+        let mut connection = Connection::new();
+        connection.acknowledge(20, 100);
+        assert_eq!(connection.lose(Signal::FastRetransmit), (15.75, 15.75));
+        assert_eq!(connection.lose(Signal::FastRetransmit), (14.75, 14.75));
+        let sent = connection.nxt - connection.una;
+        assert_eq!(connection.lose(Signal::Timeout), (1.0, 13.75));
+        // Slow start passes the threshold, and then an acknowledgement brings a share of a segment.
+        assert_eq!(connection.acknowledge(13, 100), (14.0, 13.75));
+        let (window, threshold) = connection.acknowledge(sent / 1000 - 13, 100);
+        assert!(window > 14.0 && window < 15.0, "{window}");
+        assert_eq!(threshold, 13.75);
+    }
+}
