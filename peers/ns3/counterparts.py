@@ -30,7 +30,7 @@ LARGEST_THRESHOLD = 2**32 - 1
 LARGEST_BUFFER = 2**29
 
 # ns-3's names by ours.
-CONTROLS = {"reno": "ns3::TcpNewReno", "vegasns3": "ns3::TcpVegas", "westwoodp": "ns3::TcpWestwood"}
+CONTROLS = {"reno": "ns3::TcpNewReno", "nsvegas": "ns3::TcpVegas", "westwoodp": "ns3::TcpWestwood"}
 
 RECOVERY = "ns3::TcpClassicRecovery"
 """Which of ns-3's recoveries is used: with SACK it is that of RFC 6675."""
@@ -69,7 +69,7 @@ OWN: dict[str, dict[str, Any]] = {
     "newreno": {"congestion": "reno", "halving": "pipe"},
     "vegas": {
         "initial_ssthresh": "2 segments",
-        "congestion": {"name": "vegasns3", "alpha": 2, "beta": 3, "gamma": 1},
+        "congestion": {"name": "nsvegas", "alpha": 2, "beta": 3, "gamma": 1},
     },
     "westwoodp": {
         "congestion": {
@@ -83,7 +83,7 @@ OWN: dict[str, dict[str, Any]] = {
 
 VARIANTS = tuple(OWN)
 
-VARIANT_OF = {"reno": "newreno", "vegasns3": "vegas", "westwoodp": "westwoodp"}
+VARIANT_OF = {"reno": "newreno", "nsvegas": "vegas", "westwoodp": "westwoodp"}
 
 # Fields that ns-3 is set to; all others have to be as in the variant's own table.
 SET = {
@@ -98,7 +98,7 @@ SET = {
     "delayed_ack",
 }
 SET_OF_TIMER = {"granularity", "minimum", "initial"}
-SET_OF_CONGESTION = {"reno": set[str](), "vegasns3": {"alpha", "beta", "gamma"}, "westwoodp": {"filter"}}
+SET_OF_CONGESTION = {"reno": set[str](), "nsvegas": {"alpha", "beta", "gamma"}, "westwoodp": {"filter"}}
 
 # Names of ns-3's filters of Westwood's samples, by the weight of the past in ours.
 FILTERS = {0.0: "None", 0.9: "Tustin"}
@@ -226,7 +226,7 @@ def _time(text: str, path: str) -> str:
 
 def _estimator(congestion: Mapping[str, Any]) -> dict[str, str]:
     # ns-3 hands its congestion controls the smoothed RTT; a gain of one makes that the newest sample.
-    gain = "1" if congestion["name"] == "vegasns3" else "0.125"
+    gain = "1" if congestion["name"] == "nsvegas" else "0.125"
     return {"ns3::RttMeanDeviation::Alpha": gain}
 
 
@@ -239,7 +239,7 @@ def _parameters(congestion: Mapping[str, Any], path: str) -> dict[str, str]:
             "ns3::TcpWestwood::ProtocolType": "WestwoodPlus",
             "ns3::TcpWestwood::FilterType": FILTERS[congestion["filter"]],
         }
-    if congestion["name"] == "vegasns3":
+    if congestion["name"] == "nsvegas":
         return {
             f"ns3::TcpVegas::{name.capitalize()}": str(congestion[name])
             for name in ("alpha", "beta", "gamma")

@@ -122,7 +122,7 @@ RULES: tuple[Rule, ...] = (
         aspect="Vegas",
         peer="A descendant of Linux's module: whole segments, rounds that end when all that was sent before them is acknowledged "
         "and begin anew after losses, Reno's step in rounds of at most two samples, thresholds that losses leave where they are.",
-        matched="By a congestion control of ours that has these rules (vegasns3), with the same alpha, beta and gamma; a lone "
+        matched="By a congestion control of ours that has these rules (nsvegas), with the same alpha, beta and gamma; a lone "
         "flow of ns-3 has our window. Only duplicates differ: ns-3 counts the last sample once more with each. The first "
         "threshold is 2 segments on both sides, which leaves no first slow start to overrun.",
     ),

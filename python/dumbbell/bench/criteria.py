@@ -51,7 +51,9 @@ def at_least(
     """
     wanted = f"at least {aim:g}{unit}"
     told = f", {beside}" if beside else ""
-    return Criterion(name=name, wanted=wanted, measured=f"{value:,.{digits}f}{unit}{told}", holds=value >= aim)
+    return Criterion(
+        name=name, wanted=wanted, measured=f"{value:,.{digits}f}{unit}{told}", holds=value >= aim
+    )
 
 
 def at_most(name: str, value: float, aim: float, *, unit: str = "", digits: int = 2) -> Criterion:

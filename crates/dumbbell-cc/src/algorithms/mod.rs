@@ -159,7 +159,7 @@ registry! {
     "vegas" => vegas::Vegas,
     "newvegas" => newvegas::NewVegas,
     "vegasa" => vegasa::VegasA,
-    "vegasns3" => vegasns3::VegasNs3,
+    "nsvegas" => nsvegas::NsVegas,
     "code" => code::Code,
     "westwood" => westwood::Westwood,
     "westwoodp" => westwoodp::WestwoodPlus,

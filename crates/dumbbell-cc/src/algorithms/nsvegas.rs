@@ -18,7 +18,7 @@ const FEW_SAMPLES: u32 = 2;
 
 params! {
     /// Parameters of Vegas as ns-3 has it.
-    pub struct VegasNs3Params {
+    pub struct NsVegasParams {
         /// Grow while fewer segments than this are queued.
         alpha: u64 = 2, "segments", "[ns3 tcp-vegas.cc]";
         /// Shrink while more segments than this are queued.
@@ -30,8 +30,8 @@ params! {
 
 /// The state of Vegas as ns-3 has it.
 #[derive(Clone, Debug)]
-pub struct VegasNs3 {
-    params: VegasNs3Params,
+pub struct NsVegas {
+    params: NsVegasParams,
     rules: WindowRules,
     initial_window: f64,
     cwnd: f64,
@@ -47,7 +47,7 @@ pub struct VegasNs3 {
     queued: Option<f64>,
 }
 
-impl VegasNs3 {
+impl NsVegas {
     fn begin_round(&mut self, end: u64) {
         self.round_end = end;
         self.samples = 0;
@@ -79,7 +79,7 @@ impl VegasNs3 {
         let target = (window * (self.base_rtt / self.rtt_minimum)).floor();
         let queued = window - target;
         self.queued = Some(queued);
-        let VegasNs3Params { alpha, beta, gamma } = self.params;
+        let NsVegasParams { alpha, beta, gamma } = self.params;
         if self.is_below_ssthresh() {
             if queued > gamma as f64 {
                 self.cwnd = window.min(target + 1.0).max(1.0) * mss;
@@ -98,14 +98,14 @@ impl VegasNs3 {
     }
 }
 
-impl CongestionControl for VegasNs3 {
-    type Params = VegasNs3Params;
+impl CongestionControl for NsVegas {
+    type Params = NsVegasParams;
     const SUMMARY: &'static str = "Vegas as ns-3 has it: whole segments, and rounds and thresholds like those of Linux.";
     const SOURCE: &'static str = "[ns3 tcp-vegas.cc]";
     const RECOVERY: Option<&'static str> = Some("sack");
 
-    fn new(params: &VegasNs3Params, setup: &Setup) -> Self {
-        VegasNs3 {
+    fn new(params: &NsVegasParams, setup: &Setup) -> Self {
+        NsVegas {
             params: params.clone(),
             rules: setup.rules,
             initial_window: setup.initial_window,
@@ -120,7 +120,7 @@ impl CongestionControl for VegasNs3 {
         }
     }
 
-    fn contradiction(params: &VegasNs3Params) -> Option<(&'static str, &'static str)> {
+    fn contradiction(params: &NsVegasParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
 
@@ -198,7 +198,7 @@ mod tests {
     use dumbbell_units::Time;
 
     struct Connection {
-        vegas: VegasNs3,
+        vegas: NsVegas,
         una: u64,
         nxt: u64,
     }
@@ -206,7 +206,7 @@ mod tests {
     impl Connection {
         /// A window of 20 segments over a threshold of two, all of them sent.
         fn new() -> Self {
-            let vegas = VegasNs3::new(&VegasNs3Params::default(), &setup());
+            let vegas = NsVegas::new(&NsVegasParams::default(), &setup());
             Connection { vegas, una: 0, nxt: 20_000 }
         }
 
