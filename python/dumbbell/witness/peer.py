@@ -127,7 +127,7 @@ class Counterfactual:
     Parameters
     ----------
     difference
-        The two rules in a sentence, as ``"Halving: half of the pipe, ours half of the window"``.
+        The two rules in a sentence, as ``"Reports at a timeout: remembered in ns-3, forgotten in ours"``.
     peer
         The peer under our rule. Its ``identity`` differs from that of the peer as it is.
     """
