@@ -50,7 +50,7 @@ class Plan:
     """
 
     turns: int = 3
-    batch_turns: int = 25
+    batch_turns: int = 15
     least_cpu_s: float = 1.0
     flows: Sequence[int] = (FEWEST, 100, 1000, 10_000, MOST)
     flows_s: float = 20.0
@@ -62,8 +62,8 @@ class Plan:
     traces_s: float = 240.0
     hour_s: float = 3600.0
     idle: tuple[int, int] = (1000, 100_000)
-    batch_runs: int = 48
-    batch_s: float = 240.0
+    batch_runs: int = 480
+    batch_s: float = 120.0
 
 
 FULL = Plan()
