@@ -49,7 +49,7 @@ class Plan:
         Simulated time of each, s.
     """
 
-    turns: int = 3
+    turns: int = 5
     batch_turns: int = 15
     least_cpu_s: float = 1.0
     flows: Sequence[int] = (FEWEST, 100, 1000, 10_000, MOST)
