@@ -48,14 +48,13 @@ def made_up(experiment, replications, tables, response):
             [f"table/cell{levels}|{condition.name}"] * tables,
             [response(letters)] * tables,
         )
-    cells = np.array(DESIGN.combinations(experiment.mechanisms))
-    order = cells[np.argsort(DESIGN.blocks(experiment.mechanisms), kind="stable")]
+    cells = DESIGN.combinations(experiment.mechanisms)
     for condition in experiment.conditions:
         for _ in range(replications):
             add(
                 DESIGN.ALL,
-                [f"full/{letters or 'none'}|{condition.name}" for letters in order],
-                [response(letters) for letters in order],
+                [f"full/{letters or 'none'}|{condition.name}" for letters in cells],
+                [response(letters) for letters in cells],
             )
     return pd.concat(frames, ignore_index=True)
 
@@ -121,14 +120,15 @@ def test_the_whole_design_has_every_combination_at_both_loads_and_against_both_b
     assert DESIGN.runs_per_cell(papers.Settings(quick=True, runs=7)) == 7
 
 
-def test_cells_of_a_block_are_neighbours_and_differ_in_the_foregrounds_mechanisms_alone():
+def test_cells_of_a_block_share_random_numbers_and_differ_in_the_foregrounds_mechanisms_alone():
     planned = [run for run in of("ABCDEFGH").plan(papers.Settings(runs=2)) if run.stage == DESIGN.ALL]
     assert len(planned) == 2 * 256
-    groups = [list(group) for _, group in itertools.groupby(planned, key=lambda run: (run.seed, run.run))]
-    assert [len(group) for group in groups] == [8] * 64
-    assert len({(group[0].seed, group[0].run) for group in groups}) == 64
+    blocks = {}
+    for run in planned:
+        blocks.setdefault((run.seed, run.run), []).append(run)
+    assert [len(block) for block in blocks.values()] == [8] * 64
     stripped = set()
-    for run in groups[0]:
+    for run in next(iter(blocks.values())):
         data = run.scenario.to_dict()
         letters = run.key.removeprefix("full/").split("|")[0]
         assert data["flows"][0]["tcp"].pop("mechanisms") == letters.replace("none", "")
@@ -153,15 +153,11 @@ def test_within_a_block_any_three_mechanisms_are_balanced():
         assert all(len(set(product[block == number])) == 1 for number in range(32))
 
 
-def test_neighbours_that_share_random_numbers_stay_together_in_a_batch():
-    # Seeds beyond what a floating-point number tells apart.
-    seeds = np.repeat(np.arange(6, dtype=np.uint64) + np.uint64(2**63), 4)
-    rows = pd.DataFrame({"seed": seeds, "run": np.zeros(24, np.uint64), "cost": [1.0] * 12 + [2.0] * 12})
+def test_the_longest_runs_are_made_first_and_equal_ones_are_mixed():
+    rows = pd.DataFrame({"cost": [1.0] * 12 + [2.0] * 12})
     made = _in_order(rows)
     assert sorted(made.index) == list(range(24))
     assert made["cost"].is_monotonic_decreasing
-    groups = [list(group) for _, group in itertools.groupby(made["seed"])]
-    assert [len(group) for group in groups] == [4] * 6
     assert made.index.tolist() != rows.sort_values("cost", ascending=False, kind="stable").index.tolist()
 
 

@@ -224,15 +224,19 @@ def test_many_runs_equal_single_runs_on_any_number_of_threads_in_any_order(two_h
 
 
 def test_runs_that_begin_alike_share_their_beginning_and_no_bit_of_difference(two_hosts):
-    late = two_hosts.with_values({"flows.fg.start": "2 s", "duration": "10 s"})
+    lossy = {"links.r1-r2.impairments": [{"kind": "bernoulli", "probability": 0.01}]}
+    late = two_hosts.with_values({"flows.fg.start": "2 s", "duration": "10 s", **lossy})
     variants = [late.with_values({"flows.fg.tcp": name}) for name in ("reno", "vegas", "sack")]
-    jobs = [Job(scenario, seed=3, run=number) for number in range(2) for scenario in variants]
-    together = dumbbell.run_many(jobs, progress=False, threads=2).flows
+    # What begins alike need not stand together.
+    jobs = [Job(scenario, seed=3, run=number) for scenario in variants for number in range(3)]
+    jobs.insert(4, Job(two_hosts, seed=3, run=0))
     alone = [dumbbell.run(job.scenario, seed=job.seed, run=job.run).flows for job in jobs]
-    pd.testing.assert_frame_equal(
-        together.drop(columns="job"), pd.concat(alone, ignore_index=True).drop(columns="job")
-    )
-    assert together["fingerprint"].nunique() == len(variants)
+    for threads in (1, 2, 5):
+        together = dumbbell.run_many(jobs, progress=False, threads=threads).flows
+        pd.testing.assert_frame_equal(
+            together.drop(columns="job"), pd.concat(alone, ignore_index=True).drop(columns="job")
+        )
+        assert together["fingerprint"].nunique() == len(jobs)
 
 
 def test_scenarios_are_replicated(two_hosts):

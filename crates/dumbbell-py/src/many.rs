@@ -6,7 +6,7 @@ use dumbbell_sim::{Families, Outcome, Scenario, Trunk};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -62,56 +62,75 @@ impl ManyResult {
     }
 }
 
-/// The jobs, and which of them begin alike.
+/// Jobs that begin alike, or one alone. One thread makes the beginning and goes on from there; others help only when nothing
+/// else is left, as they have to make it again.
+struct Group {
+    jobs: Vec<usize>,
+    next: AtomicUsize,
+}
+
+impl Group {
+    /// The next job, and whether others follow it.
+    fn take(&self) -> Option<(usize, bool)> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        self.jobs.get(at).map(|&job| (job, at + 1 < self.jobs.len()))
+    }
+}
+
+/// The jobs, in groups that begin alike.
 struct Jobs<'a> {
     scenarios: &'a [Scenario],
     jobs: &'a [(usize, u64, u64)],
     families: Families,
-    /// Jobs with a later one that begins alike.
-    followed: Vec<bool>,
+    groups: Vec<Group>,
 }
-
-/// The beginning that a thread has made last: its family, seed and run.
-type LastTrunk<'a> = Option<((usize, u64, u64), Trunk<'a>)>;
 
 impl<'a> Jobs<'a> {
     fn new(scenarios: &'a [Scenario], jobs: &'a [(usize, u64, u64)]) -> Self {
         let families = Families::new(scenarios);
-        let mut later = BTreeSet::new();
-        let mut followed: Vec<bool> = jobs
-            .iter()
-            .rev()
-            .map(|&(scenario, seed, run)| {
-                families.of(scenario).is_some_and(|family| !later.insert((family, seed, run)))
-            })
-            .collect();
-        followed.reverse();
-        Jobs { scenarios, jobs, families, followed }
+        let mut known = BTreeMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        for (job, &(scenario, seed, run)) in jobs.iter().enumerate() {
+            let new = groups.len();
+            let group = match families.of(scenario) {
+                Some(family) => *known.entry((family, seed, run)).or_insert(new),
+                None => new,
+            };
+            if group == new {
+                groups.push(Group { jobs: Vec::new(), next: AtomicUsize::new(0) });
+            }
+            groups[group].jobs.push(job);
+        }
+        Jobs { scenarios, jobs, families, groups }
     }
 
-    /// Runs a job, from the beginning made last if it begins so.
-    fn run(&self, stop: &AtomicBool, job: usize, last: &mut LastTrunk<'a>) -> Option<Outcome> {
+    /// Runs a job, from the beginning of its group if it is there or others will need it.
+    fn run(
+        &self,
+        stop: &AtomicBool,
+        job: usize,
+        is_followed: bool,
+        trunk: &mut Option<Trunk<'a>>,
+    ) -> Option<Outcome> {
         let (index, seed, run) = self.jobs[job];
         let scenario = &self.scenarios[index];
-        let Some(family) = self.families.of(index) else {
-            return dumbbell_sim::run_unless(stop, scenario, seed, run);
-        };
-        let beginning = (family, seed, run);
-        if last.as_ref().is_none_or(|(known, _)| *known != beginning) {
-            if !self.followed[job] {
-                return dumbbell_sim::run_unless(stop, scenario, seed, run);
-            }
-            let trunk = Trunk::grow(stop, &self.families, family, scenario, (seed, run))?;
-            *last = Some((beginning, trunk));
+        if trunk.is_none()
+            && is_followed
+            && let Some(family) = self.families.of(index)
+        {
+            *trunk = Some(Trunk::grow(stop, &self.families, family, scenario, (seed, run))?);
         }
-        last.as_ref()?.1.branch(stop, scenario)
+        match trunk {
+            Some(trunk) => trunk.branch(stop, scenario),
+            None => dumbbell_sim::run_unless(stop, scenario, seed, run),
+        }
     }
 }
 
 /// What the threads share.
 struct Shared<'a> {
     jobs: Jobs<'a>,
-    next: AtomicUsize,
+    next_group: AtomicUsize,
     stop: AtomicBool,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
     completed: AtomicUsize,
@@ -123,13 +142,18 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn work(&self) {
         let _guard = Ended(self);
-        let mut last = None;
+        while let Some(group) = self.jobs.groups.get(self.next_group.fetch_add(1, Ordering::Relaxed)) {
+            self.work_on(group);
+        }
+        self.jobs.groups.iter().for_each(|group| self.work_on(group));
+    }
+
+    /// Runs what is left of a group.
+    fn work_on(&self, group: &Group) {
+        let mut trunk = None;
         while !self.stop.load(Ordering::Relaxed) {
-            let job = self.next.fetch_add(1, Ordering::Relaxed);
-            if job >= self.jobs.jobs.len() {
-                break;
-            }
-            let Some(outcome) = self.jobs.run(&self.stop, job, &mut last) else { break };
+            let Some((job, is_followed)) = group.take() else { break };
+            let Some(outcome) = self.jobs.run(&self.stop, job, is_followed, &mut trunk) else { break };
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
@@ -196,7 +220,7 @@ pub fn run(
     let threads = threads.clamp(1, jobs.len().max(1));
     let shared = Shared {
         jobs: Jobs::new(scenarios, jobs),
-        next: AtomicUsize::new(0),
+        next_group: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
         outcomes: Mutex::new(Vec::new()),
         completed: AtomicUsize::new(0),

@@ -179,7 +179,7 @@ def _scenarios(condition: Condition, mechanisms: str) -> Iterator[tuple[str, Sce
 
 
 def planned(settings: Settings, mechanisms: str, conditions: Sequence[Condition]) -> Iterator[PlannedRun]:
-    """Yield every run: those of the clustered tables, and for each condition one replication after the other, block by block.
+    """Yield every run: those of the clustered tables, and for each condition one replication after the other.
 
     Parameters
     ----------
@@ -199,19 +199,10 @@ def planned(settings: Settings, mechanisms: str, conditions: Sequence[Condition]
         block = blocks(mechanisms)
         count = int(block.max()) + 1
         for replication in range(runs_per_cell(settings)):
-            for number in _order(block):
+            for key, (_, scenario), number in zip(keys, scenarios, block, strict=True):
                 yield PlannedRun(
-                    key=keys[number],
-                    scenario=scenarios[number][1],
-                    seed=seed,
-                    run=replication * count + int(block[number]),
-                    stage=ALL,
+                    key=key, scenario=scenario, seed=seed, run=replication * count + int(number), stage=ALL
                 )
-
-
-def _order(block: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cells of a replication in the order in which they are planned, block by block."""
-    return np.argsort(block, kind="stable")
 
 
 def _planned_tables(settings: Settings, conditions: Sequence[Condition]) -> Iterator[PlannedRun]:
@@ -238,8 +229,7 @@ def responses(
     """
     mine = (results["stage"] == ALL) & results["key"].str.endswith(f"|{condition.name}")
     values = results.loc[mine, response.column].to_numpy(dtype=np.float64)
-    cells = np.argsort(_order(blocks(mechanisms)))
-    return np.ascontiguousarray(values.reshape(-1, len(cells))[:, cells].T)
+    return np.ascontiguousarray(values.reshape(-1, 2 ** len(mechanisms)).T)
 
 
 def tabled(results: pd.DataFrame, condition: Condition, response: Response) -> NDArray[np.float64]:

@@ -113,12 +113,10 @@ def _reduced(paper: Paper, runs: Runs) -> pd.DataFrame:
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
     """Return missing runs in the order in which they are made.
 
-    The longest come first, so that no thread is left alone with one at the end, and equal ones are mixed. Neighbours in the
-    plan that share their random numbers are kept together: they begin alike, and what they have in common can be made once.
+    The longest come first, so that no thread is left alone with one at the end, and equal ones are mixed, so that the time
+    left is told right from the start.
     """
-    numbers = rows[["seed", "run"]].to_numpy()
-    block = np.cumsum((numbers != np.roll(numbers, 1, axis=0)).any(axis=1))
-    mixed = np.random.default_rng(0).permutation(len(rows) + 1)[block]
+    mixed = np.random.default_rng(0).permutation(len(rows))
     return rows.iloc[np.lexsort((mixed, -rows["cost"].to_numpy()))]
 
 
