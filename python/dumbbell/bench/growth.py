@@ -80,8 +80,8 @@ QUICK = Plan(
     hops_s=60.0,
     traces_s=60.0,
     idle=(1000, 10_000),
-    batch_runs=16,
-    batch_s=600.0,
+    batch_runs=160,
+    batch_s=60.0,
 )
 """Fewer and shorter measurements; the largest sizes are left out."""
 
