@@ -32,7 +32,7 @@ TINY = replace(
     traces_s=3.0,
     hour_s=5.0,
     idle=(10, 1000),
-    batch_runs=2,
+    batches=(2, 4),
     batch_s=3.0,
 )
 
@@ -386,9 +386,10 @@ def test_all_sizes_are_measured_and_drawn(tmp_path):
     assert joined[1] > alone[1]
     assert [one.holds for one in done.criteria][:2] == [None, None]
     batches = done.data["run_many"]
-    if cores() > 1:
-        assert batches["gain"]["median"] == pytest.approx(batches["one_s"][0] / batches["two_s"][0])
-        assert batches["granted"]["median"] == pytest.approx(batches["one_s"][0] / batches["apart_s"][0])
+    assert [batch["runs"] for batch in batches] == ([2, 4] if cores() > 1 else [])
+    for batch in batches:
+        assert batch["gain"]["median"] == pytest.approx(batch["one_s"][0] / batch["two_s"][0])
+        assert batch["granted"]["median"] == pytest.approx(batch["one_s"][0] / batch["apart_s"][0])
     html = done.report.read_text(encoding="utf-8")
     assert html.count("<svg") == 4
     for text in ("A trial", "An idle flow has an open connection", "How it is measured", "every change"):
@@ -402,5 +403,6 @@ def test_scale_is_a_command(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     for text in ("Number of flows", "A long run", "run_many", "report: "):
         assert text in result.stdout
+    assert ("Two threads over one" in result.stdout) == (cores() > 1)
     told = json.loads(invoke("bench", "scale", "--quick", "--json", "--output", tmp_path).stdout)
-    assert (told["run_many"] is not None) == (cores() > 1)
+    assert bool(told["run_many"]) == (cores() > 1)

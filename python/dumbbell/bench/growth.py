@@ -43,14 +43,14 @@ class Plan:
         Simulated time of the long run, s.
     idle
         The two numbers of idle flows.
-    batch_runs
-        Replications in a batch.
+    batches
+        Replications in a batch: how many there are, from the shortest batch to the longest.
     batch_s
         Simulated time of each, s.
     """
 
     turns: int = 5
-    batch_turns: int = 15
+    batch_turns: int = 7
     least_cpu_s: float = 1.0
     flows: Sequence[int] = (FEWEST, 100, 1000, 10_000, MOST)
     flows_s: float = 20.0
@@ -62,7 +62,7 @@ class Plan:
     traces_s: float = 240.0
     hour_s: float = 3600.0
     idle: tuple[int, int] = (1000, 100_000)
-    batch_runs: int = 480
+    batches: Sequence[int] = (48, 480, 4800)
     batch_s: float = 120.0
 
 
@@ -80,7 +80,7 @@ QUICK = Plan(
     hops_s=60.0,
     traces_s=60.0,
     idle=(1000, 10_000),
-    batch_runs=160,
+    batches=(16, 160),
     batch_s=60.0,
 )
 """Fewer and shorter measurements; the largest sizes are left out."""
@@ -167,10 +167,13 @@ class Batches:
 
     Parameters
     ----------
+    runs
+        Replications in a batch.
     one_s, two_s, apart_s
         Wall-clock times, s.
     """
 
+    runs: int
     one_s: Sequence[float]
     two_s: Sequence[float]
     apart_s: Sequence[float]

@@ -53,6 +53,8 @@ def scale(*, quick: bool, json_output: bool, output: Path | None) -> None:
     if not json_output:
         for sweep in done.data["sweeps"]:
             _print_sweep(sweep)
+        if done.data["run_many"]:
+            _print_batches(done.data["run_many"])
     _print(done, json_output=json_output)
 
 
@@ -131,6 +133,30 @@ def _print_sweep(sweep: Mapping[str, Any]) -> None:
             Column("most", "high"),
             Column("events per\npacket", "events", digits=2),
             Column("memory\n[MiB]", "memory", scale=2.0**-20),
+        ],
+        rows,
+    )
+
+
+def _print_batches(batches: Sequence[Mapping[str, Any]]) -> None:
+    console().print("Two threads over one")
+    rows = [
+        {
+            "runs": batch["runs"],
+            "gain": batch["gain"]["median"],
+            "low": batch["gain"]["low"],
+            "high": batch["gain"]["high"],
+            "granted": batch["granted"]["median"],
+        }
+        for batch in batches
+    ]
+    print_table(
+        [
+            Column("runs in\na batch", "runs"),
+            Column("threads are\nfaster", "gain", digits=2),
+            Column("least", "low", digits=2),
+            Column("most", "high", digits=2),
+            Column("two processes\nare faster", "granted", digits=2),
         ],
         rows,
     )
