@@ -1,12 +1,10 @@
-//! Many jobs on threads. Jobs are independent and results are kept by job, so neither the number
-//! of threads nor their pace shows in what comes back.
+//! A batch on threads, while Python is told of its progress and may interrupt it.
 
 use crate::columns::{self, ArrowColumns};
-use dumbbell_sim::{Families, Outcome, Scenario, Trunk};
+use dumbbell_sim::{Batch, Job, Outcome, Scenario};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -62,75 +60,9 @@ impl ManyResult {
     }
 }
 
-/// Jobs that begin alike, or one alone. One thread makes the beginning and goes on from there; others help only when nothing
-/// else is left, as they have to make it again.
-struct Group {
-    jobs: Vec<usize>,
-    next: AtomicUsize,
-}
-
-impl Group {
-    /// The next job, and whether others follow it.
-    fn take(&self) -> Option<(usize, bool)> {
-        let at = self.next.fetch_add(1, Ordering::Relaxed);
-        self.jobs.get(at).map(|&job| (job, at + 1 < self.jobs.len()))
-    }
-}
-
-/// The jobs, in groups that begin alike.
-struct Jobs<'a> {
-    scenarios: &'a [Scenario],
-    jobs: &'a [(usize, u64, u64)],
-    families: Families,
-    groups: Vec<Group>,
-}
-
-impl<'a> Jobs<'a> {
-    fn new(scenarios: &'a [Scenario], jobs: &'a [(usize, u64, u64)]) -> Self {
-        let families = Families::new(scenarios);
-        let mut known = BTreeMap::new();
-        let mut groups: Vec<Group> = Vec::new();
-        for (job, &(scenario, seed, run)) in jobs.iter().enumerate() {
-            let new = groups.len();
-            let group = match families.of(scenario) {
-                Some(family) => *known.entry((family, seed, run)).or_insert(new),
-                None => new,
-            };
-            if group == new {
-                groups.push(Group { jobs: Vec::new(), next: AtomicUsize::new(0) });
-            }
-            groups[group].jobs.push(job);
-        }
-        Jobs { scenarios, jobs, families, groups }
-    }
-
-    /// Runs a job, from the beginning of its group if it is there or others will need it.
-    fn run(
-        &self,
-        stop: &AtomicBool,
-        job: usize,
-        is_followed: bool,
-        trunk: &mut Option<Trunk<'a>>,
-    ) -> Option<Outcome> {
-        let (index, seed, run) = self.jobs[job];
-        let scenario = &self.scenarios[index];
-        if trunk.is_none()
-            && is_followed
-            && let Some(family) = self.families.of(index)
-        {
-            *trunk = Some(Trunk::grow(stop, &self.families, family, scenario, (seed, run))?);
-        }
-        match trunk {
-            Some(trunk) => trunk.branch(stop, scenario),
-            None => dumbbell_sim::run_unless(stop, scenario, seed, run),
-        }
-    }
-}
-
 /// What the threads share.
 struct Shared<'a> {
-    jobs: Jobs<'a>,
-    next_group: AtomicUsize,
+    batch: Batch<'a>,
     stop: AtomicBool,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
     completed: AtomicUsize,
@@ -142,22 +74,11 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn work(&self) {
         let _guard = Ended(self);
-        while let Some(group) = self.jobs.groups.get(self.next_group.fetch_add(1, Ordering::Relaxed)) {
-            self.work_on(group);
-        }
-        self.jobs.groups.iter().for_each(|group| self.work_on(group));
-    }
-
-    /// Runs what is left of a group.
-    fn work_on(&self, group: &Group) {
-        let mut trunk = None;
-        while !self.stop.load(Ordering::Relaxed) {
-            let Some((job, is_followed)) = group.take() else { break };
-            let Some(outcome) = self.jobs.run(&self.stop, job, is_followed, &mut trunk) else { break };
+        self.batch.work(&self.stop, |job, outcome| {
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
-        }
+        });
     }
 
     fn completed(&self) -> usize {
@@ -212,15 +133,14 @@ pub struct Listeners {
 pub fn run(
     py: Python<'_>,
     scenarios: &[Scenario],
-    jobs: &[(usize, u64, u64)],
+    jobs: &[Job],
     threads: usize,
     listeners: &Listeners,
     partial: bool,
 ) -> PyResult<ManyResult> {
     let threads = threads.clamp(1, jobs.len().max(1));
     let shared = Shared {
-        jobs: Jobs::new(scenarios, jobs),
-        next_group: AtomicUsize::new(0),
+        batch: Batch::new(scenarios, jobs),
         stop: AtomicBool::new(false),
         outcomes: Mutex::new(Vec::new()),
         completed: AtomicUsize::new(0),
@@ -268,7 +188,7 @@ fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners) -> PyResult
             beats = 0;
         }
         if let Some(progress) = &listeners.progress {
-            progress.call1(py, (shared.completed(), shared.jobs.jobs.len()))?;
+            progress.call1(py, (shared.completed(), shared.batch.jobs()))?;
         }
         if !working {
             return Ok(());

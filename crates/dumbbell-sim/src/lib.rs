@@ -2,6 +2,7 @@
 //! summaries come back. One run is one function call without input, output, clock or thread; the
 //! same scenario, seed and run give the same bits everywhere.
 
+pub mod batch;
 pub mod catalogue;
 pub mod events;
 pub mod network;
@@ -13,6 +14,7 @@ pub mod trace;
 pub mod trunk;
 pub mod wires;
 
+pub use batch::{Batch, Job};
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use scenario::Scenario;
 pub use simulation::{run, run_unless};

@@ -2,30 +2,10 @@
 
 mod common;
 
-use common::{two_hosts, with_flow};
+use common::late;
 use dumbbell_sim::{Families, Scenario, Trunk};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
-
-/// Conversations from the start, and a transfer of a variant that starts between 5 s and 6 s.
-fn late(variant: &str, start: Value) -> Scenario {
-    let queue = json!({ "queue": { "kind": "droptail", "limit": "10 packets" } });
-    let background = json!({ "kind": "tcplib", "interarrival": "200 ms" });
-    let mut scenario =
-        with_flow(two_hosts("1.6 Mbit/s", "20 ms", queue), "f", json!({ "variant": "reno" }), background);
-    scenario["duration"] = json!("30 s");
-    scenario["name"] = json!(variant);
-    scenario["stop_when_complete"] = json!(["fg"]);
-    scenario["probes"] =
-        json!([{ "flows": ["*"], "quantities": ["cwnd"] }, { "links": ["*"], "quantities": ["backlog"] }]);
-    if let Value::Array(flows) = &mut scenario["flows"] {
-        let source = json!({ "kind": "transfer", "size": "500 kB" });
-        flows.push(json!({
-            "name": "fg", "from": "h1", "to": "h2", "start": start, "tcp": { "variant": variant }, "source": source,
-        }));
-    }
-    Scenario::from_value(&scenario).unwrap()
-}
 
 fn between() -> Value {
     json!({ "uniform": ["5 s", "6 s"] })

@@ -38,6 +38,26 @@ pub fn with_flow(mut scenario: Value, name: &str, tcp: Value, source: Value) -> 
     scenario
 }
 
+/// Conversations from the start, and a transfer of a variant that starts between 5 s and 6 s.
+pub fn late(variant: &str, start: Value) -> Scenario {
+    let queue = json!({ "queue": { "kind": "droptail", "limit": "10 packets" } });
+    let background = json!({ "kind": "tcplib", "interarrival": "200 ms" });
+    let mut scenario =
+        with_flow(two_hosts("1.6 Mbit/s", "20 ms", queue), "f", json!({ "variant": "reno" }), background);
+    scenario["duration"] = json!("30 s");
+    scenario["name"] = json!(variant);
+    scenario["stop_when_complete"] = json!(["fg"]);
+    scenario["probes"] =
+        json!([{ "flows": ["*"], "quantities": ["cwnd"] }, { "links": ["*"], "quantities": ["backlog"] }]);
+    if let Value::Array(flows) = &mut scenario["flows"] {
+        let source = json!({ "kind": "transfer", "size": "500 kB" });
+        flows.push(json!({
+            "name": "fg", "from": "h1", "to": "h2", "start": start, "tcp": { "variant": variant }, "source": source,
+        }));
+    }
+    Scenario::from_value(&scenario).unwrap()
+}
+
 /// Runs a scenario that must be accepted, and checks that no packet appeared or vanished.
 pub fn outcome_of(scenario: &Value, seed: u64) -> Outcome {
     let scenario = Scenario::from_value(scenario).unwrap_or_else(|error| panic!("{error}"));

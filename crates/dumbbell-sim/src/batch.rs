@@ -1,0 +1,110 @@
+//! Many jobs, handed out to any number of threads. Jobs are independent and an outcome is told with its job, so neither the
+//! number of threads nor their pace shows in what comes out.
+
+use crate::outcome::Outcome;
+use crate::scenario::Scenario;
+use crate::trunk::{Families, Trunk};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The position of a scenario, a seed and a run.
+pub type Job = (usize, u64, u64);
+
+/// Jobs that begin alike, or one alone. One thread makes the beginning and goes on from there; others help only when nothing
+/// else is left, as they have to make it again.
+struct Group {
+    jobs: Vec<usize>,
+    next: AtomicUsize,
+}
+
+impl Group {
+    /// The next job, and whether others follow it.
+    fn take(&self) -> Option<(usize, bool)> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        self.jobs.get(at).map(|&job| (job, at + 1 < self.jobs.len()))
+    }
+}
+
+/// Jobs, in groups that begin alike.
+pub struct Batch<'a> {
+    scenarios: &'a [Scenario],
+    jobs: &'a [Job],
+    families: Families,
+    groups: Vec<Group>,
+    next_group: AtomicUsize,
+    beginnings: AtomicUsize,
+}
+
+impl<'a> Batch<'a> {
+    /// A batch of jobs, none of them made. Every job names one of the scenarios.
+    pub fn new(scenarios: &'a [Scenario], jobs: &'a [Job]) -> Self {
+        let families = Families::new(scenarios);
+        let mut known = BTreeMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        for (job, &(scenario, seed, run)) in jobs.iter().enumerate() {
+            let new = groups.len();
+            let group = match families.of(scenario) {
+                Some(family) => *known.entry((family, seed, run)).or_insert(new),
+                None => new,
+            };
+            if group == new {
+                groups.push(Group { jobs: Vec::new(), next: AtomicUsize::new(0) });
+            }
+            groups[group].jobs.push(job);
+        }
+        let (next_group, beginnings) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Batch { scenarios, jobs, families, groups, next_group, beginnings }
+    }
+
+    /// The number of jobs.
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// How many beginnings have been made for several jobs.
+    pub fn beginnings(&self) -> usize {
+        self.beginnings.load(Ordering::Relaxed)
+    }
+
+    /// Makes jobs until none is left or `stop` is true, and tells each outcome with the position of its job. Several threads
+    /// that call this share the jobs.
+    pub fn work(&self, stop: &AtomicBool, mut made: impl FnMut(usize, Outcome)) {
+        while let Some(group) = self.groups.get(self.next_group.fetch_add(1, Ordering::Relaxed)) {
+            self.work_on(group, stop, &mut made);
+        }
+        self.groups.iter().for_each(|group| self.work_on(group, stop, &mut made));
+    }
+
+    /// Makes what is left of a group.
+    fn work_on(&self, group: &Group, stop: &AtomicBool, made: &mut impl FnMut(usize, Outcome)) {
+        let mut trunk = None;
+        while !stop.load(Ordering::Relaxed) {
+            let Some((job, is_followed)) = group.take() else { break };
+            let Some(outcome) = self.make(stop, job, is_followed, &mut trunk) else { break };
+            made(job, outcome);
+        }
+    }
+
+    /// Makes a job, from the beginning of its group if it is there or others will need it.
+    fn make(
+        &self,
+        stop: &AtomicBool,
+        job: usize,
+        is_followed: bool,
+        trunk: &mut Option<Trunk<'a>>,
+    ) -> Option<Outcome> {
+        let (index, seed, run) = self.jobs[job];
+        let scenario = &self.scenarios[index];
+        if trunk.is_none()
+            && is_followed
+            && let Some(family) = self.families.of(index)
+        {
+            *trunk = Some(Trunk::grow(stop, &self.families, family, scenario, (seed, run))?);
+            self.beginnings.fetch_add(1, Ordering::Relaxed);
+        }
+        match trunk {
+            Some(trunk) => trunk.branch(stop, scenario),
+            None => crate::run_unless(stop, scenario, seed, run),
+        }
+    }
+}
