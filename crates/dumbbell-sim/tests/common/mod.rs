@@ -38,7 +38,7 @@ pub fn with_flow(mut scenario: Value, name: &str, tcp: Value, source: Value) -> 
     scenario
 }
 
-/// Conversations from the start, and a transfer of a variant that starts between 5 s and 6 s.
+/// Conversations from the start, and a transfer of a variant that starts at `start`.
 pub fn late(variant: &str, start: Value) -> Scenario {
     let queue = json!({ "queue": { "kind": "droptail", "limit": "10 packets" } });
     let background = json!({ "kind": "tcplib", "interarrival": "200 ms" });
