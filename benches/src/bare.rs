@@ -13,7 +13,7 @@ use dumbbell_sim::network::{After, Routes};
 use dumbbell_sim::scenario::Start;
 use dumbbell_sim::wires::Wires;
 use dumbbell_units::spec::SpecError;
-use dumbbell_units::{Stream, Time};
+use dumbbell_units::{Interval, Stream, Time};
 
 /// What a bare run has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,7 +41,7 @@ struct Bare {
 
 /// Runs the flows of a scenario with a fixed window of so many packets each.
 pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
-    let whole = (Time::ZERO, scenario.duration);
+    let whole = Interval { from: Time::ZERO, until: scenario.duration };
     let link = |spec| Link::new(spec, Stream::new(1, 0, "bare"), whole);
     let mut routes = Routes::new(scenario)?;
     routes.find_receivers(scenario, |_| false);

@@ -93,6 +93,12 @@ impl<P: Copy> Flights<P> {
         &self.places[place as usize].packet
     }
 
+    /// The packets in flight on a link, oldest first.
+    pub fn line(&self, line: &Line) -> impl Iterator<Item = &Packet<P>> {
+        let first = self.places.get(line.first as usize);
+        std::iter::successors(first, |place| self.places.get(place.next as usize)).map(|place| &place.packet)
+    }
+
     /// Asks for a packet to be brought into the cache.
     #[inline]
     pub fn prefetch(&self, place: u32) {

@@ -66,8 +66,8 @@ tagged! {
     }
 }
 
-/// Mean dwells after which a model that no packet has asked forgets its phase.
-const LONGEST_SILENCE: f64 = 1e6;
+/// Mean dwells after which a model that no packet has asked forgets its phase, so that no packet takes long.
+const LONGEST_SILENCE: f64 = 1e4;
 
 impl TwoState {
     /// The state at `at`, and when it ends.

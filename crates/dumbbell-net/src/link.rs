@@ -7,11 +7,15 @@
 //!
 //! Rate and delay may change at stated times. As the times are known, so is every departure, even
 //! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
+//!
+//! Packets may be offered ahead of the clock. What is counted follows from their own times and from the measurement window, both ends
+//! included: a packet that enters at or before the end counts, whoever asked for it when. Where the run may end early, a
+//! packet is counted only once it has left ([`Link::settle`]), because nobody knows the end before it has come.
 
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::packet::{Packet, PacketKind};
 use crate::queue::{DropTail, QueueSpec};
-use dumbbell_units::{Rate, Stream, Time, params};
+use dumbbell_units::{Interval, Rate, Stream, Time, params};
 use std::collections::VecDeque;
 
 params! {
@@ -83,14 +87,38 @@ pub struct LinkStats {
     pub busy: u64,
     /// Nanoseconds that packets waited, summed.
     pub waited: u128,
-    /// Most packets waiting behind the one in service.
+    /// Most packets waiting behind the one in service, those included that wait when the window begins.
     pub backlog_max: usize,
+    /// Packets waiting when the window begins.
+    backlog_at_start: usize,
 }
 
-/// A packet in the system: when it entered, when it departs, and its size.
+/// How a packet passed a link.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    /// When it entered.
+    at: Time,
+    /// When its transmission began and ended; both are the time of the entrance if it found no room.
+    begins: Time,
+    ends: Time,
+    /// Packets waiting behind the one in service once it had entered.
+    waiting: usize,
+    fate: Fate,
+}
+
+/// What became of a packet on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Sent,
+    /// The queue had no room.
+    Refused,
+    /// An impairment lost it after its transmission.
+    Lost,
+}
+
+/// A packet in the system: when it departs, and its size.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
-    entered: Time,
     at: Time,
     size: u32,
 }
@@ -149,12 +177,15 @@ pub struct Link {
     remainder: u64,
     /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
     last_size: (u32, u64, u64),
-    window: (Time, Time),
+    window: Interval,
     stats: LinkStats,
+    /// Passages that are not counted yet, where the run may end early.
+    unsettled: Option<VecDeque<Passage>>,
     queue: DropTail,
     /// A packet is in service.
     is_busy: bool,
-    /// It neither stamps packets, nor ever changes, nor loses any but in its queue, and no probe looks at it.
+    /// It neither stamps packets, nor ever changes, nor loses any but in its queue, no probe looks at it, and the end of the run is
+    /// known.
     is_plain: bool,
     /// Packets learn here how long they waited.
     stamps: bool,
@@ -171,14 +202,14 @@ pub struct Link {
 
 impl Link {
     /// An idle link. Only what happens within `window` is counted.
-    pub fn new(spec: &LinkSpec, random: Stream, window: (Time, Time)) -> Self {
+    pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
         let QueueSpec::DropTail(queue) = spec.queue.clone();
         let mut regimes = regimes(spec);
         regimes.reverse();
         regimes.pop();
         Link {
             busy_until: Time::ZERO,
-            in_service: Departure { entered: Time::ZERO, at: Time::ZERO, size: 0 },
+            in_service: Departure { at: Time::ZERO, size: 0 },
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             rate: spec.rate.0,
@@ -187,6 +218,7 @@ impl Link {
             last_size: (0, 0, 0),
             window,
             stats: LinkStats::default(),
+            unsettled: None,
             queue,
             is_busy: false,
             is_plain: regimes.is_empty() && spec.impairments.is_empty(),
@@ -203,6 +235,12 @@ impl Link {
     /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         self.backlog_changes = Some(Vec::new());
+        self.is_plain = false;
+    }
+
+    /// The run may end before the window does: what is counted waits for [`settle`](Self::settle).
+    pub fn expect_early_end(&mut self) {
+        self.unsettled = Some(VecDeque::new());
         self.is_plain = false;
     }
 
@@ -231,37 +269,40 @@ impl Link {
     /// A packet enters at `at`, no earlier than the one before it.
     #[inline]
     pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
-        let counted = at >= self.window.0 && at < self.window.1;
-        self.stats.packets += u64::from(counted);
         if !self.is_plain {
-            return self.offer_specially(at, packet, counted);
+            return self.offer_specially(at, packet);
         }
+        let is_measured = self.window.contains(at);
+        self.stats.packets += u64::from(is_measured);
         if self.busy_until <= at {
             self.remainder = if self.busy_until < at { 0 } else { self.remainder };
             self.waiting.clear();
             self.waiting_bytes = 0;
             let ends = at + self.serialization(packet.size);
-            self.admit(at, at, ends, packet.size);
+            self.admit(at, ends, packet.size);
+            self.count_time(at, at, ends, 0);
             return Offer::Arrives(ends + self.delay);
         }
         self.depart(at);
         if !self.has_room(packet.size) {
-            self.stats.drops_queue += u64::from(counted);
+            self.stats.drops_queue += u64::from(is_measured);
             return Offer::DroppedByQueue;
         }
         let begins = self.busy_until;
         let ends = begins + self.serialization(packet.size);
-        self.admit(at, begins, ends, packet.size);
+        self.admit(at, ends, packet.size);
+        self.count_time(at, begins, ends, self.waiting.len());
         Offer::Arrives(ends + self.delay)
     }
 
-    /// The same on a link that stamps, changes, impairs or is traced.
+    /// The same on a link that stamps, changes, impairs, is traced, or may be stopped early.
     #[inline(never)]
-    fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>, counted: bool) -> Offer {
+    fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
         self.depart(at);
         let is_idle = self.busy_until <= at;
         if !is_idle && !self.has_room(packet.size) {
-            self.stats.drops_queue += u64::from(counted);
+            let waiting = self.waiting.len();
+            self.note(Passage { at, begins: at, ends: at, waiting, fate: Fate::Refused });
             return Offer::DroppedByQueue;
         }
         if self.busy_until < at {
@@ -269,15 +310,16 @@ impl Link {
         }
         let begins = self.busy_until.max(at);
         let ends = self.serve(at, begins, packet);
-        self.admit(at, begins, ends, packet.size);
+        self.admit(at, ends, packet.size);
         self.note_backlog(at);
         let is_data = packet.kind != PacketKind::Ack;
         self.data_seen += u64::from(is_data);
-        for impairment in &mut self.impairments {
-            if impairment.strikes(ends, is_data, &mut self.random) {
-                self.stats.drops_impairment += u64::from(counted);
-                return Offer::DroppedByImpairment;
-            }
+        let is_lost =
+            self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, &mut self.random));
+        let fate = if is_lost { Fate::Lost } else { Fate::Sent };
+        self.note(Passage { at, begins, ends, waiting: self.waiting.len(), fate });
+        if is_lost {
+            return Offer::DroppedByImpairment;
         }
         self.last_arrival = (ends + self.delay).max(self.last_arrival);
         Offer::Arrives(self.last_arrival)
@@ -288,10 +330,10 @@ impl Link {
         self.queue.admits(size, (self.waiting.len(), self.waiting_bytes), Some(self.in_service.size))
     }
 
-    /// Takes a packet in that enters at `at` and is served between these times.
+    /// Takes a packet in that enters at `at` and leaves at `ends`.
     #[inline]
-    fn admit(&mut self, at: Time, begins: Time, ends: Time, size: u32) {
-        let packet = Departure { entered: at, at: ends, size };
+    fn admit(&mut self, at: Time, ends: Time, size: u32) {
+        let packet = Departure { at: ends, size };
         if self.busy_until <= at {
             self.in_service = packet;
             self.is_busy = true;
@@ -300,25 +342,76 @@ impl Link {
             self.waiting_bytes += u64::from(size);
         }
         self.busy_until = ends;
-        let (from, to) = self.window;
-        if at >= from && ends <= to {
-            self.stats.busy += ends.0 - begins.0;
-            self.stats.waited += u128::from(begins.0 - at.0);
-            self.stats.backlog_max = self.stats.backlog_max.max(self.waiting.len());
-        } else {
-            self.count_within_window(at, begins, ends);
+    }
+
+    /// Counts a passage, at once if the end of the run is known.
+    fn note(&mut self, passage: Passage) {
+        match &mut self.unsettled {
+            Some(unsettled) => unsettled.push_back(passage),
+            None => self.count(&passage),
         }
     }
 
-    /// Counts what lies within the window of a packet of which a part lies beyond.
+    fn count(&mut self, passage: &Passage) {
+        let &Passage { at, begins, ends, waiting, fate } = passage;
+        let is_measured = u64::from(self.window.contains(at));
+        self.stats.packets += is_measured;
+        match fate {
+            Fate::Refused => {
+                self.stats.drops_queue += is_measured;
+                return;
+            }
+            Fate::Lost => self.stats.drops_impairment += is_measured,
+            Fate::Sent => {}
+        }
+        self.count_time(at, begins, ends, waiting);
+    }
+
+    /// Counts how long a packet waited and was sent, and the backlog that it met.
+    #[inline]
+    fn count_time(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
+        if at >= self.window.from && ends <= self.window.until {
+            self.stats.busy += ends.0 - begins.0;
+            self.stats.waited += u128::from(begins.0 - at.0);
+            self.stats.backlog_max = self.stats.backlog_max.max(waiting);
+        } else {
+            self.count_time_within_window(at, begins, ends, waiting);
+        }
+    }
+
+    /// The same of a packet of which a part lies beyond the window.
     #[cold]
-    fn count_within_window(&mut self, at: Time, begins: Time, ends: Time) {
-        let (from, to) = self.window;
-        let overlap = |start: Time, end: Time| end.min(to).since(start.max(from)).0;
-        self.stats.busy += overlap(begins, ends);
-        self.stats.waited += u128::from(overlap(at, begins));
-        if at >= from && at < to {
-            self.stats.backlog_max = self.stats.backlog_max.max(self.waiting.len());
+    fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
+        let window = self.window;
+        self.stats.busy += window.overlap(begins, ends).0;
+        self.stats.waited += u128::from(window.overlap(at, begins).0);
+        let mut backlog = 0;
+        if window.contains(at) {
+            backlog = waiting;
+        } else if at < window.from && begins > window.from && window.from <= window.until {
+            self.stats.backlog_at_start += 1;
+            backlog = self.stats.backlog_at_start;
+        }
+        self.stats.backlog_max = self.stats.backlog_max.max(backlog);
+    }
+
+    /// Counts what is over at `now`, which the end of the run cannot precede.
+    pub fn settle(&mut self, now: Time) {
+        let Some(mut unsettled) = self.unsettled.take() else { return };
+        while let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now) {
+            unsettled.pop_front();
+            self.count(&passage);
+        }
+        self.unsettled = Some(unsettled);
+    }
+
+    /// The run ends at `end`: counts what has entered by then, as far as it lies before the end.
+    pub fn end(&mut self, end: Time) {
+        self.window.until = self.window.until.min(end);
+        for passage in self.unsettled.take().into_iter().flatten() {
+            if passage.at <= end {
+                self.count(&passage);
+            }
         }
     }
 
@@ -416,28 +509,6 @@ impl Link {
         }
         Time(whole)
     }
-
-    /// Takes back what was counted beyond `end`, where a run has ended before its window.
-    pub fn end(&mut self, end: Time) {
-        self.depart(end);
-        let (from, to) = self.window;
-        let beyond = |begins: Time, ends: Time| ends.min(to).since(begins.max(end).max(from)).0;
-        // The oldest has begun; every other begins when the one before it departs.
-        let mut begins = end;
-        let in_service = Some(&self.in_service).filter(|_| self.is_busy);
-        for packet in in_service.into_iter().chain(&self.waiting) {
-            self.stats.busy = self.stats.busy.saturating_sub(beyond(begins, packet.at));
-            let waited = u128::from(beyond(packet.entered, begins));
-            self.stats.waited = self.stats.waited.saturating_sub(waited);
-            begins = packet.at;
-        }
-    }
-
-    /// Takes back a drop that the end of the run forestalled.
-    pub fn forget_drop(&mut self, by_queue: bool) {
-        let drops = if by_queue { &mut self.stats.drops_queue } else { &mut self.stats.drops_impairment };
-        *drops = drops.saturating_sub(1);
-    }
 }
 
 #[cfg(test)]
@@ -445,15 +516,20 @@ mod tests {
     use super::*;
     use dumbbell_units::Limit;
 
-    fn link(rate: u64, limit: Limit) -> Link {
-        let spec = LinkSpec {
+    const ALWAYS: Interval = Interval { from: Time::ZERO, until: Time::NEVER };
+
+    fn spec(rate: u64, limit: Limit) -> LinkSpec {
+        LinkSpec {
             name: "l".into(),
             rate: Rate(rate),
             delay: Time(1000),
             queue: QueueSpec::DropTail(DropTail { limit, counts_service: false }),
             ..LinkSpec::default()
-        };
-        let mut link = Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER));
+        }
+    }
+
+    fn link(rate: u64, limit: Limit) -> Link {
+        let mut link = Link::new(&spec(rate, limit), Stream::new(1, 0, "l"), ALWAYS);
         link.trace_backlog();
         link
     }
@@ -478,11 +554,55 @@ mod tests {
         assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(2_001_000)));
         assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::DroppedByQueue);
         assert_eq!(link.offer(Time(1_000_000), &mut packet(1000)), Offer::Arrives(Time(3_001_000)));
-        assert_eq!(link.stats().waited, 1_000_000 + 1_000_000);
-        // The last packet enters at 1 ms, waits until 2 ms and departs at 3 ms.
-        link.end(Time(1_500_000));
-        assert_eq!((link.stats().waited, link.stats().busy), (1_500_000, 1_500_000));
-        assert_eq!(link.stats().backlog_max, 1);
+        assert_eq!((link.stats().waited, link.stats().busy), (2_000_000, 3_000_000));
+        assert_eq!((link.stats().packets, link.stats().drops_queue, link.stats().backlog_max), (4, 1, 1));
+    }
+
+    /// What a link with room for one packet counts of packets of 1 ms that enter at 0, 0, 0, 1 and 4 ms.
+    fn counted(window: Interval, end: Option<Time>) -> LinkStats {
+        let mut link = Link::new(&spec(8_000_000, Limit::Packets(1)), Stream::new(1, 0, "l"), window);
+        if end.is_some() {
+            link.expect_early_end();
+        }
+        for (number, at) in [0, 0, 0, 1_000_000, 4_000_000].into_iter().enumerate() {
+            link.offer(Time(at), &mut packet(1000));
+            if number == 3 {
+                link.settle(Time(1_200_000));
+            }
+        }
+        end.into_iter().for_each(|end| link.end(end));
+        *link.stats()
+    }
+
+    #[test]
+    fn an_early_end_counts_what_a_window_up_to_it_counts() {
+        // Served from 0 to 1 ms, 1 to 2 ms, dropped, 2 to 3 ms, 4 to 5 ms.
+        for end in [1_200_000, 1_500_000, 2_000_000, 3_999_999, 4_000_000, 4_500_000, 9_000_000].map(Time) {
+            let until = Interval { from: Time::ZERO, until: end };
+            let (known, early) = (counted(until, None), counted(ALWAYS, Some(end)));
+            assert_eq!(format!("{known:?}"), format!("{early:?}"), "{end}");
+        }
+        let stats = counted(ALWAYS, Some(Time(1_500_000)));
+        // The second packet waits 1 ms and is sent for 0.5 ms; the fourth enters at 1 ms and waits for 0.5 ms.
+        assert_eq!((stats.packets, stats.drops_queue, stats.backlog_max), (4, 1, 1));
+        assert_eq!((stats.waited, stats.busy), (1_500_000, 1_500_000));
+    }
+
+    #[test]
+    fn packets_that_wait_when_the_window_begins_are_part_of_the_largest_backlog() {
+        let window = Interval { from: Time(500_000), until: Time(3_000_000) };
+        let mut link = Link::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
+        let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
+        // Three wait at 0.5 ms: until 1, 2 and 3 ms.
+        assert_eq!(link.stats().backlog_max, 3);
+        assert_eq!((link.stats().packets, link.stats().waited), (0, 500_000 + 1_500_000 + 2_500_000));
+        // At 1 ms, when the second begins, two wait and one more enters.
+        let window = Interval { from: Time(1_000_000), until: Time(3_000_000) };
+        let mut link = Link::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
+        let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
+        assert_eq!(link.stats().backlog_max, 2);
+        link.offer(Time(1_000_000), &mut packet(1000));
+        assert_eq!((link.stats().backlog_max, link.stats().packets), (3, 1));
     }
 
     #[test]
@@ -508,7 +628,7 @@ mod tests {
 
     fn changing(changes: Vec<LinkChange>) -> Link {
         let spec = LinkSpec { rate: Rate(8_000_000), delay: Time(5_000_000), changes, ..LinkSpec::default() };
-        Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER))
+        Link::new(&spec, Stream::new(1, 0, "l"), ALWAYS)
     }
 
     #[test]
@@ -554,7 +674,7 @@ mod tests {
         // 1500 bytes at 7 Mbit/s take 12e9/7 ns: every packet carries a remainder.
         let arrivals = |changes: Vec<LinkChange>| {
             let spec = LinkSpec { rate: Rate(7_000_000), changes, ..LinkSpec::default() };
-            let mut link = Link::new(&spec, Stream::new(1, 0, "l"), (Time::ZERO, Time::NEVER));
+            let mut link = Link::new(&spec, Stream::new(1, 0, "l"), ALWAYS);
             link.stamp_queueing();
             let one = |_| {
                 let mut packet: Packet<()> = packet(1500);

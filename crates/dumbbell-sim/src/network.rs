@@ -258,7 +258,7 @@ impl Routes {
     /// Finds the receivers that may answer before their time has come, because nothing but the data that arrives tells them
     /// what to do: their flows are steady and not traced, and what they send back enters links that follow one other link.
     pub fn find_receivers(&mut self, scenario: &Scenario, is_traced: impl Fn(usize) -> bool) {
-        if !scenario.stop_when_complete.is_empty() {
+        if scenario.may_end_early() {
             return;
         }
         let mut entrances = vec![Entrance::default(); scenario.links.len()];

@@ -36,6 +36,8 @@ pub struct FlowOutcome {
     pub segments_lost: u64,
     /// TCP connections opened.
     pub connections: u64,
+    /// Of these, the ones given up after too many retransmissions of one segment.
+    pub connections_given_up: u64,
     /// Timeouts that repaired the initial slow start.
     pub first_slow_start_timeouts: u64,
     /// Data packets of the initial slow start lost on the way.
@@ -130,6 +132,7 @@ impl Outcome {
                 "bytes_retransmitted": flow.bytes_retransmitted,
                 "timeouts": flow.timeouts,
                 "fast_retransmits": flow.fast_retransmits,
+                "connections_given_up": flow.connections_given_up,
                 "completion_s": flow.completion_s,
                 "rtt_mean_s": flow.rtt_mean_s,
                 "rtt_min_s": flow.rtt_min_s,

@@ -306,6 +306,11 @@ impl Scenario {
         self.measure_until.unwrap_or(self.duration).min(self.duration)
     }
 
+    /// True if the run may end before its duration is over.
+    pub fn may_end_early(&self) -> bool {
+        !self.stop_when_complete.is_empty()
+    }
+
     pub(crate) fn node_names(&self) -> Vec<&str> {
         self.nodes.iter().map(|node| node.0.name.as_str()).collect()
     }

@@ -146,6 +146,17 @@ impl<P: Copy> Wires<P> {
         to_hosts + self.intakes.iter().map(Intake::len).sum::<usize>()
     }
 
+    /// The packets on their way, in no stated order.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<P>> {
+        let to_hosts = self.to_hosts.iter().flat_map(|line| self.flights.line(line));
+        let coming = |intake: &'_ Intake| {
+            let strays = intake.strays.iter().map(|Reverse(stray)| stray);
+            intake.coming.iter().chain(strays).map(|coming| coming.place).collect::<Vec<_>>()
+        };
+        let to_links = self.intakes.iter().flat_map(coming).map(|place| self.flights.packet(place));
+        to_hosts.chain(to_links)
+    }
+
     /// A packet leaves the link of a hop, of this number, and arrives at what follows at `at`, no earlier than the one before
     /// it from this link.
     #[inline]

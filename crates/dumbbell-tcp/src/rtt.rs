@@ -86,7 +86,8 @@ impl HostClock {
     }
 }
 
-const MAX_BACKOFFS: u32 = 12;
+/// Most times the timeout of RFC 6298 is doubled.
+const MAX_DOUBLINGS: u32 = 12;
 /// Longest round-trip time that enters the averages, in ticks, so that their scaled arithmetic stays
 /// within 64 bits.
 const LONGEST_TICKS: u64 = 1 << 50;
@@ -243,15 +244,15 @@ impl RttEstimator {
                     rfc.initial
                 };
                 // RFC 6298 doubles up to the maximum, and so does ns-2 since 2002; before, six times at most.
-                let doublings = if rfc.whole_ticks && !rfc.scaled_ticks { 6 } else { MAX_BACKOFFS };
+                let doublings = if rfc.whole_ticks && !rfc.scaled_ticks { 6 } else { MAX_DOUBLINGS };
                 Time(base.0.saturating_mul(1 << self.backoffs.min(doublings)).min(rfc.maximum.0))
             }
         };
     }
 
-    /// Doubles the timeout after an expiry. False once the connection is to be given up.
-    pub fn back_off(&mut self) -> bool {
-        self.backoffs += 1;
+    /// Doubles the timeout after an expiry.
+    pub fn back_off(&mut self) {
+        self.backoffs = self.backoffs.saturating_add(1);
         if self.backoffs == 4 && self.srtt > 0 {
             // The route may have changed: BSD and ns-2 estimate afresh, and keep the timeout meanwhile.
             match &self.spec {
@@ -271,7 +272,6 @@ impl RttEstimator {
             }
         }
         self.set_timeout();
-        self.backoffs <= MAX_BACKOFFS
     }
 
     /// Smoothed round-trip time in seconds, if there is one.
@@ -343,15 +343,14 @@ mod tests {
     }
 
     #[test]
-    fn back_off_doubles_up_to_the_largest_timeout_and_gives_up_after_twelve() {
+    fn back_off_doubles_up_to_the_largest_timeout() {
         let mut estimator = bsd(true, 4);
         estimator.sample(Time(0), Time(1_000_000));
         let first = estimator.timeout();
-        assert!(estimator.back_off());
+        estimator.back_off();
         assert_eq!(estimator.timeout().0, 2 * first.0);
-        assert!((0..11).all(|_| estimator.back_off()));
+        (0..12).for_each(|_| estimator.back_off());
         assert_eq!(estimator.timeout(), Time(64_000_000_000));
-        assert!(!estimator.back_off());
     }
 
     #[test]

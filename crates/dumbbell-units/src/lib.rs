@@ -9,7 +9,7 @@ pub mod quantity;
 pub mod random;
 pub mod spec;
 
-pub use quantity::{Bytes, Limit, Rate, Time, Window};
+pub use quantity::{Bytes, Interval, Limit, Rate, Time, Window};
 pub use random::Stream;
 pub use serde_json::Value;
 

@@ -62,6 +62,33 @@ impl fmt::Display for Time {
     }
 }
 
+/// A span between two instants, both of which belong to it. Empty if the end lies before the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Its first instant.
+    pub from: Time,
+    /// Its last instant.
+    pub until: Time,
+}
+
+impl Interval {
+    /// True for an instant within the interval, its ends included.
+    #[inline]
+    pub fn contains(self, at: Time) -> bool {
+        at >= self.from && at <= self.until
+    }
+
+    /// How long the interval lasts; zero if it is empty.
+    pub fn length(self) -> Time {
+        self.until.since(self.from)
+    }
+
+    /// How much of the time between two instants lies within the interval.
+    pub fn overlap(self, begins: Time, ends: Time) -> Time {
+        ends.min(self.until).since(begins.max(self.from))
+    }
+}
+
 /// A size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Bytes(pub u64);
@@ -211,6 +238,17 @@ mod tests {
         assert_eq!(amount("1", TIME_UNITS), None);
         assert_eq!(amount("ms", TIME_UNITS), None);
         assert_eq!(amount("1 KB", SIZE_UNITS), None);
+    }
+
+    #[test]
+    fn both_ends_belong_to_an_interval() {
+        let interval = Interval { from: Time(10), until: Time(30) };
+        let within = [9, 10, 30, 31].map(|at| interval.contains(Time(at)));
+        assert_eq!(within, [false, true, true, false]);
+        let overlaps = [(0, 5), (0, 12), (12, 40), (0, 40), (35, 40)]
+            .map(|(begins, ends)| interval.overlap(Time(begins), Time(ends)).0);
+        assert_eq!(overlaps, [0, 2, 18, 20, 0]);
+        assert_eq!(interval.length(), Time(20));
     }
 
     #[test]

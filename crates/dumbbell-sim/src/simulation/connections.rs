@@ -1,5 +1,6 @@
 //! TCP connections: opened, pumped, armed, closed, and what they count.
 
+use super::losses::Losses;
 use super::payload::Payload;
 use super::{Connection, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
@@ -28,14 +29,14 @@ impl<'a> Simulation<'a> {
         }
         self.arm(owner);
         let connection = &self.connections[index];
-        if !connection.writes_on && connection.sender.is_complete() || connection.sender.has_given_up() {
+        if !connection.writes_on && connection.sender.is_complete() {
             self.close(owner);
         }
     }
 
     #[inline]
     pub(super) fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
-        let is_measured = self.is_measured(self.now);
+        let is_measured = self.window.contains(self.now);
         let traffic = &mut self.traffic[flow as usize];
         let begin = traffic.begins.0;
         let packet = Packet {
@@ -45,9 +46,10 @@ impl<'a> Simulation<'a> {
             kind: PacketKind::Data,
             timestamp: self.now,
             queueing: Time::ZERO,
-            payload: Payload::of_segment(&segment),
+            payload: Payload::of_segment(flow, &segment),
         };
         self.conservation.sent += 1;
+        traffic.missing += 1;
         if is_measured {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
@@ -94,19 +96,29 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
-        self.count_drops();
+        self.settle();
         let connection = &mut self.connections[owner as usize];
         let timeouts = connection.sender.stats().timeouts;
         connection.sender.on_deadline(self.now);
         if connection.sender.stats().timeouts > timeouts {
-            let una = connection.sender.snd_una();
-            let lost = connection.lost.iter().filter(|&&seq| seq >= una).count();
-            connection.lost.clear();
+            let lost = connection.lost.take(connection.sender.snd_una(), self.now);
             let totals = &mut self.flows[connection.flow as usize].totals;
             totals.timeouts_any_loss += u64::from(lost >= 1);
             totals.timeouts_multiple_loss += u64::from(lost >= 2);
         }
+        if self.connections[owner as usize].sender.has_given_up() {
+            self.give_up(owner);
+        }
         self.pump(owner);
+    }
+
+    /// The sender of a connection has given up. Its receiver is not told: what is in flight still arrives and is answered, so
+    /// the connection keeps its place.
+    fn give_up(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
+        connection.writes_on = false;
+        connection.writer = None;
+        self.flows[connection.flow as usize].totals.connections_given_up += 1;
     }
 
     pub(super) fn open(&mut self, flow: u32, bytes: u64, telnet: Option<Telnet>) -> u32 {
@@ -116,7 +128,7 @@ impl<'a> Simulation<'a> {
         sender.write(bytes);
         let slot = self.free.pop();
         if slot.is_some() {
-            // What was lost of the connection that had the slot is still its own.
+            // What has arrived by now belongs to the connection that had the slot.
             self.settle();
         }
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
@@ -129,7 +141,7 @@ impl<'a> Simulation<'a> {
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
-            lost: Vec::new(),
+            lost: Losses::default(),
         };
         self.flows[flow as usize].totals.connections += 1;
         self.traffic[flow as usize].sizes = params.wire_sizes();

@@ -121,10 +121,11 @@ impl Simulation<'_> {
     }
 
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
-        let measured = self.is_measured(self.now);
+        let is_measured = self.window.contains(self.now);
         self.flows[flow as usize].totals.segments_sent += 1;
         let traffic = &mut self.traffic[flow as usize];
-        if measured {
+        traffic.missing += 1;
+        if is_measured {
             traffic.bytes_on_wire += u64::from(size);
         }
         self.conservation.sent += 1;

@@ -3,6 +3,7 @@
 
 mod connections;
 mod flows;
+mod losses;
 mod packets;
 mod payload;
 mod results;
@@ -14,9 +15,10 @@ use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Quantity, Recording};
 use crate::wires::Wires;
 use dumbbell_net::tcplib::Telnet;
-use dumbbell_net::{DatagramState, Emission, Link, Packet};
+use dumbbell_net::{DatagramState, Emission, Link};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
-use dumbbell_units::{Stream, Time};
+use dumbbell_units::{Interval, Stream, Time};
+use losses::Losses;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,8 +36,7 @@ struct Connection {
     deadline_at: Time,
     /// A conversation that goes on by itself.
     writer: Option<Box<Writer>>,
-    /// First bytes of segments lost on the way and not yet repaired.
-    lost: Vec<u64>,
+    lost: Losses,
 }
 
 /// The application of a conversation that goes on by itself.
@@ -46,15 +47,16 @@ struct Writer {
     next: Option<(Time, u64)>,
 }
 
-/// A packet that a chained link will have dropped, once its time has come.
+/// A packet that a link drops, maybe at a time to come.
 #[derive(Clone, Copy, Debug)]
 struct Drop {
     at: Time,
-    link: u32,
-    by_queue: bool,
-    /// How many data packets the impairments had seen by then.
-    seen: u64,
-    packet: Packet<Payload>,
+    /// Whose packet it is, unless it is an acknowledgement.
+    flow: Option<u32>,
+    /// It carries data.
+    is_segment: bool,
+    /// It belongs to the initial slow start of its connection.
+    is_of_first_slow_start: bool,
 }
 
 /// What a flow has counted beyond its connections' senders.
@@ -75,6 +77,8 @@ struct FlowState {
     has_stopped: bool,
     completed_at: Option<Time>,
     totals: FlowOutcome,
+    /// Packets dropped, with those that carry no data.
+    packets_dropped: u64,
     rtt_sum: f64,
     rtt_count: u64,
     rtt_min: f64,
@@ -90,6 +94,8 @@ struct Traffic {
     begins: (u32, u32),
     sizes: WireSizes,
     is_traced: bool,
+    /// Packets sent that have not arrived.
+    missing: u64,
     bytes_on_wire: u64,
     bytes_delivered: u64,
     /// Those of the whole run, counted for probes only.
@@ -103,7 +109,7 @@ pub(crate) struct Simulation<'a> {
     seed: u64,
     run: u64,
     now: Time,
-    window: (Time, Time),
+    window: Interval,
     events: EventQueue,
     event_count: u64,
     fingerprint: u64,
@@ -122,8 +128,10 @@ pub(crate) struct Simulation<'a> {
     connections: Vec<Connection>,
     free: Vec<u32>,
     conservation: Conservation,
-    /// Drops on chained links that are still to come.
-    future_drops: Vec<Drop>,
+    /// Drops that are not counted yet, because the run may end before them.
+    unsettled_drops: Vec<Drop>,
+    /// Drops within the measurement window.
+    measured_drops: u64,
     to_complete: usize,
     recordings: Vec<Recording>,
     /// Recordings of each flow and of each link.
@@ -146,14 +154,14 @@ pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -
     Some(simulation.finish())
 }
 
-/// Events between two looks at the stop flag, a power of two.
-const EVENTS_PER_LOOK: u64 = 1 << 14;
+/// Events after which what is over is settled, where the run may end early; a power of two.
+const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 
 impl<'a> Simulation<'a> {
     pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let mut routes = Routes::new(scenario).unwrap_or_default();
         let wires = Wires::new(&routes, &scenario.links);
-        let window = (scenario.measure_from, scenario.measure_until());
+        let window = Interval { from: scenario.measure_from, until: scenario.measure_until() };
         let mut simulation = Simulation {
             scenario,
             seed,
@@ -176,7 +184,8 @@ impl<'a> Simulation<'a> {
             connections: Vec::new(),
             free: Vec::new(),
             conservation: Conservation::default(),
-            future_drops: Vec::new(),
+            unsettled_drops: Vec::new(),
+            measured_drops: 0,
             to_complete: scenario.stop_when_complete.len(),
             recordings: Vec::new(),
             flow_probes: vec![Vec::new(); scenario.flows.len()],
@@ -197,6 +206,9 @@ impl<'a> Simulation<'a> {
             let mut built = Link::new(link, random, window);
             if traced {
                 built.trace_backlog();
+            }
+            if scenario.may_end_early() {
+                built.expect_early_end();
             }
             if nodes.index(&link.from).is_some_and(|node| scenario.nodes[node].0.aqt) {
                 built.stamp_queueing();
@@ -257,8 +269,8 @@ impl<'a> Simulation<'a> {
         self.handle_until(stop, self.scenario.duration)?;
         if !self.is_complete() {
             self.now = self.scenario.duration;
-            self.here = u32::MAX;
         }
+        self.here = u32::MAX;
         Some(())
     }
 
@@ -276,11 +288,12 @@ impl<'a> Simulation<'a> {
 
     /// True once all flows have completed for which the run goes on.
     fn is_complete(&self) -> bool {
-        self.to_complete == 0 && !self.scenario.stop_when_complete.is_empty()
+        self.to_complete == 0 && self.scenario.may_end_early()
     }
 
-    /// Handles the events up to `last`, or until the run is complete. `None` if `stop` became true before.
-    fn handle_until(&mut self, stop: &AtomicBool, last: Time) -> Option<()> {
+    /// Handles the events up to `last`, or up to the time at which the run is complete, all of that time included. `None` if
+    /// `stop` became true before.
+    fn handle_until(&mut self, stop: &AtomicBool, mut last: Time) -> Option<()> {
         if self.is_complete() {
             return Some(());
         }
@@ -293,8 +306,11 @@ impl<'a> Simulation<'a> {
             if at >= self.next_reroute {
                 self.reroute();
             }
-            if self.event_count.is_multiple_of(EVENTS_PER_LOOK) && stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) {
                 return None;
+            }
+            if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && self.scenario.may_end_early() {
+                self.settle_counts();
             }
             self.here = u32::MAX;
             match event {
@@ -320,7 +336,7 @@ impl<'a> Simulation<'a> {
                 }
             }
             if self.is_complete() {
-                break;
+                last = at;
             }
         }
         Some(())
@@ -349,8 +365,9 @@ impl<'a> Simulation<'a> {
         self.fingerprint = self.fingerprint.wrapping_add(mixed ^ mixed >> 32);
     }
 
-    fn is_measured(&self, at: Time) -> bool {
-        at >= self.window.0 && at < self.window.1
+    /// The time up to which what is known will have happened, however soon the run ends.
+    fn horizon(&self) -> Time {
+        if self.scenario.may_end_early() { self.now } else { self.scenario.duration }
     }
 }
 

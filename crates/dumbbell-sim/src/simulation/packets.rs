@@ -98,10 +98,7 @@ impl Simulation<'_> {
                     self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
                 }
                 offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
-                    let by_queue = offer == Offer::DroppedByQueue;
-                    let seen = self.links[hop.link as usize].data_seen();
-                    let drop = Drop { at, link: hop.link, by_queue, seen, packet };
-                    if at > self.now { self.future_drops.push(drop) } else { self.on_drop(&drop) }
+                    self.on_drop(at, hop.link, &packet, offer == Offer::DroppedByImpairment);
                 }
             }
             return;
@@ -134,57 +131,62 @@ impl Simulation<'_> {
         }
     }
 
-    /// Counts the drops of the past that are not yet known, and those on chained links whose time has come.
-    pub(super) fn count_drops(&mut self) {
-        self.settle();
-        if self.future_drops.is_empty() {
-            return;
-        }
-        let due: Vec<Drop> = self.future_drops.extract_if(.., |drop| drop.at <= self.now).collect();
-        for drop in due {
-            self.on_drop(&drop);
-        }
-    }
-
+    /// A link drops a packet that enters it at `at`. Links tell of their drops in the order of time, but one may be ahead of the
+    /// clock and another behind it.
     #[cold]
-    pub(super) fn on_drop(&mut self, drop: &Drop) {
-        let Drop { at, link, packet, .. } = drop;
-        let is_data_lost = !drop.by_queue && packet.kind != PacketKind::Ack;
-        self.conservation.dropped += 1;
-        for &probe in &self.link_probes[*link as usize] {
+    fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, by_impairment: bool) {
+        for &probe in &self.link_probes[link as usize] {
             let recording = &mut self.recordings[probe as usize];
             if recording.quantity == Quantity::Drops {
                 let dropped = recording.last().unwrap_or(0.0) + 1.0;
-                recording.record(*at, Some(dropped));
-            } else if recording.quantity == Quantity::Losses && is_data_lost {
-                recording.record(*at, Some(drop.seen as f64));
+                recording.record(at, Some(dropped));
+            } else if recording.quantity == Quantity::Losses
+                && by_impairment
+                && packet.kind != PacketKind::Ack
+            {
+                recording.record(at, Some(self.links[link as usize].data_seen() as f64));
             }
         }
-        match packet.kind {
+        let (flow, is_segment, is_of_first_slow_start) = match packet.kind {
             PacketKind::Data => {
                 let segment = packet.payload.segment();
                 let connection = &mut self.connections[packet.owner as usize];
-                if connection.generation != packet.generation || segment.is_syn {
-                    return;
+                let is_known = connection.generation == packet.generation && !segment.is_syn;
+                if is_known {
+                    connection.lost.note(segment.seq, at, connection.sender.snd_una());
                 }
-                let totals = &mut self.flows[connection.flow as usize].totals;
-                totals.segments_lost += 1;
-                let sender = &connection.sender;
-                let early = |end: u64| segment.seq < end;
-                if sender.initial_slow_start_end().is_none_or(early) {
-                    totals.first_slow_start_losses += 1;
-                }
-                let repaired = sender.snd_una();
-                connection.lost.retain(|&seq| seq >= repaired);
-                if !connection.lost.contains(&segment.seq) && connection.lost.len() < 4096 {
-                    connection.lost.push(segment.seq);
-                }
+                // A slow start that goes on will end above all that it has sent.
+                let end = connection.sender.initial_slow_start_end();
+                let is_of_first_slow_start = is_known && end.is_none_or(|end| segment.seq < end);
+                (Some(packet.payload.flow()), !segment.is_syn, is_of_first_slow_start)
             }
-            PacketKind::Datagram => self.flows[packet.owner as usize].totals.segments_lost += 1,
+            PacketKind::Datagram => (Some(packet.owner), true, false),
             PacketKind::Ack => {
                 self.reports.release(&packet.payload);
+                (None, false, false)
             }
+        };
+        let drop = Drop { at, flow, is_segment, is_of_first_slow_start };
+        if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
+    }
+
+    fn count_drop(&mut self, drop: &Drop) {
+        self.conservation.dropped += 1;
+        self.measured_drops += u64::from(self.window.contains(drop.at));
+        if let Some(flow) = drop.flow {
+            let state = &mut self.flows[flow as usize];
+            state.packets_dropped += 1;
+            state.totals.segments_lost += u64::from(drop.is_segment);
+            state.totals.first_slow_start_losses += u64::from(drop.is_of_first_slow_start);
         }
+    }
+
+    /// Counts what has waited for its time, up to now.
+    pub(super) fn settle_counts(&mut self) {
+        let now = self.now;
+        let due: Vec<Drop> = self.unsettled_drops.extract_if(.., |drop| drop.at <= now).collect();
+        due.iter().for_each(|drop| self.count_drop(drop));
+        self.links.iter_mut().for_each(|link| link.settle(now));
     }
 
     #[inline]
@@ -209,6 +211,7 @@ impl Simulation<'_> {
             }
             PacketKind::Datagram => {
                 self.conservation.delivered += 1;
+                self.traffic[packet.owner as usize].missing -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 self.count_delivered(self.now, packet.owner, u64::from(packet.size));
             }
@@ -221,6 +224,7 @@ impl Simulation<'_> {
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment();
         self.conservation.delivered += 1;
+        self.traffic[packet.payload.flow() as usize].missing -= 1;
         self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);
         let connection = &mut self.connections[packet.owner as usize];
         if connection.generation != packet.generation || !connection.is_open {
@@ -237,7 +241,7 @@ impl Simulation<'_> {
     /// New bytes have reached the application of a flow.
     #[inline]
     fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64) {
-        let is_measured = self.is_measured(at);
+        let is_measured = self.window.contains(at);
         let traffic = &mut self.traffic[flow as usize];
         if is_measured {
             traffic.bytes_delivered += bytes;

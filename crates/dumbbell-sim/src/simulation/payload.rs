@@ -14,21 +14,31 @@ pub(super) struct Payload {
     queueing_echo: Time,
     /// Length of a segment, or where the SACK blocks of an acknowledgement lie.
     detail: u32,
+    /// Flags, and above them the number of a segment's flow: its connection may be over before the packet is.
     flags: u32,
 }
 
 const SYN: u32 = 1;
 const RETRANSMISSION: u32 = 2;
+/// Bits of the flags.
+const FLAGS: u32 = 2;
 
 /// Nowhere: the acknowledgement has no SACK blocks.
 const NO_REPORTS: u32 = u32::MAX;
 
 impl Payload {
-    /// A segment on its way.
+    /// A segment of a flow on its way.
     #[inline]
-    pub(super) fn of_segment(segment: &DataSegment) -> Self {
+    pub(super) fn of_segment(flow: u32, segment: &DataSegment) -> Self {
         let flags = u32::from(segment.is_syn) * SYN + u32::from(segment.is_retransmission) * RETRANSMISSION;
+        let flags = flow << FLAGS | flags;
         Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
+    }
+
+    /// The flow of a packet of data.
+    #[inline]
+    pub(super) fn flow(&self) -> u32 {
+        self.flags >> FLAGS
     }
 
     /// The segment in a packet of data.

@@ -3,6 +3,7 @@
 use super::Simulation;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use crate::trace::Quantity;
+use dumbbell_net::PacketKind;
 use dumbbell_units::Time;
 
 impl Simulation<'_> {
@@ -41,22 +42,19 @@ impl Simulation<'_> {
 
     pub(crate) fn finish(mut self) -> Outcome {
         self.settle();
+        self.settle_counts();
         for owner in 0..self.connections.len() as u32 {
             if self.connections[owner as usize].is_open {
                 self.count_connection(owner);
             }
         }
-        self.count_drops();
-        for drop in std::mem::take(&mut self.future_drops) {
-            self.conservation.in_flight += 1;
-            self.links[drop.link as usize].forget_drop(drop.by_queue);
-        }
-        self.conservation.in_flight += self.wires.in_flight() as u64;
-        debug_assert!(self.conservation.holds(), "{:?}", self.conservation);
+        self.conservation.in_flight = (self.unsettled_drops.len() + self.wires.in_flight()) as u64;
         self.finish_recordings();
+        self.window.until = self.window.until.min(self.now);
         for link in &mut self.links {
             link.end(self.now);
         }
+        self.check_conservation();
         let flows = (0..self.flows.len()).map(|index| self.flow_outcome(index)).collect();
         let links = (0..self.links.len()).map(|index| self.link_outcome(index)).collect();
         Outcome {
@@ -71,6 +69,44 @@ impl Simulation<'_> {
             conservation: self.conservation,
             recordings: self.recordings,
         }
+    }
+
+    /// Checks that no packet appeared or vanished, and that links, flows and traces tell the same.
+    ///
+    /// # Panics
+    ///
+    /// A packet appeared or vanished: the engine is at fault, and nothing of the run can be trusted.
+    fn check_conservation(&self) {
+        let whose = || format!("scenario \"{}\", seed {}, run {}", self.scenario.name, self.seed, self.run);
+        let conservation = &self.conservation;
+        assert!(conservation.holds(), "packets appeared or vanished: {conservation:?}; {}", whose());
+        let (dropped, measured) = (self.dropped_by_links(), self.measured_drops);
+        assert_eq!(dropped, measured, "links and conservation disagree about drops; {}", whose());
+        for (spec, (traffic, on_the_way)) in
+            self.scenario.flows.iter().zip(self.traffic.iter().zip(self.packets_of_flows()))
+        {
+            let missing = traffic.missing;
+            assert_eq!(missing, on_the_way, "packets of {} appeared or vanished; {}", spec.name, whose());
+        }
+    }
+
+    /// Drops within the measurement window, as links count them.
+    fn dropped_by_links(&self) -> u64 {
+        self.links.iter().map(|link| link.stats().drops_queue + link.stats().drops_impairment).sum()
+    }
+
+    /// How many packets of each flow were dropped or are in flight, acknowledgements aside.
+    fn packets_of_flows(&self) -> Vec<u64> {
+        let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.packets_dropped).collect();
+        let in_flight = self.wires.packets().filter_map(|packet| match packet.kind {
+            PacketKind::Data => Some(packet.payload.flow()),
+            PacketKind::Datagram => Some(packet.owner),
+            PacketKind::Ack => None,
+        });
+        for flow in in_flight.chain(self.unsettled_drops.iter().filter_map(|drop| drop.flow)) {
+            packets[flow as usize] += 1;
+        }
+        packets
     }
 
     pub(super) fn finish_recordings(&mut self) {
@@ -116,13 +152,13 @@ impl Simulation<'_> {
     pub(super) fn present_activity(&self, flow: usize) -> Time {
         let state = &self.flows[flow];
         let stop = state.stop.map(|stop| stop.max(self.traffic[flow].last_delivery));
-        let end = [self.window.1, self.now].into_iter().chain(state.completed_at).chain(stop).min();
-        end.unwrap_or(self.now).since(self.window.0.max(state.runs_since))
+        let end = [self.window.until, self.now].into_iter().chain(state.completed_at).chain(stop).min();
+        end.unwrap_or(self.now).since(self.window.from.max(state.runs_since))
     }
 
     pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
         let stats = self.links[index].stats();
-        let window = self.window.1.min(self.now).since(self.window.0).0.max(1) as f64;
+        let window = self.window.length().0.max(1) as f64;
         LinkOutcome {
             name: self.scenario.links[index].name.clone(),
             utilization: stats.busy as f64 / window,

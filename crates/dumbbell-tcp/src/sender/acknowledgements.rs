@@ -1,6 +1,6 @@
 //! What an acknowledgement does: samples, duplicates, recoveries and their ends.
 
-use super::{DUPLICATE_THRESHOLD, LastCut, Opening, Sender};
+use super::{DUPLICATE_THRESHOLD, LastCut, Phase, Sender};
 use crate::config::{PartialAck, Pipe, Recovery};
 use crate::outstanding::Sent;
 use crate::segment::AckSegment;
@@ -15,7 +15,7 @@ impl Sender {
             self.on_open(now);
             return;
         }
-        if self.opening != Opening::Open || ack.ack > self.snd_max {
+        if self.phase != Phase::Open || ack.ack > self.snd_max {
             return;
         }
         let is_duplicate = ack.ack == self.snd_una && !self.outstanding.is_empty();
@@ -42,8 +42,9 @@ impl Sender {
     }
 
     fn on_open(&mut self, now: Time) {
-        if self.opening == Opening::Waiting {
-            self.opening = Opening::Open;
+        if self.phase == Phase::Opening {
+            self.phase = Phase::Open;
+            self.timeouts_in_a_row = 0;
             self.retransmit_deadline = Time::NEVER;
             if self.stats.timeouts == 0 {
                 self.estimator.sample(self.opened_at, now);
@@ -200,6 +201,7 @@ impl Sender {
         let (newest, removed) = self.outstanding.acknowledge(ack.ack);
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
+        self.timeouts_in_a_row = 0;
         self.snd_nxt = self.snd_nxt.max(ack.ack);
         let rtt = newest.filter(Sent::is_timed_by_acknowledgement).map(|sent| now.since(sent.sent_at));
         self.measure(now, ack, rtt);

@@ -25,6 +25,8 @@ use pace::Pace;
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// Segments that mechanism H sends back to back.
 const BURST_LIMIT: u64 = 3;
+/// Retransmissions of one segment, by the timer, after which the next timeout gives the connection up [RFC 1122 §4.2.3.5].
+const MAX_RETRANSMISSIONS: u32 = 12;
 
 /// The last reason to cut the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +36,14 @@ enum LastCut {
     Timeout,
 }
 
-/// Where the opening handshake stands.
+/// Where the connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
-    MustSend,
-    Waiting,
+enum Phase {
+    MustOpen,
+    Opening,
     Open,
+    /// Too many retransmissions of one segment: it sends nothing more and hears nothing.
+    GivenUp,
 }
 
 /// The parameters a sender asks for often.
@@ -106,9 +110,10 @@ pub struct Sender {
     retransmit_deadline: Time,
     /// The one segment being timed: its end and when it was sent.
     timed: Option<(u64, Time)>,
-    opening: Opening,
+    phase: Phase,
     opened_at: Time,
-    given_up: bool,
+    /// Timeouts since data was last acknowledged.
+    timeouts_in_a_row: u32,
     last_sent: Time,
 
     fine: FineTimeout,
@@ -191,9 +196,9 @@ impl Sender {
             estimator: RttEstimator::new(&params.timer, clock),
             retransmit_deadline: Time::NEVER,
             timed: None,
-            opening: if params.handshake { Opening::MustSend } else { Opening::Open },
+            phase: if params.handshake { Phase::MustOpen } else { Phase::Open },
             opened_at: now,
-            given_up: false,
+            timeouts_in_a_row: 0,
             last_sent: now,
             fine: FineTimeout::default(),
             // What ns-2 sends first it has sent at no later a time than that of the last cut.
@@ -249,9 +254,9 @@ impl Sender {
         self.snd_una >= self.written
     }
 
-    /// True once the connection was given up after too many timeouts in a row.
+    /// True once the connection was given up, after too many retransmissions of one segment.
     pub fn has_given_up(&self) -> bool {
-        self.given_up
+        self.phase == Phase::GivenUp
     }
 
     /// Oldest unacknowledged byte.

@@ -1,6 +1,6 @@
 //! What the expiry of the retransmission timer does.
 
-use super::{LastCut, Opening, Sender};
+use super::{LastCut, MAX_RETRANSMISSIONS, Phase, Sender};
 use crate::config::Recovery;
 use dumbbell_cc::{Congestion, Halving, Signal};
 use dumbbell_units::Time;
@@ -13,13 +13,16 @@ impl Sender {
             return;
         }
         self.stats.timeouts += 1;
-        if !self.estimator.back_off() {
-            self.given_up = true;
+        self.timeouts_in_a_row += 1;
+        self.estimator.back_off();
+        if self.timeouts_in_a_row > MAX_RETRANSMISSIONS {
+            self.phase = Phase::GivenUp;
             self.retransmit_deadline = Time::NEVER;
+            self.pace.stop_waiting();
             return;
         }
-        if self.opening != Opening::Open {
-            self.opening = Opening::MustSend;
+        if self.phase != Phase::Open {
+            self.phase = Phase::MustOpen;
             self.retransmit_deadline = Time::NEVER;
             return;
         }

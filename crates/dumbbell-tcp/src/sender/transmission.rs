@@ -1,6 +1,6 @@
 //! Which segment goes next, and what is noted of it.
 
-use super::{BURST_LIMIT, DUPLICATE_THRESHOLD, Opening, Sender};
+use super::{BURST_LIMIT, DUPLICATE_THRESHOLD, Phase, Sender};
 use crate::config::Recovery;
 use crate::outstanding::Sent;
 use crate::segment::DataSegment;
@@ -9,10 +9,7 @@ use dumbbell_units::Time;
 impl Sender {
     /// The next segment to send at `now`, if any. Ask until there is none.
     pub fn poll_transmit(&mut self, now: Time) -> Option<DataSegment> {
-        if self.given_up {
-            return None;
-        }
-        if self.opening != Opening::Open {
+        if self.phase != Phase::Open {
             return self.poll_open(now);
         }
         if self.resend_head {
@@ -53,10 +50,10 @@ impl Sender {
     }
 
     fn poll_open(&mut self, now: Time) -> Option<DataSegment> {
-        if self.opening == Opening::Waiting {
+        if self.phase != Phase::MustOpen {
             return None;
         }
-        self.opening = Opening::Waiting;
+        self.phase = Phase::Opening;
         self.opened_at = now;
         self.retransmit_deadline = self.estimator.deadline(now);
         Some(DataSegment { seq: 0, len: 0, is_retransmission: self.stats.timeouts > 0, is_syn: true })
