@@ -5,6 +5,7 @@ from typing import Any, Literal, final
 
 __all__ = [
     "ArrowColumns",
+    "EngineFault",
     "ManyResult",
     "RunResult",
     "ScenarioError",
@@ -17,6 +18,8 @@ __all__ = [
     "table3",
     "version",
 ]
+
+class EngineFault(RuntimeError): ...
 
 class ScenarioError(ValueError):
     field: str

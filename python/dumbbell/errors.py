@@ -2,7 +2,7 @@
 
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
 and, for a misspelt name, a near miss. An interrupted batch is a `RunsInterrupted` (a `KeyboardInterrupt`)
-that carries what was finished. Files that cannot be read stay the `OSError` they are.
+that carries what was finished. An engine that finds itself at fault raises `EngineFault`. Files that cannot be read stay the `OSError` they are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dumbbell._engine import ScenarioError
+from dumbbell._engine import EngineFault, ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.run import Runs
 
-__all__ = ["RunsInterrupted", "ScenarioError", "refusal"]
+__all__ = ["EngineFault", "RunsInterrupted", "ScenarioError", "refusal"]
 
 
 class RunsInterrupted(KeyboardInterrupt):

@@ -39,6 +39,7 @@ FLOW_COLUMNS = {
     "rtt_min_s": "double",
     "segments_lost": "uint64",
     "connections": "uint64",
+    "connections_given_up": "uint64",
     "first_slow_start_timeouts": "uint64",
     "first_slow_start_losses": "uint64",
     "timeouts_multiple_loss": "uint64",

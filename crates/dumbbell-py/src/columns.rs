@@ -112,6 +112,7 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("rtt_min_s", rows.maybe(|row| row.rtt_min_s)),
         ("segments_lost", rows.u64(|row| row.segments_lost)),
         ("connections", rows.u64(|row| row.connections)),
+        ("connections_given_up", rows.u64(|row| row.connections_given_up)),
         ("first_slow_start_timeouts", rows.u64(|row| row.first_slow_start_timeouts)),
         ("first_slow_start_losses", rows.u64(|row| row.first_slow_start_losses)),
         ("timeouts_multiple_loss", rows.u64(|row| row.timeouts_multiple_loss)),

@@ -22,6 +22,13 @@ pyo3::create_exception!(
      accepted, `suggestion` a near miss or None."
 );
 
+pyo3::create_exception!(
+    _engine,
+    EngineFault,
+    PyRuntimeError,
+    "The engine broke one of its own promises, such as the conservation of packets: nothing of the run can be trusted."
+);
+
 fn refused(error: &SpecError) -> PyErr {
     Python::attach(|py| {
         let raised = ScenarioError::new_err(error.to_string());
@@ -159,6 +166,7 @@ fn table3(py: Python<'_>, corrected: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("EngineFault", module.py().get_type::<EngineFault>())?;
     module.add_class::<ArrowColumns>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<ManyResult>()?;

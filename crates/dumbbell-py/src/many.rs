@@ -1,10 +1,12 @@
 //! A batch on threads, while Python is told of its progress and may interrupt it.
 
+use crate::EngineFault;
 use crate::columns::{self, ArrowColumns};
 use dumbbell_sim::{Batch, Job, Outcome, Scenario};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -66,19 +68,35 @@ struct Shared<'a> {
     stop: AtomicBool,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
     completed: AtomicUsize,
+    /// What the engine said when it failed.
+    fault: Mutex<Option<String>>,
     /// Threads still at work, with a signal when one ends.
     working: Mutex<usize>,
     one_ended: Condvar,
 }
 
 impl Shared<'_> {
+    /// Makes jobs. If the engine fails, no thread takes another one.
     fn work(&self) {
         let _guard = Ended(self);
-        self.batch.work(&self.stop, |job, outcome| {
+        let made = |job, outcome| {
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
-        });
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(&self.stop, made))) {
+            self.stop.store(true, Ordering::Relaxed);
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault.get_or_insert(text.unwrap_or_else(|| "it does not say why".to_owned()));
+        }
+    }
+
+    /// The error of an engine that failed.
+    fn fault(&self) -> Option<PyErr> {
+        let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(EngineFault::new_err(format!("the engine is at fault, please report it: {fault}")))
     }
 
     fn completed(&self) -> usize {
@@ -128,7 +146,7 @@ pub struct Listeners {
     pub finished: Option<Py<PyAny>>,
 }
 
-/// Runs every job. An interrupt, or an exception of a listener, stops all jobs. It is raised again,
+/// Runs every job. An interrupt, an exception of a listener or a fault of the engine stops all jobs. It is raised again,
 /// but for an interrupt with `partial`, which returns what was completed.
 pub fn run(
     py: Python<'_>,
@@ -144,6 +162,7 @@ pub fn run(
         stop: AtomicBool::new(false),
         outcomes: Mutex::new(Vec::new()),
         completed: AtomicUsize::new(0),
+        fault: Mutex::new(None),
         working: Mutex::new(threads),
         one_ended: Condvar::new(),
     };
@@ -158,6 +177,9 @@ pub fn run(
     });
     if let Some(finished) = &listeners.finished {
         hand_over(py, &shared, finished)?;
+    }
+    if let Some(fault) = shared.fault() {
+        return Err(fault);
     }
     match watched {
         Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),
