@@ -104,11 +104,13 @@ bench-scale: $(STAMPS)/engine
 # No sanitizer: nothing here is unsafe code, and without one many times as much is tried. Overflow is checked all the same.
 fuzz:
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
-	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender
+	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link
 	cargo +nightly fuzz run --sanitizer none scenario fuzz/corpus/scenario fuzz/seeds/scenario examples -- \
 		-dict=fuzz/scenario.dict -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
-	cargo +nightly fuzz run --sanitizer none sender fuzz/corpus/sender -- \
+	cargo +nightly fuzz run --sanitizer none sender fuzz/corpus/sender fuzz/seeds/sender -- \
 		-len_control=0 -max_len=2048 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
+	cargo +nightly fuzz run --sanitizer none link fuzz/corpus/link fuzz/seeds/link -- \
+		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 
 # --- the environment ---
 

@@ -5,7 +5,7 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use dumbbell_fuzz::value_of;
+use dumbbell_fuzz::{count_events, value_of};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Time, Value, Window};
@@ -111,6 +111,7 @@ struct Input {
 fuzz_target!(|input: Input| -> Corpus {
     let Ok(Tcp(params)) = Tcp::decode(&Node::root(&input.tcp.0)) else { return Corpus::Reject };
     let first = drive(params.clone(), &input);
+    count_events(first.1.len() as u64);
     assert_eq!(first, drive(params, &input), "the same sequence gives the same output");
     Corpus::Keep
 });

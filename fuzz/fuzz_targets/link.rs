@@ -1,0 +1,168 @@
+//! Any link, and packets offered to it at any times. It never panics; packets arrive in order and no sooner than they can; what it counts in a window is what
+//! its backlog tells when it is traced, whether the end was known beforehand or came early; and it does the same again when it is offered the same again.
+
+#![no_main]
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use dumbbell_fuzz::{count_events, value_of};
+use dumbbell_net::link::{BacklogChange, LinkStats};
+use dumbbell_net::{Link, LinkSpec, Offer, Packet, PacketKind};
+use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Interval, Stream, Time, Value};
+use libfuzzer_sys::{Corpus, fuzz_target};
+use std::sync::LazyLock;
+
+/// Most packets of one sequence.
+const PACKETS: usize = 400;
+/// Times stay below this, so that a transmission may always be added: about nine years.
+const END: u64 = 1 << 58;
+
+/// The schema is what the parser, the catalogue and this generator share: a new parameter or impairment is met here without a change.
+static SCHEMA: LazyLock<Value> = LazyLock::new(LinkSpec::schema);
+
+/// A table of `links` in a scenario.
+#[derive(Debug)]
+struct LinkTable(Value);
+
+impl<'a> Arbitrary<'a> for LinkTable {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        value_of(&SCHEMA, &["l".to_owned()], u).map(LinkTable)
+    }
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Gap {
+    None,
+    Nanoseconds(u8),
+    Microseconds(u16),
+    Milliseconds(u16),
+    Seconds(u8),
+}
+
+impl Gap {
+    fn time(self) -> Time {
+        Time(match self {
+            Gap::None => 0,
+            Gap::Nanoseconds(n) => u64::from(n),
+            Gap::Microseconds(n) => u64::from(n) * 1000,
+            Gap::Milliseconds(n) => u64::from(n) * 1_000_000,
+            Gap::Seconds(n) => u64::from(n) * 1_000_000_000,
+        })
+    }
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Entrance {
+    gap: Gap,
+    size: u16,
+    is_data: bool,
+    /// What is over is settled before this packet, where the end is not known.
+    settles: bool,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    link: LinkTable,
+    stamps: bool,
+    from: Gap,
+    length: Gap,
+    entrances: Vec<Entrance>,
+}
+
+fuzz_target!(|input: Input| -> Corpus {
+    let Ok(spec) = LinkSpec::decode(&Node::root(&input.link.0)) else { return Corpus::Reject };
+    let from = input.from.time();
+    let window = Interval { from, until: from + input.length.time() };
+    let known = drive(&spec, &input, window, End::Known);
+    count_events(known.offers.len() as u64);
+    check_offers(&spec, &known);
+    let traced = drive(&spec, &input, window, End::Traced);
+    let early = drive(&spec, &input, window, End::Early);
+    assert!(known.offers == traced.offers && known.offers == early.offers, "tracing and counting change nothing");
+    assert_eq!(format!("{:?}", known.stats), format!("{:?}", traced.stats), "a trace changes what is counted");
+    assert_eq!(format!("{:?}", known.stats), format!("{:?}", early.stats), "an early end changes what is counted");
+    check_backlog(&traced, window);
+    Corpus::Keep
+});
+
+/// How a link learns when the run ends.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Known,
+    /// The same, with a probe of its backlog.
+    Traced,
+    /// Only when it comes, at the end of the window.
+    Early,
+}
+
+struct Driven {
+    /// Times of the entrances, and what became of the packets.
+    offers: Vec<(Time, Offer)>,
+    stats: LinkStats,
+    backlog: Vec<BacklogChange>,
+}
+
+fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
+    let open = Interval { until: Time::NEVER, ..window };
+    let mut link = Link::new(spec, Stream::new(1, 0, "link:l"), if end == End::Early { open } else { window });
+    if input.stamps {
+        link.stamp_queueing();
+    }
+    match end {
+        End::Known => {}
+        End::Traced => link.trace_backlog(),
+        End::Early => link.expect_early_end(),
+    }
+    let mut at = Time::ZERO;
+    let mut offers = Vec::new();
+    for entrance in input.entrances.iter().take(PACKETS) {
+        at = Time((at + entrance.gap.time()).0.min(END));
+        if entrance.settles {
+            // The clock is never beyond the end of the run.
+            link.settle(at.min(window.until));
+        }
+        let kind = if entrance.is_data { PacketKind::Data } else { PacketKind::Ack };
+        let mut packet = Packet {
+            size: u32::from(entrance.size).max(1),
+            owner: 0,
+            generation: 0,
+            kind,
+            timestamp: at,
+            queueing: Time::ZERO,
+            payload: (),
+        };
+        offers.push((at, link.offer(at, &mut packet)));
+    }
+    if end == End::Early {
+        link.end(window.until);
+    }
+    Driven { offers, backlog: link.take_changes(Time::NEVER), stats: *link.stats() }
+}
+
+/// Packets arrive in the order in which they entered, and the shortest delay later at the soonest.
+fn check_offers(spec: &LinkSpec, driven: &Driven) {
+    let mut last = Time::ZERO;
+    for &(at, offer) in &driven.offers {
+        if let Offer::Arrives(arrival) = offer {
+            assert!(arrival >= last && arrival >= at + spec.least_delay(), "{arrival} after {last}, from {at}");
+            last = arrival;
+        }
+    }
+}
+
+/// What is counted of the backlog is what its changes say.
+fn check_backlog(traced: &Driven, window: Interval) {
+    let (mut waited, mut largest) = (0, 0);
+    let ends = traced.backlog.iter().skip(1).map(|change| change.at).chain([Time::NEVER]);
+    for (change, end) in traced.backlog.iter().zip(ends) {
+        waited += u128::from(window.overlap(change.at, end).0) * change.waiting as u128;
+        // What stands at the beginning of the window belongs to it, unless it changes at that very instant.
+        if window.contains(change.at) || change.at < window.from && end > window.from {
+            largest = largest.max(change.waiting);
+        }
+    }
+    let stats = &traced.stats;
+    assert_eq!((stats.waited, stats.backlog_max), (waited, largest), "{:?} in {window:?}", traced.backlog);
+    assert!(stats.busy <= window.length().0, "{} ns busy in {window:?}", stats.busy);
+    assert!(stats.drops_queue + stats.drops_impairment <= stats.packets);
+}
