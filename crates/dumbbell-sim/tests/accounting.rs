@@ -175,3 +175,26 @@ fn losses_that_a_probe_has_recorded_can_be_forced_again() {
     // What overflowed is no loss of that kind.
     assert!(trace(&drawn, "drops").len() > lost.len());
 }
+
+#[test]
+fn goodput_counts_the_pauses_in_which_packets_are_on_their_way() {
+    // A packet takes 100 ms of transmission and 101 ms of delay: each arrives 1 ms after the start that follows its own, which
+    // lasts 2 ms. Nine of the ten arrive, and the flow is active from its first start to the last arrival at 1801 ms.
+    let restarts: Vec<Value> = (1..10)
+        .map(|n| json!({ "start": format!("{} ms", 200 * n), "stop": format!("{} ms", 200 * n + 2) }))
+        .collect();
+    let outcome = outcome(&json!({
+        "duration": "1.9 s",
+        "nodes": ["a", "b"],
+        "links": [{ "name": "ab", "from": "a", "to": "b", "rate": "80 kbit/s", "delay": "101 ms" }],
+        "flows": [{ "name": "f", "from": "a", "to": "b", "stop": "2 ms", "restarts": restarts,
+                    "source": { "kind": "cbr", "rate": "80 kbit/s", "packet": "1000 bytes" } }],
+    }));
+    assert_eq!(flow(&outcome).bytes_delivered, 9000);
+    // The last start, whose packet does not arrive, ends at 1802 ms.
+    assert!(
+        (flow(&outcome).goodput_bps / (72_000.0 / 1.802) - 1.0).abs() < 1e-9,
+        "{}",
+        flow(&outcome).goodput_bps
+    );
+}

@@ -58,8 +58,11 @@ impl Simulation<'_> {
     /// A flow that has stopped starts again.
     pub(super) fn restart(&mut self, index: usize) {
         let active = self.present_activity(index);
+        let pause = self.window.overlap(self.activity_end(index), self.now);
+        self.traffic[index].has_paused = true;
         let state = &mut self.flows[index];
         state.active_before += active;
+        state.pauses.push((self.now, pause));
         let restart = &self.scenario.flows[index].restarts[state.restarts];
         state.restarts += 1;
         state.runs_since = self.now;

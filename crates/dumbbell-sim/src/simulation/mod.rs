@@ -71,6 +71,8 @@ struct FlowState {
     stop: Option<Time>,
     /// Time of the measurement window in which earlier starts were active.
     active_before: Time,
+    /// Restarts, and how much of the window lies in the pause before each.
+    pauses: Vec<(Time, Time)>,
     /// How many restarts have begun.
     restarts: usize,
     has_started: bool,
@@ -94,6 +96,7 @@ struct Traffic {
     begins: (u32, u32),
     sizes: WireSizes,
     is_traced: bool,
+    has_paused: bool,
     /// Packets sent that have not arrived.
     missing: u64,
     bytes_on_wire: u64,

@@ -213,7 +213,7 @@ impl Simulation<'_> {
                 self.conservation.delivered += 1;
                 self.traffic[packet.owner as usize].missing -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                self.count_delivered(self.now, packet.owner, u64::from(packet.size));
+                self.count_delivered(self.now, packet.owner, u64::from(packet.size), packet.timestamp);
             }
         }
     }
@@ -234,19 +234,23 @@ impl Simulation<'_> {
         let ack = connection.receiver.on_segment(at, &segment, packet.timestamp, packet.queueing);
         let delivered = connection.receiver.rcv_nxt() - before;
         let flow = connection.flow;
-        self.count_delivered(at, flow, delivered);
+        self.count_delivered(at, flow, delivered, packet.timestamp);
         ack.map(|ack| self.put_acknowledgement(packet, flow, &ack))
     }
 
-    /// New bytes have reached the application of a flow.
+    /// New bytes have reached the application of a flow, with a packet that left at `sent`.
     #[inline]
-    fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64) {
+    fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, sent: Time) {
         let is_measured = self.window.contains(at);
         let traffic = &mut self.traffic[flow as usize];
         if is_measured {
             traffic.bytes_delivered += bytes;
             traffic.last_delivery = at;
+            if traffic.has_paused {
+                self.bridge_pauses(flow, sent);
+            }
         }
+        let traffic = &mut self.traffic[flow as usize];
         if traffic.is_traced {
             traffic.delivered += bytes;
             let delivered = traffic.delivered as f64;

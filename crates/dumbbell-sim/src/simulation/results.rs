@@ -147,13 +147,26 @@ impl Simulation<'_> {
         }
     }
 
-    /// Time within the measurement window since the present start that the flow was active. What it sent before it
-    /// stopped may arrive later; that counts.
+    /// Time within the measurement window since the present start that the flow was active.
     pub(super) fn present_activity(&self, flow: usize) -> Time {
+        self.window.overlap(self.flows[flow].runs_since, self.activity_end(flow))
+    }
+
+    /// When the activity since the present start ends, at the latest now. What a flow sent before it stopped may arrive later;
+    /// that counts.
+    pub(super) fn activity_end(&self, flow: usize) -> Time {
         let state = &self.flows[flow];
-        let stop = state.stop.map(|stop| stop.max(self.traffic[flow].last_delivery));
-        let end = [self.window.until, self.now].into_iter().chain(state.completed_at).chain(stop).min();
-        end.unwrap_or(self.now).since(self.window.from.max(state.runs_since))
+        let stop = state.stop.map_or(self.now, |stop| stop.max(self.traffic[flow].last_delivery));
+        stop.min(state.completed_at.unwrap_or(self.now)).min(self.now)
+    }
+
+    /// A packet that was sent before a restart arrives after it: the flow was active in the pause between.
+    #[cold]
+    pub(super) fn bridge_pauses(&mut self, flow: u32, sent: Time) {
+        let state = &mut self.flows[flow as usize];
+        while let Some((_, pause)) = state.pauses.pop_if(|(restart, _)| *restart > sent) {
+            state.active_before += pause;
+        }
     }
 
     pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
