@@ -1,5 +1,5 @@
-//! What the fuzz targets share: values drawn from the schema of scenarios, and changes of a scenario that keep to it. The schema is what the parser and the
-//! catalogue come from, so a new parameter or algorithm is met here without a change.
+//! Values drawn from the schema of scenarios, and changes of a scenario that keep to it. The schema is what the parser and the
+//! catalogue come from, so a new parameter or algorithm is met here without a change. The fuzz targets use this module too.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use dumbbell_units::Value;

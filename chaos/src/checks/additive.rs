@@ -1,0 +1,54 @@
+//! Two windows, one after the other, count what one over both counts.
+
+use super::{Case, Verdict, applies_if, instants, require, same};
+use crate::difference::of_values;
+use dumbbell_sim::Outcome;
+use dumbbell_units::Time;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    let (from, until) = (case.scenario.measure_from, case.scenario.measure_until());
+    for at in instants::within_window(case, "additive")? {
+        applies_if(at < until)?;
+        let mut first = case.scenario.clone();
+        first.measure_until = Some(at);
+        let mut second = case.scenario.clone();
+        second.measure_from = at;
+        let end = Time(case.end()?).min(until);
+        let spans = [at.since(from), end.since(at), end.since(from)];
+        let compared = compare([&case.run(&first)?, &case.run(&second)?, &case.outcome], spans);
+        compared.map_err(|exit| match exit {
+            super::Exit::Broken(text) => super::Exit::Broken(format!("windows that meet at {at}: {text}")),
+            other => other,
+        })?;
+    }
+    Ok(())
+}
+
+/// The first, the second and both windows, with their lengths.
+fn compare([first, second, both]: [&Outcome; 3], spans: [Time; 3]) -> Verdict {
+    for ((first, second), both) in first.flows.iter().zip(&second.flows).zip(&both.flows) {
+        let sum = first.bytes_delivered + second.bytes_delivered;
+        same(of_values(&format!("flows.{}.bytes_delivered", both.name), &sum, &both.bytes_delivered))?;
+    }
+    for ((first, second), both) in first.links.iter().zip(&second.links).zip(&both.links) {
+        let path = |field: &str| format!("links.{}.{field}", both.name);
+        same(of_values(&path("packets"), &(first.packets + second.packets), &both.packets))?;
+        same(of_values(&path("drops_queue"), &(first.drops_queue + second.drops_queue), &both.drops_queue))?;
+        let lost = first.drops_impairment + second.drops_impairment;
+        same(of_values(&path("drops_impairment"), &lost, &both.drops_impairment))?;
+        let largest = first.backlog_max_packets.max(second.backlog_max_packets);
+        same(of_values(&path("backlog_max_packets"), &largest, &both.backlog_max_packets))?;
+        let means = [
+            ("utilization", [first.utilization, second.utilization, both.utilization]),
+            ("backlog_mean_packets", [first, second, both].map(|link| link.backlog_mean_packets)),
+        ];
+        for (field, of) in means {
+            let [one, other, whole]: [f64; 3] = std::array::from_fn(|part| of[part] * spans[part].secs());
+            let sum = one + other;
+            require((sum - whole).abs() <= 1e-9 * (sum + whole) + 1e-12, || {
+                format!("{}: {one} and {other} against {whole}, times seconds", path(field))
+            })?;
+        }
+    }
+    Ok(())
+}

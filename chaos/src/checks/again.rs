@@ -1,0 +1,8 @@
+//! The same scenario, seed and run give the same bits, number of events included.
+
+use super::{Case, Verdict, same};
+use crate::difference;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    same(difference::of_all(&case.outcome, &case.run(&case.scenario)?))
+}

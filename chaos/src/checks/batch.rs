@@ -1,0 +1,68 @@
+//! A batch gives what single runs give, on two threads and in any order. Some of its scenarios differ in the TCP of a flow that starts late,
+//! so that beginnings are shared.
+
+use super::{Case, Exit, Verdict, same};
+use crate::difference;
+use dumbbell_cc::AlgorithmSpec;
+use dumbbell_sim::scenario::Start;
+use dumbbell_sim::{Batch, Job, Outcome, Scenario};
+use dumbbell_units::spec::{Field, Node};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    let mut draw = case.draw("batch");
+    let mut scenarios = vec![case.scenario.clone()];
+    let late: Vec<usize> =
+        (0..case.scenario.flows.len()).filter(|&flow| is_late(&case.scenario, flow)).collect();
+    for _ in 0..2.min(late.len() * 2) {
+        scenarios.extend(with_another_algorithm(&case.scenario, *draw.pick(&late), draw.below(usize::MAX)));
+    }
+    let mut jobs: Vec<Job> = (0..scenarios.len()).map(|scenario| (scenario, case.seed, case.run)).collect();
+    jobs.push((0, case.seed, case.run.wrapping_add(1)));
+    draw.shuffle(&mut jobs);
+    let mut made = made_by(case, &scenarios, &jobs)?;
+    for (position, &(scenario, seed, run)) in jobs.iter().enumerate() {
+        let alone = match (scenario, run == case.run) {
+            (0, true) => &case.outcome,
+            _ => &case.run_with(&scenarios[scenario], (seed, run))?,
+        };
+        let together = made.remove(&position);
+        let together = together.ok_or_else(|| Exit::Broken(format!("job {position} was not made")))?;
+        case.runner.count(&together);
+        // Of a shared beginning the events are counted as those of a whole run.
+        same(difference::of_all(alone, &together))?;
+    }
+    Ok(())
+}
+
+fn made_by(case: &Case<'_>, scenarios: &[Scenario], jobs: &[Job]) -> Result<BTreeMap<usize, Outcome>, Exit> {
+    let batch = Batch::new(scenarios, jobs);
+    let made = Mutex::new(BTreeMap::new());
+    let keep = |job, outcome| {
+        made.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(job, outcome);
+    };
+    case.runner.watched(|stop| {
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| batch.work(stop, keep));
+            }
+        });
+    })?;
+    Ok(made.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+fn is_late(scenario: &Scenario, flow: usize) -> bool {
+    let (Start::At(earliest) | Start::Uniform(earliest, _)) = scenario.flows[flow].start;
+    earliest.0 > 0 && earliest < scenario.duration && scenario.flows[flow].tcp.is_some()
+}
+
+/// The scenario with another congestion control for one flow, if that is accepted.
+fn with_another_algorithm(scenario: &Scenario, flow: usize, choice: usize) -> Option<Scenario> {
+    let name = AlgorithmSpec::NAMES[choice % AlgorithmSpec::NAMES.len()];
+    let mut other = scenario.clone();
+    let congestion = json!(name);
+    other.flows[flow].tcp.as_mut()?.0.congestion = AlgorithmSpec::decode(&Node::root(&congestion)).ok()?;
+    Scenario::from_value(&other.encode()).ok()
+}

@@ -1,0 +1,55 @@
+//! Nothing is faster than its links.
+//!
+//! From the start of a run to the end of its window, the bytes that some flows deliver are at most what a link transmits in that time that all of their
+//! paths cross: its rate, with its changes, times the time. A later beginning of the window makes no difference, as fewer bytes are counted. A
+//! transmission takes whole nanoseconds, so each may be shorter by less than one.
+
+use super::{Case, Verdict, require};
+use crate::paths::paths;
+use dumbbell_net::LinkSpec;
+use dumbbell_units::Time;
+
+/// Rounding of a quotient in `f64`.
+const ROUNDING: f64 = 1e-9;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    for link in &case.outcome.links {
+        require(link.utilization <= 1.0 + ROUNDING, || {
+            format!("links.{}.utilization: {}", link.name, link.utilization)
+        })?;
+        let (mean, most) = (link.backlog_mean_packets, link.backlog_max_packets as f64);
+        require(mean <= most * (1.0 + ROUNDING), || {
+            format!("links.{}: mean backlog {mean}, largest {most}", link.name)
+        })?;
+    }
+    let paths = paths(&case.scenario);
+    let until = Time::from_secs(case.outcome.simulated_s).min(case.scenario.measure_until());
+    for (number, link) in case.scenario.links.iter().enumerate() {
+        let crosses = |flow: &usize| paths[*flow].forward.iter().all(|path| path.contains(&number));
+        let delivered: u64 =
+            (0..paths.len()).filter(crosses).map(|flow| case.outcome.flows[flow].bytes_delivered).sum();
+        let packets = case.outcome.conservation.sent as f64;
+        let (carried, fastest) = transmitted(link, until);
+        let bound = (carried + packets * fastest * 1e-9) / 8.0 * (1.0 + ROUNDING);
+        require(delivered as f64 <= bound, || {
+            format!(
+                "links.{}: {delivered} bytes delivered by flows across it, which transmits {bound} in {until}",
+                link.name
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Bits that a link transmits until a time, and its largest rate in bit/s.
+fn transmitted(link: &LinkSpec, until: Time) -> (f64, f64) {
+    let (mut rate, mut since, mut bits) = (link.rate.0 as f64, Time::ZERO, 0.0);
+    let mut fastest = rate;
+    for change in link.changes.iter().filter(|change| change.at < until) {
+        bits += rate * change.at.since(since).secs();
+        since = change.at;
+        rate = change.rate.map_or(rate, |rate| rate.0 as f64);
+        fastest = fastest.max(rate);
+    }
+    (bits + rate * until.since(since).secs(), fastest)
+}

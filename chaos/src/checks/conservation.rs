@@ -1,0 +1,33 @@
+//! What is sent is delivered, dropped or in flight, by every count.
+
+use super::{Case, Verdict, require, same};
+use crate::difference::of_values;
+use dumbbell_sim::trace::Quantity;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    let conservation = case.outcome.conservation;
+    require(conservation.holds(), || format!("{conservation:?} does not add up"))?;
+    // Traces count drops whatever the window.
+    let probed = case.probed()?;
+    let drops = case.scenario.links.iter().map(|link| {
+        let recording = probed.recording(Quantity::Drops, &link.name);
+        recording.and_then(|recording| recording.values.last().copied()).unwrap_or(0.0)
+    });
+    same(of_values("conservation.dropped", &conservation.dropped, &(drops.sum::<f64>() as u64)))?;
+    let mut lost = 0;
+    for flow in &case.outcome.flows {
+        lost += flow.segments_lost;
+        require(flow.segments_lost <= flow.segments_sent, || {
+            format!("flows.{}: {} of {} segments lost", flow.name, flow.segments_lost, flow.segments_sent)
+        })?;
+        require(flow.segments_retransmitted <= flow.segments_sent, || {
+            format!(
+                "flows.{}: {} segments of {} again",
+                flow.name, flow.segments_retransmitted, flow.segments_sent
+            )
+        })?;
+    }
+    require(lost <= conservation.dropped, || {
+        format!("{lost} segments lost, {} dropped", conservation.dropped)
+    })
+}

@@ -1,0 +1,39 @@
+//! No round trip is shorter than propagation and transmission take: the smallest delays and the largest rates that the links ever have,
+//! the smallest segment there and an acknowledgement back.
+
+use super::{Case, Verdict, applies_if, require};
+use crate::paths::paths;
+use dumbbell_net::LinkSpec;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    let mut measured = 0;
+    for ((flow, spec), paths) in
+        case.outcome.flows.iter().zip(&case.scenario.flows).zip(paths(&case.scenario))
+    {
+        let (Some(rtt), Some(tcp)) = (flow.rtt_min_s, &spec.tcp) else { continue };
+        measured += 1;
+        let sizes = tcp.0.wire_sizes();
+        let least = |paths: &[Vec<usize>], size: u32| {
+            let time = |path: &Vec<usize>| -> u64 {
+                path.iter().map(|&link| crossing(&case.scenario.links[link], size)).sum()
+            };
+            paths.iter().map(time).min().unwrap_or(0)
+        };
+        // A segment that opens a connection carries nothing.
+        let smallest = sizes.segment(u32::from(!tcp.0.handshake));
+        let there = least(&paths.forward, smallest);
+        let back = least(&paths.reverse, sizes.acknowledgement(&Default::default()));
+        let bound = (there + back) as f64 * 1e-9;
+        require(rtt >= bound * (1.0 - 1e-12), || {
+            format!("flows.{}.rtt_min_s: {rtt}, at least {bound}", flow.name)
+        })?;
+    }
+    applies_if(measured > 0)
+}
+
+/// The shortest time a packet of `size` bytes takes, in nanoseconds.
+fn crossing(link: &LinkSpec, size: u32) -> u64 {
+    let rates = link.changes.iter().filter_map(|change| change.rate).chain([link.rate]);
+    let fastest = rates.map(|rate| rate.0).max().unwrap_or(1);
+    link.least_delay().0 + (u128::from(size) * 8_000_000_000 / u128::from(fastest)) as u64
+}

@@ -1,0 +1,220 @@
+//! Relations between runs that must hold, one file each. To add one is to add a file and a line in [`CHECKS`].
+
+mod additive;
+mod again;
+mod batch;
+mod capacity;
+mod completion;
+mod conservation;
+mod early_end;
+mod instants;
+mod island;
+mod least_rtt;
+mod names;
+mod prefix;
+mod probes;
+mod process;
+pub(crate) mod text;
+mod traces;
+mod window;
+
+use crate::draw::Draw;
+use crate::runner::Runner;
+use dumbbell_sim::scenario::ProbeSpec;
+use dumbbell_sim::trace::Quantity;
+use dumbbell_sim::{Outcome, Scenario};
+use dumbbell_units::spec::Field;
+use std::cell::OnceCell;
+
+/// Why a check ended before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The scenario has nothing to which the relation applies.
+    NotApplicable,
+    /// The relation does not hold; the first difference.
+    Broken(String),
+}
+
+/// What a check says of a scenario.
+pub type Verdict = Result<(), Exit>;
+
+/// A relation that must hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// Its name on the command line and in names of files.
+    pub name: &'static str,
+    /// What must hold.
+    pub about: &'static str,
+    /// A search applies it to one of so many scenarios.
+    pub one_of: u64,
+    /// Tries it.
+    pub holds: fn(&Case<'_>) -> Verdict,
+}
+
+macro_rules! checks {
+    ($( $name:literal, $one_of:literal, $holds:path, $about:literal; )+) => {
+        /// Every check.
+        pub const CHECKS: &[Check] =
+            &[$( Check { name: $name, about: $about, one_of: $one_of, holds: $holds } ),+];
+    };
+}
+
+checks! {
+    "ends", 1, ends, "The run ends in time and without a panic.";
+    "again", 2, again::holds, "The same run gives the same bits.";
+    "batch", 4, batch::holds, "A batch on two threads in any order gives what single runs give.";
+    "text", 1, text::holds, "A scenario read from TOML or JSON is the one that was written.";
+    "process", 4, process::holds, "Another process gives the same bits.";
+    "probes", 1, probes::all, "Probes of everything change nothing but the number of events.";
+    "probe", 2, probes::one, "A single probe changes nothing but the number of events.";
+    "traces", 1, traces::holds, "Traces agree with what is counted.";
+    "island", 3, island::holds, "A network beside that no packet crosses changes nothing.";
+    "busy-island", 3, island::busy, "A network beside with a flow of its own changes no other row.";
+    "names", 2, names::holds, "Names change nothing where nothing is random.";
+    "window", 1, window::holds, "A window that ends earlier counts what a shorter run counts.";
+    "additive", 3, additive::holds, "Two windows count what one over both counts.";
+    "prefix", 2, prefix::holds, "A shorter run records the beginning of a longer one.";
+    "early-end", 1, early_end::holds, "A run that ends with its transfers is one with that duration.";
+    "conservation", 1, conservation::holds, "What is sent is delivered, dropped or in flight, by every count.";
+    "capacity", 1, capacity::holds, "Nothing is faster than its links.";
+    "least-rtt", 1, least_rtt::holds, "No round trip is shorter than light and transmission take.";
+    "completion", 3, completion::holds, "Transfers complete where nothing is lost.";
+}
+
+/// A scenario with its run, on which checks are tried.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Number of the run.
+    pub run: u64,
+    /// Its outcome.
+    pub outcome: Outcome,
+    runner: &'a Runner,
+    probed: OnceCell<Result<Probed, Exit>>,
+}
+
+/// A scenario with probes of everything, and its outcome.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Its outcome; recordings of the scenario's own probes come first.
+    pub outcome: Outcome,
+}
+
+impl<'a> Case<'a> {
+    /// Runs a scenario.
+    pub fn new(scenario: Scenario, (seed, run): (u64, u64), runner: &'a Runner) -> Result<Self, Exit> {
+        let outcome = runner.run(&scenario, seed, run)?;
+        Ok(Case { scenario, seed, run, outcome, runner, probed: OnceCell::new() })
+    }
+
+    /// Runs a variant with the same seed.
+    pub fn run(&self, variant: &Scenario) -> Result<Outcome, Exit> {
+        self.run_with(variant, (self.seed, self.run))
+    }
+
+    /// Runs a variant. It must be as valid as any other scenario.
+    pub fn run_with(&self, variant: &Scenario, (seed, run): (u64, u64)) -> Result<Outcome, Exit> {
+        debug_assert_eq!(
+            Scenario::from_value(&variant.encode()).as_ref().map_err(ToString::to_string),
+            Ok(variant)
+        );
+        self.runner.run(variant, seed, run)
+    }
+
+    /// The scenario with probes of everything; it is run once for all checks.
+    pub fn probed(&self) -> Result<&Probed, Exit> {
+        let run = || {
+            let mut scenario = self.scenario.clone();
+            scenario.probes.push(probe_of_everything());
+            let outcome = self.run(&scenario)?;
+            Ok(Probed { scenario, outcome })
+        };
+        self.probed.get_or_init(run).as_ref().map_err(Exit::clone)
+    }
+
+    /// Random choices of a check: the same for the same seed, run and name, whatever the scenario.
+    pub fn draw(&self, name: &str) -> Draw {
+        Draw::new(self.seed, self.run, name)
+    }
+
+    /// End of the run, in nanoseconds; not applicable beyond what seconds in `f64` tell apart.
+    pub fn end(&self) -> Result<u64, Exit> {
+        nanoseconds(self.outcome.simulated_s).ok_or(Exit::NotApplicable)
+    }
+}
+
+impl Probed {
+    /// The recording of a quantity of a flow or link by the probe of everything.
+    pub fn recording(&self, quantity: Quantity, name: &str) -> Option<&dumbbell_sim::trace::Recording> {
+        self.outcome
+            .recordings
+            .iter()
+            .rev()
+            .find(|recording| recording.quantity == quantity && recording.name == name)
+    }
+}
+
+fn probe_of_everything() -> ProbeSpec {
+    let quantities = Quantity::ALL.iter().filter_map(|(name, _)| Quantity::named(name)).collect();
+    ProbeSpec { flows: vec!["*".to_owned()], links: vec!["*".to_owned()], quantities, period: None }
+}
+
+/// Whole nanoseconds of a time in seconds; `None` where `f64` cannot tell them apart.
+pub fn nanoseconds(seconds: f64) -> Option<u64> {
+    let nanoseconds = (seconds * 1e9).round();
+    (nanoseconds < (1_u64 << 51) as f64).then_some(nanoseconds as u64)
+}
+
+/// Broken if there is a difference.
+fn same(difference: Option<String>) -> Verdict {
+    difference.map_or(Ok(()), |difference| Err(Exit::Broken(difference)))
+}
+
+/// Broken unless the condition holds.
+fn require(condition: bool, difference: impl FnOnce() -> String) -> Verdict {
+    if condition { Ok(()) } else { Err(Exit::Broken(difference())) }
+}
+
+/// Not applicable unless the condition holds.
+fn applies_if(condition: bool) -> Verdict {
+    if condition { Ok(()) } else { Err(Exit::NotApplicable) }
+}
+
+/// The run of the case has ended if there is a case.
+fn ends(_case: &Case<'_>) -> Verdict {
+    Ok(())
+}
+
+/// The check of a name.
+pub fn named(name: &str) -> Option<&'static Check> {
+    CHECKS.iter().find(|check| check.name == name)
+}
+
+/// Tries checks on a scenario. A scenario whose run does not end or panics breaks the check `ends` and no other.
+pub fn try_checks<'c>(
+    scenario: &Scenario,
+    seed_and_run: (u64, u64),
+    runner: &Runner,
+    checks: impl Iterator<Item = &'c Check>,
+) -> Vec<(&'c Check, Verdict)> {
+    let case = match Case::new(scenario.clone(), seed_and_run, runner) {
+        Ok(case) => case,
+        Err(exit) => {
+            let of = |check: &Check| if check.name == "ends" { exit.clone() } else { Exit::NotApplicable };
+            return checks.map(|check| (check, Err(of(check)))).collect();
+        }
+    };
+    let tried = |check: &'c Check| {
+        let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (check.holds)(&case)));
+        let panicked = |panic: Box<dyn std::any::Any + Send>| {
+            Err(Exit::Broken(format!("a panic of the check: {}", crate::panics::message(&*panic))))
+        };
+        (check, verdict.unwrap_or_else(panicked))
+    };
+    checks.map(tried).collect()
+}

@@ -1,0 +1,74 @@
+//! Names change nothing. Random streams are named, so this is asked only where nothing random matters: where other seeds give the same
+//! run.
+
+use super::{Case, Verdict, applies_if, same};
+use crate::difference;
+use dumbbell_sim::{Outcome, Scenario};
+
+/// Seeds that are tried before a difference counts: something random may matter in one of many runs.
+const SEEDS: u64 = 1000;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    applies_if(is_the_same(case, 1)?)?;
+    let outcome = case.run(&renamed(&case.scenario))?;
+    let difference = compare(case, outcome);
+    if difference.is_some() {
+        for other in 2..SEEDS {
+            applies_if(is_the_same(case, other)?)?;
+        }
+    }
+    same(difference)
+}
+
+fn is_the_same(case: &Case<'_>, other: u64) -> Result<bool, super::Exit> {
+    let outcome = case.run_with(&case.scenario, (case.seed.wrapping_add(other), case.run))?;
+    Ok(difference::of_results(&case.outcome, &outcome).is_none())
+}
+
+fn compare(case: &Case<'_>, mut outcome: Outcome) -> Option<String> {
+    for (flow, original) in outcome.flows.iter_mut().zip(&case.outcome.flows) {
+        flow.name.clone_from(&original.name);
+    }
+    for (link, original) in outcome.links.iter_mut().zip(&case.outcome.links) {
+        link.name.clone_from(&original.name);
+    }
+    difference::of_results(&case.outcome, &outcome)
+        .or_else(|| difference::of_recordings(&case.outcome, &outcome))
+}
+
+/// The same scenario with names in the opposite alphabetical order.
+fn renamed(scenario: &Scenario) -> Scenario {
+    let mut renamed = scenario.clone();
+    let position =
+        |names: Vec<&str>, name: &str| names.iter().position(|known| *known == name).unwrap_or_default();
+    let node = |name: &mut String| {
+        let names = scenario.nodes.iter().map(|node| node.0.name.as_str()).collect();
+        *name = format!("node {}", 10_000 - position(names, name));
+    };
+    let link = |name: &mut String| {
+        let names = scenario.links.iter().map(|link| link.name.as_str()).collect();
+        *name = format!("link {}", 10_000 - position(names, name));
+    };
+    let flow = |name: &mut String| {
+        let names = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        *name = format!("flow {}", 10_000 - position(names, name));
+    };
+    renamed.nodes.iter_mut().for_each(|spec| node(&mut spec.0.name));
+    for spec in &mut renamed.links {
+        [&mut spec.from, &mut spec.to].into_iter().for_each(node);
+        link(&mut spec.name);
+    }
+    for spec in &mut renamed.flows {
+        [&mut spec.from, &mut spec.to].into_iter().for_each(node);
+        flow(&mut spec.name);
+        let stated = [&mut spec.path, &mut spec.reverse_path];
+        let later = spec.reroutes.iter_mut().flat_map(|change| [&mut change.path, &mut change.reverse_path]);
+        stated.into_iter().chain(later).flatten().flatten().for_each(link);
+    }
+    renamed.stop_when_complete.iter_mut().for_each(flow);
+    for probe in &mut renamed.probes {
+        probe.flows.iter_mut().filter(|name| *name != "*").for_each(flow);
+        probe.links.iter_mut().filter(|name| *name != "*").for_each(link);
+    }
+    renamed
+}

@@ -1,0 +1,114 @@
+//! Traces agree with what is counted, within the measurement window and over the whole run.
+
+use super::{Case, Exit, Probed, Verdict, applies_if, require};
+use dumbbell_sim::trace::{Quantity, Recording};
+use dumbbell_sim::{FlowOutcome, LinkOutcome};
+use dumbbell_units::Time;
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    let end = case.end()?;
+    let probed = case.probed()?;
+    let window = Window {
+        from: case.scenario.measure_from.secs(),
+        until: case.scenario.measure_until().secs(),
+        end: Time(end).secs(),
+    };
+    applies_if(window.from < window.end)?;
+    for recording in &probed.outcome.recordings {
+        is_ordered(recording, &window)?;
+    }
+    for (flow, spec) in probed.outcome.flows.iter().zip(&case.scenario.flows) {
+        let has_handshake = spec.tcp.as_ref().is_some_and(|tcp| tcp.0.handshake);
+        flow_agrees(flow, spec.source.is_datagram(), has_handshake, probed, &window)?;
+    }
+    probed.outcome.links.iter().try_for_each(|link| link_agrees(link, probed, &window))
+}
+
+/// The measurement window and the end of the run, in seconds.
+struct Window {
+    from: f64,
+    until: f64,
+    end: f64,
+}
+
+impl Window {
+    /// The value of a quantity that only grows, counted within the window.
+    fn growth(&self, recording: &Recording) -> f64 {
+        last_before(recording, self.until).unwrap_or(0.0) - last_before(recording, self.from).unwrap_or(0.0)
+    }
+
+    /// Rows within the window.
+    fn rows(&self, recording: &Recording) -> u64 {
+        recording.times.iter().filter(|&&time| time >= self.from && time < self.until).count() as u64
+    }
+}
+
+/// The value that stands just before a time.
+fn last_before(recording: &Recording, time: f64) -> Option<f64> {
+    let before = recording.times.partition_point(|&at| at < time);
+    before.checked_sub(1).map(|last| recording.values[last])
+}
+
+fn is_ordered(recording: &Recording, window: &Window) -> Verdict {
+    let path = || format!("{} of {}", recording.quantity.name(), recording.name);
+    let falls = recording.times.windows(2).find(|pair| pair[0] > pair[1]);
+    require(falls.is_none(), || format!("{}: times {falls:?} fall", path()))?;
+    let beyond = recording.times.iter().find(|&&time| !(0.0..=window.end).contains(&time));
+    require(beyond.is_none(), || format!("{}: time {beyond:?} beyond the end {}", path(), window.end))
+}
+
+fn recording<'a>(probed: &'a Probed, quantity: Quantity, name: &str) -> Result<&'a Recording, Exit> {
+    probed.recording(quantity, name).ok_or_else(|| Exit::Broken(format!("no {} of {name}", quantity.name())))
+}
+
+fn flow_agrees(
+    flow: &FlowOutcome,
+    is_datagram: bool,
+    has_handshake: bool,
+    probed: &Probed,
+    window: &Window,
+) -> Verdict {
+    let name = &flow.name;
+    let delivered = window.growth(recording(probed, Quantity::Delivered, name)?);
+    require(delivered == flow.bytes_delivered as f64, || {
+        format!("flows.{name}.bytes_delivered: {} against {delivered} in its trace", flow.bytes_delivered)
+    })?;
+    let sent = recording(probed, Quantity::SeqSent, name)?.times.len() as u64;
+    let agrees = match (is_datagram, has_handshake) {
+        (true, _) => true,
+        // A trace shows the segments that open a connection, too.
+        (false, true) => sent >= flow.segments_sent,
+        (false, false) => sent == flow.segments_sent,
+    };
+    require(agrees, || {
+        format!("flows.{name}.segments_sent: {} against {sent} in the trace", flow.segments_sent)
+    })
+}
+
+fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict {
+    let name = &link.name;
+    let counted = link.drops_queue + link.drops_impairment;
+    let drops = window.growth(recording(probed, Quantity::Drops, name)?);
+    require(drops == counted as f64, || {
+        format!("links.{name}.drops: {counted} against {drops} in the trace")
+    })?;
+    let losses = window.rows(recording(probed, Quantity::Losses, name)?);
+    require(losses <= link.drops_impairment, || {
+        format!(
+            "links.{name}.drops_impairment: {} against {losses} data packets in the trace",
+            link.drops_impairment
+        )
+    })?;
+    let backlog = recording(probed, Quantity::Backlog, name)?;
+    let stood = last_before(backlog, window.from).unwrap_or(0.0);
+    let within = |time: f64| time >= window.from && time < window.until.min(window.end);
+    let rows = backlog.times.iter().zip(&backlog.values).filter(|&(&time, _)| within(time));
+    let largest = rows.map(|(_, &value)| value).fold(0.0, f64::max);
+    // What stood at the beginning counts, unless it left at that very instant.
+    let left = backlog.times.contains(&window.from);
+    let (least, most) = (if left { largest } else { largest.max(stood) }, largest.max(stood));
+    let counted = link.backlog_max_packets as f64;
+    require(counted >= least && counted <= most, || {
+        format!("links.{name}.backlog_max_packets: {counted} against {least} to {most} in the trace")
+    })
+}

@@ -1,0 +1,223 @@
+//! Values of single parameters: near their default, equal to another's, or at an edge of what is accepted.
+
+use crate::draw::{Draw, rounded};
+use crate::schema::value_of;
+use arbitrary::Unstructured;
+use dumbbell_units::Value;
+use dumbbell_units::spec::Members;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// How many members of a table are drawn on average; the others keep their defaults.
+const MEMBERS_DRAWN: f64 = 3.5;
+
+/// Draws values from schemas and remembers the quantities, so that several components get equal ones.
+#[derive(Debug)]
+pub struct Leaves {
+    /// Quantities drawn so far, by what their schema says about them.
+    drawn: BTreeMap<String, Vec<String>>,
+    is_extreme: bool,
+}
+
+/// What a schema of a quantity accepts: its own unit, a typical amount in it, and amounts at which something may change.
+struct Dimension {
+    unit: &'static str,
+    typical: f64,
+    edges: &'static [&'static str],
+}
+
+fn dimension(accepted: &str) -> Dimension {
+    match accepted {
+        text if text.contains("segments") => Dimension {
+            unit: "segments",
+            typical: 8.0,
+            edges: &["1 segments", "2 segments", "3 segments", "10 segments", "64 KiB", "unlimited"],
+        },
+        text if text.contains("packets") => Dimension {
+            unit: "packets",
+            typical: 10.0,
+            edges: &[
+                "1 packets",
+                "2 packets",
+                "3 packets",
+                "10 packets",
+                "1 bytes",
+                "1500 bytes",
+                "unlimited",
+            ],
+        },
+        text if text.contains("time") => Dimension {
+            unit: "ms",
+            typical: 100.0,
+            edges: &["0 s", "1 ns", "1 us", "1 ms", "10 ms", "100 ms", "1 s"],
+        },
+        text if text.contains("size") => Dimension {
+            unit: "bytes",
+            typical: 5000.0,
+            edges: &["1 bytes", "40 bytes", "536 bytes", "1000 bytes", "1500 bytes", "20 kB"],
+        },
+        _ => Dimension {
+            unit: "bit/s",
+            typical: 1e6,
+            edges: &["8 kbit/s", "100 kbit/s", "1 Mbit/s", "10 Mbit/s"],
+        },
+    }
+}
+
+impl Leaves {
+    /// Nothing drawn so far.
+    pub fn new(is_extreme: bool) -> Self {
+        Leaves { drawn: BTreeMap::new(), is_extreme }
+    }
+
+    /// Remembers a quantity that was drawn elsewhere.
+    pub fn remember(&mut self, schema: &Value, quantity: &str) {
+        if let Some(accepted) = schema.get("x-quantity").and_then(Value::as_str) {
+            self.drawn.entry(accepted.to_owned()).or_default().push(quantity.to_owned());
+        }
+    }
+
+    /// A value of this schema.
+    pub fn value(&mut self, schema: &Value, draw: &mut Draw) -> Value {
+        if let Some(Value::Array(schemas)) = schema.get("anyOf") {
+            return self.alternative(schemas, schema.get("default"), draw);
+        }
+        if let Some(constant) = schema.get("const") {
+            return constant.clone();
+        }
+        if let Some(Value::Array(names)) = schema.get("enum") {
+            return draw.pick(names).clone();
+        }
+        let default = schema.get("default");
+        match schema.get("type").and_then(Value::as_str) {
+            Some("boolean") => json!(draw.chance(0.5)),
+            Some("integer") => json!(self.number(default, draw) as u64),
+            Some("number") => json!(self.number(default, draw)),
+            Some("string") => match schema.get("x-quantity").and_then(Value::as_str) {
+                Some(accepted) => self.quantity(accepted, default, schema, draw),
+                None => json!(""),
+            },
+            Some("array") => {
+                let items = schema.get("items").unwrap_or(&Value::Null);
+                (0..draw.between(1, 3)).map(|_| self.value(items, draw)).collect()
+            }
+            Some("object") => self.table(schema, &[], draw),
+            _ => Value::Null,
+        }
+    }
+
+    /// A table of this schema without the members in `left_out`.
+    pub fn table(&mut self, schema: &Value, left_out: &[&str], draw: &mut Draw) -> Value {
+        let empty = Members::new();
+        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let required = schema.get("required").and_then(Value::as_array);
+        let share = (MEMBERS_DRAWN / properties.len().max(1) as f64).min(0.5);
+        let mut table = Members::new();
+        for (name, member) in properties.iter().filter(|(name, _)| !left_out.contains(&name.as_str())) {
+            let is_required = required.is_some_and(|names| names.iter().any(|n| n == name));
+            if is_required || draw.chance(share) {
+                table.insert(name.clone(), self.value(member, draw));
+            }
+        }
+        Value::Object(table)
+    }
+
+    /// A value of one of several schemas. Of the tables of a tagged choice each is as likely; nothing and free text are left
+    /// out where there is anything else.
+    fn alternative(&mut self, schemas: &[Value], default: Option<&Value>, draw: &mut Draw) -> Value {
+        let tag = |schema: &Value| {
+            let properties = schema.get("properties")?.as_object()?;
+            properties.values().find_map(|member| member.get("const").cloned())
+        };
+        let says_something = |schema: &&Value| {
+            let kind = schema.get("type").and_then(Value::as_str);
+            let is_text =
+                kind == Some("string") && schema.get("enum").is_none() && schema.get("x-quantity").is_none();
+            kind != Some("null") && !is_text
+        };
+        let tagged: Vec<&Value> = schemas.iter().filter(|schema| tag(schema).is_some()).collect();
+        if !tagged.is_empty() {
+            let schema = draw.pick(&tagged);
+            return match tag(schema) {
+                Some(name) if draw.chance(0.3) => name,
+                _ => self.value(schema, draw),
+            };
+        }
+        let telling: Vec<&Value> = schemas.iter().filter(says_something).collect();
+        let mut schema = match telling.is_empty() {
+            true => return json!(""),
+            false => (*draw.pick(&telling)).clone(),
+        };
+        if let (Value::Object(members), Some(default)) = (&mut schema, default) {
+            members.insert("default".to_owned(), default.clone());
+        }
+        self.value(&schema, draw)
+    }
+
+    fn number(&mut self, default: Option<&Value>, draw: &mut Draw) -> f64 {
+        let default = default.and_then(Value::as_f64).unwrap_or(1.0);
+        let value = match draw.below(10) {
+            0 => 0.0,
+            1 => 1.0,
+            2 => draw.between(0, 9) as f64,
+            3 => draw.uniform(),
+            4 if self.is_extreme => draw.log_between(1e-6, 1e9),
+            5 => default * 2.0,
+            6 => default / 2.0,
+            _ => default.max(0.01) * draw.log_between(0.01, 100.0),
+        };
+        if draw.chance(0.7) { rounded(value, 2) } else { value }
+    }
+
+    fn quantity(
+        &mut self,
+        accepted: &str,
+        default: Option<&Value>,
+        schema: &Value,
+        draw: &mut Draw,
+    ) -> Value {
+        let Dimension { unit, typical, edges } = dimension(accepted);
+        let (amount, unit) = default
+            .and_then(Value::as_str)
+            .and_then(|text| text.split_once(' '))
+            .and_then(|(amount, unit)| Some((amount.parse().ok()?, unit)))
+            .unwrap_or((typical, unit));
+        let before = self.drawn.get(accepted).filter(|drawn| !drawn.is_empty());
+        let text = match (draw.below(10), before) {
+            (0..=2, Some(drawn)) => related(draw.pick(drawn).clone(), draw),
+            (3..=4, _) => (*draw.pick(edges)).to_owned(),
+            (5, _) if self.is_extreme => {
+                let bytes = draw.bytes(32);
+                return value_of(schema, &[], &mut Unstructured::new(&bytes)).unwrap_or(Value::Null);
+            }
+            _ => {
+                let amount: f64 = if amount == 0.0 { 1.0 } else { amount };
+                written(amount * draw.log_between(0.01, 100.0), unit, draw)
+            }
+        };
+        self.remember(schema, &text);
+        json!(text)
+    }
+}
+
+/// Equal to another quantity, or a simple multiple of it.
+fn related(other: String, draw: &mut Draw) -> String {
+    let factor = *draw.pick(&[1.0, 1.0, 1.0, 2.0, 0.5, 1.01, 10.0, 0.1]);
+    match other.split_once(' ').and_then(|(amount, unit)| Some((amount.parse::<f64>().ok()?, unit))) {
+        Some((amount, unit)) if factor != 1.0 => written(amount * factor, unit, draw),
+        _ => other,
+    }
+}
+
+/// An amount with its unit, mostly a round one. Packets are whole.
+pub fn written(amount: f64, unit: &str, draw: &mut Draw) -> String {
+    let amount = match draw.below(10) {
+        0..=3 => rounded(amount, 1),
+        4..=7 => rounded(amount, 2),
+        _ => rounded(amount, 6),
+    };
+    match unit {
+        "packets" => format!("{} packets", amount.max(1.0) as u64),
+        _ => format!("{amount} {unit}"),
+    }
+}

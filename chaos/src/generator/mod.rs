@@ -1,0 +1,233 @@
+//! Random valid scenarios. Structure is drawn here: networks, who talks to whom, what changes when. Parameters are drawn from the
+//! schema, so that whatever is registered occurs. The duration follows from the wanted number of packets.
+
+mod leaves;
+mod repair;
+mod times;
+mod topology;
+mod work;
+
+pub use repair::repair;
+pub use times::probe;
+pub use work::Work;
+
+use crate::draw::{Draw, rounded};
+use dumbbell_net::SourceSpec;
+use dumbbell_sim::Scenario;
+use dumbbell_units::Value;
+use dumbbell_units::spec::{Field, Members, Node};
+use leaves::{Leaves, written};
+use serde_json::json;
+use std::sync::LazyLock;
+use topology::Topology;
+
+/// Fewest and most packets that a run is to send; their logarithm is uniform.
+const PACKETS: (f64, f64) = (100.0, 20_000.0);
+/// Share of scenarios with values from the edges of what is accepted.
+const EXTREME: f64 = 0.25;
+/// Attempts after which a number has no scenario.
+const ATTEMPTS: u64 = 20;
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
+
+/// A scenario that was drawn.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The scenario as it was written; `None` if no attempt led to a valid one.
+    pub value: Option<Value>,
+    /// Values that the parser refused and that were removed.
+    pub refused: usize,
+}
+
+/// Scenario number `number` of a base seed. The same numbers give the same scenario as long as the schema is the same.
+pub fn scenario(base: u64, number: u64) -> Drawn {
+    let mut draw = Draw::new(base, number, "chaos");
+    let mut refused = 0;
+    for _ in 0..ATTEMPTS {
+        if let Some(value) = attempt(&mut draw, &mut refused) {
+            return Drawn { value: Some(value), refused };
+        }
+    }
+    Drawn { value: None, refused }
+}
+
+fn attempt(draw: &mut Draw, refused: &mut usize) -> Option<Value> {
+    let is_extreme = draw.chance(EXTREME);
+    let mut leaves = Leaves::new(is_extreme);
+    let topology = Topology::draw(draw);
+    let links = links(&topology, &mut leaves, is_extreme, draw);
+    let flows = flows(&topology, &mut leaves, draw);
+    let mut value = json!({ "name": "chaos", "duration": "1 s", "nodes": nodes(&topology, draw),
+                            "links": links, "flows": flows });
+    let mut valid = |value: &mut Value| {
+        let (scenario, removals) = repair(value)?;
+        *refused += removals;
+        Some(scenario)
+    };
+    let scenario = valid(&mut value)?;
+    let seconds = duration(&scenario, draw)?;
+    times::add(&mut value, &scenario, &topology, seconds, &mut leaves, draw);
+    valid(&mut value).map(|_| value)
+}
+
+/// Seconds in which the scenario sends about as many packets as it is to.
+fn duration(scenario: &Scenario, draw: &mut Draw) -> Option<f64> {
+    let packets = draw.log_between(PACKETS.0, PACKETS.1);
+    let seconds = Work::of(scenario).seconds_of(packets)?;
+    Some(rounded(seconds, *draw.pick(&[1, 1, 2, 2, 2, 3, 9])).max(1e-9))
+}
+
+fn schema_of(list: &str) -> &'static Value {
+    SCHEMA.pointer(&format!("/properties/{list}/items")).unwrap_or(&Value::Null)
+}
+
+fn nodes(topology: &Topology, draw: &mut Draw) -> Value {
+    let aqt = *draw.pick(&[0.0, 0.0, 0.2, 1.0]);
+    let node = |number: usize, draw: &mut Draw| {
+        let mut members = Members::new();
+        members.insert("name".to_owned(), json!(node_name(number)));
+        if draw.chance(aqt) {
+            members.insert("aqt".to_owned(), json!(true));
+        }
+        if draw.chance(0.2) {
+            members.insert(
+                "tick_phase".to_owned(),
+                draw.pick(&[json!("random"), json!("0 s"), json!("1 ms")]).clone(),
+            );
+        }
+        if members.len() == 1 { json!(node_name(number)) } else { Value::Object(members) }
+    };
+    (0..topology.nodes).map(|number| node(number, draw)).collect()
+}
+
+fn node_name(number: usize) -> String {
+    format!("n{number}")
+}
+
+fn link_name(number: usize) -> String {
+    format!("l{number}")
+}
+
+/// Links whose rates and delays are mostly simple multiples of each other.
+fn links(topology: &Topology, leaves: &mut Leaves, is_extreme: bool, draw: &mut Draw) -> Vec<Value> {
+    let schema = schema_of("links");
+    let properties = |name: &str| schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null);
+    let rate = rounded(if is_extreme { draw.log_between(10.0, 1e11) } else { draw.log_between(3e4, 1e8) }, 1);
+    let delay = match draw.chance(0.15) {
+        true => 0.0,
+        false => rounded(draw.log_between(1e-4, if is_extreme { 3.0 } else { 0.1 }), 1),
+    };
+    let is_even = draw.chance(0.3);
+    let mut links = Vec::new();
+    for (number, &(from, to)) in topology.links.iter().enumerate() {
+        let multiple = |draw: &mut Draw| match draw.below(8) {
+            _ if is_even => 1.0,
+            0..=3 => 1.0,
+            4 => 2.0,
+            5 => 10.0,
+            6 => 0.5,
+            _ => draw.log_between(0.1, 10.0),
+        };
+        let (mut rate, mut delay) = (rate * multiple(draw), delay * multiple(draw));
+        if is_extreme && draw.chance(0.3) {
+            rate = draw.log_between(10.0, 1e11);
+        }
+        if !is_even && draw.chance(0.15) {
+            delay = *draw.pick(&[0.0, 0.0, 1e-9, 1e-3]);
+        }
+        let (rate, delay) = (written(rate.max(1.0), "bit/s", draw), format!("{} ns", (delay * 1e9).round()));
+        leaves.remember(properties("rate"), &rate);
+        leaves.remember(properties("delay"), &delay);
+        let mut link = json!({ "name": link_name(number), "from": node_name(from), "to": node_name(to),
+                               "rate": rate, "delay": delay });
+        let others = leaves.table(schema, &["name", "from", "to", "rate", "delay", "changes"], draw);
+        extend(&mut link, others);
+        links.push(link);
+    }
+    links
+}
+
+fn extend(table: &mut Value, others: Value) {
+    if let (Value::Object(table), Value::Object(others)) = (table, others) {
+        table.extend(others);
+    }
+}
+
+/// Members of a flow that are drawn by their meaning and not by their schema.
+const STRUCTURE: [&str; 10] =
+    ["name", "from", "to", "path", "reverse_path", "start", "stop", "restarts", "reroutes", "tcp"];
+
+fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value> {
+    let schema = schema_of("flows");
+    let member = |name: &str| schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null);
+    let count = match draw.below(20) {
+        0 => draw.between(9, 40),
+        1..=4 => draw.between(5, 8),
+        _ => draw.between(1, 4),
+    };
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let mut flows: Vec<Value> = Vec::new();
+    for number in 0..count {
+        let (from, to) = match draw.chance(0.4) && !pairs.is_empty() {
+            true => *draw.pick(&pairs),
+            false => (*draw.pick(&topology.hosts), *draw.pick(&topology.hosts)),
+        };
+        if from == to {
+            continue;
+        }
+        pairs.push((from, to));
+        let mut flow = json!({ "name": format!("f{number}"), "from": node_name(from), "to": node_name(to) });
+        for (name, from, to) in [("path", from, to), ("reverse_path", to, from)] {
+            if draw.chance(0.1)
+                && let Some(path) = stated_path(topology, (from, to), draw)
+            {
+                flow[name] = path;
+            }
+        }
+        let others = leaves.table(schema, &[&STRUCTURE[..], &["source"]].concat(), draw);
+        extend(&mut flow, others);
+        // Like the flow before, or anything.
+        let like = flows.last().filter(|_| draw.chance(0.3)).cloned();
+        let source = match like.as_ref().map(|like| &like["source"]) {
+            Some(source) => source.clone(),
+            None if draw.chance(0.3) => json!("greedy"),
+            None => leaves.value(member("source"), draw),
+        };
+        let is_datagram = SourceSpec::decode(&Node::root(&source)).is_ok_and(|source| source.is_datagram());
+        flow["source"] = source;
+        if !is_datagram {
+            flow["tcp"] = match like.as_ref().and_then(|like| like.get("tcp")) {
+                Some(tcp) => tcp.clone(),
+                None => leaves.value(member("tcp"), draw),
+            };
+        }
+        flows.push(flow);
+    }
+    flows
+}
+
+fn stated_path(topology: &Topology, (from, to): (usize, usize), draw: &mut Draw) -> Option<Value> {
+    let walk = topology.walk(from, to, 8, draw)?;
+    Some(walk.into_iter().map(|link| json!(link_name(link))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_number_gives_the_same_scenario() {
+        for number in 0..50 {
+            assert_eq!(scenario(3, number).value, scenario(3, number).value);
+        }
+        assert_ne!(scenario(3, 1).value, scenario(3, 2).value);
+        assert_ne!(scenario(3, 1).value, scenario(4, 1).value);
+    }
+
+    #[test]
+    fn nearly_every_number_has_a_valid_scenario() {
+        let drawn: Vec<_> = (0..500).filter_map(|number| scenario(1, number).value).collect();
+        assert!(drawn.len() > 490, "{}", drawn.len());
+        assert!(drawn.iter().all(|value| Scenario::from_value(value).is_ok()));
+    }
+}

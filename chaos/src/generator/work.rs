@@ -1,0 +1,209 @@
+//! How many packets a scenario sends in a given time, roughly and rather too many than too few.
+
+use crate::paths::{Paths, paths};
+use dumbbell_net::{ImpairmentSpec, LinkSpec, SourceSpec};
+use dumbbell_sim::Scenario;
+use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_tcp::rtt::RttEstimator;
+use dumbbell_tcp::{HostClock, TcpParams};
+use dumbbell_units::{Stream, Time};
+
+/// Emissions of a source of datagrams that are looked at; later ones are taken to be as many per second.
+const EMISSIONS: usize = 1_000;
+/// Mean bytes of a tcplib conversation, with its tail cut off.
+const CONVERSATION: f64 = 15_000.0;
+/// Most dwells of a two-state impairment in a run.
+const DWELLS: f64 = 2e5;
+/// Retransmissions of one segment before a connection is given up.
+const BACKOFFS: f64 = 12.0;
+
+/// What a scenario does in the course of time.
+#[derive(Debug)]
+pub struct Work {
+    flows: Vec<FlowWork>,
+    /// Longest time, in seconds, for which impairments and clocks cost little.
+    longest: f64,
+}
+
+/// What a flow sends.
+#[derive(Debug)]
+enum FlowWork {
+    /// Datagrams: times in seconds with the packets sent until then.
+    Datagrams(Vec<(f64, f64)>),
+    /// Segments and acknowledgements of TCP.
+    Segments(Segments),
+}
+
+#[derive(Debug)]
+struct Segments {
+    /// Segments per second that the path carries.
+    capacity: f64,
+    /// Smallest round-trip time, in seconds.
+    rtt: f64,
+    /// Segments of the first and of the largest window.
+    first: f64,
+    window: f64,
+    /// Segments that the application offers at the start, and per second.
+    offered: f64,
+    offered_per_second: f64,
+    /// Connections opened per second; each begins whether or not the path carries it.
+    opened_per_second: f64,
+    /// Packets sent for each segment delivered.
+    cost: f64,
+}
+
+impl Work {
+    /// What a valid scenario does, all flows starting at once.
+    pub fn of(scenario: &Scenario) -> Self {
+        let paths = paths(scenario);
+        let mut users = vec![0.0_f64; scenario.links.len()];
+        for link in paths.iter().flat_map(|paths| &paths.forward).flatten() {
+            users[*link] += 1.0;
+        }
+        let capacity = |link: usize| fastest(&scenario.links[link]) / 8.0 / users[link].max(1.0);
+        let flow = |(flow, paths): (&FlowSpec, &Paths)| match &flow.tcp {
+            Some(tcp) if !flow.source.is_datagram() => {
+                FlowWork::Segments(segments(scenario, flow, &tcp.0, paths, capacity))
+            }
+            _ => FlowWork::Datagrams(datagrams(&flow.source)),
+        };
+        let flows = scenario.flows.iter().zip(&paths).map(flow).collect();
+        let impairments = scenario.links.iter().flat_map(|link| &link.impairments);
+        let longest = impairments.filter_map(|impairment| match impairment {
+            ImpairmentSpec::TwoState(model) => Some(DWELLS * model.good.min(model.bad).secs()),
+            _ => None,
+        });
+        Work { flows, longest: longest.fold(1e6, f64::min) }
+    }
+
+    /// Packets sent within so many seconds.
+    pub fn packets(&self, seconds: f64) -> f64 {
+        let packets = |flow: &FlowWork| match flow {
+            FlowWork::Datagrams(sent) => {
+                let before = sent.partition_point(|&(at, _)| at <= seconds);
+                let (at, packets) = before.checked_sub(1).map_or((0.0, 0.0), |last| sent[last]);
+                let has_more = before == sent.len() && sent.len() == EMISSIONS;
+                packets * if has_more { seconds / at.max(1e-9) } else { 1.0 }
+            }
+            FlowWork::Segments(tcp) => tcp.packets(seconds),
+        };
+        self.flows.iter().map(packets).sum()
+    }
+
+    /// The seconds after which about so many packets have been sent, or after which nothing more happens; `None` if far more
+    /// are sent at once.
+    pub fn seconds_of(&self, packets: f64) -> Option<f64> {
+        let (shortest, longest) = (1e-7_f64.min(self.longest), self.longest);
+        if self.packets(shortest) > 3.0 * packets {
+            return None;
+        }
+        let wanted = packets.min(0.95 * self.packets(longest));
+        let (mut short, mut long) = (shortest, longest);
+        for _ in 0..60 {
+            let middle = (short * long).sqrt();
+            match self.packets(middle) < wanted {
+                true => short = middle,
+                false => long = middle,
+            }
+        }
+        Some(long)
+    }
+}
+
+impl Segments {
+    fn packets(&self, seconds: f64) -> f64 {
+        if self.opened_per_second > 0.0 {
+            let opened = seconds * self.opened_per_second;
+            let carried = (seconds * self.capacity).min(seconds * self.offered_per_second);
+            return (opened * (self.first + 4.0) + carried) * self.cost;
+        }
+        let rounds = seconds / self.rtt;
+        let slow_start = self.first * if rounds < 60.0 { (1_u64 << rounds as u32) as f64 } else { 1e18 };
+        let by_window = (1.0 + rounds) * self.window;
+        let carried = self.first + seconds * self.capacity;
+        let offered = self.offered + seconds * self.offered_per_second;
+        carried.min(slow_start).min(by_window).min(offered) * self.cost
+    }
+}
+
+fn fastest(link: &LinkSpec) -> f64 {
+    let rates = link.changes.iter().filter_map(|change| change.rate);
+    rates.chain([link.rate]).map(|rate| rate.0).max().unwrap_or(1) as f64
+}
+
+fn segments(
+    scenario: &Scenario,
+    flow: &FlowSpec,
+    tcp: &TcpParams,
+    paths: &Paths,
+    capacity: impl Fn(usize) -> f64,
+) -> Segments {
+    let mss = tcp.mss.0 as f64;
+    let sizes = tcp.wire_sizes();
+    let (segment, acknowledgement) =
+        (f64::from(sizes.segment(tcp.mss.0 as u32)), f64::from(sizes.acknowledgement(&Default::default())));
+    // The fastest path counts where there are several.
+    let rate = |paths: &[Vec<usize>], size: f64| {
+        let slowest =
+            |path: &Vec<usize>| path.iter().map(|&link| capacity(link)).fold(f64::INFINITY, f64::min);
+        paths.iter().map(slowest).fold(0.0, f64::max) / size
+    };
+    let time = |paths: &[Vec<usize>], size: f64| {
+        let hop = |&link: &usize| {
+            let spec = &scenario.links[link];
+            spec.least_delay().secs() + size * 8.0 / fastest(spec)
+        };
+        paths.iter().map(|path| path.iter().map(hop).sum()).fold(f64::INFINITY, f64::min)
+    };
+    let rtt: f64 = (time(&paths.forward, segment) + time(&paths.reverse, acknowledgement)).clamp(1e-9, 1e9);
+    let of_window = |window: dumbbell_units::Window| (window.bytes(tcp.mss.0 as u32) / mss).max(1.0);
+    let window = of_window(tcp.receive_buffer).min(of_window(tcp.send_buffer));
+    let (offered, offered_per_second, opened_per_second) = match &flow.source {
+        SourceSpec::Transfer(transfer) => ((transfer.size.0 as f64 / mss).ceil(), 0.0, 0.0),
+        SourceSpec::Tcplib(source) => {
+            let cap = source.conversation_cap.map_or(f64::INFINITY, |cap| cap.0 as f64);
+            let bytes = (CONVERSATION * source.size_multiplier).min(cap);
+            let opened_per_second = 1.0 / source.interarrival.secs();
+            (0.0, bytes / mss * opened_per_second, opened_per_second)
+        }
+        _ => (f64::INFINITY, 0.0, 0.0),
+    };
+    // A timeout shorter than the round trip sends everything several times.
+    let mut estimator = RttEstimator::new(&tcp.timer, HostClock::At(Time::ZERO));
+    let initial = estimator.timeout().secs();
+    estimator.sample(Time::ZERO, Time::from_secs(rtt));
+    let timeout = estimator.timeout().secs().min(initial).max(1e-9);
+    let repeats = doublings(rtt / timeout).min(BACKOFFS);
+    let lost_window = of_window(tcp.loss_window).min(window).min(offered.max(1.0));
+    let first = of_window(tcp.initial_window).max(2.0).min(window.max(2.0));
+    Segments {
+        capacity: rate(&paths.forward, segment),
+        rtt,
+        first,
+        window,
+        offered,
+        offered_per_second,
+        opened_per_second,
+        cost: 2.0 + repeats * lost_window,
+    }
+}
+
+/// Packets of a source of datagrams in the course of time, from a dry run.
+fn datagrams(source: &SourceSpec) -> Vec<(f64, f64)> {
+    let mut random = Stream::new(0, 0, "dry run");
+    let Some(mut state) = source.start_datagrams(&mut random) else { return Vec::new() };
+    let mut sent = Vec::new();
+    let mut packets = 0.0;
+    while sent.len() < EMISSIONS {
+        let Some(emission) = source.next_datagrams(&mut state, &mut random) else { return sent };
+        packets += (emission.bytes as f64 / f64::from(emission.packet)).ceil();
+        sent.push((emission.after_start.secs(), packets));
+    }
+    sent
+}
+
+/// How often 1 is doubled until it is at least `value`.
+fn doublings(value: f64) -> f64 {
+    let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
+    powers.take(64).take_while(|&power| power < value).count() as f64
+}

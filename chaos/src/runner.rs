@@ -1,0 +1,178 @@
+//! Runs of scenarios that may panic or not end, and the process that repeats them.
+
+use crate::checks::Exit;
+use dumbbell_sim::{Outcome, Scenario, run_unless};
+use dumbbell_units::Value;
+use dumbbell_units::random::name_hash;
+use serde_json::json;
+use std::cell::{Cell, RefCell};
+use std::io::{BufRead, BufReader, Write};
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often the watchdog looks.
+const LOOK: Duration = Duration::from_millis(100);
+/// What the watchdog finds while nothing runs.
+const IDLE: u64 = u64::MAX;
+
+/// Runs scenarios for one thread, and counts what it ran.
+#[derive(Debug)]
+pub struct Runner {
+    watch: Arc<Watch>,
+    worker_program: Option<PathBuf>,
+    worker: RefCell<Option<Worker>>,
+    runs: Cell<u64>,
+    packets: Cell<u64>,
+}
+
+/// A run under observation.
+#[derive(Debug)]
+struct Watch {
+    stop: AtomicBool,
+    /// Looks at the present run so far.
+    looks: AtomicU64,
+    most_looks: u64,
+}
+
+impl Watch {
+    /// Watches from a thread of its own until nobody else holds the watch.
+    fn start(limit: Duration) -> Arc<Watch> {
+        let most_looks = (limit.as_millis() / LOOK.as_millis()).max(1) as u64;
+        let watch = Arc::new(Watch { stop: AtomicBool::new(false), looks: AtomicU64::new(IDLE), most_looks });
+        let watched = Arc::downgrade(&watch);
+        std::thread::spawn(move || {
+            while let Some(watch) = watched.upgrade() {
+                let looked = watch.looks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |looks| {
+                    (looks != IDLE).then_some(looks + 1)
+                });
+                if looked.is_ok_and(|looks| looks >= watch.most_looks) {
+                    watch.stop.store(true, Ordering::Relaxed);
+                }
+                drop(watch);
+                std::thread::park_timeout(LOOK);
+            }
+        });
+        watch
+    }
+}
+
+impl Runner {
+    /// A runner of which no run takes longer than `limit`. `worker_program` is the command that serves as the other process;
+    /// without one there is none.
+    pub fn new(limit: Duration, worker_program: Option<PathBuf>) -> Self {
+        Runner {
+            watch: Watch::start(limit),
+            worker_program,
+            worker: RefCell::new(None),
+            runs: Cell::new(0),
+            packets: Cell::new(0),
+        }
+    }
+
+    /// Runs a scenario to its end.
+    pub fn run(&self, scenario: &Scenario, seed: u64, run: u64) -> Result<Outcome, Exit> {
+        let outcome = self.watched(|stop| run_unless(stop, scenario, seed, run))?;
+        let outcome = outcome.ok_or_else(|| Exit::Broken("a run does not end".to_owned()))?;
+        self.count(&outcome);
+        Ok(outcome)
+    }
+
+    /// Does something with the engine that is told to stop when it takes too long. A panic becomes a description.
+    pub fn watched<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> Result<T, Exit> {
+        self.watch.stop.store(false, Ordering::Relaxed);
+        self.watch.looks.store(0, Ordering::Relaxed);
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| work(&self.watch.stop)));
+        self.watch.looks.store(IDLE, Ordering::Relaxed);
+        result.map_err(|panic| Exit::Broken(format!("a panic: {}", crate::panics::message(&*panic))))
+    }
+
+    /// Counts a run that was made elsewhere.
+    pub fn count(&self, outcome: &Outcome) {
+        self.runs.set(self.runs.get() + 1);
+        self.packets.set(self.packets.get() + outcome.conservation.sent);
+    }
+
+    /// Runs and packets since this was asked last.
+    pub fn take_counts(&self) -> (u64, u64) {
+        (self.runs.take(), self.packets.take())
+    }
+
+    /// The digest of a run in the other process; `None` if there is no such process.
+    pub fn digest_elsewhere(&self, scenario: &Scenario, seed: u64, run: u64) -> Option<Result<String, Exit>> {
+        let program = self.worker_program.as_ref()?;
+        let mut worker = self.worker.borrow_mut();
+        if worker.is_none() {
+            *worker = Worker::start(program).ok();
+        }
+        let request = json!({ "scenario": scenario.to_json(), "seed": seed, "run": run }).to_string();
+        let answer = worker.as_mut()?.ask(&request);
+        Some(answer.ok_or_else(|| {
+            *worker = None;
+            Exit::Broken("the other process ended".to_owned())
+        }))
+    }
+}
+
+/// Identifies everything that a run returned.
+pub fn digest(outcome: &Outcome) -> String {
+    format!("{:016x}", name_hash(&format!("{outcome:?}")))
+}
+
+/// Another process that runs scenarios.
+#[derive(Debug)]
+struct Worker {
+    process: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+/// The argument with which the command serves as the other process.
+pub const WORKER: &str = "worker";
+
+impl Worker {
+    fn start(program: &PathBuf) -> std::io::Result<Worker> {
+        let mut process =
+            Command::new(program).arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let none = || std::io::Error::other("a pipe is missing");
+        let requests = Some(process.stdin.take().ok_or_else(none)?);
+        let answers = BufReader::new(process.stdout.take().ok_or_else(none)?);
+        Ok(Worker { process, requests, answers })
+    }
+
+    fn ask(&mut self, request: &str) -> Option<String> {
+        let requests = self.requests.as_mut()?;
+        writeln!(requests, "{request}").ok()?;
+        requests.flush().ok()?;
+        let mut answer = String::new();
+        let read = self.answers.read_line(&mut answer).ok()?;
+        (read > 0).then(|| answer.trim_end().to_owned())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Without requests it ends by itself.
+        drop(self.requests.take());
+        self.process.wait().ok();
+    }
+}
+
+/// Answers requests, a line each, until there are no more.
+pub fn serve(requests: impl BufRead, mut answers: impl Write) -> std::io::Result<()> {
+    for request in requests.lines() {
+        let request: Value = serde_json::from_str(&request?)?;
+        let number = |name: &str| request[name].as_u64().unwrap_or_default();
+        let scenario = Scenario::from_json(request["scenario"].as_str().unwrap_or_default());
+        let answer = match scenario {
+            Ok(scenario) => digest(&dumbbell_sim::run(&scenario, number("seed"), number("run"))),
+            Err(error) => format!("refused: {error}"),
+        };
+        writeln!(answers, "{answer}")?;
+        answers.flush()?;
+    }
+    Ok(())
+}

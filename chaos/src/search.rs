@@ -1,0 +1,245 @@
+//! Goes through the scenarios of a base seed, in blocks, and resumes where it stopped.
+
+#![allow(clippy::disallowed_methods, reason = "a search says how long it took and ends after a stated time")]
+
+use crate::checks::{Check, Exit, try_checks};
+use crate::generator;
+use crate::minimize::{Budget, minimize};
+use crate::runner::Runner;
+use crate::violation;
+use dumbbell_sim::Scenario;
+use dumbbell_units::Value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Scenarios after which the state is written.
+const BLOCK: u64 = 100;
+/// Violations of one check that are minimized and written to files; of further ones the number is kept.
+const FILES: u64 = 5;
+
+/// What to search, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Base seed of the scenarios, and seed of their runs.
+    pub base: u64,
+    /// Number of scenarios, counted from the first.
+    pub count: u64,
+    /// Longest time of this call.
+    pub time: Option<Duration>,
+    /// Threads.
+    pub threads: usize,
+    /// Directory of the state and of scenarios that break a check.
+    pub output: PathBuf,
+    /// Checks to try.
+    pub checks: Vec<&'static Check>,
+    /// Longest time of a run.
+    pub limit: Duration,
+    /// What minimizing one violation may take.
+    pub budget: Budget,
+    /// The command that serves as the other process.
+    pub worker: Option<PathBuf>,
+}
+
+/// How often a check was tried.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Count {
+    /// Scenarios to which it applied.
+    pub applied: u64,
+    /// Scenarios to which it did not.
+    pub skipped: u64,
+    /// Scenarios that broke it.
+    pub broken: u64,
+}
+
+/// A scenario that broke a check.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Violation {
+    /// Name of the check.
+    pub check: String,
+    /// Number of the scenario.
+    pub number: u64,
+    /// The first difference.
+    pub difference: String,
+    /// File with the minimized scenario.
+    pub file: Option<PathBuf>,
+}
+
+/// What a search has done so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    /// Base seed.
+    pub base: u64,
+    /// Number of the next scenario.
+    pub next: u64,
+    /// Numbers without a valid scenario.
+    pub without: u64,
+    /// Values drawn that the parser refused.
+    pub refused: u64,
+    /// Runs of all checks.
+    pub runs: u64,
+    /// Packets sent in them.
+    pub packets: u64,
+    /// Time spent, in seconds.
+    pub seconds: f64,
+    /// How often each check was tried.
+    pub checks: BTreeMap<String, Count>,
+    /// What was found.
+    pub violations: Vec<Violation>,
+}
+
+impl State {
+    /// The file of a base seed's state.
+    pub fn path(output: &Path, base: u64) -> PathBuf {
+        output.join(format!("state-{base}.json"))
+    }
+
+    /// The state that was written last, or none of the work done.
+    pub fn load(output: &Path, base: u64) -> std::io::Result<State> {
+        match std::fs::read_to_string(State::path(output, base)) {
+            Ok(text) => Ok(serde_json::from_str(&text)?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Ok(State { base, ..State::default() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the state, whole or not at all.
+    fn save(&self, output: &Path) -> std::io::Result<()> {
+        let path = State::path(output, self.base);
+        let part = path.with_extension("part");
+        let mut file = std::fs::File::create(&part)?;
+        file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(part, path)
+    }
+
+    fn add(&mut self, block: State) {
+        self.without += block.without;
+        self.refused += block.refused;
+        self.runs += block.runs;
+        self.packets += block.packets;
+        for (name, count) in block.checks {
+            let known = self.checks.entry(name).or_default();
+            known.applied += count.applied;
+            known.skipped += count.skipped;
+            known.broken += count.broken;
+        }
+        self.violations.extend(block.violations);
+        self.violations.sort_by(|one, other| (&one.check, one.number).cmp(&(&other.check, other.number)));
+    }
+}
+
+/// Searches until all is done, the time is over or `stop` is true. `tell` is called after every block, and with false within one.
+pub fn search(options: &Options, stop: &AtomicBool, mut tell: impl FnMut(&State)) -> std::io::Result<State> {
+    std::fs::create_dir_all(&options.output)?;
+    let mut state = State::load(&options.output, options.base)?;
+    let mut runners: Vec<Runner> =
+        (0..options.threads.max(1)).map(|_| Runner::new(options.limit, options.worker.clone())).collect();
+    let begin = Instant::now();
+    tell(&state);
+    while state.next < options.count
+        && !stop.load(Ordering::Relaxed)
+        && options.time.is_none_or(|time| begin.elapsed() < time)
+    {
+        let of_block = Instant::now();
+        let end = (state.next + BLOCK).min(options.count);
+        let next = AtomicU64::new(state.next);
+        let written = |check: &Check| state.checks.get(check.name).map_or(0, |count| count.broken);
+        let files = options.checks.iter().map(|check| (check.name, AtomicU64::new(written(check)))).collect();
+        let block = Mutex::new(State::default());
+        std::thread::scope(|scope| {
+            for runner in &mut runners {
+                let (next, files, block) = (&next, &files, &block);
+                scope.spawn(move || {
+                    let searcher = Searcher { options, runner, files };
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= end {
+                            break;
+                        }
+                        let done = searcher.scenario(number);
+                        block.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).add(done);
+                    }
+                });
+            }
+        });
+        state.add(block.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        state.next = end;
+        state.seconds += of_block.elapsed().as_secs_f64();
+        state.save(&options.output)?;
+        tell(&state);
+    }
+    Ok(state)
+}
+
+/// One thread of a search.
+struct Searcher<'a> {
+    options: &'a Options,
+    runner: &'a Runner,
+    /// Violations of each check so far.
+    files: &'a BTreeMap<&'static str, AtomicU64>,
+}
+
+impl Searcher<'_> {
+    /// Tries the checks on one scenario.
+    fn scenario(&self, number: u64) -> State {
+        let mut done = State::default();
+        let drawn = generator::scenario(self.options.base, number);
+        done.refused = drawn.refused as u64;
+        let Some(value) = drawn.value else {
+            done.without = 1;
+            return done;
+        };
+        let Ok(scenario) = Scenario::from_value(&value) else {
+            done.without = 1;
+            return done;
+        };
+        let seed_and_run = (self.options.base, number);
+        // Which of the rarer checks a scenario gets moves from scenario to scenario.
+        let chosen = |(position, check): &(usize, &&'static Check)| {
+            (number + *position as u64).is_multiple_of(check.one_of)
+        };
+        let checks = self.options.checks.iter().enumerate().filter(chosen).map(|(_, check)| *check);
+        for (check, verdict) in try_checks(&scenario, seed_and_run, self.runner, checks) {
+            let count = done.checks.entry(check.name.to_owned()).or_default();
+            match verdict {
+                Ok(()) => count.applied += 1,
+                Err(Exit::NotApplicable) => count.skipped += 1,
+                Err(Exit::Broken(difference)) => {
+                    count.applied += 1;
+                    count.broken += 1;
+                    done.violations.push(self.violation(number, &value, check, difference));
+                }
+            }
+        }
+        (done.runs, done.packets) = self.runner.take_counts();
+        done
+    }
+
+    fn violation(&self, number: u64, value: &Value, check: &Check, difference: String) -> Violation {
+        let before = self.files.get(check.name).map_or(0, |files| files.fetch_add(1, Ordering::Relaxed));
+        let file = (before < FILES).then(|| self.write(number, value, check, &difference)).flatten();
+        Violation { check: check.name.to_owned(), number, difference, file }
+    }
+
+    /// Minimizes a scenario and writes it to a file.
+    fn write(&self, number: u64, value: &Value, check: &Check, difference: &str) -> Option<PathBuf> {
+        let Options { base, output, budget, .. } = self.options;
+        let seed_and_run = (*base, number);
+        let mut last = difference.to_owned();
+        let small = minimize(value, *budget, |candidate| {
+            let differs = violation::difference(candidate, seed_and_run, check, self.runner);
+            differs.map(|difference| last = difference).is_some()
+        });
+        let origin = format!("base seed {base}, scenario {number}");
+        let file = output.join(format!("{}-{base}-{number}.toml", check.name));
+        std::fs::write(&file, violation::written(&small, seed_and_run, &origin, check, &last)).ok()?;
+        Some(file)
+    }
+}

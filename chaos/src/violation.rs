@@ -1,0 +1,52 @@
+//! A scenario that breaks a check, as a file.
+
+use crate::checks::text::without_nulls;
+use crate::checks::{Check, Exit, try_checks};
+use crate::generator::repair;
+use crate::runner::Runner;
+use dumbbell_sim::Scenario;
+use dumbbell_units::Value;
+use dumbbell_units::spec::SpecError;
+
+/// What differs where a scenario breaks a check; nothing if it holds or does not apply.
+pub fn difference(value: &Value, seed_and_run: (u64, u64), check: &Check, runner: &Runner) -> Option<String> {
+    let scenario = Scenario::from_value(value).ok()?;
+    let verdict = try_checks(&scenario, seed_and_run, runner, std::iter::once(check)).pop()?.1;
+    match verdict {
+        Err(Exit::Broken(difference)) => Some(difference),
+        _ => None,
+    }
+}
+
+/// The text of a file with a scenario that breaks a check: what was found and how, and the scenario in TOML.
+pub fn written(
+    value: &Value,
+    (seed, run): (u64, u64),
+    origin: &str,
+    check: &Check,
+    difference: &str,
+) -> String {
+    let scenario = toml::to_string(&without_nulls(value)).unwrap_or_else(|error| format!("# {error}\n"));
+    let difference = difference.replace('\n', " ");
+    format!(
+        "# {name}: {about}\n# found: {origin}\n# differs: {difference}\n{SEED}{seed}, run: {run}\n# again: cargo run --profile chaos -p dumbbell-chaos -- check FILE --check {name}\n\n{scenario}",
+        name = check.name,
+        about = check.about,
+    )
+}
+
+/// Begins the line that says seed and run.
+const SEED: &str = "# seed: ";
+
+/// A scenario in a file, with the seed and the run that its comment states; 1 and 0 if it states none.
+pub fn read(text: &str) -> Result<(Value, (u64, u64)), SpecError> {
+    // The parser of scenarios says what is wrong with a text.
+    let scenario = Scenario::from_toml(text)?;
+    let mut value: Value = toml::from_str(text).unwrap_or_default();
+    if repair(&mut value).is_none_or(|(read, _)| read != scenario) {
+        value = dumbbell_units::spec::Field::encode(&scenario);
+    }
+    let stated = text.lines().find_map(|line| line.strip_prefix(SEED)?.split_once(", run: "));
+    let stated = stated.and_then(|(seed, run)| Some((seed.parse().ok()?, run.parse().ok()?)));
+    Ok((value, stated.unwrap_or((1, 0))))
+}
