@@ -5,6 +5,9 @@
 
 PYTHON ?= python3
 FUZZ_SECONDS ?= 600
+CHAOS_BASE ?= 1
+CHAOS_COUNT ?= 100000
+CHAOS_HOURS ?=
 PAPER := all
 PEER := ns2
 
@@ -22,7 +25,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy lint rust python walks quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz format clean
+.PHONY: help reproduce test fmt tidy lint rust python walks quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -34,6 +37,7 @@ help:
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
 	@echo "make bench-peers the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
+	@echo "make chaos       CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
 	@echo "make format      write the sources as fmt wants them"
 	@echo "make clean       remove builds and the environment; results/ stays"
 
@@ -111,6 +115,15 @@ fuzz:
 		-len_control=0 -max_len=2048 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none link fuzz/corpus/link fuzz/seeds/link -- \
 		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
+
+# Goes on where it stopped; what it finds is in results/chaos.
+chaos:
+	cargo run --profile chaos --locked --quiet --package dumbbell-chaos -- search --base $(CHAOS_BASE) \
+		$(if $(CHAOS_HOURS),--hours $(CHAOS_HOURS),--count $(CHAOS_COUNT)) --strict
+
+chaos-smoke:
+	rm -rf results/smoke/chaos
+	cargo run --profile chaos --locked --quiet --package dumbbell-chaos -- search --count 1000 --output results/smoke/chaos --strict
 
 # --- the environment ---
 

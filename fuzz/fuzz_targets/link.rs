@@ -4,7 +4,8 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use dumbbell_fuzz::{count_events, value_of};
+use dumbbell_chaos::schema::value_of;
+use dumbbell_fuzz::count_events;
 use dumbbell_net::link::{BacklogChange, LinkStats};
 use dumbbell_net::{Link, LinkSpec, Offer, Packet, PacketKind};
 use dumbbell_units::spec::{Field, Node};

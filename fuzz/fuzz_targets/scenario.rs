@@ -4,7 +4,8 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use dumbbell_fuzz::{change, count_events, names};
+use dumbbell_chaos::schema::{change, names};
+use dumbbell_fuzz::count_events;
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::{Scenario, run};

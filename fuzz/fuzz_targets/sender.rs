@@ -5,7 +5,8 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use dumbbell_fuzz::{count_events, value_of};
+use dumbbell_chaos::schema::value_of;
+use dumbbell_fuzz::count_events;
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Time, Value, Window};

@@ -24,7 +24,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     probed.outcome.links.iter().try_for_each(|link| link_agrees(link, probed, &window))
 }
 
-/// The measurement window and the end of the run, in seconds.
+/// The measurement window, to which its first and its last instant belong, and the end of the run, in seconds.
 struct Window {
     from: f64,
     until: f64,
@@ -34,12 +34,14 @@ struct Window {
 impl Window {
     /// The value of a quantity that only grows, counted within the window.
     fn growth(&self, recording: &Recording) -> f64 {
-        last_before(recording, self.until).unwrap_or(0.0) - last_before(recording, self.from).unwrap_or(0.0)
+        let until = recording.times.partition_point(|&at| at <= self.until);
+        let last = until.checked_sub(1).map_or(0.0, |last| recording.values[last]);
+        last - last_before(recording, self.from).unwrap_or(0.0)
     }
 
     /// Rows within the window.
     fn rows(&self, recording: &Recording) -> u64 {
-        recording.times.iter().filter(|&&time| time >= self.from && time < self.until).count() as u64
+        recording.times.iter().filter(|&&time| (self.from..=self.until).contains(&time)).count() as u64
     }
 }
 
@@ -101,7 +103,7 @@ fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict 
     })?;
     let backlog = recording(probed, Quantity::Backlog, name)?;
     let stood = last_before(backlog, window.from).unwrap_or(0.0);
-    let within = |time: f64| time >= window.from && time < window.until.min(window.end);
+    let within = |time: f64| (window.from..=window.until.min(window.end)).contains(&time);
     let rows = backlog.times.iter().zip(&backlog.values).filter(|&(&time, _)| within(time));
     let largest = rows.map(|(_, &value)| value).fold(0.0, f64::max);
     // What stood at the beginning counts, unless it left at that very instant.

@@ -191,6 +191,11 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
         let source = match like.as_ref().map(|like| &like["source"]) {
             Some(source) => source.clone(),
             None if draw.chance(0.3) => json!("greedy"),
+            // Small enough to complete in many runs.
+            None if draw.chance(0.3) => {
+                let size = written(draw.log_between(0.5, 300.0), "kB", draw);
+                json!({ "kind": "transfer", "size": size })
+            }
             None => leaves.value(member("source"), draw),
         };
         let is_datagram = SourceSpec::decode(&Node::root(&source)).is_ok_and(|source| source.is_datagram());

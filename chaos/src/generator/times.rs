@@ -79,7 +79,7 @@ pub fn add(
         .filter(|flow| is_transfer(&flow.source))
         .map(|flow| flow.name.as_str())
         .collect();
-    if !transfers.is_empty() && draw.chance(0.5) {
+    if !transfers.is_empty() && draw.chance(0.7) {
         let awaited: Vec<&str> = transfers.iter().copied().filter(|_| draw.chance(0.6)).collect();
         value["stop_when_complete"] = json!(awaited);
     }

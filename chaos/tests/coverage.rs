@@ -1,0 +1,89 @@
+//! Everything that is registered occurs among the first scenarios.
+
+use dumbbell_chaos::generator;
+use dumbbell_sim::Scenario;
+use dumbbell_units::Value;
+use dumbbell_units::spec::Field;
+use std::collections::BTreeSet;
+
+/// Names of choices, each with the member in which it stands.
+type Names = BTreeSet<(String, String)>;
+
+/// Choices that a schema offers to the member `of`.
+fn offered(schema: &Value, of: &str, names: &mut Names) {
+    for (key, part) in schema.as_object().into_iter().flatten() {
+        match (key.as_str(), part) {
+            ("enum", Value::Array(choices)) => {
+                names.extend(
+                    choices.iter().filter_map(|name| Some((of.to_owned(), name.as_str()?.to_owned()))),
+                );
+            }
+            ("const", Value::String(name)) => drop(names.insert((of.to_owned(), name.clone()))),
+            ("properties", Value::Object(members)) => {
+                members.iter().for_each(|(member, schema)| offered(schema, member, names));
+            }
+            ("anyOf", Value::Array(schemas)) => schemas.iter().for_each(|schema| offered(schema, of, names)),
+            ("items", schema) => offered(schema, of, names),
+            _ => {}
+        }
+    }
+}
+
+/// Members and texts of a scenario.
+fn used(value: &Value, of: &str, names: &mut Names) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(member, value)| used(value, member, names)),
+        Value::Array(elements) => elements.iter().for_each(|element| used(element, of, names)),
+        Value::String(text) => drop(names.insert((of.to_owned(), text.clone()))),
+        _ => {}
+    }
+}
+
+/// Members of all tables of a schema.
+fn members_of(schema: &Value, members: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(parts) => {
+            members.extend(
+                parts
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, _)| name.clone()),
+            );
+            parts.values().for_each(|part| members_of(part, members));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| members_of(part, members)),
+        _ => {}
+    }
+}
+
+fn members_used(value: &Value, members: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(parts) => {
+            members.extend(parts.keys().cloned());
+            parts.values().for_each(|part| members_used(part, members));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| members_used(part, members)),
+        _ => {}
+    }
+}
+
+#[test]
+fn whatever_is_registered_occurs_among_two_thousand_scenarios() {
+    let schema = Scenario::schema();
+    let (mut wanted, mut members) = (Names::new(), BTreeSet::new());
+    offered(&schema, "scenario", &mut wanted);
+    members_of(&schema, &mut members);
+    for number in 0..2_000 {
+        let Some(value) = generator::scenario(1, number).value else { continue };
+        let mut names = Names::new();
+        used(&value, "scenario", &mut names);
+        names.iter().for_each(|name| drop(wanted.remove(name)));
+        let mut drawn = BTreeSet::new();
+        members_used(&value, &mut drawn);
+        drawn.iter().for_each(|member| drop(members.remove(member)));
+    }
+    assert!(wanted.is_empty(), "never drawn: {wanted:?}");
+    assert!(members.is_empty(), "members never drawn: {members:?}");
+}
