@@ -74,10 +74,11 @@ fn of_fields<T: Debug>(one: &T, other: &T) -> String {
     let fields = |text: &str| -> Vec<String> {
         let mut fields: Vec<String> = Vec::new();
         for line in text.lines().skip(1) {
-            match line.starts_with("     ") || !line.starts_with("    ") {
-                true => fields.last_mut().into_iter().for_each(|field| field.push_str(line.trim())),
-                false if line.trim() == ")," || line.trim() == "}," => {}
-                false => fields.push(line.trim().to_owned()),
+            // Deeper lines, and the one that closes them, belong to the field above.
+            let goes_on = line.starts_with("     ") || matches!(line.trim(), ")," | "}," | "],");
+            match fields.last_mut().filter(|_| goes_on) {
+                Some(field) => field.push_str(line.trim()),
+                None => fields.push(line.trim().to_owned()),
             }
         }
         fields
@@ -85,8 +86,9 @@ fn of_fields<T: Debug>(one: &T, other: &T) -> String {
     let (one, other) = (fields(&one), fields(&other));
     let differing = one.iter().zip(&other).find(|(one, other)| one != other);
     let (one, other) = differing.map_or(("", ""), |(one, other)| (one.as_str(), other.as_str()));
-    let value =
-        |text: &str| text.split_once(": ").map_or(text, |(_, value)| value).trim_end_matches(',').to_owned();
+    let value = |text: &str| {
+        text.split_once(": ").map_or(text, |(_, value)| value).trim_end_matches(',').replace(",)", ")")
+    };
     let name = one.split(':').next().unwrap_or_default();
     format!("{name}: {} against {}", value(one), value(other))
 }

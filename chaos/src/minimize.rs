@@ -168,7 +168,7 @@ fn simpler_quantities(text: &str) -> Vec<Value> {
         simpler.extend([power, crate::draw::rounded(number, 1)]);
     }
     if number > 1.0 {
-        simpler.extend([1.0, number / 2.0]);
+        simpler.extend([1.0, (number / 2.0).floor()]);
     }
     simpler.retain(|&less| less < number || less.to_string().len() < amount.len());
     simpler.into_iter().map(|less| Value::from(format!("{less} {unit}"))).collect()

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// How many members of a table are drawn on average; the others keep their defaults.
 const MEMBERS_DRAWN: f64 = 3.5;
 
+/// Least probability of drawing a member that is chosen from a registry.
+const REGISTRIES_DRAWN: f64 = 0.3;
+
 /// Draws values from schemas and remembers the quantities, so that several components get equal ones.
 #[derive(Debug)]
 pub struct Leaves {
@@ -115,6 +118,8 @@ impl Leaves {
         let mut table = Members::new();
         for (name, member) in properties.iter().filter(|(name, _)| !left_out.contains(&name.as_str())) {
             let is_required = required.is_some_and(|names| names.iter().any(|n| n == name));
+            // What is chosen from a registry decides more than any number.
+            let share = if is_registry(member) { share.max(REGISTRIES_DRAWN) } else { share };
             if is_required || draw.chance(share) {
                 table.insert(name.clone(), self.value(member, draw));
             }
@@ -125,10 +130,6 @@ impl Leaves {
     /// A value of one of several schemas. Of the tables of a tagged choice each is as likely; nothing and free text are left
     /// out where there is anything else.
     fn alternative(&mut self, schemas: &[Value], default: Option<&Value>, draw: &mut Draw) -> Value {
-        let tag = |schema: &Value| {
-            let properties = schema.get("properties")?.as_object()?;
-            properties.values().find_map(|member| member.get("const").cloned())
-        };
         let says_something = |schema: &&Value| {
             let kind = schema.get("type").and_then(Value::as_str);
             let is_text =
@@ -198,6 +199,18 @@ impl Leaves {
         self.remember(schema, &text);
         json!(text)
     }
+}
+
+/// The name by which a table is told apart in a tagged choice.
+fn tag(schema: &Value) -> Option<Value> {
+    let properties = schema.get("properties")?.as_object()?;
+    properties.values().find_map(|member| member.get("const").cloned())
+}
+
+/// True if the value is a tagged choice.
+fn is_registry(schema: &Value) -> bool {
+    let schemas = schema.get("anyOf").and_then(Value::as_array);
+    schemas.is_some_and(|schemas| schemas.iter().any(|schema| tag(schema).is_some()))
 }
 
 /// Equal to another quantity, or a simple multiple of it.
