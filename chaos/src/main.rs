@@ -128,7 +128,7 @@ fn main() -> ExitCode {
 fn search_for(arguments: &Search) -> std::io::Result<ExitCode> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    // Where interruptions are ignored, they stay so.
+    // Also where a shell started it with interruptions ignored: one that is sent on purpose ends it with its state kept.
     ctrlc::try_set_handler(move || flag.store(true, Ordering::Relaxed)).ok();
     let unlimited = if arguments.hours.is_some() { u64::MAX } else { COUNT };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
