@@ -180,7 +180,7 @@ params! {
         links: Vec<String> = Vec::new(), "-", "-";
         /// What to record.
         quantities: Vec<Quantity> = Vec::new(), "-", "-";
-        /// Period of the samples; every change is recorded if not given.
+        /// Period of the samples, from the start of the run to before its end; every change is recorded if not given.
         period: Option<Time> = None, "s", "-",
             |period| period.is_none_or(|period| period.0 > 0), "a time above 0";
     }

@@ -59,7 +59,6 @@ impl Simulation<'_> {
     pub(super) fn restart(&mut self, index: usize) {
         let active = self.present_activity(index);
         let pause = self.window.overlap(self.activity_end(index), self.now);
-        self.traffic[index].has_paused = true;
         let state = &mut self.flows[index];
         state.active_before += active;
         state.pauses.push((self.now, pause));

@@ -96,7 +96,8 @@ struct Traffic {
     begins: (u32, u32),
     sizes: WireSizes,
     is_traced: bool,
-    has_paused: bool,
+    /// Deliveries are traced, or may bridge the pauses before restarts.
+    is_followed: bool,
     /// Packets sent that have not arrived.
     missing: u64,
     bytes_on_wire: u64,
@@ -157,7 +158,9 @@ pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -
     Some(simulation.finish())
 }
 
-/// Events after which what is over is settled, where the run may end early; a power of two.
+/// Events between two looks at the stop flag, a power of two. An event may send a hundred thousand packets.
+const EVENTS_PER_LOOK: u64 = 1 << 6;
+/// Events after which what is over is settled, where the run may end early; a multiple of the same.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 
 impl<'a> Simulation<'a> {
@@ -197,7 +200,15 @@ impl<'a> Simulation<'a> {
         simulation.add_probes();
         let is_traced = |flow: usize| !simulation.flow_probes[flow].is_empty();
         routes.find_receivers(scenario, is_traced);
-        let traffic = |(flow, &begins)| Traffic { begins, is_traced: is_traced(flow), ..Traffic::default() };
+        let traffic = |(flow, &begins)| {
+            let (is_traced, restarts) = (is_traced(flow), &scenario.flows[flow].restarts);
+            Traffic {
+                begins,
+                is_traced,
+                is_followed: is_traced || !restarts.is_empty(),
+                ..Traffic::default()
+            }
+        };
         simulation.traffic = routes.begins.iter().enumerate().map(traffic).collect();
         simulation.hops = routes.hops;
         let nodes = Names::new(scenario.node_names());
@@ -309,11 +320,13 @@ impl<'a> Simulation<'a> {
             if at >= self.next_reroute {
                 self.reroute();
             }
-            if stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && self.scenario.may_end_early() {
-                self.settle_counts();
+            if self.event_count.is_multiple_of(EVENTS_PER_LOOK) {
+                if stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && self.scenario.may_end_early() {
+                    self.settle_counts();
+                }
             }
             self.here = u32::MAX;
             match event {

@@ -246,9 +246,16 @@ impl Simulation<'_> {
         if is_measured {
             traffic.bytes_delivered += bytes;
             traffic.last_delivery = at;
-            if traffic.has_paused {
-                self.bridge_pauses(flow, sent);
-            }
+        }
+        if traffic.is_followed {
+            self.follow_delivery(flow, bytes, sent, is_measured);
+        }
+    }
+
+    #[cold]
+    fn follow_delivery(&mut self, flow: u32, bytes: u64, sent: Time, is_measured: bool) {
+        if is_measured {
+            self.bridge_pauses(flow, sent);
         }
         let traffic = &mut self.traffic[flow as usize];
         if traffic.is_traced {

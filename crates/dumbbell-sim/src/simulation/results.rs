@@ -161,7 +161,6 @@ impl Simulation<'_> {
     }
 
     /// A packet that was sent before a restart arrives after it: the flow was active in the pause between.
-    #[cold]
     pub(super) fn bridge_pauses(&mut self, flow: u32, sent: Time) {
         let state = &mut self.flows[flow as usize];
         while let Some((_, pause)) = state.pauses.pop_if(|(restart, _)| *restart > sent) {
