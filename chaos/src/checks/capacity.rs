@@ -3,6 +3,9 @@
 //! From the start of a run to the end of its window, the bytes that some flows deliver are at most what a link transmits in that time that all of their
 //! paths cross: its rate, with its changes, times the time. A later beginning of the window makes no difference, as fewer bytes are counted. A
 //! transmission takes whole nanoseconds, so each may be shorter by less than one.
+//!
+//! The goodput of a flow is at most the largest rate of any link that all of its paths cross, where the window begins with the run. Later, TCP
+//! may deliver at once what has waited for a hole, and the first packet of the window may have been sent before it.
 
 use super::{Case, Verdict, require};
 use crate::paths::paths;
@@ -23,13 +26,24 @@ pub fn holds(case: &Case<'_>) -> Verdict {
         })?;
     }
     let paths = paths(&case.scenario);
+    let packets = case.outcome.conservation.sent as f64;
     let until = Time::from_secs(case.outcome.simulated_s).min(case.scenario.measure_until());
     for (number, link) in case.scenario.links.iter().enumerate() {
         let crosses = |flow: &usize| paths[*flow].forward.iter().all(|path| path.contains(&number));
         let delivered: u64 =
             (0..paths.len()).filter(crosses).map(|flow| case.outcome.flows[flow].bytes_delivered).sum();
-        let packets = case.outcome.conservation.sent as f64;
         let (carried, fastest) = transmitted(link, until);
+        let alone = (0..paths.len()).filter(crosses).map(|flow| &case.outcome.flows[flow]);
+        for flow in alone.filter(|flow| flow.bytes_delivered > 0 && case.scenario.measure_from == Time::ZERO)
+        {
+            let bits = 8.0 * flow.bytes_delivered as f64;
+            let active = bits / flow.goodput_bps;
+            let bound = (active + packets * 1e-9) * fastest * (1.0 + ROUNDING);
+            require(bits <= bound, || {
+                let (name, goodput) = (&flow.name, flow.goodput_bps);
+                format!("flows.{name}.goodput_bps: {goodput} over {}, of at most {fastest} bit/s", link.name)
+            })?;
+        }
         let bound = (carried + packets * fastest * 1e-9) / 8.0 * (1.0 + ROUNDING);
         require(delivered as f64 <= bound, || {
             format!(

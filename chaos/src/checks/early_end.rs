@@ -1,28 +1,38 @@
-//! A run that ends once its transfers have completed is a run of that duration.
+//! A run that ends with its transfers is a run of that duration.
 
-use super::{Case, Exit, Verdict, applies_if, same};
+use super::{Case, Exit, Verdict, applies_if, nanoseconds};
 use crate::difference;
 use dumbbell_sim::Scenario;
 use dumbbell_units::Time;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
-    let end = Time(case.end()?);
-    applies_if(!case.scenario.stop_when_complete.is_empty() && end < case.scenario.duration)?;
-    applies_if(end > case.scenario.measure_from)?;
-    let whole = |scenario: &Scenario| -> Scenario {
-        let mut scenario = scenario.clone();
-        scenario.duration = end;
-        scenario.stop_when_complete.clear();
-        scenario
-    };
-    let probed = case.probed()?;
-    for (scenario, early) in [(&case.scenario, &case.outcome), (&probed.scenario, &probed.outcome)] {
-        let whole = case.run(&whole(scenario))?;
+    let awaited = awaited(case);
+    applies_if(!awaited.is_empty())?;
+    for original in [&case.scenario, &case.probed()?.scenario] {
+        let mut scenario = original.clone();
+        scenario.stop_when_complete.clone_from(&awaited);
+        let early = case.run(&scenario)?;
+        let end = Time(nanoseconds(early.simulated_s).ok_or(Exit::NotApplicable)?);
+        applies_if(end < scenario.duration && end > scenario.measure_from)?;
+        let whole = case.run(&Scenario { duration: end, stop_when_complete: Vec::new(), ..scenario })?;
         let difference =
-            difference::of_results(early, &whole).or_else(|| difference::of_recordings(early, &whole));
-        let told =
-            |difference| Exit::Broken(format!("early end at {end} against that duration: {difference}"));
-        difference.map_or(Ok(()), |difference| Err(told(difference)))?;
+            difference::of_results(&early, &whole).or_else(|| difference::of_recordings(&early, &whole));
+        if let Some(difference) = difference {
+            return Err(Exit::Broken(format!("early end at {end} against that duration: {difference}")));
+        }
     }
-    same(None)
+    Ok(())
+}
+
+/// The flows that the scenario waits for; without any, one of the transfers that complete.
+fn awaited(case: &Case<'_>) -> Vec<String> {
+    if !case.scenario.stop_when_complete.is_empty() {
+        return case.scenario.stop_when_complete.clone();
+    }
+    let flows = case.outcome.flows.iter().filter(|flow| flow.completion_s.is_some());
+    let completed: Vec<&str> = flows.map(|flow| flow.name.as_str()).collect();
+    match completed.is_empty() {
+        true => Vec::new(),
+        false => vec![(*case.draw("early-end").pick(&completed)).to_owned()],
+    }
 }

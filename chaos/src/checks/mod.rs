@@ -74,7 +74,7 @@ checks! {
     "window", 1, window::holds, "A window that ends earlier counts what a shorter run counts.";
     "additive", 3, additive::holds, "Two windows count what one over both counts.";
     "prefix", 2, prefix::holds, "A shorter run records the beginning of a longer one.";
-    "early-end", 1, early_end::holds, "A run that ends with its transfers is one with that duration.";
+    "early-end", 1, early_end::holds, "A run that ends with its transfers is a run of that duration.";
     "conservation", 1, conservation::holds, "What is sent is delivered, dropped or in flight, by every count.";
     "capacity", 1, capacity::holds, "Nothing is faster than its links.";
     "least-rtt", 1, least_rtt::holds, "No round trip is shorter than light and transmission take.";
