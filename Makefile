@@ -11,6 +11,8 @@ CHAOS_HOURS ?=
 PAPER := all
 PEER := ns2
 
+CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
@@ -118,12 +120,14 @@ fuzz:
 
 # Goes on where it stopped; what it finds is in results/chaos.
 chaos:
-	cargo run --profile chaos --locked --quiet --package dumbbell-chaos -- search --base $(CHAOS_BASE) \
+	$(CHAOS) search --base $(CHAOS_BASE) \
 		$(if $(CHAOS_HOURS),--hours $(CHAOS_HOURS),--count $(CHAOS_COUNT)) --strict
 
-chaos-smoke:
+chaos-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 	rm -rf results/smoke/chaos
-	cargo run --profile chaos --locked --quiet --package dumbbell-chaos -- search --count 1000 --output results/smoke/chaos --strict
+	$(CHAOS) search --count 1000 --output results/smoke/chaos --strict
+	$(CHAOS) emit --count 200 > results/smoke/chaos/scenarios.jsonl
+	$(BIN)/pytest tests/chaos
 
 # --- the environment ---
 

@@ -10,6 +10,7 @@ use dumbbell_chaos::search::{Options, State, search};
 use dumbbell_chaos::{generator, panics, violation};
 use dumbbell_sim::Scenario;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ enum Command {
     Search(Search),
     /// Tries all checks on scenario files.
     Check(CheckFiles),
-    /// Prints scenarios as lines of JSON.
+    /// Prints scenarios as lines of JSON, each with the summary of a run.
     Emit(Emit),
     /// Serves as the other process.
     #[command(name = WORKER, hide = true)]
@@ -112,7 +113,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Search(search) => search_for(&search),
         Command::Check(files) => check(&files),
-        Command::Emit(emit) => Ok(print_scenarios(&emit)),
+        Command::Emit(emit) => print_scenarios(&emit),
         Command::Worker => {
             // An interruption ends the search, which then ends its workers.
             ctrlc::try_set_handler(|| {}).ok();
@@ -236,11 +237,15 @@ fn check_file(file: &Path, arguments: &CheckFiles, runner: &Runner) -> std::io::
     Ok(is_broken)
 }
 
-fn print_scenarios(arguments: &Emit) -> ExitCode {
+fn print_scenarios(arguments: &Emit) -> std::io::Result<ExitCode> {
     for number in arguments.from..arguments.from.saturating_add(arguments.count) {
         if let Some(value) = generator::scenario(arguments.base, number).value {
-            println!("{value}");
+            let (seed, run) = (arguments.base, number);
+            let summary = Scenario::from_value(&value)
+                .map(|scenario| dumbbell_sim::run(&scenario, seed, run).summary());
+            let summary = summary.map_err(|error| std::io::Error::other(error.to_string()))?;
+            println!("{}", json!({ "scenario": value, "seed": seed, "run": run, "summary": summary }));
         }
     }
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }
