@@ -135,17 +135,9 @@ impl Simulation<'_> {
     /// clock and another behind it.
     #[cold]
     fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, by_impairment: bool) {
-        for &probe in &self.link_probes[link as usize] {
-            let recording = &mut self.recordings[probe as usize];
-            if recording.quantity == Quantity::Drops {
-                let dropped = recording.last().unwrap_or(0.0) + 1.0;
-                recording.record(at, Some(dropped));
-            } else if recording.quantity == Quantity::Losses
-                && by_impairment
-                && packet.kind != PacketKind::Ack
-            {
-                recording.record(at, Some(self.links[link as usize].data_seen() as f64));
-            }
+        if at <= self.scenario.duration {
+            let is_lost_data = by_impairment && packet.kind != PacketKind::Ack;
+            self.record_drop(at, link, is_lost_data);
         }
         let (flow, is_segment, is_of_first_slow_start) = match packet.kind {
             PacketKind::Data => {
@@ -168,6 +160,18 @@ impl Simulation<'_> {
         };
         let drop = Drop { at, flow, is_segment, is_of_first_slow_start };
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
+    }
+
+    fn record_drop(&mut self, at: Time, link: u32, is_lost_data: bool) {
+        for &probe in &self.link_probes[link as usize] {
+            let recording = &mut self.recordings[probe as usize];
+            if recording.quantity == Quantity::Drops {
+                let dropped = recording.last().unwrap_or(0.0) + 1.0;
+                recording.record(at, Some(dropped));
+            } else if recording.quantity == Quantity::Losses && is_lost_data {
+                recording.record(at, Some(self.links[link as usize].data_seen() as f64));
+            }
+        }
     }
 
     fn count_drop(&mut self, drop: &Drop) {
