@@ -9,6 +9,7 @@ use dumbbell_chaos::runner::{Runner, WORKER, serve};
 use dumbbell_chaos::search::{Options, State, search};
 use dumbbell_chaos::{generator, panics, violation};
 use dumbbell_sim::Scenario;
+use dumbbell_units::random::bytes_hash;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -127,6 +128,8 @@ fn main() -> ExitCode {
 }
 
 fn search_for(arguments: &Search) -> std::io::Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let build = format!("{:016x}", bytes_hash(&std::fs::read(&program)?));
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Also where a shell started it with interruptions ignored: one that is sent on purpose ends it with its state kept.
@@ -142,7 +145,8 @@ fn search_for(arguments: &Search) -> std::io::Result<ExitCode> {
         checks: if arguments.checks.is_empty() { CHECKS.iter().collect() } else { arguments.checks.clone() },
         limit: Duration::from_secs(arguments.limit),
         budget: Budget { tries: TRIES, time: Duration::from_secs(arguments.minimize) },
-        worker: std::env::current_exe().ok(),
+        worker: Some(program),
+        build,
     };
     let bar = progress(&options);
     let state = search(&options, &stop, |state| {

@@ -1,4 +1,4 @@
-//! Goes through the scenarios of a base seed, in blocks, and resumes where it stopped.
+//! Goes through the scenarios of a base seed, in blocks, and resumes where it stopped. What another build has tried counts for nothing.
 
 #![allow(clippy::disallowed_methods, reason = "a search says how long it took and ends after a stated time")]
 
@@ -43,6 +43,8 @@ pub struct Options {
     pub budget: Budget,
     /// The command that serves as the other process.
     pub worker: Option<PathBuf>,
+    /// Identity of the program, engine included.
+    pub build: String,
 }
 
 /// How often a check was tried.
@@ -74,6 +76,9 @@ pub struct Violation {
 pub struct State {
     /// Base seed.
     pub base: u64,
+    /// Identity of the program that tried them.
+    #[serde(default)]
+    pub build: String,
     /// Number of the next scenario.
     pub next: u64,
     /// Numbers without a valid scenario.
@@ -98,13 +103,15 @@ impl State {
         output.join(format!("state-{base}.json"))
     }
 
-    /// The state that was written last, or none of the work done.
-    pub fn load(output: &Path, base: u64) -> std::io::Result<State> {
+    /// The state that this build wrote last, or none of the work done.
+    pub fn load(output: &Path, base: u64, build: &str) -> std::io::Result<State> {
+        let new = State { base, build: build.to_owned(), ..State::default() };
         match std::fs::read_to_string(State::path(output, base)) {
-            Ok(text) => Ok(serde_json::from_str(&text)?),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(State { base, ..State::default() })
+            Ok(text) => {
+                let state: State = serde_json::from_str(&text)?;
+                Ok(if state.build == build { state } else { new })
             }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(new),
             Err(error) => Err(error),
         }
     }
@@ -138,7 +145,7 @@ impl State {
 /// Searches until all is done, the time is over or `stop` is true. `tell` is called after every block, and with false within one.
 pub fn search(options: &Options, stop: &AtomicBool, mut tell: impl FnMut(&State)) -> std::io::Result<State> {
     std::fs::create_dir_all(&options.output)?;
-    let mut state = State::load(&options.output, options.base)?;
+    let mut state = State::load(&options.output, options.base, &options.build)?;
     let mut runners: Vec<Runner> =
         (0..options.threads.max(1)).map(|_| Runner::new(options.limit, options.worker.clone())).collect();
     let begin = Instant::now();

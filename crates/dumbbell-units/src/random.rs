@@ -5,11 +5,16 @@ use crate::math;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// FNV-1a over the bytes of a name: 64 bits, stable on every platform.
-pub fn name_hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+/// FNV-1a over some bytes: 64 bits, stable on every platform.
+pub fn bytes_hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+/// The same of a name.
+pub fn name_hash(name: &str) -> u64 {
+    bytes_hash(name.as_bytes())
 }
 
 /// A stream of random numbers that belongs to one named component of one run.
