@@ -52,6 +52,12 @@ fn version() -> &'static str {
     dumbbell_sim::VERSION
 }
 
+/// Digest of what determines the engine's results: its sources, the compiler and the profile.
+#[pyfunction]
+fn digest() -> &'static str {
+    env!("DUMBBELL_ENGINE_DIGEST")
+}
+
 /// JSON Schema of a scenario, as text.
 #[pyfunction]
 fn schema() -> String {
@@ -171,6 +177,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RunResult>()?;
     module.add_class::<ManyResult>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(digest, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
     module.add_function(wrap_pyfunction!(normalize, module)?)?;

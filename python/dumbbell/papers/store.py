@@ -48,10 +48,12 @@ MERGED = 8
 
 @cache
 def engine_identity() -> str:
-    """Return a name of this very build of the engine: its version and a digest of its file."""
-    file = _engine.__file__
-    digest = hashlib.blake2b(Path(file).read_bytes(), digest_size=6).hexdigest() if file else "unknown"
-    return f"{_engine.version()}-{digest}"
+    """Return a name of the engine: its version and a digest of what determines its results.
+
+    That is its sources, the compiler and the profile it was built with, so that two checkouts of one state share their
+    stores.
+    """
+    return f"{_engine.version()}-{_engine.digest()}"
 
 
 @dataclass(frozen=True)
