@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,18 @@ _TWO_HOSTS: dict[str, Any] = {
         {"links": ["r1-r2"], "quantities": ["backlog"], "period": "10 ms"},
     ],
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts() -> Iterator[None]:
+    """Let interrupts through, to this process and to those it starts.
+
+    A job that a script starts in the background ignores them, and what it starts does, as it should: the tests would
+    interrupt in vain.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -283,13 +283,25 @@ def test_no_command_shows_the_help():
 # A process of its own
 
 
+def opened_pipe(path):
+    """Open a named pipe for writing as soon as a reader has."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        except OSError:
+            assert time.monotonic() < deadline, "nobody reads the scenario"
+            time.sleep(0.05)
+
+
 def test_an_interrupt_is_exit_code_2_without_a_traceback(tmp_path, two_hosts):
     path = tmp_path / "long.toml"
-    path.write_text(
-        two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml(), encoding="utf-8"
-    )
+    os.mkfifo(path)
     process = start("run", path)
     try:
+        # Who opens a pipe has begun; nobody knows how long that takes on a busy machine.
+        with opened_pipe(path) as pipe:
+            pipe.write(two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml().encode())
         time.sleep(2)
         assert process.poll() is None, "the run was over before it could be interrupted"
         process.send_signal(signal.SIGINT)
