@@ -127,6 +127,17 @@ def test_traces_are_written_as_parquet_and_pictures(tmp_path, file, two_hosts):
     assert "cwnd.parquet" in result.stderr
 
 
+@pytest.mark.parametrize("name", ["x_{$ of $", "$a$", r"\\$\\frac$", "$"])
+def test_names_are_drawn_as_they_are_and_not_as_formulas(tmp_path, two_hosts, name):
+    path = tmp_path / "names.toml"
+    flow = {"flows.fg.name": name, "probes.0.flows": [name]}
+    link = {"links.r1-r2.name": f"{name} and", "probes.1.links": [f"{name} and"]}
+    path.write_text(two_hosts.with_values({"name": name, **flow, **link}).to_toml(), encoding="utf-8")
+    result = invoke("run", path, "--trace", tmp_path / "traces")
+    assert result.exit_code == 0, result.output
+    assert {picture.name for picture in (tmp_path / "traces").glob("*.png")} == {"cwnd.png", "backlog.png"}
+
+
 def test_json_stays_alone_on_standard_output_with_traces(tmp_path, file):
     result = invoke("run", file, "--json", "--trace", tmp_path / "traces")
     assert json.loads(result.stdout)["simulated_s"] == 5.0

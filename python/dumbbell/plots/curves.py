@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dumbbell.errors import refusal
-from dumbbell.plots.look import GREY, axes_or_new, figure, name_rows, styles, with_unit
+from dumbbell.plots.look import GREY, axes_or_new, figure, literal, name_rows, styles, with_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,12 +65,12 @@ def lines(
             markersize=4.5,
             linewidth=1.1,
             drawstyle="steps-post" if steps else "default",
-            label=label,
+            label=literal(label),
         )
     ax.set_xlabel(with_unit(x_label, x_unit))
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
-        ax.set_title(title)
+        ax.set_title(literal(title))
     if len(series) > 1:
         ax.legend(frameon=False)
     return ax
@@ -152,7 +152,7 @@ def intervals(
     name_rows(ax, list(data))
     ax.set_xlabel(with_unit(label, unit))
     if title:
-        ax.set_title(title)
+        ax.set_title(literal(title))
     return ax
 
 
@@ -221,7 +221,7 @@ def sweep(
             markersize=4.5,
             linewidth=1.1,
             linestyle=_LINE_STYLES[nth % len(_LINE_STYLES)],
-            label=label,
+            label=literal(label),
         )
         finite = np.isfinite(mean) & np.isfinite(low) & np.isfinite(high)
         if drawn == "bands":
@@ -248,13 +248,13 @@ def sweep(
             markersize=7.0,
             markerfacecolor="none",
             linestyle="",
-            label=f"{label}, paper",
+            label=literal(f"{label}, paper"),
         )
     scale_by_logarithm(ax, [axis for axis, wanted in (("x", log_x), ("y", log_y)) if wanted])
     ax.set_xlabel(with_unit(x_label, x_unit))
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
-        ax.set_title(title)
+        ax.set_title(literal(title))
     if len(ax.get_legend_handles_labels()[1]) > _MOST_NAMES_INSIDE:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     elif len(series) + len(paper or {}) > 1:
@@ -324,7 +324,7 @@ def scatter_against(
             marker=look.marker,
             markersize=4.5,
             linestyle="",
-            label=name,
+            label=literal(name),
         )
         if low is not None and high is not None:
             bars = chosen & np.isfinite(arrays["low"]) & np.isfinite(arrays["high"])
@@ -341,7 +341,7 @@ def scatter_against(
     ax.set_xlabel(with_unit(f"{label}, simulated", unit))
     ax.set_ylabel(with_unit(f"{label}, model", unit))
     if title:
-        ax.set_title(title)
+        ax.set_title(literal(title))
     if len(looks) > 1:
         ax.legend(frameon=False, loc="lower right")
     return ax

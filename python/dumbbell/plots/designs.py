@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dumbbell.plots.look import COLOURS, GREY, axes_or_new, figure, name_rows, slot, with_unit
+from dumbbell.plots.look import COLOURS, GREY, axes_or_new, figure, literal, name_rows, slot, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,9 @@ def half_normal(
     slope = _pseudo_standard_error(np.asarray(sizes, dtype=np.float64))
     ax.plot([0.0, quantiles[-1]], [0.0, slope * quantiles[-1]], color=GREY, linewidth=0.9)
     for x, (term, size) in list(zip(quantiles, sizes.items(), strict=True))[::-1][:label]:
-        ax.annotate(str(term), (x, size), xytext=(-5, 3), textcoords="offset points", ha="right", fontsize=8)
+        ax.annotate(
+            literal(str(term)), (x, size), xytext=(-5, 3), textcoords="offset points", ha="right", fontsize=8
+        )
     ax.set_xlabel("half-normal quantile")
     ax.set_ylabel(with_unit("size of the effect", unit if analysis.model == "additive" else "log10"))
     return ax
@@ -155,7 +157,7 @@ def main_effects(analysis: Analysis, *, unit: str | None = None, ax: Axes | None
     for i, name in enumerate(analysis.factors):
         ends = [analysis.predict({name: level}) for level in ("low", "high")]
         look = slot(i)
-        ax.plot([-1.0, 1.0], ends, color=look.colour, marker=look.marker, linewidth=1.3, label=name)
+        ax.plot([-1.0, 1.0], ends, color=look.colour, marker=look.marker, linewidth=1.3, label=literal(name))
     _level_limits(ax)
     ax.set_xlabel("level of the factor")
     ax.set_ylabel(with_unit("mean response", unit))
@@ -177,12 +179,17 @@ def interaction(
         ends = [analysis.predict({first: other, second: level}) for other in ("low", "high")]
         look = slot(i)
         ax.plot(
-            [-1.0, 1.0], ends, color=look.colour, marker=look.marker, linewidth=1.3, label=f"{second} {level}"
+            [-1.0, 1.0],
+            ends,
+            color=look.colour,
+            marker=look.marker,
+            linewidth=1.3,
+            label=literal(f"{second} {level}"),
         )
     if analysis.model == "multiplicative":
         ax.set_yscale("log")
     _level_limits(ax)
-    ax.set_xlabel(f"level of {first}")
+    ax.set_xlabel(literal(f"level of {first}"))
     ax.set_ylabel(with_unit("mean response", unit))
     ax.legend(frameon=False)
     return ax

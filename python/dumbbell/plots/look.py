@@ -116,13 +116,19 @@ def axes_or_new(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
     return made
 
 
+def literal(text: str) -> str:
+    """Text that is drawn as it stands: without this, two dollar signs in a name would enclose a formula."""
+    return text.replace("$", r"\$")
+
+
 def with_unit(label: str, unit: str | None) -> str:
-    return f"{label} [{unit}]" if unit else label
+    """Label of an axis, as it stands."""
+    return literal(f"{label} [{unit}]" if unit else label)
 
 
 def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     """Name the rows of a horizontal plot, the first at the top."""
-    ax.set_yticks(range(len(labels)), labels)
+    ax.set_yticks(range(len(labels)), [literal(label) for label in labels])
     ax.set_ylim(len(labels) - 0.5, -0.5)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import plots
 from dumbbell.errors import refusal
+from dumbbell.plots.look import literal
 from dumbbell.scenario import Data, Scenario
 from dumbbell.scenario.parts import plain
 from dumbbell.topologies.network import Topology
@@ -357,9 +358,17 @@ def _painted(
     for place in places:
         _paint_host(ax, seen, words, place, x_of, labels.get(place.host, ""))
     if caption:
-        ax.text((left + right) / 2, bottom, "\n".join(caption), ha="center", va="top", fontsize=8, color=PALE)
+        ax.text(
+            (left + right) / 2,
+            bottom,
+            literal("\n".join(caption)),
+            ha="center",
+            va="top",
+            fontsize=8,
+            color=PALE,
+        )
     if title:
-        ax.set_title(title, fontsize=10)
+        ax.set_title(literal(title), fontsize=10)
     return figure
 
 
@@ -381,9 +390,9 @@ def _paint_hop(
     colour, dashes = (plots.COLOURS[1], "--") if _loses(seen, pair) else (plots.COLOURS[0], "-")
     path = Path([(start, 0.0), (middle, 2 * height), (end, 0.0)], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
     ax.add_patch(PathPatch(path, fill=False, edgecolor=colour, linewidth=2.6, linestyle=dashes, zorder=1))
-    ax.text(middle, height + 0.09, above, ha="center", va="bottom", fontsize=9, color=INK)
+    ax.text(middle, height + 0.09, literal(above), ha="center", va="bottom", fontsize=9, color=INK)
     if under:
-        ax.text(middle, height - 0.09, under, ha="center", va="top", fontsize=8, color=PALE)
+        ax.text(middle, height - 0.09, literal(under), ha="center", va="top", fontsize=8, color=PALE)
 
 
 def _paint_host(
@@ -409,7 +418,17 @@ def _paint_host(
     if own:
         x, y = place.x + 0.4 * (x_of[router] - place.x), 0.6 * place.y
         paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        ax.text(x, y, "\n".join(own), ha="center", va="center", fontsize=7, color=PALE, bbox=paper, zorder=2)
+        ax.text(
+            x,
+            y,
+            literal("\n".join(own)),
+            ha="center",
+            va="center",
+            fontsize=7,
+            color=PALE,
+            bbox=paper,
+            zorder=2,
+        )
     _paint_node(
         ax, seen, place.host, place.x, place.y, "circle,pad=0.35" if len(place.host) < 4 else "round,pad=0.35"
     )
@@ -420,13 +439,13 @@ def _paint_host(
             "above": (place.x, place.y + 0.25, "center", "bottom"),
             "below": (place.x, place.y - 0.25, "center", "top"),
         }[place.side]
-        ax.text(x, y, label, ha=across, va=up, fontsize=8, color=INK)
+        ax.text(x, y, literal(label), ha=across, va=up, fontsize=8, color=INK)
 
 
 def _paint_node(ax: Axes, seen: _Network, name: str, x: float, y: float, shape: str) -> None:
     fill = TINT if name in seen.stamping else "white"
     box = {"boxstyle": shape, "facecolor": fill, "edgecolor": INK}
-    ax.text(x, y, name, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=3)
+    ax.text(x, y, literal(name), ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=3)
 
 
 def _loses(seen: _Network, pair: Pair) -> bool:

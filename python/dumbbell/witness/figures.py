@@ -11,7 +11,7 @@ import pandas as pd
 from dumbbell import plots
 from dumbbell.errors import refusal
 from dumbbell.plots.curves import scale_by_logarithm
-from dumbbell.plots.look import GREY, with_unit
+from dumbbell.plots.look import GREY, literal, with_unit
 from dumbbell.report import Figure
 from dumbbell.witness.tables import peer_title
 
@@ -144,7 +144,7 @@ def ratio_figure(
         ax.axhline(edge, **BOUND)
     scale_by_logarithm(ax, ["x"] if log_x else [])
     ax.set_xlabel(with_unit(x_label, x_unit))
-    ax.set_ylabel(f"{label}, Dumbbell / {peer_title(table)}")
+    ax.set_ylabel(literal(f"{label}, Dumbbell / {peer_title(table)}"))
     return _figure(made, ax, caption)
 
 
@@ -207,7 +207,7 @@ def overlays(
                 drawstyle="steps-post",
                 label=titles[row["side"]],
             )
-        ax.set_title(key, fontsize=9)
+        ax.set_title(literal(key), fontsize=9)
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         ax.margins(x=0.01)
         ax.set_xlabel("time [s]", fontsize=8)
@@ -224,7 +224,7 @@ def _groups(table: pd.DataFrame, by: str | None) -> list[tuple[str | None, NDArr
         return [(None, np.ones(len(table), dtype=bool), plots.Style(plots.COLOURS[0], plots.MARKERS[0]))]
     names = [str(value) for value in table[by]]
     return [
-        (name, np.array([other == name for other in names]), look)
+        (literal(name), np.array([other == name for other in names]), look)
         for name, look in plots.styles(names).items()
     ]
 
