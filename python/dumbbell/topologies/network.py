@@ -76,6 +76,23 @@ class Topology:
             leaving[link.from_].append(link)
         return leaving
 
+    @cached_property
+    def _leading_on(self) -> dict[str, list[Link]]:
+        """The links that leave a node towards nodes from which one gets further than back, by the node."""
+        return {
+            name: [link for link in links if any(onward.to != name for onward in self._leaving[link.to])]
+            for name, links in self._leaving.items()
+        }
+
+    @cached_property
+    def _by_ends(self) -> dict[tuple[str, str], Link]:
+        """The first link between two nodes."""
+        return {(link.from_, link.to): link for link in reversed(self.links)}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
+
     def link(self, name: str) -> Link:
         """Return the link of a name.
 
@@ -84,10 +101,9 @@ class Topology:
         ScenarioError
             There is no such link.
         """
-        by_name = {link.name: link for link in self.links}
-        if name not in by_name:
-            raise refusal("link", name, ", ".join(by_name), names=by_name)
-        return by_name[name]
+        if name not in self._by_name:
+            raise refusal("link", name, ", ".join(self._by_name), names=self._by_name)
+        return self._by_name[name]
 
     def path(self, start: str, end: str) -> tuple[str, ...]:
         """Return the names of the links from one node to another, over the fewest hops.
@@ -103,7 +119,10 @@ class Topology:
         arrived: dict[str, Link | None] = {start: None}
         waiting = deque([start])
         while waiting and end not in arrived:
-            for link in self._leaving[waiting.popleft()]:
+            node = waiting.popleft()
+            last = self._by_ends.get((node, end))
+            # Of many hosts at a router none but the wanted one is worth a visit.
+            for link in self._leading_on[node] if last is None else [last]:
                 if link.to not in arrived:
                     arrived[link.to] = link
                     waiting.append(link.to)
@@ -319,9 +338,9 @@ def _link(
 
 def _stamping(nodes: Sequence[Node], aqt: Stamping) -> tuple[Node, ...]:
     """Return the nodes with those stamping queueing times that `aqt` names."""
-    known = [node.name for node in nodes]
-    every = known if aqt is True else []
-    named = every if isinstance(aqt, bool) else [aqt] if isinstance(aqt, str) else list(aqt)
+    known = dict.fromkeys(node.name for node in nodes)
+    every = known if aqt is True else {}
+    named = every if isinstance(aqt, bool) else dict.fromkeys([aqt] if isinstance(aqt, str) else aqt)
     for name in named:
         if name not in known:
             raise refusal("aqt", name, f"True, False, or names among {', '.join(known)}", names=known)
