@@ -2,7 +2,8 @@
 
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
 and, for a misspelt name, a near miss. An interrupted batch is a `RunsInterrupted` (a `KeyboardInterrupt`)
-that carries what was finished. An engine that finds itself at fault raises `EngineFault`. Files that cannot be read stay the `OSError` they are.
+that carries what was finished. An engine that finds itself at fault raises `EngineFault`. Files that cannot be
+read stay the `OSError` they are; of those that hold results it is a `ResultsError`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from dumbbell._engine import EngineFault, ScenarioError
 if TYPE_CHECKING:
     from dumbbell.run import Runs
 
-__all__ = ["EngineFault", "RunsInterrupted", "ScenarioError", "refusal"]
+__all__ = ["EngineFault", "ResultsError", "RunsInterrupted", "ScenarioError", "refusal"]
+
+
+class ResultsError(OSError):
+    """A file of results could not be read or written, as on a full disk; `filename` names it.
+
+    What was kept before is kept: the same command goes on from there when the cause is gone.
+    """
 
 
 class RunsInterrupted(KeyboardInterrupt):

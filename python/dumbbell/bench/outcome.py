@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,8 @@ from typing import Any
 
 import dumbbell
 from dumbbell.bench.criteria import Criterion
+from dumbbell.environment import environment
+from dumbbell.files import write_json, write_text
 from dumbbell.papers import engine_identity
 from dumbbell.papers.reproduction import plain
 from dumbbell.run import cores
@@ -85,6 +86,7 @@ def written(
         {
             "dumbbell": dumbbell.__version__,
             "engine": engine_identity(),
+            "environment": environment(),
             "machine": machine(),
             **data,
             "criteria": [asdict(one) for one in criteria],
@@ -93,6 +95,6 @@ def written(
     )
     place.mkdir(parents=True, exist_ok=True)
     report, results = place / "index.html", place / "results.json"
-    report.write_text(page, encoding="utf-8")
-    results.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(report, page)
+    write_json(results, whole)
     return Benched(report=report, results=results, criteria=tuple(criteria), absent=absent, data=whole)

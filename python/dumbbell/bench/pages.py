@@ -10,6 +10,7 @@ from dumbbell.bench.contenders import Contender, Dumbbell
 from dumbbell.bench.criteria import Criterion, criteria_table
 from dumbbell.bench.outcome import load, machine
 from dumbbell.bench.turns import Spread, Turns, ratios
+from dumbbell.environment import environment_fact
 from dumbbell.plots import figure, styles, to_svg
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
 
@@ -27,7 +28,7 @@ def machine_facts(begin_load: float) -> list[tuple[str, str]]:
         The load before the measurements.
     """
     loads = [NOTHING if math.isnan(one) else f"{one:.1f}" for one in (begin_load, load())]
-    return [("machine", machine()), ("load before and after", " and ".join(loads))]
+    return [("machine", machine()), environment_fact(), ("load before and after", " and ".join(loads))]
 
 
 def number(value: float, digits: int) -> str:

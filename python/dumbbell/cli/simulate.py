@@ -15,6 +15,7 @@ from dumbbell.cli.refusals import note, refuse
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError
+from dumbbell.files import replacing
 from dumbbell.plots import trace_figure
 from dumbbell.run import Run, run
 from dumbbell.scenario import Scenario
@@ -115,12 +116,14 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
     for quantity, table in result.arrow_traces.items():
         stem = re.sub(r"[^\w.-]+", "_", quantity)
         path = directory / f"{stem}.parquet"
-        pyarrow.parquet.write_table(table, path)
+        with replacing(path) as file:
+            pyarrow.parquet.write_table(table, file)
         written.append(path)
         title = f"{_title(result)}, seed {result.seed}, run {result.run}\n{meanings[quantity]}"
         picture = directory / f"{stem}.png"
         figure = trace_figure(quantity, result.traces[quantity], title=title)
-        figure.savefig(picture, dpi=150)
+        with replacing(picture) as file:
+            figure.savefig(file, format="png", dpi=150)
         written.append(picture)
 
 

@@ -14,7 +14,9 @@ from typing import Any
 from rich.console import Console
 
 from dumbbell import claims, report
-from dumbbell.errors import ScenarioError
+from dumbbell.environment import environment, environment_fact
+from dumbbell.errors import ResultsError, ScenarioError
+from dumbbell.files import write_json, write_text
 from dumbbell.papers.making import Undertaking
 from dumbbell.papers.paper import Paper, Settings, available, folder, load, where
 from dumbbell.papers.progress import Display, duration
@@ -88,6 +90,8 @@ def reproduce_all(
     ------
     ScenarioError
         A setting is out of range, there is no folder of papers, or another process is writing to one of the stores.
+    ResultsError
+        A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
@@ -117,6 +121,9 @@ def reproduce_all(
                 name = work.paper.name
                 try:
                     finished = finish(work, display, place / name, home="../index.html")
+                except ResultsError:
+                    # A disk that is full for one paper is full for all.
+                    raise
                 except Exception as error:
                     failures[name] = _failure(name, error, papers)
                     display.fold(failures[name])
@@ -199,6 +206,7 @@ def _write(
     data = plain(
         {
             "engine": engine_identity(),
+            "environment": environment(),
             "seed": settings.seed,
             "quick": settings.quick,
             "runs": runs,
@@ -227,6 +235,7 @@ def _write(
         subtitle="Published results on TCP congestion control, run again on Dumbbell's engine and judged claim by claim.",
         facts=[
             ("engine", engine_identity()),
+            environment_fact(),
             ("seed", str(settings.seed)),
             ("runs", f"{runs}, {reused} of them kept from before" if reused else str(runs)),
             ("run time", duration(run_time_s)),
@@ -240,8 +249,8 @@ def _write(
     )
     place.mkdir(parents=True, exist_ok=True)
     index, results = place / "index.html", place / "results.json"
-    index.write_text(text, encoding="utf-8")
-    results.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(index, text)
+    write_json(results, data)
     return Overview(
         index=index,
         results=results,

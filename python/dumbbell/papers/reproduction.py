@@ -15,7 +15,9 @@ import numpy as np
 from rich.console import Console
 
 from dumbbell import claims, report
+from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
+from dumbbell.files import write_json, write_text
 from dumbbell.papers.making import Undertaking
 from dumbbell.papers.paper import Paper, Settings, experiment_of, load
 from dumbbell.papers.progress import Display
@@ -184,6 +186,7 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
     score = claims.scoreboard(findings, getattr(paper, "aims", claims.Aims()))
     facts = [
         ("engine", engine_identity()),
+        environment_fact(),
         ("runs", f"{work.total}, {work.reused} of them kept from before" if work.reused else str(work.total)),
         ("seed", str(settings.seed)),
         ("run time", f"{run_time_s:.0f} s"),
@@ -195,6 +198,7 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
             "paper": paper.name,
             "title": paper.title,
             "engine": engine_identity(),
+            "environment": environment(),
             "seed": settings.seed,
             "quick": settings.quick,
             "runs": work.total,
@@ -221,10 +225,10 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
     )
     target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "report.html", target / "results.json"
-    report_file.write_text(text, encoding="utf-8")
-    results_file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(report_file, text)
+    write_json(results_file, data)
     for file, content in further.items():
-        (target / file).write_text(content, encoding="utf-8")
+        write_text(target / file, content)
     return Reproduction(
         paper=paper.name,
         report=report_file,
@@ -287,6 +291,9 @@ def reproduce(
     ScenarioError
         The paper is not known, cannot be loaded or has no such experiment, a setting is out of range, or another process
         is writing to the same store.
+    ResultsError
+        A file of the store cannot be read, or one of the results cannot be written, as on a full disk. Every finished run
+        that could be written is kept.
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,9 @@ from typing import Any
 import numpy as np
 
 import dumbbell
-from dumbbell.errors import refusal
+from dumbbell.environment import environment, environment_fact
+from dumbbell.errors import ResultsError, refusal
+from dumbbell.files import write_json, write_text
 from dumbbell.papers import Interrupted, engine_identity
 from dumbbell.papers.paper import where
 from dumbbell.papers.progress import Display, duration
@@ -112,6 +113,8 @@ def witness(
     ScenarioError
         The peer or a grid is not known or cannot be loaded, a setting is out of range, or another process is writing to the
         same store.
+    ResultsError
+        A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
         Ctrl-C. Every finished run is kept; the same call goes on from there.
     """
@@ -150,6 +153,9 @@ def witness(
                     for side in sides_of(work.grid):
                         work.make(side, display, threads or cores())
                     judged.append(_judged(work, display, threads or cores()))
+                except ResultsError:
+                    # A disk that is full for one grid is full for all.
+                    raise
                 except Exception as error:
                     failures[work.grid.name] = where(error, home)
                     display.fold(f"{work.grid.name}: {failures[work.grid.name]}")
@@ -164,8 +170,8 @@ def witness(
     text = page(
         peer, judged, facts=_facts(peer, data, judged), failures=failures, notice=_notice(share, grids)
     )
-    report_file.write_text(text, encoding="utf-8")
-    results_file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(report_file, text)
+    write_json(results_file, data)
     return Witnessed(
         peer=peer.name,
         report=report_file,
@@ -248,6 +254,7 @@ def _data(
             "version": version,
             "dumbbell": dumbbell.__version__,
             "engine": engine_identity(),
+            "environment": environment(),
             "share": share,
             "runs": sum(work.done for work in works),
             "runs_kept_from_before": sum(work.reused for work in works),
@@ -288,6 +295,7 @@ def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> lis
     return [
         ("Dumbbell", data["engine"]),
         (peer.title, data["version"]),
+        environment_fact(),
         ("cases", cases_text(judged)),
         ("runs", f"{data['runs']}, {kept} of them kept from before" if kept else str(data["runs"])),
         ("CPU time, Dumbbell", cpu_text(data["cpu_s"]["ours"])),

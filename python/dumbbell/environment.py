@@ -1,0 +1,36 @@
+"""What results were computed with beside the engine: Python and the packages that this one depends on."""
+
+from __future__ import annotations
+
+import platform
+import re
+from importlib import metadata
+from typing import Any
+
+__all__ = ["environment", "environment_fact"]
+
+COMPUTING = ("numpy", "pandas", "pyarrow", "scipy")
+
+
+def environment() -> dict[str, Any]:
+    """Return the version of Python, the platform, and the versions of the packages that this one depends on."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: metadata.version(name) for name in _dependencies()},
+    }
+
+
+def environment_fact() -> tuple[str, str]:
+    """Return a pair of name and value for the head of a report: Python and the packages that compute."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in COMPUTING)
+    return "Python", f"{platform.python_version()}, {versions}"
+
+
+def _dependencies() -> list[str]:
+    """Return the names of the packages that this one depends on, without those of its extras."""
+    try:
+        stated = metadata.requires("dumbbell") or []
+    except metadata.PackageNotFoundError:  # used from its sources
+        return list(COMPUTING)
+    return [re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in stated if "extra ==" not in one]

@@ -1,0 +1,102 @@
+"""Files of results: each appears whole or not at all, and what cannot be read or written is named."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from dumbbell.errors import ResultsError
+
+__all__ = ["PARTIAL", "read_bytes", "replacing", "write_json", "write_text"]
+
+PARTIAL = ".*.partial"
+"""Pattern of the files that a killed process may leave: what was written before it was whole."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that appears under a path when everything written to it is on the disk.
+
+    Until then the path keeps what it had, also if the process is killed or the disk is full.
+
+    Parameters
+    ----------
+    path
+        Where the file appears.
+
+    Raises
+    ------
+    ResultsError
+        It could not be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        try:
+            with partial.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        _sync(path.parent)
+    except OSError as error:
+        raise ResultsError(
+            error.errno,
+            f"could not be written: {_reason(error)}; accepted: a folder on a disk with free space",
+            str(path),
+        ) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8, see `replacing`."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write plain data as JSON for readers and programs, see `replacing`."""
+    write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises
+    ------
+    ResultsError
+        It could not be read, for lack of permission for instance.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ResultsError(
+            error.errno,
+            f"could not be read: {_reason(error)}; accepted: a file that this user may read, or none",
+            str(path),
+        ) from error
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
+def _sync(folder: Path) -> None:
+    """Put on the disk which files a folder has."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems keep their folders without being asked.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
