@@ -1,11 +1,23 @@
-"""The store of finished runs: what a kill may leave behind, and what the next process makes of it."""
+"""The store of finished runs: what kills, damage and full disks leave behind, and what the next process makes of it."""
+
+import errno
+import os
+import random
+import resource
+import shutil
+import subprocess
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dumbbell import ScenarioError
+from dumbbell.errors import ResultsError
 from dumbbell.papers import Store
+
+FLIPS = 300
 
 
 def runs(*numbers):
@@ -20,13 +32,24 @@ def runs(*numbers):
     )
 
 
-def opened(place):
-    return Store(place, ("value", "parts"))
+def opened(place, **settings):
+    return Store(place, ("value", "parts"), **settings)
+
+
+def table(store):
+    """Return what is kept, by the numbers of the runs, as plain data."""
+    frame = store.frame()
+    return {
+        int(row.run): (row.hash, row.seed, row.value, list(row.parts))
+        for row in frame.itertuples(index=False)
+    }
 
 
 def kept(place):
     with opened(place) as store:
-        return sorted(int(run) for run in store.frame()["run"])
+        assert store.warnings == []
+        assert len(store.frame()) == len(table(store)), "a run is kept twice"
+        return sorted(table(store))
 
 
 def files(store):
@@ -52,53 +75,19 @@ def test_the_number_of_files_stays_small(tmp_path):
             assert len(files(store)) <= 21  # seven of each size: 1, 8 and 64 additions
         assert len(files(store)) == 3 + 1  # 200 = 3 * 64 + 8
         store.compact()
-        assert files(store) == ["00000000-00000199.parquet"]
+        (name,) = files(store)
+        assert name.startswith("00000000-00000199-")
     assert kept(tmp_path) == list(range(200))
-
-
-def test_a_kill_while_files_are_merged_loses_and_doubles_nothing(tmp_path, monkeypatch):
-    """The merged file is there, and some of those it was merged from are not removed yet."""
-    with opened(tmp_path) as store:
-        for number in range(5):
-            store.add(runs(number))
-        place = store.place
-        old = {file: file.read_bytes() for file in sorted(place.glob("*.parquet"))}
-        store.compact()
-    for removed in range(len(old) + 1):
-        for file, content in list(old.items())[removed:]:
-            file.write_bytes(content)
-        assert kept(tmp_path) == list(range(5))
-        assert len(list(place.glob("*.parquet"))) == 1
-
-
-def test_a_kill_while_a_file_is_written_leaves_nothing(tmp_path):
-    with opened(tmp_path) as store:
-        store.add(runs(0))
-        partial = store.place / ".00000001-00000001.parquet.partial"
-        partial.write_bytes(b"PAR1")
-    assert kept(tmp_path) == [0]
-    assert not partial.exists()
-
-
-def test_a_damaged_merged_file_gives_way_to_what_it_was_merged_from(tmp_path):
-    with opened(tmp_path) as store:
-        store.add(runs(0))
-        store.add(runs(1))
-        (store.place / "00000000-00000001.parquet").write_bytes(b"no parquet")
-    assert kept(tmp_path) == [0, 1]
-
-
-def test_two_processes_do_not_write_to_one_store(tmp_path):
-    with opened(tmp_path), pytest.raises(ScenarioError, match="another process"):
-        opened(tmp_path)
-    opened(tmp_path).close()
 
 
 def test_a_fresh_store_forgets(tmp_path):
     with opened(tmp_path) as store:
         store.add(runs(0))
-    with Store(tmp_path, ("value", "parts"), fresh=True) as store:
+        (store.place / "old.parquet.damaged").touch()
+    with opened(tmp_path, fresh=True) as store:
         assert len(store.frame()) == 0
+        assert store.warnings == []
+        assert not list(store.place.glob("*.damaged"))
     assert kept(tmp_path) == []
 
 
@@ -114,3 +103,375 @@ def test_columns_that_were_empty_at_first_take_the_type_of_later_values(tmp_path
     assert np.isnan(frame["value"][0])
     assert list(frame["value"][1:]) == [1.0, 3.0]
     assert [None if part is None else list(part) for part in frame["parts"]] == [None, [], [2.0, 2.0]]
+
+
+# Kills
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+@contextmanager
+def killed_before(step):
+    """Let a number of files appear, be renamed and be removed, and then nothing happen any more."""
+    done = 0
+
+    def counted(real):
+        def wrapped(*args, **kwargs):
+            nonlocal done
+            if done >= step:
+                raise Killed
+            done += 1
+            return real(*args, **kwargs)
+
+        return wrapped
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("replace", "unlink"):
+            patch.setattr(Path, name, counted(getattr(Path, name)))
+        with suppress(Killed):
+            yield
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_kill_between_any_two_steps_loses_nothing_and_is_no_damage(tmp_path, fresh):
+    for step in range(1000):
+        place = tmp_path / str(step)
+        with opened(place) as store:
+            if fresh:
+                store.add(runs(100))
+        added = []
+        with killed_before(step):
+            with opened(place, fresh=fresh) as store:
+                for number in range(10):
+                    store.add(runs(number))
+                    added.append(number)
+                store.compact()
+            break
+        # What was under way may be there, and what was to be forgotten.
+        assert set(added) <= set(kept(place)) <= {*added, len(added), 100}
+    assert step > 30
+    assert kept(place) == list(range(10))
+
+
+def test_a_kill_while_a_file_is_written_leaves_nothing(tmp_path):
+    with opened(tmp_path) as store:
+        store.add(runs(0))
+        partial = store.place / ".00000001-00000001-0.parquet.7.partial"
+        partial.write_bytes(b"PAR1")
+    assert kept(tmp_path) == [0]
+    assert not partial.exists()
+
+
+# Damage
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A store of three parts, and what it holds."""
+    place = tmp_path_factory.mktemp("sound")
+    with opened(place) as store:
+        for number in range(9):
+            store.add(runs(number))
+        store.add(runs(9, 10))
+        assert len(files(store)) == 3
+        return place, table(store)
+
+
+def damaged(sound, place, change):
+    """Copy the sound store, change it, and return the folder of its parts."""
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(sound[0], place)
+    folder = next(path for path in place.iterdir())
+    change(folder)
+    return folder
+
+
+def repaired(sound, place):
+    """Open a damaged store, make what is missing again, and return what was said and how many runs were lost.
+
+    What it holds then is what the sound store holds, and the next process finds nothing to say.
+    """
+    with opened(place) as store:
+        said = store.warnings
+        before = table(store)
+        assert all(before[run] == sound[1][run] for run in before)
+        missing = sorted(set(sound[1]) - set(before))
+        if missing:
+            store.add(runs(*missing))
+        assert table(store) == sound[1]
+    assert kept(place) == sorted(sound[1])
+    return said, len(missing)
+
+
+def written(sound):
+    """Return the names of the parts and of their list."""
+    folder = next(path for path in sound[0].iterdir())
+    return sorted(file.name for file in folder.iterdir() if file.name != ".lock")
+
+
+def test_any_flipped_byte_is_found_and_said(sound, tmp_path):
+    draw = random.Random(1)
+    folder = next(path for path in sound[0].iterdir())
+    places = [(name, at) for name in written(sound) for at in range((folder / name).stat().st_size)]
+    for name, at in draw.sample(places, FLIPS):
+        flipped = draw.randrange(1, 256)
+
+        def flip(folder, name=name, at=at, flipped=flipped):
+            content = bytearray((folder / name).read_bytes())
+            content[at] ^= flipped
+            (folder / name).write_bytes(content)
+
+        damaged(sound, tmp_path / "store", flip)
+        said, lost = repaired(sound, tmp_path / "store")
+        assert len(said) == 1, (name, at)
+        assert name in said[0]
+        assert (lost > 0) == name.endswith(".parquet")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_file_that_is_cut_short_is_found_and_said(sound, tmp_path, share):
+    for name in written(sound):
+
+        def cut(folder, name=name):
+            os.truncate(folder / name, int((folder / name).stat().st_size * share))
+
+        damaged(sound, tmp_path / "store", cut)
+        said, lost = repaired(sound, tmp_path / "store")
+        assert len(said) == 1
+        assert name in said[0]
+        assert (lost > 0) == name.endswith(".parquet")
+
+
+def test_a_file_that_is_removed_is_missed_and_said(sound, tmp_path):
+    for name in written(sound):
+        damaged(sound, tmp_path / "store", lambda folder, name=name: (folder / name).unlink())
+        said, lost = repaired(sound, tmp_path / "store")
+        assert len(said) == 1
+        assert name in said[0]
+        assert "is missing" in said[0]
+        assert (lost > 0) == name.endswith(".parquet")
+
+
+def test_a_part_and_the_list_removed_at_a_time_are_said_of_the_list(sound, tmp_path):
+    def remove(folder):
+        for name in (written(sound)[0], "parts.json"):
+            (folder / name).unlink()
+
+    damaged(sound, tmp_path / "store", remove)
+    said, lost = repaired(sound, tmp_path / "store")
+    assert lost > 0
+    assert len(said) == 1
+    assert "parts.json" in said[0]
+    assert "the runs of others are made again" in said[0]
+
+
+def test_all_files_removed_are_a_new_store(sound, tmp_path):
+    def clear(folder):
+        for file in folder.iterdir():
+            file.unlink()
+
+    damaged(sound, tmp_path / "store", clear)
+    assert repaired(sound, tmp_path / "store") == ([], 11)
+
+
+def test_a_damaged_part_is_set_aside_as_it_is(sound, tmp_path):
+    name = next(name for name in written(sound) if name.endswith(".parquet"))
+    folder = damaged(sound, tmp_path / "store", lambda folder: (folder / name).write_bytes(b"no parquet"))
+    said, _ = repaired(sound, tmp_path / "store")
+    assert f"{name}.damaged" in said[0]
+    assert (folder / f"{name}.damaged").read_bytes() == b"no parquet"
+
+
+def test_a_part_under_another_name_or_twice_is_found_and_said(sound, tmp_path):
+    first, second, third = (name for name in written(sound) if name.endswith(".parquet"))
+
+    def swap(folder):
+        (folder / first).replace(folder / "x")
+        (folder / second).replace(folder / first)
+        (folder / "x").replace(folder / second)
+
+    damaged(sound, tmp_path / "store", swap)
+    said, lost = repaired(sound, tmp_path / "store")
+    assert lost == 9
+    assert {name for name in written(sound) if any(name in text for text in said)} == {first, second}
+    other = f"00000020-00000020-{third.split('-')[2]}"
+    for copy in (other, "copy of a part.parquet"):
+        damaged(
+            sound,
+            tmp_path / "store",
+            lambda folder, copy=copy: shutil.copy(folder / third, folder / copy),
+        )
+        said, lost = repaired(sound, tmp_path / "store")
+        assert lost == 0
+        assert len(said) == 1
+        assert copy in said[0]
+
+
+def test_a_part_of_another_store_is_none_of_this_one(sound, tmp_path):
+    with opened(tmp_path / "other", identity="another-engine") as store:
+        store.add(runs(0).assign(value=7.0))
+        foreign = store.place / files(store)[0]
+        damaged(sound, tmp_path / "store", lambda folder: shutil.copy(foreign, folder / foreign.name))
+    said, lost = repaired(sound, tmp_path / "store")
+    assert lost == 0
+    assert len(said) == 1
+    assert foreign.name in said[0]
+
+
+def test_a_damaged_merged_part_gives_way_to_what_was_merged(tmp_path, monkeypatch):
+    with opened(tmp_path) as store:
+        store.add(runs(0))
+        store.add(runs(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", lambda *_, **__: None)
+            store.compact()
+        merged = next(name for name in files(store) if name.startswith("00000000-00000001"))
+        (store.place / merged).write_bytes(b"no parquet")
+    with opened(tmp_path) as store:
+        assert len(store.warnings) == 1
+        assert sorted(table(store)) == [0, 1]
+    assert kept(tmp_path) == [0, 1]
+
+
+def test_a_part_that_comes_back_makes_no_run_twice(sound, tmp_path):
+    first = next(name for name in written(sound) if name.endswith(".parquet"))
+    folder = damaged(sound, tmp_path / "store", lambda folder: (folder / first).replace(tmp_path / first))
+    repaired(sound, tmp_path / "store")
+    shutil.copy(tmp_path / first, folder / first)
+    assert kept(tmp_path / "store") == sorted(sound[1])
+    with opened(tmp_path / "store") as store:
+        store.compact()
+    assert kept(tmp_path / "store") == sorted(sound[1])
+
+
+def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
+    """A link that leads to itself cannot be read, by root neither."""
+    for name in written(sound):
+
+        def hide(folder, name=name):
+            (folder / name).replace(tmp_path / name)
+            (folder / name).symlink_to(name)
+
+        folder = damaged(sound, tmp_path / "store", hide)
+        # Damage beside it is left for the time when all can be read.
+        foreign = folder / "00000000-foreign.parquet"
+        foreign.touch()
+        with pytest.raises(ResultsError, match="could not be read") as caught:
+            opened(tmp_path / "store")
+        assert caught.value.filename == str(folder / name)
+        foreign.unlink()
+        (folder / name).unlink()
+        shutil.copy(tmp_path / name, folder / name)
+        assert repaired(sound, tmp_path / "store") == ([], 0)
+
+
+# Full disks
+
+
+@contextmanager
+def no_file_above(size):
+    """Let no file grow beyond a size, in bytes: as on a disk that is full then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "size", [0, 100, 300]
+)  # neither the part nor the list, the part, or the list cannot be written
+@pytest.mark.parametrize("merging", [False, True])
+def test_what_cannot_be_written_is_named_and_loses_nothing(tmp_path, size, merging):
+    with opened(tmp_path) as store:
+        for number in range(7 if merging else 3):
+            store.add(runs(number))
+        before = sorted(table(store))
+        with no_file_above(size), pytest.raises(ResultsError, match="could not be written") as caught:
+            store.add(runs(50))
+        assert caught.value.errno == errno.EFBIG
+        assert str(store.place) in caught.value.filename
+        assert sorted(table(store)) == before
+        # The engine hands over once more what was not taken.
+        store.add(runs(50))
+        assert sorted(table(store)) == [*before, 50]
+    assert kept(tmp_path) == [*before, 50]
+    assert not list(store.place.glob(".*.partial"))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 200 kB; the fixture is skipped where nobody may mount one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = shutil.which("mount")
+    command = [mount or "mount", "-t", "tmpfs", "-o", "size=200k", "dumbbell-test", str(place)]
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip(
+            "a file system of 200 kB cannot be mounted here; the limit of a file's size stands in for it"
+        )
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_is_named_and_loses_nothing(small_disk):
+    noise = np.random.default_rng(0)
+    added = []
+
+    def fill(store):
+        for number in range(1000):
+            store.add(runs(number).assign(parts=[noise.random(1000)]))
+            added.append(number)
+
+    with opened(small_disk) as store, pytest.raises(ResultsError, match="No space left on device") as caught:
+        fill(store)
+    assert Path(caught.value.filename).parent == store.place
+    assert kept(small_disk) in (added, [*added, len(added)])
+    subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
+    with opened(small_disk) as store:
+        assert store.warnings == []
+        store.add(runs(2000))
+        store.compact()
+    assert kept(small_disk)[-1] == 2000
+
+
+# Two writers
+
+
+def test_two_processes_do_not_write_to_one_store(tmp_path):
+    with opened(tmp_path), pytest.raises(ScenarioError, match="another process"):
+        opened(tmp_path)
+    opened(tmp_path).close()
+
+
+def test_a_refused_store_is_not_locked(tmp_path):
+    with opened(tmp_path) as store:
+        hidden = store.place / "part.parquet"
+    hidden.symlink_to(hidden.name)
+    for _ in range(2):
+        with pytest.raises(ResultsError, match="could not be read"):
+            opened(tmp_path)
+
+
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+    import fcntl
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with opened(tmp_path) as one, opened(tmp_path) as other:
+        assert "cannot be locked (No locks available)" in one.warnings[0]
+        # Whoever writes there at a time loses nothing that is believed, at the price of runs that are made twice.
+        for number in range(10):
+            one.add(runs(number))
+            other.add(runs(number, number + 100))
+        one.compact()
+    monkeypatch.undo()
+    with opened(tmp_path) as store:
+        found = table(store)
+        assert len(found) == len(store.frame())
+        assert set(range(10)) <= set(found)

@@ -116,6 +116,8 @@ def reproduce_all(
                     works.append(work)
                     work.announce(display)
                 planned()
+            for store in stores.values():
+                display.warn(store.warnings)
             display.whole("all papers", sum(work.total for work in works), sum(work.reused for work in works))
             for work in works:
                 name = work.paper.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TextIO
@@ -227,6 +227,11 @@ class Display:
         task = self._bars.add_task(title, total=total)
         self._details.append(task)
         return lambda: self._bars.advance(task)
+
+    def warn(self, texts: Iterable[str]) -> None:
+        """Show what may not go unnoticed, also where nothing else is shown."""
+        for text in texts:
+            self._console.print(f"warning: {text}", markup=False)
 
     def fold(self, line: str) -> None:
         """Put one line in the place of the bars of the stages and steps so far.

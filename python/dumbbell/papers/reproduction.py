@@ -191,6 +191,7 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
         ("seed", str(settings.seed)),
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
+        *(("warning", text) for text in work.store.warnings),
         *paper.facts(settings),
     ]
     data = plain(
@@ -210,6 +211,7 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
                 for row in score["groups"]
             },
             "facts": dict(facts),
+            "warnings": work.store.warnings,
             "claims": [finding.to_dict() for finding in findings],
         }
     )
@@ -279,7 +281,7 @@ def reproduce(
     papers
         Folder that holds the papers; see `folder`.
     quiet
-        Show no progress and print nothing but what `json_output` asks for.
+        Show no progress and print nothing but what `json_output` asks for, and warnings of a damaged store.
 
     Returns
     -------
@@ -304,6 +306,7 @@ def reproduce(
     place = Path(output) if output is not None else Path("results")
     with store_of(paper, place, fresh=fresh) as store, Display(sys.stderr, quiet=quiet) as display:
         work: Undertaking | None = None
+        display.warn(store.warnings)
         try:
             planned = display.steps("plan", 1)
             work = Undertaking(paper, settings, store)

@@ -1,20 +1,30 @@
-"""Where finished runs are kept, so that none is ever made twice.
+"""Where finished runs are kept, so that none is made twice, and none that was damaged is believed.
 
-A store is a folder of Parquet files. Runs are added a few at a time, about once a second, and each addition is a file that
-appears under its name only when it is whole. Files are named by the numbers of the first and the last addition they hold;
-when eight of a size have come together they are merged into one, and a finished reproduction merges them all. A process
-that is killed between writing a merged file and removing what it was merged from leaves both: the smaller ranges lie inside
-the larger, and the next process removes them. Nothing is lost by a kill but the runs that were not added yet.
+A store is a folder of Parquet files, its parts. Runs are added a few at a time, about once a second, and each addition is a
+part. When eight of a size have come together they are merged into one, and a finished reproduction merges them all. A part
+is named by the numbers of the first and the last addition it holds and by a checksum over its bytes, these numbers and the
+name of the store. It appears under this name only when it is whole, so a part never exists without its checksum. The file
+``parts.json`` lists the parts that count, under a checksum of its own; it is written anew after a part has appeared and
+before those that were merged into it are removed.
+
+A process may be killed between any two of these steps. Then a part is not listed yet, which counts all the same, or parts
+that were merged are still there, and are removed; both are told by their numbers, nothing is lost but runs that were not
+added yet, and nothing is said. All else is damage: a part that is not what its checksum says is set aside as
+``….parquet.damaged`` and never read again, one that is listed and not there is missing, and a list that cannot be trusted
+is made anew from the parts. `Store.warnings` says so, and the runs concerned are made again because they are no
+longer kept. A part that cannot be read at all, for lack of permission for instance, is no damage: the store is refused,
+and nothing in it is touched.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import os
+import json
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +36,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dumbbell import _engine
-from dumbbell.errors import refusal
+from dumbbell.errors import ResultsError, refusal
+from dumbbell.files import PARTIAL, read_bytes, replacing
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -40,9 +51,13 @@ EMPTY = pa.table(
     {"hash": pa.array([], pa.string()), "seed": pa.array([], pa.uint64()), "run": pa.array([], pa.uint64())}
 )
 
-NAME = re.compile(r"(\d{8})-(\d{8})\.parquet")
+PARTS = "*.parquet"
+NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{32})\.parquet")
+DAMAGED = ".damaged"
+LIST = "parts.json"
+ANEW = "made anew from the parts that are there, and the runs of others are made again"
 
-# So many files of a size are merged into one.
+# So many parts of a size are merged into one.
 MERGED = 8
 
 
@@ -57,25 +72,23 @@ def engine_identity() -> str:
 
 
 @dataclass(frozen=True)
-class Segment:
+class Part:
     """A file of the store.
 
     Parameters
     ----------
     first, last
         Numbers of the first and the last addition it holds.
+    name
+        Name of the file.
     table
         Its runs.
     """
 
     first: int
     last: int
+    name: str
     table: pa.Table
-
-    @property
-    def name(self) -> str:
-        """Name of the file."""
-        return f"{self.first:08d}-{self.last:08d}.parquet"
 
     @property
     def width(self) -> int:
@@ -91,17 +104,25 @@ class Store:
     place
         Folder of the store.
     columns
-        The columns of a reduced run. What was kept with other columns, or by another build of the engine, is in another
-        folder beside this one.
+        The columns of a reduced run. What was kept with other columns, or under another identity, is in another folder
+        beside this one.
     fresh
         Forget what was kept.
     identity
-        Name of what makes the runs; this build of the engine if it is left out.
+        Name of what makes the runs and reduces them; this build of the engine if it is left out.
+
+    Attributes
+    ----------
+    warnings
+        What was damaged when the store was opened, and what was done about it: a line for each file, to be shown to the
+        user. Runs that were lost are not among those kept.
 
     Raises
     ------
     ScenarioError
         Another process has the store open.
+    ResultsError
+        A part cannot be read, or the folder cannot be written to.
     """
 
     def __init__(
@@ -109,14 +130,19 @@ class Store:
     ) -> None:
         names = hashlib.blake2b("\n".join(columns).encode(), digest_size=4).hexdigest()
         self.place = place / f"{engine_identity() if identity is None else identity}-{names}"
+        self.warnings: list[str] = []
+        self._parts: list[Part] = []
         self.place.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.place)
-        for file in self.place.glob(".*.partial"):
-            file.unlink()
-        if fresh:
-            for file in self.place.glob("*.parquet"):
+        self._lock = self._locked()
+        try:
+            for file in self.place.glob(PARTIAL):
                 file.unlink()
-        self._segments = self._read()
+            if fresh:
+                self._forget()
+            self._open()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -130,43 +156,115 @@ class Store:
         """Let other processes open the store."""
         self._lock.close()
 
-    def _read(self) -> list[Segment]:
-        """Return the files that count, in the order of what they hold; remove the others."""
-        named = [
-            (int(match[1]), int(match[2]), file)
-            for file in self.place.glob("*.parquet")
-            if (match := NAME.fullmatch(file.name))
-        ]
-        segments: list[Segment] = []
-        # A merged file comes before everything it was merged from.
-        for first, last, file in sorted(named, key=lambda item: (item[0], -item[1])):
-            if not segments or last > segments[-1].last:
-                try:
-                    segments.append(Segment(first, last, pq.read_table(file, partitioning=None)))
-                    continue
-                except (OSError, ValueError):  # cut short by a crash of the machine
-                    pass
-            file.unlink()
-        return segments
+    def _forget(self) -> None:
+        """Remove what is kept, also what was set aside. The list comes first, so that no kill leaves a part missing."""
+        self._list()
+        for pattern in (PARTS, PARTS + DAMAGED):
+            for file in self.place.glob(pattern):
+                file.unlink()
 
-    def _write(self, segment: Segment) -> None:
-        partial = self.place / f".{segment.name}.partial"
-        with partial.open("wb") as file:
-            pq.write_table(segment.table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.place / segment.name)
+    def _open(self) -> None:
+        """Take in the parts that count, say what is damaged, and remove what a killed process left."""
+        files = sorted(self.place.glob(PARTS))
+        listed = self._listed(new=not files)
+        # All is read before anything is moved: a store with a file that cannot be read stays as it is.
+        read = {file: self._read(file) for file in files}
+        for file in (file for file, part in read.items() if part is None):
+            self._set_aside(file)
+        sound = [part for part in read.values() if part is not None]
+        names = listed or []
+        spare: list[Part] = []
+        # A merged part comes before everything that was merged into it.
+        for part in sorted(sound, key=lambda part: (part.first, -part.last, part.name not in names)):
+            is_spare = self._parts and part.last <= self._parts[-1].last
+            (spare if is_spare else self._parts).append(part)
+        there = {file.name for file in files}
+        for name in names:
+            if name not in there and not self._holds(name):
+                self.warnings.append(f"{self.place / name}: is missing; its runs are made again")
+        if listed != [part.name for part in self._parts]:
+            self._list()
+        for part in spare:
+            (self.place / part.name).unlink()
+        self._parts = list(_without_repeats(self._parts))
+
+    def _read(self, file: Path) -> Part | None:
+        """Return a part; ``None`` of a file that is none, or not what its checksum says."""
+        content = read_bytes(file)
+        match = NAME.fullmatch(file.name)
+        if match is None or file.name != self._name(int(match[1]), int(match[2]), content):
+            return None
+        try:
+            table = pq.read_table(pa.BufferReader(content))
+        except (OSError, ValueError) as error:
+            raise ResultsError(
+                0,
+                f"is whole, but could not be read as Parquet by pyarrow {pa.__version__}: {error}",
+                str(file),
+            ) from error
+        return Part(int(match[1]), int(match[2]), file.name, table)
+
+    def _set_aside(self, file: Path) -> None:
+        """Rename a damaged file, so that it is kept and never read again."""
+        aside = file.with_name(file.name + DAMAGED)
+        file.replace(aside)
+        self.warnings.append(
+            f"{file}: is damaged; set aside as {aside.name}, and runs that no other part holds are made again"
+        )
+
+    def _name(self, first: int, last: int, content: bytes | pa.Buffer) -> str:
+        """Return the name of a part. A part that is renamed, or comes from another store, does not have its name."""
+        checksum = hashlib.blake2b(digest_size=16)
+        checksum.update(f"{self.place.name}/{first}-{last}/".encode())
+        checksum.update(content)
+        return f"{first:08d}-{last:08d}-{checksum.hexdigest()}.parquet"
+
+    def _holds(self, name: str) -> bool:
+        """Return whether the additions of a part that is not there are those of others."""
+        match = NAME.fullmatch(name)
+        return match is not None and any(
+            part.first <= int(match[1]) and int(match[2]) <= part.last for part in self._parts
+        )
+
+    def _listed(self, *, new: bool) -> list[str] | None:
+        """Return the names in the list of parts; ``None`` without a list that can be trusted, as in a new store."""
+        file = self.place / LIST
+        try:
+            content = read_bytes(file)
+        except ResultsError as error:
+            if error.errno != errno.ENOENT:
+                raise
+            if not new:
+                self.warnings.append(f"{file}: is missing; {ANEW}")
+            return None
+        try:
+            names = [str(name) for name in json.loads(content)["parts"]]
+        except (ValueError, TypeError, LookupError):
+            names = []
+        if content != self._list_of(names):
+            self.warnings.append(f"{file}: is damaged; {ANEW}")
+            return None
+        return names
+
+    def _list(self) -> None:
+        """Write the list of parts."""
+        with replacing(self.place / LIST) as file:
+            file.write(self._list_of([part.name for part in self._parts]))
+
+    def _list_of(self, names: Sequence[str]) -> bytes:
+        """Return the content of a list of parts."""
+        checksum = hashlib.blake2b("\n".join([self.place.name, *names]).encode(), digest_size=16).hexdigest()
+        return (json.dumps({"parts": list(names), "checksum": checksum}, indent=1) + "\n").encode()
 
     def frame(self) -> pd.DataFrame:
         """Return everything kept: the columns of `INDEX` and the reduced ones, lists as NumPy arrays."""
-        tables = [segment.table for segment in self._segments] or [EMPTY]
+        tables = [part.table for part in self._parts] or [EMPTY]
         frame: pd.DataFrame = _joined(tables).to_pandas()
         return frame
 
     def known(self) -> pd.MultiIndex:
         """Return the names of the runs kept."""
-        names = _joined([EMPTY, *(segment.table.select(INDEX) for segment in self._segments)])
-        return pd.MultiIndex.from_frame(names.to_pandas())
+        return _names(self._parts)
 
     def add(self, frame: pd.DataFrame) -> None:
         """Keep some more runs.
@@ -175,27 +273,78 @@ class Store:
         ----------
         frame
             The columns of `INDEX` and the reduced ones, one row for each run. None of them is kept already.
+
+        Raises
+        ------
+        ResultsError
+            They could not be written, as on a full disk. What was kept before is kept.
         """
-        number = self._segments[-1].last + 1 if self._segments else 0
-        segment = Segment(number, number, _arrow(frame))
-        self._write(segment)
-        self._segments.append(segment)
-        while len(self._segments) >= MERGED and len({s.width for s in self._segments[-MERGED:]}) == 1:
+        number = self._parts[-1].last + 1 if self._parts else 0
+        self._replace(0, self._write(number, number, _arrow(frame)))
+        while len(self._parts) >= MERGED and len({part.width for part in self._parts[-MERGED:]}) == 1:
             self._merge(MERGED)
 
     def compact(self) -> None:
-        """Put everything kept into one file."""
-        if len(self._segments) > 1:
-            self._merge(len(self._segments))
+        """Put everything kept into one part.
+
+        Raises
+        ------
+        ResultsError
+            It could not be written, as on a full disk. What was kept before is kept.
+        """
+        if len(self._parts) > 1:
+            self._merge(len(self._parts))
 
     def _merge(self, count: int) -> None:
-        """Replace the last `count` files by one."""
-        old = self._segments[-count:]
-        merged = Segment(old[0].first, old[-1].last, _joined([segment.table for segment in old]))
-        self._write(merged)
-        self._segments[-count:] = [merged]
-        for segment in old:
-            (self.place / segment.name).unlink()
+        """Merge the last `count` parts into one."""
+        old = self._parts[-count:]
+        self._replace(count, self._write(old[0].first, old[-1].last, _joined([part.table for part in old])))
+
+    def _write(self, first: int, last: int, table: pa.Table) -> Part:
+        """Write a part that is not listed yet."""
+        content = pa.BufferOutputStream()
+        pq.write_table(table, content)
+        buffer = content.getvalue()
+        name = self._name(first, last, buffer)
+        with replacing(self.place / name) as file:
+            file.write(buffer)
+        return Part(first, last, name, table)
+
+    def _replace(self, count: int, part: Part) -> None:
+        """Put a written part in the place of the last `count`, which are removed."""
+        before = self._parts
+        at = len(before) - count
+        self._parts = [*before[:at], part]
+        try:
+            self._list()
+        except BaseException:
+            self._parts = before
+            raise
+        for old in before[at:]:
+            (self.place / old.name).unlink(missing_ok=True)
+
+    def _locked(self) -> BinaryIO:
+        """Return a file whose lock is held until it is closed, at the latest by the end of the process."""
+        file = (self.place / ".lock").open("ab")
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+                raise refusal(
+                    "output",
+                    str(self.place),
+                    "a folder of its own",
+                    problem="is being written by another process",
+                ) from None
+            except OSError as error:
+                self.warnings.append(
+                    f"{self.place}: cannot be locked ({error.strerror}); "
+                    "two processes that write there at a time make the same runs twice"
+                )
+        return file
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
@@ -216,17 +365,24 @@ def _arrow(frame: pd.DataFrame) -> pa.Table:
     return pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
 
 
-def _locked(place: Path) -> BinaryIO:
-    """Return a file whose lock is held until it is closed, at the latest by the end of the process."""
-    file = (place / ".lock").open("ab")
-    if sys.platform != "win32":
-        import fcntl
+def _names(parts: Sequence[Part]) -> pd.MultiIndex:
+    """Return the names of the runs of some parts, in their order."""
+    names = _joined([EMPTY, *(part.table.select(INDEX) for part in parts)])
+    return pd.MultiIndex.from_frame(names.to_pandas())
 
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise refusal(
-                "output", str(place), "a folder of its own", problem="is being written by another process"
-            ) from None
-    return file
+
+def _without_repeats(parts: Sequence[Part]) -> Iterator[Part]:
+    """Yield the parts without runs that an earlier one holds.
+
+    There are some where a part came back that had been missing, or where two processes wrote at a time.
+    """
+    repeated = _names(parts).duplicated()
+    row = 0
+    for part in parts:
+        rows = slice(row, row + part.table.num_rows)
+        yield (
+            replace(part, table=part.table.filter(pa.array(~repeated[rows])))
+            if repeated[rows].any()
+            else part
+        )
+        row = rows.stop

@@ -94,6 +94,7 @@ class GridRuns:
         self.cases = cases
         self.failures: dict[str, str] = {}
         self.times: dict[Side, float] = {}
+        self.warnings: list[str] = []
         self._place = place
         self._folder = folder
         self._fresh = fresh
@@ -118,6 +119,7 @@ class GridRuns:
                     identity=f"{identities[side]}-{reduction}",
                 )
                 self._stores[side] = opened.enter_context(store)
+                self.warnings += store.warnings
                 kept = pd.MultiIndex.from_frame(distinct[INDEX]).isin(store.known())
                 self._missing[side] = distinct[~kept]
             self._opened = opened.pop_all()

@@ -70,6 +70,8 @@ def traced(
         if not wanted:
             continue
         with work.under(trial.counterfactual.peer, wanted) as altered:
+            display.warn(altered.warnings)
+            work.warnings += altered.warnings
             display.further(altered.total, altered.reused)
             altered.announce(display)
             altered.make("peer", display, threads)

@@ -99,7 +99,7 @@ def witness(
     peers
         Folder that holds the peers and the grids; see `folder`.
     quiet
-        Show no progress.
+        Show no progress, and of all else only warnings of a damaged store.
 
     Returns
     -------
@@ -145,6 +145,7 @@ def witness(
                 else:
                     work = GridRuns(grid, peer, cases, place=stores, folder=home, fresh=fresh)
                     works.append(stack.enter_context(work))
+                    display.warn(work.warnings)
                     work.announce(display)
                 planned()
             display.whole("all runs", sum(work.total for work in works), sum(work.reused for work in works))
@@ -263,6 +264,7 @@ def _data(
             "rules": [asdict(rule) for rule in peer.rules],
             "grids": [_grid_data(one) for one in judged],
             "failures": dict(failures),
+            "warnings": [text for work in works for text in work.warnings],
         }
     )
     return data
@@ -301,6 +303,7 @@ def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> lis
         ("CPU time, Dumbbell", cpu_text(data["cpu_s"]["ours"])),
         (f"CPU time, {peer.title}", cpu_text(data["cpu_s"]["peer"])),
         ("run time", duration(data["run_time_s"])),
+        *(("warning", text) for text in data["warnings"]),
     ]
 
 
