@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell import Runs
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
@@ -37,6 +36,7 @@ class Altman:
     )
     order = 5
     columns = measures.COLUMNS
+    reduce = staticmethod(measures.reduce)
 
     def __init__(self) -> None:
         self._moves: list[sensitivity.Moved] = []
@@ -49,10 +49,6 @@ class Altman:
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return plan.plan(settings)
-
-    def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return one row for each finished run."""
-        return measures.reduce(runs)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: the model is evaluated where it is compared."""

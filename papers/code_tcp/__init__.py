@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell import Runs
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
@@ -41,6 +40,7 @@ class CodeTcp:
     )
     order = 2
     columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
 
     def __init__(self) -> None:
         self._moves: list[sensitivity.Moved] = []
@@ -53,10 +53,6 @@ class CodeTcp:
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return scenarios.plan(settings)
-
-    def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return one row of lists for each finished job."""
-        return reduction.reduce(runs)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: the rule and the model are evaluated where they are judged."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell import Runs
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
@@ -38,6 +37,7 @@ class RoVegas:
     )
     order = 4
     columns = readings.COLUMNS
+    reduce = staticmethod(readings.read)
 
     def __init__(self) -> None:
         self._moves: list[sensitivity.Moved] = []
@@ -50,10 +50,6 @@ class RoVegas:
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return planning.plan(settings)
-
-    def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return one row for each finished job."""
-        return readings.read(runs)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: all evidence is in the runs."""

@@ -8,38 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from dumbbell import Runs
 from dumbbell.claims import Aims, Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 
-from . import content, observations, register, scenarios, sensitivity, table_claims
+from . import content, observations, reduction, register, scenarios, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
 from .evidence import Evidence
 from .full_factorial import FullFactorial
-from .looks import SEEN, SEEN_VALUES
-from .transfers import FOREGROUND, transfers
 
 __all__ = ["PAPER", "VegasRevisited"]
-
-BOTTLENECK = "r1-r2"
-
-FLOW_COLUMNS = (
-    "timeouts",
-    "fast_retransmits",
-    "first_slow_start_timeouts",
-    "first_slow_start_losses",
-    "timeouts_multiple_loss",
-    "timeouts_any_loss",
-    "recovery_wait_rtts",
-    "cwnd_after_recovery",
-    "receive_window_limited",
-)
 
 
 def _by_load(counts: Mapping[str, int]) -> str:
@@ -55,18 +37,8 @@ class VegasRevisited:
     citation = "U. Hengartner, J. Bolliger, T. Gross: TCP Vegas Revisited, INFOCOM 2000. Reproduced on Dumbbell's engine."
     order = 1
     aims = Aims(orderings=90, values=70)
-    columns = (
-        "throughput",
-        "retransmitted",
-        "duration",
-        "completed",
-        "loss_rate",
-        "utilization",
-        "fingerprint_high",
-        *FLOW_COLUMNS,
-        SEEN,
-        SEEN_VALUES,
-    )
+    columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
 
     experiments: Mapping[str, FullFactorial] = {"full-factorial": FullFactorial()}
 
@@ -81,31 +53,6 @@ class VegasRevisited:
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return [*scenarios.plan(settings), *observations.plan(settings)]
-
-    def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return what the claims need of the foreground and the bottleneck, and what was seen in traces."""
-        flows = runs.flows
-        foreground = flows[flows["name"] == FOREGROUND].set_index("job")
-        links = runs.links
-        bottleneck = links[links["name"] == BOTTLENECK].set_index("job").loc[foreground.index]
-        offered = bottleneck["packets"].to_numpy(dtype=np.float64)
-        measured = pd.DataFrame(
-            {
-                "loss_rate": bottleneck["drops_queue"].to_numpy(dtype=np.float64) / np.maximum(offered, 1.0),
-                "utilization": bottleneck["utilization"].to_numpy(dtype=np.float64),
-                # The upper 53 bits are exact as a number.
-                "fingerprint_high": (
-                    foreground["fingerprint"].to_numpy(dtype=np.uint64) >> np.uint64(11)
-                ).astype(np.float64),
-            },
-            index=foreground.index,
-        )
-        frame = pd.concat([transfers(runs), measured], axis=1)
-        for column in FLOW_COLUMNS:
-            frame[column] = foreground[column].to_numpy(dtype=np.float64)
-        # Runs of long flows have no foreground.
-        frame = frame.reindex(range(len(runs.jobs)))
-        return pd.concat([frame, observations.reduce(runs)], axis=1)[list(self.columns)]
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return what the engine says of itself."""

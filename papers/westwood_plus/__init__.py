@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell import Runs
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
@@ -38,6 +37,7 @@ class WestwoodPlus:
     )
     order = 3
     columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
 
     def __init__(self) -> None:
         self._moves: list[sensitivity.Moved] = []
@@ -50,10 +50,6 @@ class WestwoodPlus:
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return experiments.plan(settings)
-
-    def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return one row for each finished job."""
-        return reduction.reduce(runs)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: all evidence is in the runs."""

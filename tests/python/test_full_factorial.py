@@ -299,7 +299,7 @@ def test_interrupted_it_goes_on_makes_no_run_twice_and_reports(small, tmp_path, 
             tmp_path.joinpath("stopped").touch()
             del made[-len(runs.jobs) :]
             raise KeyboardInterrupt
-        return reduce(self, runs)
+        return reduce(runs)
 
     monkeypatch.setattr(type(small), "reduce", interrupted)
     request = {"experiment": "full-factorial", "output": tmp_path / "out", "runs": 2, "quiet": True}

@@ -1,15 +1,20 @@
 """Reproducing a paper: what is kept, what resumes, what is refused, what is written."""
 
 import json
+import platform
 import re
+import resource
+import shutil
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from dumbbell import ScenarioError, papers, report
+from dumbbell.cli import app
 from small_paper import SMALL, forget_papers, write_paper
 
 
@@ -55,6 +60,106 @@ def test_a_second_reproduction_runs_nothing_again_and_a_fresh_one_everything(fol
     assert reduced == [3, 2]
     again(fresh=True)
     assert reduced == [3, 2, 3]
+
+
+def test_a_changed_reduction_makes_its_runs_again(folder, tmp_path):
+    """What decides on a reduction is the module that defines it, what that imports, and the data they name."""
+    place = folder / "small_paper"
+    text = (place / "__init__.py").read_text(encoding="utf-8")
+    text = text.replace(
+        "class Small:",
+        "from . import reduction\n\nclass Small:\n    reduce = staticmethod(reduction.reduce)\n",
+    )
+    text = text.replace("    def reduce(self, runs):", "    def unused(self, runs):")
+    parts = {
+        "__init__.py": text,
+        "reduction.py": "import pandas as pd\nfrom .scale import FACTOR\n\ndef reduce(runs):\n"
+        "    return pd.DataFrame({'goodput': FACTOR * runs.flows['goodput_bps']})\n",
+        "scale.py": "import pathlib\nFACTOR = float(pathlib.Path(__file__).with_name('factor.txt').read_text())\n",
+        "factor.txt": "1.0",
+    }
+    for name, content in parts.items():
+        (place / name).write_text(content, encoding="utf-8")
+
+    def again(**changes):
+        for name, (old, new) in changes.items():
+            file = place / name.replace("_py", ".py").replace("_txt", ".txt")
+            content = file.read_text(encoding="utf-8")
+            assert old in content
+            file.write_text(content.replace(old, new), encoding="utf-8")
+        shutil.rmtree(place / "__pycache__", ignore_errors=True)
+        forget_papers()
+        data = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True).data
+        return data["runs_kept_from_before"], data["claims"][0]["measured"]
+
+    kept, first = again()
+    assert kept == 0
+    assert again() == (3, first)
+    assert again(__init___py=('"goes"', '"flies"')) == (3, first)
+    assert again(factor_txt=("1.0", "2.0")) == (0, 2 * first)
+    assert again(scale_py=(".read_text())", ".read_text()) * 2")) == (0, 4 * first)
+    assert again(reduction_py=("FACTOR *", "FACTOR / 4 *")) == (0, first)
+    # What was kept under the reduction of before is there when that comes back.
+    assert again(reduction_py=("FACTOR / 4 *", "FACTOR *")) == (3, 4 * first)
+
+
+def test_a_damaged_part_is_said_and_its_runs_are_made_again(folder, tmp_path, capsys):
+    def again():
+        return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+
+    first = again()
+    assert capsys.readouterr().err == ""
+    assert first.data["warnings"] == []
+    (part,) = (tmp_path / "out" / "cache").rglob("*.parquet")
+    content = bytearray(part.read_bytes())
+    content[len(content) // 3] ^= 1
+    part.write_bytes(content)
+    second = again()
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"warning: {part}: is damaged; set aside")
+    assert second.data["warnings"] == [lines[0].removeprefix("warning: ")]
+    assert "is damaged" in second.report.read_text(encoding="utf-8")
+    assert second.data["runs_kept_from_before"] == 0
+    assert second.data["claims"] == first.data["claims"]
+    third = again()
+    assert capsys.readouterr().err == ""
+    assert third.data["runs_kept_from_before"] == 3
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_report_of_before(folder, tmp_path):
+    arguments = ["reproduce", "small-paper", "--papers", str(folder), "--output", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    report_file, results = (
+        tmp_path / "out" / "small-paper" / name for name in ("report.html", "results.json")
+    )
+    before = [file.read_bytes() for file in (report_file, results)]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # As on a disk that is full: the report, and with more runs their part, cannot be written.
+    for size, more, file in ((6_000, [], report_file), (0, ["--runs", "9"], tmp_path / "out" / "cache")):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            refused = CliRunner().invoke(app, arguments + more)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert refused.exit_code == 2
+        (line,) = (line for line in refused.stderr.splitlines() if line.startswith("error"))
+        assert line.startswith(f"error: {file}")
+        assert "could not be written: File too large; accepted: a folder on a disk with free space" in line
+        assert "Traceback" not in refused.stderr
+        assert [file.read_bytes() for file in (report_file, results)] == before
+        assert not list((tmp_path / "out").rglob(".*.partial"))
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+
+
+def test_results_name_the_packages_they_were_computed_with(folder, tmp_path):
+    done = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+    found = done.data["environment"]
+    assert found["python"] == platform.python_version()
+    assert found["packages"]["numpy"] == np.__version__
+    assert {"pandas", "pyarrow", "scipy"} <= set(found["packages"])
+    assert "pytest" not in found["packages"]
+    assert f"numpy {np.__version__}" in done.report.read_text(encoding="utf-8")
 
 
 def test_an_interruption_keeps_what_is_done(folder, tmp_path, monkeypatch):

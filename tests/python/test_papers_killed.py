@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from dumbbell import papers
+from dumbbell.papers.reproduction import store_of
 from small_paper import SMALL, forget_papers, write_paper
 
 KILLS = 10
@@ -37,12 +38,13 @@ def command(folder, output):
 
 def kept(output, paper) -> list[tuple[str, int, int]]:
     """Return the runs in the store, each as often as it is there."""
-    with papers.Store(Path(output) / "cache" / "small-paper", paper.columns) as store:
+    with store_of(paper, Path(output), fresh=False) as store:
+        assert store.warnings == []
         frame: pd.DataFrame = store.frame()
     return list(frame[["hash", "seed", "run"]].itertuples(index=False, name=None))
 
 
-def test_kills_at_random_moments_change_nothing_and_no_run_is_made_twice(tmp_path):
+def test_kills_at_random_moments_change_nothing_and_no_run_is_made_twice(tmp_path, request):
     folder = tmp_path / "papers"
     begun = tmp_path / "begun"
     # The paper says when it begins to plan: before, there is nothing to lose.
@@ -50,7 +52,7 @@ def test_kills_at_random_moments_change_nothing_and_no_run_is_made_twice(tmp_pat
         folder, "small-paper", SLOW.replace("count = 70", f'open({str(begun)!r}, "w").close(); count = 70')
     )
     paper = papers.load("small-paper", folder)
-    forget_papers()
+    request.addfinalizer(forget_papers)
     moments = random.Random(0)
     before: set[tuple[str, int, int]] = set()
     for _ in range(KILLS):

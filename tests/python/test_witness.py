@@ -240,6 +240,20 @@ def test_another_peer_or_another_reduction_runs_again_what_it_concerns(again, fo
     assert again().data["runs_kept_from_before"] == 0
 
 
+def test_a_damaged_part_is_said_and_its_runs_are_made_again(again, tmp_path, capsys):
+    first = again()
+    assert first.data["warnings"] == []
+    assert first.data["environment"]["packages"]["numpy"] == np.__version__
+    part = next(path for path in (tmp_path / "out" / "cache").rglob("*.parquet") if "ours" in path.parts)
+    part.write_bytes(part.read_bytes()[:-1])
+    capsys.readouterr()
+    second = again()
+    assert capsys.readouterr().err.startswith(f"warning: {part}: is damaged")
+    assert len(second.data["warnings"]) == 1
+    assert second.data["runs_kept_from_before"] < first.data["runs"]
+    assert second.data["grids"] == first.data["grids"]
+
+
 def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
     grid = witness.load_grids(["small-grid"], folder)[0]
     cases = type(grid).cases

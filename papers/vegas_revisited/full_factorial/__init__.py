@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell import Runs
 from dumbbell.claims import Aims, Claim, Finding, Outcome, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
@@ -80,6 +79,7 @@ class FullFactorial:
     order = 1
     aims = Aims(orderings=90, values=70)
     columns = ("throughput", "retransmitted", "duration", "completed")
+    reduce = staticmethod(transfers)
 
     def __init__(self, mechanisms: str = MECHANISMS, conditions: Sequence[Condition] = CONDITIONS) -> None:
         self.mechanisms = mechanisms
@@ -99,10 +99,6 @@ class FullFactorial:
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return list(planned(settings, self.mechanisms, self.conditions))
-
-    def reduce(self, runs: Runs) -> pd.DataFrame:
-        """Return what the transfer of each run came to."""
-        return transfers(runs)[list(self.columns)]
 
     def observe(self, _settings: Settings, _steps: Steps) -> None:
         """Return nothing: all is in the runs."""

@@ -4,9 +4,9 @@ A paper is a folder under ``papers/`` whose ``__init__.py`` has a value ``PAPER`
 uses the public API only. `reproduce` is what ``dumbbell reproduce NAME`` calls, `reproduce_all` is behind
 ``dumbbell reproduce all``.
 
-Finished runs are kept in a store beside the reports, keyed by the engine, the scenario's hash, the seed and the run, as
-soon as the engine tells of them. A reproduction that was interrupted or killed goes on from there, and a second one starts
-from what is there.
+Finished runs are kept in a store beside the reports, keyed by the engine, the paper's reduction, the scenario's hash, the
+seed and the run, as soon as the engine tells of them. A reproduction that was interrupted or killed goes on from there,
+and a second one starts from what is there. What is damaged there is said, and its runs are made again.
 
 A paper may offer further experiments beside what it ran itself, see `Paper`; `reproduce` makes one of them when it is named.
 """

@@ -111,8 +111,10 @@ class Paper(Protocol):
     named in `columns`, one row for each planned run in the order of the plan.
 
     A column may hold lists, for instance the goodputs of all flows or a trace at some times; they come back as NumPy
-    arrays, lists of lists as arrays of arrays. What is kept of a run is what `reduce` made of it, so a column whose
-    meaning changes needs another name, or the runs are made again with ``--fresh``.
+    arrays, lists of lists as arrays of arrays. What is kept of a run is what `reduce` made of it, so the source files that
+    decide on `reduce` are part of the store's key (`dumbbell.papers.sources` says which), and a change of one makes the runs
+    again. A paper therefore defines its reduction in a module that does not import claims and figures, and takes it over by
+    ``reduce = staticmethod(reduction.reduce)``: then an edit of a claim costs no run.
 
     A paper may also have ``aims``, the shares of its claims that are hoped for; `claims.Aims` says what they are without.
     It may have ``files``, a function of the settings and the results that returns texts by the names of the files they are

@@ -21,6 +21,7 @@ from dumbbell.files import write_json, write_text
 from dumbbell.papers.making import Undertaking
 from dumbbell.papers.paper import Paper, Settings, experiment_of, load
 from dumbbell.papers.progress import Display
+from dumbbell.papers.sources import reduction_identity
 from dumbbell.papers.store import Store, engine_identity
 
 __all__ = [
@@ -132,8 +133,9 @@ def settings_of(*, quick: bool, runs: int | None, seed: int, threads: int | None
 
 
 def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
-    """Return the store of a paper in a folder of results."""
-    return Store(place / "cache" / paper.name, paper.columns, fresh=fresh)
+    """Return the store of a paper in a folder of results. It keeps what this engine and this reduction made."""
+    identity = f"{engine_identity()}-{reduction_identity(paper)}"
+    return Store(place / "cache" / paper.name, paper.columns, fresh=fresh, identity=identity)
 
 
 def interrupted(works: Sequence[Undertaking], place: Path) -> Interrupted:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,8 +14,7 @@ import pandas as pd
 from dumbbell import report
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
-from dumbbell.witness import traces
-from dumbbell.witness.loading import folder, imported, sources
+from dumbbell.witness.loading import folder, imported
 from dumbbell.witness.peer import Observed, Peer
 
 __all__ = [
@@ -27,7 +24,6 @@ __all__ = [
     "Grid",
     "Side",
     "load_grids",
-    "reduction_identity",
     "sides_of",
     "thinned",
 ]
@@ -209,18 +205,6 @@ def _loaded(file: Path, place: Path) -> Grid:
             "grid", str(file), "what dumbbell.witness.Grid lists", problem=f"has no {', '.join(missing)}"
         )
     return grid
-
-
-def reduction_identity(grid: Grid) -> str:
-    """Return a digest of what decides how a grid reduces runs: its file, the files of the folder that it imports, and `traces`.
-
-    What was reduced under another identity is run again.
-    """
-    digest = hashlib.blake2b(digest_size=6)
-    module = sys.modules[type(grid).__module__]
-    for file in [*sources(module), Path(traces.__file__)]:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def thinned(grid: Grid, cases: Sequence[Case], share: float) -> list[Case]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +13,7 @@ import dumbbell
 from dumbbell.errors import refusal
 from dumbbell.papers.paper import where
 
-__all__ = ["PACKAGE", "folder", "imported", "sources"]
+__all__ = ["PACKAGE", "folder", "imported"]
 
 FOLDER_VARIABLE = "DUMBBELL_PEERS"
 
@@ -85,38 +83,3 @@ def _forget() -> None:
     """Take everything imported from a folder of peers out of the interpreter."""
     for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
         del sys.modules[name]
-
-
-def sources(module: ModuleType) -> list[Path]:
-    """Return the files of the folder that a module consists of: its own, and those it imports, in order of their paths.
-
-    Parameters
-    ----------
-    module
-        A module from `imported`.
-    """
-    found: dict[str, Path] = {}
-    waiting = [module.__name__]
-    while waiting:
-        name = waiting.pop()
-        loaded = sys.modules.get(name)
-        file = getattr(loaded, "__file__", None)
-        if name in found or loaded is None or file is None:
-            continue
-        found[name] = Path(file)
-        waiting.extend(_imports(Path(file), loaded.__package__ or ""))
-    return sorted(found.values())
-
-
-def _imports(file: Path, package: str) -> Iterator[str]:
-    """Yield the names of modules of the folder that a file may import."""
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.ImportFrom):
-            name = "." * node.level + (node.module or "")
-            base = importlib.util.resolve_name(name, package) if node.level else name
-            named = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            named = [alias.name for alias in node.names]
-        else:
-            continue
-        yield from (name for name in named if name.split(".")[0] == PACKAGE)

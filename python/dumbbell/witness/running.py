@@ -23,11 +23,12 @@ from dumbbell.errors import RunsInterrupted
 from dumbbell.papers import Store, engine_identity
 from dumbbell.papers.paper import where
 from dumbbell.papers.progress import Display
+from dumbbell.papers.sources import reduction_identity
 from dumbbell.papers.store import INDEX
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.run import Job, Runs
 from dumbbell.scenario import Scenario
-from dumbbell.witness.grid import Case, Grid, Side, reduction_identity, sides_of
+from dumbbell.witness.grid import Case, Grid, Side, sides_of
 from dumbbell.witness.peer import Observed, Peer
 
 __all__ = ["GridRuns", "checked"]

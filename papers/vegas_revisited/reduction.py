@@ -1,0 +1,68 @@
+"""What a run is reduced to: the transfer of the foreground, the bottleneck, and what was seen in traces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dumbbell import Runs
+
+from . import observations
+from .looks import SEEN, SEEN_VALUES
+from .transfers import FOREGROUND, transfers
+
+__all__ = ["COLUMNS", "reduce"]
+
+BOTTLENECK = "r1-r2"
+
+FLOW_COLUMNS = (
+    "timeouts",
+    "fast_retransmits",
+    "first_slow_start_timeouts",
+    "first_slow_start_losses",
+    "timeouts_multiple_loss",
+    "timeouts_any_loss",
+    "recovery_wait_rtts",
+    "cwnd_after_recovery",
+    "receive_window_limited",
+)
+
+COLUMNS = (
+    "throughput",
+    "retransmitted",
+    "duration",
+    "completed",
+    "loss_rate",
+    "utilization",
+    "fingerprint_high",
+    *FLOW_COLUMNS,
+    SEEN,
+    SEEN_VALUES,
+)
+"""Columns of a reduced run."""
+
+
+def reduce(runs: Runs) -> pd.DataFrame:
+    """Return what the claims need of the foreground and the bottleneck, and what was seen in traces."""
+    flows = runs.flows
+    foreground = flows[flows["name"] == FOREGROUND].set_index("job")
+    links = runs.links
+    bottleneck = links[links["name"] == BOTTLENECK].set_index("job").loc[foreground.index]
+    offered = bottleneck["packets"].to_numpy(dtype=np.float64)
+    measured = pd.DataFrame(
+        {
+            "loss_rate": bottleneck["drops_queue"].to_numpy(dtype=np.float64) / np.maximum(offered, 1.0),
+            "utilization": bottleneck["utilization"].to_numpy(dtype=np.float64),
+            # The upper 53 bits are exact as a number.
+            "fingerprint_high": (foreground["fingerprint"].to_numpy(dtype=np.uint64) >> np.uint64(11)).astype(
+                np.float64
+            ),
+        },
+        index=foreground.index,
+    )
+    frame = pd.concat([transfers(runs), measured], axis=1)
+    for column in FLOW_COLUMNS:
+        frame[column] = foreground[column].to_numpy(dtype=np.float64)
+    # Runs of long flows have no foreground.
+    frame = frame.reindex(range(len(runs.jobs)))
+    return pd.concat([frame, observations.reduce(runs)], axis=1)[list(COLUMNS)]
