@@ -27,7 +27,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy lint rust python walks quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format clean
+.PHONY: help reproduce test fmt tidy lint rust python walks torture quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -38,6 +38,7 @@ help:
 	@echo "make witness     the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; witness-smoke: a part of them"
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
 	@echo "make bench-peers the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
+	@echo "make torture     kills and damages the store of a reproduction, 100 and 200 times; takes half an hour"
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos       CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
 	@echo "make format      write the sources as fmt wants them"
@@ -87,6 +88,10 @@ python: $(STAMPS)/engine $(STAMPS)/test-packages
 
 walks: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/contributing
+
+# No part of `make test`: it takes as long as some hundred reproductions.
+torture: $(STAMPS)/engine
+	$(BIN)/python tests/torture/store.py
 
 format: $(STAMPS)/test-packages
 	cargo fmt --all
