@@ -91,20 +91,34 @@ struct Graph<'a> {
     scenario: &'a Scenario,
     nodes: Names<'a>,
     links: Names<'a>,
-    /// For each node the links that leave it, with the nodes they reach.
-    leaving: Vec<Vec<(u32, usize)>>,
+    /// For each node the links that leave it for nodes from which a path may go on, with these nodes. A host with one link to a
+    /// router is never on the way to another host, and a router may have thousands of them.
+    onward: Vec<Vec<(u32, usize)>>,
+    /// The first link between two nodes.
+    direct: BTreeMap<(usize, usize), u32>,
 }
 
 impl<'a> Graph<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         let nodes = Names::new(scenario.node_names());
-        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
+        let mut onward = vec![Vec::new(); scenario.nodes.len()];
+        let mut direct = BTreeMap::new();
         for (number, link) in scenario.links.iter().enumerate() {
             if let (Some(from), Some(to)) = (nodes.index(&link.from), nodes.index(&link.to)) {
-                leaving[from].push((number as u32, to));
+                onward[from].push((number as u32, to));
+                direct.entry((from, to)).or_insert(number as u32);
             }
         }
-        Graph { scenario, nodes, links: Names::new(scenario.link_names()), leaving }
+        // Two different nodes that a node reaches tell whether it leads on from a third.
+        let two = |links: &Vec<(u32, usize)>| {
+            let first = links.first().map(|&(_, to)| to);
+            [first, links.iter().map(|&(_, to)| to).find(|&to| Some(to) != first)]
+        };
+        let reached: Vec<[Option<usize>; 2]> = onward.iter().map(two).collect();
+        for (from, links) in onward.iter_mut().enumerate() {
+            links.retain(|&(_, to)| reached[to].iter().flatten().any(|&next| next != from));
+        }
+        Graph { scenario, nodes, links: Names::new(scenario.link_names()), onward, direct }
     }
 
     /// The links named, or the first name that does not lead on from where the path has come.
@@ -138,13 +152,11 @@ impl<'a> Graph<'a> {
         let mut reached_by = BTreeMap::new();
         let mut waiting = VecDeque::from([start]);
         while let Some(node) = waiting.pop_front() {
-            if node == goal {
+            if let Some(&link) = self.direct.get(&(node, goal)) {
+                reached_by.insert(goal, (link, node));
                 break;
             }
-            // A host with one link to a router is never on the way to another host.
-            for &(link, next) in self.leaving[node].iter().filter(|&&(_, next)| {
-                next == goal || self.leaving[next].iter().any(|&(_, onward)| onward != node)
-            }) {
+            for &(link, next) in &self.onward[node] {
                 if next != start && !reached_by.contains_key(&next) {
                     reached_by.insert(next, (link, node));
                     waiting.push_back(next);
