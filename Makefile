@@ -131,7 +131,7 @@ chaos:
 chaos-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 	rm -rf results/smoke/chaos
 	$(CHAOS) search --count 1000 --output results/smoke/chaos --strict
-	$(CHAOS) emit --count 200 > results/smoke/chaos/scenarios.jsonl
+	$(CHAOS) emit --summary --count 200 > results/smoke/chaos/scenarios.jsonl
 	$(BIN)/pytest tests/chaos
 
 # --- the environment ---

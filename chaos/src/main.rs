@@ -32,7 +32,7 @@ enum Command {
     Search(Search),
     /// Tries all checks on scenario files.
     Check(CheckFiles),
-    /// Prints scenarios as lines of JSON, each with the summary of a run.
+    /// Prints scenarios as lines of JSON with the seed and run of their search.
     Emit(Emit),
     /// Serves as the other process.
     #[command(name = WORKER, hide = true)]
@@ -97,6 +97,9 @@ struct Emit {
     /// Number of scenarios.
     #[arg(long, default_value_t = 1)]
     count: u64,
+    /// Add the summary of a run.
+    #[arg(long)]
+    summary: bool,
 }
 
 /// Scenarios of a search without a stated number or time.
@@ -245,10 +248,13 @@ fn print_scenarios(arguments: &Emit) -> std::io::Result<ExitCode> {
     for number in arguments.from..arguments.from.saturating_add(arguments.count) {
         if let Some(value) = generator::scenario(arguments.base, number).value {
             let (seed, run) = (arguments.base, number);
-            let summary = Scenario::from_value(&value)
-                .map(|scenario| dumbbell_sim::run(&scenario, seed, run).summary());
-            let summary = summary.map_err(|error| std::io::Error::other(error.to_string()))?;
-            println!("{}", json!({ "scenario": value, "seed": seed, "run": run, "summary": summary }));
+            let mut line = json!({ "scenario": value, "seed": seed, "run": run });
+            if arguments.summary {
+                let scenario =
+                    Scenario::from_value(&value).map_err(|error| std::io::Error::other(error.to_string()))?;
+                line["summary"] = dumbbell_sim::run(&scenario, seed, run).summary();
+            }
+            println!("{line}");
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,8 @@ use dumbbell_tcp::rtt::RttEstimator;
 use dumbbell_tcp::{HostClock, TcpParams};
 use dumbbell_units::{Stream, Time};
 
-/// Emissions of a source of datagrams that are looked at; later ones are taken to be as many per second.
+/// Emissions of a source of datagrams that are looked at. Later ones are taken to be as many per second as the last half of them,
+/// which may all be of one burst.
 const EMISSIONS: usize = 1_000;
 /// Mean bytes of a tcplib conversation, with its tail cut off.
 const CONVERSATION: f64 = 15_000.0;
@@ -82,8 +83,11 @@ impl Work {
             FlowWork::Datagrams(sent) => {
                 let before = sent.partition_point(|&(at, _)| at <= seconds);
                 let (at, packets) = before.checked_sub(1).map_or((0.0, 0.0), |last| sent[last]);
-                let has_more = before == sent.len() && sent.len() == EMISSIONS;
-                packets * if has_more { seconds / at.max(1e-9) } else { 1.0 }
+                if before < EMISSIONS {
+                    return packets;
+                }
+                let (half, by_then) = sent[EMISSIONS / 2];
+                packets + (seconds - at) * (packets - by_then) / (at - half).max(1e-9)
             }
             FlowWork::Segments(tcp) => tcp.packets(seconds),
         };
@@ -188,16 +192,18 @@ fn segments(
     }
 }
 
-/// Packets of a source of datagrams in the course of time, from a dry run.
+/// Packets of a source of datagrams in the course of time, from a dry run. The first pause, which is another with another seed, is left out.
 fn datagrams(source: &SourceSpec) -> Vec<(f64, f64)> {
     let mut random = Stream::new(0, 0, "dry run");
     let Some(mut state) = source.start_datagrams(&mut random) else { return Vec::new() };
     let mut sent = Vec::new();
     let mut packets = 0.0;
+    let mut pause = None;
     while sent.len() < EMISSIONS {
         let Some(emission) = source.next_datagrams(&mut state, &mut random) else { return sent };
         packets += (emission.bytes as f64 / f64::from(emission.packet)).ceil();
-        sent.push((emission.after_start.secs(), packets));
+        let at = emission.after_start.secs();
+        sent.push((at - *pause.get_or_insert(at), packets));
     }
     sent
 }
