@@ -17,7 +17,7 @@ True
 
 from dumbbell import topologies
 from dumbbell.engine import catalogue, schema, version
-from dumbbell.errors import EngineFault, RunsInterrupted, ScenarioError
+from dumbbell.errors import EngineError, RunsInterrupted, ScenarioError
 from dumbbell.run import Job, Run, Runs, run, run_many
 from dumbbell.scenario import (
     Bernoulli,
@@ -56,7 +56,7 @@ __all__ = [
     "Cbr",
     "DelayedAck",
     "DropTail",
-    "EngineFault",
+    "EngineError",
     "Flow",
     "Forced",
     "Frames",

@@ -5,7 +5,7 @@ from typing import Any, Literal, final
 
 __all__ = [
     "ArrowColumns",
-    "EngineFault",
+    "EngineError",
     "ManyResult",
     "RunResult",
     "ScenarioError",
@@ -20,7 +20,7 @@ __all__ = [
     "version",
 ]
 
-class EngineFault(RuntimeError): ...
+class EngineError(RuntimeError): ...
 
 class ScenarioError(ValueError):
     field: str

@@ -2,7 +2,7 @@
 
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
 and, for a misspelt name, a near miss. An interrupted batch is a `RunsInterrupted` (a `KeyboardInterrupt`)
-that carries what was finished. An engine that finds itself at fault raises `EngineFault`. Files that cannot be
+that carries what was finished. An engine that finds itself at fault raises `EngineError`. Files that cannot be
 read stay the `OSError` they are; of those that hold results it is a `ResultsError`.
 """
 
@@ -12,12 +12,12 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dumbbell._engine import EngineFault, ScenarioError
+from dumbbell._engine import EngineError, ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.run import Runs
 
-__all__ = ["EngineFault", "ResultsError", "RunsInterrupted", "ScenarioError", "refusal"]
+__all__ = ["EngineError", "ResultsError", "RunsInterrupted", "ScenarioError", "refusal"]
 
 
 class ResultsError(OSError):

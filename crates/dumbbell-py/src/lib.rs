@@ -24,7 +24,7 @@ pyo3::create_exception!(
 
 pyo3::create_exception!(
     _engine,
-    EngineFault,
+    EngineError,
     PyRuntimeError,
     "The engine broke one of its own promises, such as the conservation of packets: nothing of the run can be trusted."
 );
@@ -172,7 +172,7 @@ fn table3(py: Python<'_>, corrected: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
-    module.add("EngineFault", module.py().get_type::<EngineFault>())?;
+    module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_class::<ArrowColumns>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<ManyResult>()?;

@@ -1,6 +1,6 @@
 //! A batch on threads, while Python is told of its progress and may interrupt it.
 
-use crate::EngineFault;
+use crate::EngineError;
 use crate::columns::{self, ArrowColumns};
 use dumbbell_sim::{Batch, Job, Outcome, Scenario};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -96,7 +96,7 @@ impl Shared<'_> {
     /// The error of an engine that failed.
     fn fault(&self) -> Option<PyErr> {
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(EngineFault::new_err(format!("the engine is at fault, please report it: {fault}")))
+        Some(EngineError::new_err(format!("the engine is at fault, please report it: {fault}")))
     }
 
     fn completed(&self) -> usize {
