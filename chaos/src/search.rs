@@ -142,7 +142,7 @@ impl State {
     }
 }
 
-/// Searches until all is done, the time is over or `stop` is true. `tell` is called after every block, and with false within one.
+/// Searches until all is done, the time is over or `stop` is true. `tell` is called before the first block and after every one.
 pub fn search(options: &Options, stop: &AtomicBool, mut tell: impl FnMut(&State)) -> std::io::Result<State> {
     std::fs::create_dir_all(&options.output)?;
     let mut state = State::load(&options.output, options.base, &options.build)?;
