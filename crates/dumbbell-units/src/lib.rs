@@ -4,11 +4,13 @@
 //!
 //! Nothing here reads a clock, prints, or touches files.
 
+pub mod ecn;
 pub mod math;
 pub mod quantity;
 pub mod random;
 pub mod spec;
 
+pub use ecn::Ecn;
 pub use quantity::{Bytes, Interval, Limit, Rate, Time, Window};
 pub use random::Stream;
 pub use serde_json::Value;
