@@ -348,7 +348,9 @@ impl Host {
         assert!(sender.rto() > Time::ZERO, "a timeout of nothing");
         assert!(sender.srtt().is_none_or(|srtt| srtt >= 0.0), "{:?}", sender.srtt());
         assert_eq!(sender.flight_size(), nxt - una);
-        let _ = (sender.congestion().probe(), sender.stats(), sender.is_complete());
+        let control = sender.congestion();
+        (0..=control.probes().len()).for_each(|index| drop(control.probe(index)));
+        let _ = (sender.stats(), sender.is_complete());
         self.output.1.push((sender.next_deadline(), cwnd.to_bits()));
     }
 }

@@ -62,6 +62,7 @@ COMMON: dict[str, Any] = {
     "handshake": True,
     "idle_restart": False,
     "window_growth": "whole-bytes",
+    "grow_when": "always",
     "halving": "whole-window",
 }
 

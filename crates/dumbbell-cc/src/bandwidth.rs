@@ -2,7 +2,8 @@
 //! an ACK says was delivered, and the window that answers congestion by the estimate
 //! [mascolo2001], [grieco2004 §2.1].
 
-use crate::{Ack, Congestion, Context, Setup, Signal, WindowRules};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, Context, RecoveryExit, Setup, Undo};
 
 /// Counts delivered data once, whether duplicate, delayed or cumulative ACKs tell of it
 /// [grieco2004 §2.2].
@@ -37,10 +38,7 @@ impl AckCounter {
 /// round-trip time.
 #[derive(Clone, Debug)]
 pub struct BandwidthWindow {
-    cwnd: f64,
-    ssthresh: f64,
-    initial_window: f64,
-    rules: WindowRules,
+    window: RenoWindow,
     /// Smallest round-trip time sampled, in seconds; infinite before the first.
     rtt_min: f64,
 }
@@ -48,25 +46,19 @@ pub struct BandwidthWindow {
 impl BandwidthWindow {
     /// The window at the start of a connection.
     pub fn new(setup: &Setup) -> Self {
-        BandwidthWindow {
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
-            initial_window: setup.initial_window,
-            rules: setup.rules,
-            rtt_min: f64::INFINITY,
-        }
+        BandwidthWindow { window: RenoWindow::new(setup), rtt_min: f64::INFINITY }
     }
 
     /// The window in bytes.
     #[inline]
     pub fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.window.cwnd()
     }
 
     /// The slow-start threshold in bytes.
     #[inline]
     pub fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.window.ssthresh()
     }
 
     /// Smallest round-trip time sampled, in seconds, once there is one.
@@ -75,14 +67,12 @@ impl BandwidthWindow {
     }
 
     /// New data was acknowledged: grow as Reno does.
+    #[inline]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.rtt_min = self.rtt_min.min(rtt.secs());
         }
-        if !ack.in_recovery && self.cwnd < context.max_window {
-            let growth = self.rules.reno_growth(self.cwnd, self.ssthresh, context.mss);
-            self.cwnd = (self.cwnd + growth).min(context.max_window);
-        }
+        self.window.on_ack(context, ack);
     }
 
     /// Congestion was seen while `bandwidth` bytes per second were believed to be available. With
@@ -94,38 +84,35 @@ impl BandwidthWindow {
         bandwidth: Option<f64>,
         only_reduce: bool,
     ) {
-        let window = match (bandwidth, self.rtt_min()) {
-            (Some(bandwidth), Some(rtt_min)) => {
-                self.ssthresh = (bandwidth * rtt_min).max(2.0 * context.mss);
-                if only_reduce { self.cwnd.min(self.ssthresh) } else { self.ssthresh.min(context.max_window) }
-            }
-            _ => {
-                let (ssthresh, halved) = self.rules.halved(self.cwnd, context, congestion);
-                self.ssthresh = ssthresh;
-                halved
-            }
+        let (Some(bandwidth), Some(rtt_min)) = (bandwidth, self.rtt_min()) else {
+            self.window.on_congestion(context, congestion);
+            return;
         };
-        self.cwnd = match congestion.signal {
-            Signal::FastRetransmit => window,
-            Signal::Restart | Signal::Timeout => context.loss_window,
-        };
+        let ssthresh = (bandwidth * rtt_min).max(2.0 * context.mss);
+        let most = if only_reduce { self.cwnd() } else { context.max_window };
+        self.window.reduce(ssthresh, ssthresh.min(most), context, congestion);
     }
 
-    /// A fast recovery ended and left `kept_inflation` bytes in the window.
-    pub fn on_recovery_exit(&mut self, kept_inflation: f64) {
-        self.cwnd += kept_inflation;
+    /// A fast recovery ended.
+    pub fn on_recovery_exit(&mut self, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(exit);
+    }
+
+    /// A reaction was spurious.
+    pub fn on_undo(&mut self, undo: &Undo) {
+        self.window.on_undo(undo);
     }
 
     /// The connection was idle: at most the initial window is left.
     pub fn on_restart(&mut self) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+        self.window.on_restart();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mechanisms;
+    use crate::Signal;
     use dumbbell_units::Time;
 
     const MSS: f64 = 1000.0;
@@ -171,27 +158,10 @@ mod tests {
     }
 
     fn after(signal: Signal, bandwidth: Option<f64>, only_reduce: bool) -> (f64, f64) {
-        let setup = Setup {
-            now: Time::ZERO,
-            mss: MSS,
-            initial_window: 40.0 * MSS,
-            initial_ssthresh: f64::INFINITY,
-            rules: WindowRules::default(),
-            mechanisms: Mechanisms::default(),
-        };
-        let mut window = BandwidthWindow::new(&setup);
+        let mut window = BandwidthWindow::new(&Setup::new(Time::ZERO, MSS, 40.0 * MSS));
         window.rtt_min = 0.1;
-        let context = Context {
-            now: Time::ZERO,
-            mss: MSS,
-            snd_una: 0,
-            snd_nxt: 40_000,
-            flight_size: 40.0 * MSS,
-            inflation: 0.0,
-            max_window: f64::INFINITY,
-            loss_window: MSS,
-        };
-        let congestion = Congestion { signal, retransmitted_before: false, pipe: 40.0 * MSS };
+        let context = Context::new(Time::ZERO, MSS).with_sent(0, 40_000);
+        let congestion = Congestion::new(signal);
         window.on_congestion(&context, &congestion, bandwidth, only_reduce);
         (window.cwnd() / MSS, window.ssthresh() / MSS)
     }

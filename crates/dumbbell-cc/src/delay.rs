@@ -4,7 +4,7 @@
 //! An algorithm asks [`Rounds`] whether an ACK ends a round, decides on the [`Check`] it gets, and
 //! tells its decision to [`VegasWindow`], which owns slow start and the answers to losses.
 
-use crate::{Ack, Congestion, Context, Mechanisms, Setup, Signal, WindowRules};
+use crate::{Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo, WindowRules};
 use dumbbell_units::{Time, choice};
 
 choice! {
@@ -237,6 +237,7 @@ impl Rounds {
 pub struct VegasWindow {
     mechanisms: Mechanisms,
     rules: WindowRules,
+    late_threshold: bool,
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
@@ -253,6 +254,7 @@ impl VegasWindow {
         VegasWindow {
             mechanisms: setup.mechanisms,
             rules: setup.rules,
+            late_threshold: setup.late_threshold,
             initial_window: setup.initial_window,
             cwnd: setup.initial_window,
             ssthresh: setup.initial_ssthresh,
@@ -340,8 +342,8 @@ impl VegasWindow {
     /// stays until the next check.
     pub fn grow_at_once(&mut self, context: &Context, ack: &Ack) {
         self.increment = 0.0;
-        if self.may_grow(context, ack) {
-            self.cwnd = (self.cwnd + context.mss).min(context.max_window);
+        if self.keeps_up(context, ack) {
+            self.cwnd = context.grown(self.cwnd, context.mss);
         }
     }
 
@@ -358,16 +360,16 @@ impl VegasWindow {
         if self.increment >= context.mss && self.cwnd >= self.ssthresh {
             self.increment = 0.0;
         }
-        if self.may_grow(context, ack) {
-            self.cwnd = (self.cwnd + self.growth(context.mss)).min(context.max_window);
+        if self.keeps_up(context, ack) {
+            self.cwnd = context.grown(self.cwnd, self.growth(context.mss));
         }
     }
 
-    fn may_grow(&self, context: &Context, ack: &Ack) -> bool {
+    /// True unless most of the window lies idle (mechanism I).
+    fn keeps_up(&self, context: &Context, ack: &Ack) -> bool {
         // The segment just acknowledged still counts, as in the released code.
         let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64 + context.mss;
-        let keeps_up = !self.mechanisms.growth_guard || self.cwnd - outstanding <= 2.0 * context.mss;
-        keeps_up && self.cwnd < context.max_window
+        !self.mechanisms.growth_guard || self.cwnd - outstanding <= 2.0 * context.mss
     }
 
     fn growth(&self, mss: f64) -> f64 {
@@ -383,7 +385,7 @@ impl VegasWindow {
     /// Congestion was seen: cut by a quarter (mechanism F) or a half, or start again.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
-        let (ssthresh, halved) = self.rules.halved(self.cwnd, context, congestion);
+        let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
         match congestion.signal {
             Signal::FastRetransmit if self.mechanisms.quarter_cut => {
                 let window = (self.cwnd + context.inflation).min(context.max_window);
@@ -396,11 +398,11 @@ impl VegasWindow {
                     segments - (segments / 4.0).floor()
                 };
                 self.cwnd = kept * mss;
-                if !self.rules.late_threshold {
+                if !self.late_threshold {
                     self.ssthresh = 2.0 * mss;
                 }
             }
-            Signal::FastRetransmit => {
+            Signal::FastRetransmit | Signal::EcnEcho => {
                 self.ssthresh = ssthresh;
                 self.cwnd = halved;
             }
@@ -421,12 +423,18 @@ impl VegasWindow {
         self.increment = 0.0;
     }
 
-    /// A fast recovery ended and left `kept_inflation` bytes in the window.
-    pub fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.cwnd += kept_inflation;
-        if self.rules.late_threshold && kept_inflation < context.inflation {
+    /// A fast recovery ended.
+    pub fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.cwnd += exit.kept_inflation;
+        if self.late_threshold && exit.kept_inflation < context.inflation {
             self.ssthresh = 2.0 * context.mss;
         }
+    }
+
+    /// A reaction was spurious: window and threshold are at least what they were before.
+    pub fn on_undo(&mut self, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.cwnd);
+        self.ssthresh = self.ssthresh.max(undo.ssthresh);
     }
 
     /// The connection was idle: at most the initial window is left.

@@ -1,69 +1,74 @@
-//! Pieces that several algorithms share: Reno's growth and halving, and the rules by which
-//! implementations of the same algorithm differ.
+//! Pieces that several algorithms share: Reno's window, and the rules by which implementations of the same algorithm differ.
 
-use crate::{Congestion, Context};
-use dumbbell_units::choice;
+use crate::slow_start::{SlowStarter, Step};
+use crate::{Ack, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
+use dumbbell_units::{choice, params};
 
 choice! {
     /// How a window grows in congestion avoidance.
     pub enum Growth {
         /// By `mss * mss / cwnd` whole bytes per ACK, as in BSD.
         Whole = "whole-bytes",
-        /// By the same amount, not rounded, as in ns-2 and in RFC 5681 §3.1.
+        /// By the same amount, not rounded (RFC 5681 §3.1).
         Real = "real",
     }
 }
 
 choice! {
-    /// What is halved at a loss.
-    pub enum Halving {
-        /// The bytes in flight, at least two segments (RFC 5681 §3.1).
+    /// When a window grows.
+    pub enum GrowWhen {
+        /// Only while it limits the sender (RFC 7661 §4.4).
+        CwndLimited = "cwnd-limited",
+        /// With every acknowledgement of new data, whether the window is used or not.
+        Always = "always",
+    }
+}
+
+choice! {
+    /// What a loss reduces: the quantity of which a share is left.
+    pub enum ReductionBase {
+        /// The bytes in flight; what is left is at least two segments (RFC 5681 §3.1).
         Flight = "flight",
-        /// What the scoreboard of selective acknowledgements leaves in the network, in whole bytes, at least two segments
-        /// (ns-3).
+        /// The bytes in the network by the scoreboard of selective acknowledgements; what is left is whole bytes, at
+        /// least two segments.
         Pipe = "pipe",
-        /// The usable window, in whole segments, at least two (BSD).
+        /// The usable window; what is left is whole segments, at least two (BSD).
         WholeWindow = "whole-window",
-        /// The usable window: the threshold in whole segments, the window itself not rounded (ns-2).
+        /// The usable window; the threshold that is left is whole segments, at least two, the window itself is not rounded.
         RealWindow = "real-window",
     }
 }
 
-/// How an environment grows and halves windows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WindowRules {
-    /// Growth in congestion avoidance.
-    pub growth: Growth,
-    /// What is halved.
-    pub halving: Halving,
-    /// True if a window equal to the threshold is still in slow start (BSD).
-    pub slow_start_at_ssthresh: bool,
-    /// True to add an eighth of a segment per ACK in congestion avoidance (BSD 1990 to 1994).
-    pub extra_eighth: bool,
-    /// True if the cut by a quarter of Vegas leaves the threshold as it is until the inflation is taken back (ns-2).
-    pub late_threshold: bool,
-}
-
-impl Default for WindowRules {
-    /// The rules of RFC 5681 §3.1.
-    fn default() -> Self {
-        WindowRules {
-            growth: Growth::Real,
-            halving: Halving::Flight,
-            slow_start_at_ssthresh: false,
-            extra_eighth: false,
-            late_threshold: false,
-        }
+params! {
+    /// How windows grow and are reduced.
+    pub struct WindowRules {
+        /// How a window grows in congestion avoidance.
+        growth: Growth = Growth::Real, "-", "[RFC 5681 §3.1]";
+        /// When a window grows.
+        grow_when: GrowWhen = GrowWhen::CwndLimited, "-", "[RFC 7661 §4.4]";
+        /// What a loss reduces.
+        reduction_base: ReductionBase = ReductionBase::Flight, "-", "[RFC 5681 §3.1]";
+        /// A window equal to its threshold is still in slow start.
+        slow_start_at_ssthresh: bool = false, "-", "[RFC 5681 §3.1]";
+        /// Add an eighth of a segment per ACK in congestion avoidance, as BSD did until 1994.
+        extra_eighth: bool = false, "-", "[RFC 5681 §3.1]";
+        /// How a window grows in slow start, and when it leaves it before a loss.
+        slow_start: SlowStartSpec = SlowStartSpec::default(), "-", "[RFC 5681 §3.1]";
     }
 }
 
+// Every algorithm has its copy.
+impl Copy for WindowRules {}
+
 impl WindowRules {
     /// True if the window is below its threshold.
+    #[inline]
     pub fn in_slow_start(&self, cwnd: f64, ssthresh: f64) -> bool {
         if self.slow_start_at_ssthresh { cwnd <= ssthresh } else { cwnd < ssthresh }
     }
 
     /// Growth per ACK in congestion avoidance, in bytes (RFC 5681 §3.1).
+    #[inline]
     pub fn linear_growth(&self, cwnd: f64, mss: f64) -> f64 {
         let growth = mss * mss / cwnd;
         let growth = match self.growth {
@@ -73,29 +78,29 @@ impl WindowRules {
         if self.extra_eighth { growth + (mss / 8.0).floor() } else { growth }
     }
 
-    /// Reno's growth per ACK, in bytes.
+    /// Growth per ACK of Reno's window with the standard slow start, in bytes.
     pub fn reno_growth(&self, cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
         if self.in_slow_start(cwnd, ssthresh) { mss } else { self.linear_growth(cwnd, mss) }
     }
 
-    /// Threshold and window after a loss, in bytes.
-    pub fn halved(&self, cwnd: f64, context: &Context, congestion: &Congestion) -> (f64, f64) {
+    /// Threshold and window after a loss that leaves half, in bytes.
+    pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
-        match self.halving {
-            Halving::Flight => {
+        match self.reduction_base {
+            ReductionBase::Flight => {
                 let half = (context.flight_size / 2.0).max(2.0 * mss);
                 (half, half)
             }
-            Halving::Pipe => {
-                let half = (congestion.pipe / 2.0).floor().max(2.0 * mss);
+            ReductionBase::Pipe => {
+                let half = (context.in_flight / 2.0).floor().max(2.0 * mss);
                 (half, half)
             }
-            Halving::WholeWindow => {
+            ReductionBase::WholeWindow => {
                 let half = (window / 2.0 / mss).floor().max(2.0) * mss;
                 (half, half)
             }
-            Halving::RealWindow => {
+            ReductionBase::RealWindow => {
                 let half = (window / 2.0 / mss).floor().max(2.0) * mss;
                 (half, (window / 2.0).max(mss))
             }
@@ -103,27 +108,108 @@ impl WindowRules {
     }
 }
 
+/// Reno's window [RFC 5681 §3.1]: a slow start, a segment per round trip above the threshold, and a half at a loss.
+#[derive(Clone, Debug)]
+pub struct RenoWindow {
+    cwnd: f64,
+    ssthresh: f64,
+    initial_window: f64,
+    rules: WindowRules,
+    slow_start: SlowStarter,
+}
+
+impl RenoWindow {
+    /// The window at the start of a connection.
+    pub fn new(setup: &Setup) -> Self {
+        RenoWindow {
+            cwnd: setup.initial_window,
+            ssthresh: setup.initial_ssthresh,
+            initial_window: setup.initial_window,
+            rules: setup.rules,
+            slow_start: SlowStarter::new(setup),
+        }
+    }
+
+    /// The window in bytes.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// The slow-start threshold in bytes.
+    #[inline]
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// New data was acknowledged: grow outside recoveries.
+    #[inline]
+    pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if ack.in_recovery {
+            return;
+        }
+        if self.rules.in_slow_start(self.cwnd, self.ssthresh) {
+            match self.slow_start.on_ack(self.cwnd, context, ack) {
+                Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
+                Step::Leave(growth) => {
+                    self.cwnd = context.grown(self.cwnd, growth);
+                    self.ssthresh = self.cwnd;
+                }
+            }
+        } else {
+            let growth = self.rules.linear_growth(self.cwnd, context.mss);
+            self.cwnd = context.grown(self.cwnd, growth);
+        }
+    }
+
+    /// Congestion was seen: half is left, or the loss window.
+    pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.rules.halved(self.cwnd, context);
+        self.reduce(ssthresh, cwnd, context, congestion);
+    }
+
+    /// Congestion was seen: this threshold and this window are left, or the loss window.
+    pub fn reduce(&mut self, ssthresh: f64, cwnd: f64, context: &Context, congestion: &Congestion) {
+        self.slow_start.on_congestion(congestion);
+        self.ssthresh = ssthresh;
+        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
+    }
+
+    /// A fast recovery ended.
+    pub fn on_recovery_exit(&mut self, exit: &RecoveryExit) {
+        self.cwnd += exit.kept_inflation;
+    }
+
+    /// A reaction was spurious: window and threshold are at least what they were before.
+    pub fn on_undo(&mut self, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.cwnd);
+        self.ssthresh = self.ssthresh.max(undo.ssthresh);
+    }
+
+    /// The connection was idle: at most the initial window is left (RFC 5681 §4.1).
+    pub fn on_restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial_window);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Signal;
     use crate::algorithms::newvegas::tests::{MSS, context};
 
     /// Threshold and window in segments after the loss of a window of 13.5 segments, of which 13 are in flight and 8.5 in
     /// the network.
-    fn halved(halving: Halving) -> (f64, f64) {
-        let rules = WindowRules { halving, ..WindowRules::default() };
-        let signal = Signal::FastRetransmit;
-        let congestion = Congestion { signal, retransmitted_before: false, pipe: 8.5 * MSS };
-        let (ssthresh, cwnd) = rules.halved(13.5 * MSS, &context(13.0 * MSS), &congestion);
+    fn halved(reduction_base: ReductionBase) -> (f64, f64) {
+        let rules = WindowRules { reduction_base, ..WindowRules::default() };
+        let (ssthresh, cwnd) = rules.halved(13.5 * MSS, &context(13.0 * MSS).with_in_flight(8.5 * MSS));
         (ssthresh / MSS, cwnd / MSS)
     }
 
     #[test]
     fn each_rule_halves_what_it_names() {
-        assert_eq!(halved(Halving::Flight), (6.5, 6.5));
-        assert_eq!(halved(Halving::Pipe), (4.25, 4.25));
-        assert_eq!(halved(Halving::WholeWindow), (6.0, 6.0));
-        assert_eq!(halved(Halving::RealWindow), (6.0, 6.75));
+        assert_eq!(halved(ReductionBase::Flight), (6.5, 6.5));
+        assert_eq!(halved(ReductionBase::Pipe), (4.25, 4.25));
+        assert_eq!(halved(ReductionBase::WholeWindow), (6.0, 6.0));
+        assert_eq!(halved(ReductionBase::RealWindow), (6.0, 6.75));
     }
 }

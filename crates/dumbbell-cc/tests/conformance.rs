@@ -1,20 +1,20 @@
 //! What every registered congestion control must hold to, whatever happens to it.
 
-use dumbbell_cc::{Ack, Algorithm, AlgorithmSpec, Congestion, Context, Mechanisms};
-use dumbbell_cc::{Queueing, Setup, Signal, WindowRules};
+use dumbbell_cc::{
+    Ack, Algorithm, AlgorithmSpec, Congestion, Context, GrowWhen, LostSegment, Mechanisms, ProbeInfo,
+};
+use dumbbell_cc::{
+    Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup, Signal, Undo, WindowRules,
+};
 use dumbbell_units::{Stream, Time};
+use std::collections::BTreeMap;
 
 const MSS: f64 = 1000.0;
 
 fn setup(bits: u16) -> Setup {
-    Setup {
-        now: Time::ZERO,
-        mss: MSS,
-        initial_window: 2.0 * MSS,
-        initial_ssthresh: 40.0 * MSS,
-        rules: WindowRules::default(),
-        mechanisms: Mechanisms::from_bits(bits),
-    }
+    Setup::new(Time::ZERO, MSS, 2.0 * MSS)
+        .with_initial_ssthresh(40.0 * MSS)
+        .with_mechanisms(Mechanisms::from_bits(bits))
 }
 
 /// A connection as its algorithm sees it, driven by random events.
@@ -25,39 +25,40 @@ struct Drive {
     una: u64,
     nxt: u64,
     max_window: f64,
+    /// True if what the algorithm is told of the limit says that its window is not in use.
+    is_unused: bool,
+    /// Most bytes by which an acknowledgement has let such a window grow.
+    unused_growth: f64,
 }
 
 impl Drive {
     fn new(name: &str, bits: u16, seed: u64) -> Self {
+        Drive::by(WindowRules::default(), name, bits, seed)
+    }
+
+    fn by(rules: WindowRules, name: &str, bits: u16, seed: u64) -> Self {
         let spec = AlgorithmSpec::named(name).expect("a registered name");
         Drive {
             random: Stream::new(seed, 0, name),
-            algorithm: Algorithm::new(&spec, &setup(bits)),
+            algorithm: Algorithm::new(&spec, &setup(bits).with_rules(rules)),
             now: 0,
             una: 0,
             nxt: 0,
             max_window: 100.0 * MSS,
+            is_unused: false,
+            unused_growth: 0.0,
         }
     }
 
     fn context(&self) -> Context {
-        Context {
-            now: Time(self.now),
-            mss: MSS,
-            snd_una: self.una,
-            snd_nxt: self.nxt,
-            flight_size: (self.nxt - self.una) as f64,
-            inflation: 0.0,
-            max_window: self.max_window,
-            loss_window: MSS,
-        }
+        Context::new(Time(self.now), MSS).with_sent(self.una, self.nxt).with_max_window(self.max_window)
     }
 
     fn fill(&mut self) {
         while (self.nxt - self.una) as f64 + MSS <= self.algorithm.cwnd() {
-            self.nxt += MSS as u64;
             let context = self.context();
-            self.algorithm.on_sent(&context, MSS as u32);
+            self.algorithm.on_sent(|| context, &SentSegment::new(self.nxt, MSS as u32));
+            self.nxt += MSS as u64;
         }
     }
 
@@ -70,19 +71,42 @@ impl Drive {
         let mut waited = || Time((self.random.uniform() * 6e7) as u64);
         let queueing = Queueing { forward: waited(), backward: waited() };
         let queueing = self.random.chance(0.8).then_some(queueing);
-        let ack = Ack { ack: self.una + acked, acked, rtt, queueing, in_recovery };
+        let rate = self.random.chance(0.8).then(|| RateSample::new(acked, Time(50_000_000)).with_rtt(rtt));
+        let marked = if self.random.chance(0.1) { acked } else { 0 };
+        let ack = Ack::new(self.una + acked, acked)
+            .with_rtt(rtt)
+            .with_queueing(queueing)
+            .with_rate(rate)
+            .with_marked(marked)
+            .with_in_flight((self.nxt - self.una - acked) as f64)
+            .with_recovery(in_recovery)
+            .with_cwnd_limited(!self.is_unused);
         let context = self.context();
+        let before = self.algorithm.cwnd();
         self.algorithm.on_ack(&context, &ack);
+        if self.is_unused {
+            self.unused_growth = self.unused_growth.max(self.algorithm.cwnd() - before);
+        }
         self.una += acked;
     }
 
     fn congestion(&mut self, signal: Signal) {
         let context = self.context();
-        let pipe = (self.nxt - self.una) as f64;
-        self.algorithm.on_congestion(&context, &Congestion { signal, retransmitted_before: false, pipe });
-        if signal != Signal::FastRetransmit {
+        self.algorithm.on_congestion(&context, &Congestion::new(signal));
+        if signal.restarts() {
             self.nxt = self.una;
         }
+    }
+
+    /// A segment is lost and repaired, with every call that goes with it.
+    fn recover(&mut self) {
+        let lost = LostSegment::new(self.una, MSS as u32, Time(self.now)).with_tx_in_flight(MSS);
+        let context = self.context();
+        self.algorithm.on_loss(&context, &lost);
+        self.congestion(Signal::FastRetransmit);
+        self.algorithm.on_recovery_enter(&self.context());
+        self.acknowledge(3, true);
+        self.algorithm.on_recovery_exit(&self.context(), &RecoveryExit::default());
     }
 
     fn step(&mut self) {
@@ -93,8 +117,10 @@ impl Drive {
             0 => self.congestion(Signal::FastRetransmit),
             1 => self.congestion(Signal::Timeout),
             2 => self.congestion(Signal::Restart),
-            3 => self.algorithm.on_restart(&context),
-            4..=9 => self.algorithm.on_duplicate_ack(&context),
+            3 => self.algorithm.on_restart(&context, &Restart::new(Time(2_000_000_000), Time(1_000_000_000))),
+            4 => self.congestion(Signal::EcnEcho),
+            5 => self.recover(),
+            6..=9 => self.algorithm.on_duplicate_ack(&context, &Ack::new(self.una, 0)),
             10..=14 => self.acknowledge(3, true),
             n => self.acknowledge(u64::from(n % 3) + 1, false),
         }
@@ -136,6 +162,73 @@ fn the_window_does_not_grow_beyond_what_the_receiver_allows() {
             assert!(drive.algorithm.cwnd() <= 10.0 * MSS, "{name}");
         }
     });
+}
+
+#[test]
+fn no_window_grows_that_does_not_limit_the_sender() {
+    every_case(|name, bits| {
+        for seed in 0..20 {
+            let mut drive = Drive::new(name, bits, seed);
+            if drive.algorithm.is_model_based() {
+                return;
+            }
+            for step in 0..3000 {
+                // Spans in which the application offers less than the window lets out.
+                drive.is_unused = step / 50 % 2 == 1;
+                drive.step();
+                assert!(drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
+            }
+        }
+    });
+}
+
+#[test]
+fn every_window_grows_unused_where_the_rules_let_it() {
+    let rules = WindowRules { grow_when: GrowWhen::Always, ..WindowRules::default() };
+    for name in AlgorithmSpec::NAMES {
+        let mut drive = Drive::by(rules, name, 0, 0);
+        drive.is_unused = true;
+        for _ in 0..50 {
+            drive.now += 10_000_000;
+            drive.fill();
+            drive.acknowledge(1, false);
+        }
+        assert!(drive.algorithm.cwnd() > 2.0 * MSS, "{name}");
+    }
+}
+
+#[test]
+fn a_spurious_reaction_leaves_nothing_of_the_cut() {
+    every_case(|name, bits| {
+        let mut drive = Drive::new(name, bits, 4);
+        for _ in 0..300 {
+            drive.step();
+        }
+        for signal in [Signal::FastRetransmit, Signal::Timeout] {
+            let (cwnd, ssthresh) = (drive.algorithm.cwnd(), drive.algorithm.ssthresh());
+            drive.congestion(signal);
+            drive.algorithm.on_undo(&drive.context(), &Undo::new(signal, cwnd, ssthresh));
+            assert!(drive.algorithm.cwnd() >= cwnd && drive.algorithm.ssthresh() >= ssthresh, "{name}");
+        }
+    });
+}
+
+#[test]
+fn probes_have_one_meaning_and_a_value_for_each_place() {
+    let mut known: BTreeMap<&str, ProbeInfo> = BTreeMap::new();
+    for name in AlgorithmSpec::NAMES {
+        let mut drive = Drive::new(name, 0b01_1111_1111, 5);
+        for _ in 0..2000 {
+            drive.step();
+        }
+        let declared = AlgorithmSpec::named(name).expect("a registered name").probes();
+        assert_eq!(drive.algorithm.probes(), declared);
+        for (index, probe) in declared.iter().enumerate() {
+            assert_eq!(known.entry(probe.name).or_insert(*probe), probe, "{name}");
+            assert!(drive.algorithm.probe(index).is_some_and(f64::is_finite), "{name}: {}", probe.name);
+        }
+        assert_eq!(drive.algorithm.probe(declared.len()), None, "{name} answers for more than it declares");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a scenario may name: the registries with their parameters, and the schema of it all.
 
 use crate::scenario::Scenario;
-use crate::trace::Quantity;
+use crate::trace::{Measure, Quantity};
 use dumbbell_cc::{AlgorithmSpec, Mechanisms};
 use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
@@ -13,6 +13,17 @@ use serde_json::json;
 
 fn named(entries: &[(&str, &[&str])]) -> Value {
     entries.iter().map(|(name, about)| json!({ "name": name, "summary": doc(about) })).collect()
+}
+
+/// What probes may record: the measures of the engine, then what congestion controls declare.
+fn probes() -> Value {
+    let declared = Quantity::declared().into_iter().map(|(probe, algorithms)| {
+        let summary = format!("{} In {}; of {}.", probe.about, probe.unit, algorithms.join(", "));
+        json!({ "name": probe.name, "summary": summary })
+    });
+    let Value::Array(mut probes) = named(Measure::ALL) else { return Value::Null };
+    probes.extend(declared);
+    Value::Array(probes)
 }
 
 /// Everything a scenario may name, by kind.
@@ -28,7 +39,7 @@ pub fn entries() -> Value {
         "queues": QueueSpec::catalogue(),
         "impairments": ImpairmentSpec::catalogue(),
         "sources": SourceSpec::catalogue(),
-        "probes": named(Quantity::ALL),
+        "probes": probes(),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use crate::network::{Names, Routes};
 use crate::trace::Quantity;
+use dumbbell_cc::ProbeInfo;
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_tcp::Tcp;
 use dumbbell_units::random::name_hash;
@@ -356,6 +357,7 @@ impl Scenario {
         for (index, probe) in self.probes.iter().enumerate() {
             let path = format!("probes.{index}");
             validate_probe(probe, &path, &flows, &links)?;
+            self.validate_declared(probe, &path)?;
             if let Some(period) = probe.period
                 && self.duration.0 / period.0 > MOST_SAMPLES
             {
@@ -365,6 +367,41 @@ impl Scenario {
         }
         Routes::new(self).map(|_| ())
     }
+}
+
+impl Scenario {
+    /// Refuses what the congestion controls of the flows do not show: of a flow by its name it has to be there, of `*` for
+    /// one flow at least.
+    fn validate_declared(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
+        let declared = probe.quantities.iter().filter(|quantity| matches!(quantity, Quantity::Declared(_)));
+        for quantity in declared {
+            let shows = |flow: &FlowSpec| probes_of(flow).iter().any(|probe| probe.name == quantity.name());
+            let is_named = |flow: &&FlowSpec| probe.flows.contains(&flow.name);
+            let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow));
+            let accepted = match lacking {
+                Some(flow) => shown_by(flow),
+                None if probe.flows.iter().any(|name| name == "*") && !self.flows.iter().any(shows) => {
+                    "what the congestion control of a flow shows, which this is for none".to_owned()
+                }
+                None => continue,
+            };
+            return Err(refuse(format!("{path}.quantities"), format!("\"{}\"", quantity.name()), accepted));
+        }
+        Ok(())
+    }
+}
+
+/// What the congestion control of a flow shows of itself.
+fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
+    flow.tcp.as_ref().map_or(&[], |tcp| tcp.0.congestion.probes())
+}
+
+/// The same for people.
+fn shown_by(flow: &FlowSpec) -> String {
+    let names: Vec<&str> = probes_of(flow).iter().map(|probe| probe.name).collect();
+    let control = flow.tcp.as_ref().map_or("no congestion control", |tcp| tcp.0.congestion.name());
+    let shown = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    format!("what the congestion control of the flow \"{}\" shows: {control} has {shown}", flow.name)
 }
 
 fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
@@ -484,5 +521,32 @@ mod tests {
         let wrong = text.replace("vegas", "vegass");
         assert_eq!(Scenario::from_sound_json(&wrong), None);
         assert_eq!(Scenario::from_json(&wrong).unwrap_err().field, "flows.f.tcp");
+    }
+
+    /// What is said of probes of a quantity of some flows, of which `v` has Vegas and `r` has Reno.
+    fn probed(flows: Value, quantity: &str) -> Result<(), SpecError> {
+        let flow = |name: &str, tcp: &str| json!({ "name": name, "from": "a", "to": "b", "tcp": tcp });
+        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
+        let scenario = json!({
+            "duration": "5 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [flow("v", "vegas"), flow("r", "reno")], "probes": [{ "flows": flows, "quantities": [quantity] }],
+        });
+        Scenario::from_value(&scenario).map(|_| ())
+    }
+
+    #[test]
+    fn a_probe_of_what_a_congestion_control_does_not_show_is_refused() {
+        let error = probed(json!(["v", "r"]), "vegas_diff").unwrap_err();
+        assert_eq!((error.field.as_str(), error.value.as_str()), ("probes.0.quantities", "\"vegas_diff\""));
+        assert!(error.accepted.ends_with("of the flow \"r\" shows: reno has nothing"), "{}", error.accepted);
+        let error = probed(json!(["v"]), "bandwidth").unwrap_err();
+        assert!(error.accepted.ends_with("vegas has base_rtt, vegas_diff"), "{}", error.accepted);
+        assert_eq!(probed(json!(["*"]), "bandwidth").unwrap_err().field, "probes.0.quantities");
+        for (flows, quantity) in
+            [(json!(["v"]), "vegas_diff"), (json!(["*"]), "base_rtt"), (json!(["r"]), "cwnd")]
+        {
+            assert_eq!(probed(flows, quantity), Ok(()));
+        }
+        assert_eq!(probed(json!(["v"]), "vegas_dif").unwrap_err().suggestion.as_deref(), Some("vegas_diff"));
     }
 }

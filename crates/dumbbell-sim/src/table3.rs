@@ -2,7 +2,7 @@
 //! invariant, and how the corrected one keeps it. The events are fed to the engine's own Vegas.
 
 use dumbbell_cc::algorithms::vegas::{Vegas, VegasParams};
-use dumbbell_cc::{Ack, CongestionControl, Context, Mechanisms, Setup};
+use dumbbell_cc::{Ack, CongestionControl, Context, Control, Mechanisms, Setup};
 use dumbbell_tcp::TcpParams;
 use dumbbell_units::Time;
 
@@ -33,23 +33,16 @@ struct Replay {
 
 impl Replay {
     fn context(&self) -> Context {
-        Context {
-            now: Time(self.now),
-            mss: 1.0,
-            snd_una: self.snd_una,
-            snd_nxt: self.snd_nxt,
-            flight_size: (self.snd_nxt - self.snd_una) as f64,
-            inflation: 0.0,
-            max_window: 1000.0,
-            loss_window: 2.0,
-        }
+        Context::new(Time(self.now), 1.0)
+            .with_sent(self.snd_una, self.snd_nxt)
+            .with_max_window(1000.0)
+            .with_loss_window(2.0)
     }
 
     fn acknowledge(&mut self, event: &'static str, ack: u64) {
         self.now += 100_000_000;
         let acked = ack - self.snd_una;
-        self.vegas
-            .on_ack(&self.context(), &Ack { ack, acked, rtt: None, queueing: None, in_recovery: false });
+        self.vegas.on_ack(&self.context(), &Ack::new(ack, acked));
         self.snd_una = ack;
         self.snd_nxt = self.snd_nxt.max(ack);
         self.row(event, true);
@@ -76,14 +69,10 @@ pub fn replay(corrected: bool) -> Vec<Row> {
         fix_invariant: corrected,
         ..VegasParams::default()
     };
-    let setup = Setup {
-        now: Time::ZERO,
-        mss: 1.0,
-        initial_window: 5.0,
-        initial_ssthresh: 2.0,
-        rules: TcpParams::default().window_rules(),
-        mechanisms: Mechanisms::from_bits(0b1_1111_1111),
-    };
+    let setup = Setup::new(Time::ZERO, 1.0, 5.0)
+        .with_initial_ssthresh(2.0)
+        .with_rules(TcpParams::default().window_rules())
+        .with_mechanisms(Mechanisms::from_bits(0b1_1111_1111));
     let mut replay =
         Replay { vegas: Vegas::new(&params, &setup), snd_nxt: 5, snd_una: 0, now: 0, rows: Vec::new() };
     // Segments 0 to 4 are acknowledged, which begins a round at 5; 5 to 9 are sent and 5 is lost.

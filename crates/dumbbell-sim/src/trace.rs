@@ -1,11 +1,13 @@
 //! Typed columns per probe, recorded on change or on a period.
 
 use crate::scenario::ProbeSpec;
-use dumbbell_units::{Time, choice};
+use dumbbell_cc::{AlgorithmSpec, ProbeInfo};
+use dumbbell_units::spec::{Field, Node, SpecError, choice_schema};
+use dumbbell_units::{Time, Value, choice};
 
 choice! {
-    /// What a probe records.
-    pub enum Quantity {
+    /// What the engine measures of flows and links.
+    pub enum Measure {
         /// Congestion window with its inflation, in segments.
         Cwnd = "cwnd",
         /// Congestion window without its inflation, in segments.
@@ -18,14 +20,6 @@ choice! {
         Srtt = "srtt",
         /// Retransmission timeout, in seconds.
         Rto = "rto",
-        /// Base round-trip time of the congestion control, in seconds.
-        BaseRtt = "base_rtt",
-        /// Difference of expected and actual rate, in segments.
-        VegasDiff = "vegas_diff",
-        /// Lower threshold of that difference where a congestion control moves it, in segments.
-        Alpha = "alpha",
-        /// Bandwidth that the congestion control believes to be available, in bit/s.
-        Bandwidth = "bandwidth",
         /// First byte of every data segment sent.
         SeqSent = "seq_sent",
         /// Cumulative acknowledgement, in bytes.
@@ -41,15 +35,81 @@ choice! {
     }
 }
 
+/// What a probe records: a measure of the engine, or what a congestion control shows of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// The engine measures it.
+    Measured(Measure),
+    /// Some congestion controls declare it.
+    Declared(ProbeInfo),
+}
+
 impl Quantity {
+    /// The name as it stands in a scenario.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Quantity::Measured(measure) => measure.name(),
+            Quantity::Declared(probe) => probe.name,
+        }
+    }
+
     /// True for quantities of links.
-    pub fn is_of_link(self) -> bool {
-        matches!(self, Quantity::Backlog | Quantity::Drops | Quantity::Losses)
+    pub fn is_of_link(&self) -> bool {
+        matches!(self, Quantity::Measured(Measure::Backlog | Measure::Drops | Measure::Losses))
     }
 
     /// True if every event counts, not only changes of the value.
-    fn is_event(self) -> bool {
-        self == Quantity::SeqSent
+    fn is_event(&self) -> bool {
+        self.is(Measure::SeqSent)
+    }
+
+    /// True for this measure.
+    pub fn is(&self, measure: Measure) -> bool {
+        *self == Quantity::Measured(measure)
+    }
+
+    /// What the congestion controls of the registry declare, each name once, with the algorithms that have it.
+    pub fn declared() -> Vec<(ProbeInfo, Vec<&'static str>)> {
+        let mut declared: Vec<(ProbeInfo, Vec<&'static str>)> = Vec::new();
+        for (&algorithm, probes) in AlgorithmSpec::NAMES.iter().zip(AlgorithmSpec::PROBES) {
+            for &probe in *probes {
+                match declared.iter_mut().find(|(known, _)| known.name == probe.name) {
+                    Some((_, algorithms)) => algorithms.push(algorithm),
+                    None => declared.push((probe, vec![algorithm])),
+                }
+            }
+        }
+        declared
+    }
+
+    /// Every name that a scenario may give.
+    fn names() -> Vec<&'static str> {
+        let measured = Measure::ALL.iter().map(|(name, _)| *name);
+        measured.chain(Quantity::declared().iter().map(|(probe, _)| probe.name)).collect()
+    }
+
+    fn named(name: &str) -> Option<Quantity> {
+        let declared =
+            || Quantity::declared().into_iter().map(|(probe, _)| probe).find(|probe| probe.name == name);
+        Measure::named(name).map(Quantity::Measured).or_else(|| declared().map(Quantity::Declared))
+    }
+}
+
+impl Field for Quantity {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        match node.value().as_str() {
+            Some(name) => Quantity::named(name).ok_or_else(|| node.unknown_name(name, &Quantity::names())),
+            None => Err(node.error(Self::accepted())),
+        }
+    }
+    fn encode(&self) -> Value {
+        Value::from(self.name())
+    }
+    fn accepted() -> String {
+        format!("one of {}", Quantity::names().join(", "))
+    }
+    fn schema() -> Value {
+        choice_schema(&Quantity::names())
     }
 }
 
@@ -80,7 +140,7 @@ impl Recording {
             period: probe.period,
             next_sample: Time::ZERO,
             // Drops are counted from none.
-            last: (quantity == Quantity::Drops).then_some(0.0),
+            last: quantity.is(Measure::Drops).then_some(0.0),
         }
     }
 
@@ -126,11 +186,18 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_congestion_control_declares_a_name_of_the_engine() {
+        let names = Quantity::names();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    }
 
     #[test]
     fn a_periodic_recording_holds_the_last_value() {
         let probe = ProbeSpec { period: Some(Time(10)), ..ProbeSpec::default() };
-        let mut recording = Recording::new("f", Quantity::Cwnd, &probe);
+        let mut recording = Recording::new("f", Quantity::Measured(Measure::Cwnd), &probe);
         recording.record(Time(5), Some(1.0));
         recording.record(Time(25), Some(2.0));
         recording.finish(Time(41));
@@ -139,7 +206,7 @@ mod tests {
 
     #[test]
     fn nothing_is_recorded_after_the_end() {
-        let mut recording = Recording::new("l", Quantity::Drops, &ProbeSpec::default());
+        let mut recording = Recording::new("l", Quantity::Measured(Measure::Drops), &ProbeSpec::default());
         recording.record(Time(1_000_000_000), Some(1.0));
         recording.record(Time(3_000_000_000), Some(2.0));
         recording.finish(Time(2_000_000_000));
@@ -148,7 +215,7 @@ mod tests {
 
     #[test]
     fn only_changes_are_recorded_without_a_period() {
-        let mut recording = Recording::new("f", Quantity::Cwnd, &ProbeSpec::default());
+        let mut recording = Recording::new("f", Quantity::Measured(Measure::Cwnd), &ProbeSpec::default());
         [1.0, 1.0, 2.0].iter().for_each(|&value| recording.record(Time(1), Some(value)));
         assert_eq!(recording.values, [1.0, 2.0]);
     }

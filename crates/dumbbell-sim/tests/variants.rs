@@ -60,7 +60,7 @@ fn every_variant_carries_a_transfer_over_a_lossy_path_under_all_rules() {
 #[test]
 fn alone_the_relatives_of_vegas_fill_the_link_without_a_loss() {
     for variant in ["vegas", "newvegas", "code", "vegasa"] {
-        let outcome = outcome(&observed(json!(variant), buffer(100), &["alpha"]));
+        let outcome = outcome(&observed(json!(variant), buffer(100), &["base_rtt"]));
         assert!(outcome.links[1].utilization > 0.99, "{variant}: {}", outcome.links[1].utilization);
         assert_eq!(flow(&outcome).segments_lost, 0, "{variant}");
         assert!(outcome.links[1].backlog_mean_packets < 10.0, "{variant}: {:?}", outcome.links[1]);

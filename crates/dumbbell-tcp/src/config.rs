@@ -5,7 +5,7 @@
 
 use crate::rtt::{BsdTimer, RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
-use dumbbell_cc::{AlgorithmSpec, Growth, Halving, Mechanisms, WindowRules};
+use dumbbell_cc::{AlgorithmSpec, GrowWhen, Growth, Mechanisms, ReductionBase, SlowStartSpec, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 
@@ -176,8 +176,10 @@ params! {
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
         /// How the window grows in congestion avoidance.
         window_growth: Growth = Growth::Real, "-", "[RFC 5681 §3.1]";
+        /// When the window grows.
+        grow_when: GrowWhen = GrowWhen::CwndLimited, "-", "[RFC 7661 §4.4]";
         /// What is halved at a loss.
-        halving: Halving = Halving::Flight, "-", "[RFC 5681 §3.1]";
+        halving: ReductionBase = ReductionBase::Flight, "-", "[RFC 5681 §3.1]";
         /// A window equal to its threshold is still in slow start.
         slow_start_at_ssthresh: bool = false, "-", "[RFC 5681 §3.1]";
         /// Add an eighth of a segment per ACK in congestion avoidance, as BSD did until 1994.
@@ -232,7 +234,8 @@ impl TcpParams {
                 limited_transmit: false,
                 careful: false,
                 window_growth: Growth::Whole,
-                halving: Halving::WholeWindow,
+                grow_when: GrowWhen::Always,
+                halving: ReductionBase::WholeWindow,
                 slow_start_at_ssthresh: true,
                 ..TcpParams::default()
             },
@@ -251,7 +254,8 @@ impl TcpParams {
                 }),
                 recovery_burst: 2,
                 rescue: false,
-                halving: Halving::RealWindow,
+                grow_when: GrowWhen::Always,
+                halving: ReductionBase::RealWindow,
                 ..TcpParams::default()
             },
         }
@@ -291,10 +295,11 @@ impl TcpParams {
     pub fn window_rules(&self) -> WindowRules {
         WindowRules {
             growth: self.window_growth,
-            halving: self.halving,
+            grow_when: self.grow_when,
+            reduction_base: self.halving,
             slow_start_at_ssthresh: self.slow_start_at_ssthresh,
             extra_eighth: self.extra_eighth,
-            late_threshold: self.faults_of_ns2,
+            slow_start: SlowStartSpec::default(),
         }
     }
 
@@ -354,7 +359,7 @@ impl TcpParams {
             ));
         }
         let has_scoreboard = self.recovery == Recovery::Sack && self.pipe != Pipe::Counted;
-        if self.halving == Halving::Pipe && !has_scoreboard {
+        if self.halving == ReductionBase::Pipe && !has_scoreboard {
             return Err(refuse(
                 "halving",
                 self.halving.name().to_owned(),
@@ -498,7 +503,7 @@ mod tests {
         .unwrap();
         assert_eq!(params.mss, Bytes(1400));
         assert!(!params.mechanisms.growth_guard);
-        assert_eq!(params.halving, Halving::WholeWindow);
+        assert_eq!(params.halving, ReductionBase::WholeWindow);
         assert_eq!(parse(Tcp(params.clone()).encode()).unwrap(), params);
     }
 

@@ -193,6 +193,8 @@ class Tcp(Part):
         Whether the window restarts after an idle period.
     window_growth
         How the window grows in congestion avoidance: in real numbers or in whole bytes, as ``"real"``.
+    grow_when
+        When the window grows: only while it limits the sender, ``"cwnd-limited"``, or ``"always"``.
     halving
         What is halved at a loss: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``.
     slow_start_at_ssthresh
@@ -243,6 +245,7 @@ class Tcp(Part):
     handshake: bool | None = None
     idle_restart: bool | None = None
     window_growth: str | None = None
+    grow_when: str | None = None
     halving: str | None = None
     slow_start_at_ssthresh: bool | None = None
     extra_eighth: bool | None = None

@@ -13,7 +13,8 @@
 
 use super::newvegas::{BandRtt, BandWindow, NewVegasParams};
 use crate::delay::{Increase, Numerator, RttChoice};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup, Signal};
+use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo};
 use dumbbell_units::params;
 
 params! {
@@ -78,6 +79,7 @@ impl CongestionControl for Code {
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";
     const OWNED_MECHANISMS: &'static str = "ABFI";
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF, ALPHA];
 
     fn new(params: &CodeParams, setup: &Setup) -> Self {
         let base = NewVegasParams {
@@ -102,7 +104,9 @@ impl CongestionControl for Code {
     fn contradiction(params: &CodeParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
+}
 
+impl Control for Code {
     fn cwnd(&self) -> f64 {
         self.moving.window.cwnd()
     }
@@ -119,29 +123,32 @@ impl CongestionControl for Code {
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.moving.on_congestion(context, congestion);
         let band = &mut self.moving.band;
-        match congestion.signal {
-            Signal::FastRetransmit | Signal::Restart => {
-                band.alpha *= self.epsilon;
-                band.beta *= self.epsilon;
-                if self.truncate {
-                    (band.alpha, band.beta) = (band.alpha.floor(), band.beta.floor());
-                }
+        if congestion.signal == Signal::Timeout {
+            band.reset();
+        } else {
+            band.alpha *= self.epsilon;
+            band.beta *= self.epsilon;
+            if self.truncate {
+                (band.alpha, band.beta) = (band.alpha.floor(), band.beta.floor());
             }
-            Signal::Timeout => band.reset(),
         }
         self.clamp_band();
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.moving.window.on_recovery_exit(context, kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.moving.window.on_recovery_exit(context, exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.moving.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.moving.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        self.moving.probe()
+    fn probe(&self, index: usize) -> Option<f64> {
+        self.moving.probe(index)
     }
 }
 
@@ -181,8 +188,7 @@ mod tests {
         let after_losses = |params: &CodeParams, alpha: f64, losses: u32| {
             let mut code = code(params);
             (code.moving.band.alpha, code.moving.band.beta) = (alpha, alpha + 2.0);
-            let signal = Signal::FastRetransmit;
-            let loss = Congestion { signal, retransmitted_before: false, pipe: 20.0 * MSS };
+            let loss = Congestion::new(Signal::FastRetransmit);
             for _ in 0..losses {
                 code.on_congestion(&context(20.0 * MSS), &loss);
             }

@@ -1,8 +1,11 @@
 //! Every congestion control, one file each, and the registry that names them.
 
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
-use dumbbell_units::spec::{self, Params};
-use dumbbell_units::{Value, tagged};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ExternalControl, GrowWhen, LostSegment, ProbeInfo,
+    RecoveryExit, Restart, SentSegment, Setup, Undo,
+};
+use dumbbell_units::spec::Params;
+use dumbbell_units::{Ecn, Value, tagged};
 
 macro_rules! registry {
     ($( $name:literal => $module:ident::$Type:ident, )+) => {
@@ -57,99 +60,71 @@ macro_rules! registry {
                 match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::OWNED_MECHANISMS, )+ }
             }
 
+            /// See [`CongestionControl::TAKES_SLOW_START`].
+            pub fn takes_slow_start(&self) -> bool {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::TAKES_SLOW_START, )+ }
+            }
+
+            /// See [`CongestionControl::PROBES`].
+            pub fn probes(&self) -> &'static [ProbeInfo] {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::PROBES, )+ }
+            }
+
+            /// What each algorithm of the registry shows to probes, in order.
+            pub const PROBES: &'static [&'static [ProbeInfo]] =
+                &[$( <$module::$Type as CongestionControl>::PROBES ),+];
+
             /// Catalogue entries: name, summary, source and parameters of every algorithm.
             pub fn algorithms() -> Value {
-                Value::Array(vec![$({
-                    let mut entry = spec::entry(
+                Value::Array(vec![$(
+                    crate::sourced_entry(
                         $name,
                         <$module::$Type>::SUMMARY,
+                        <$module::$Type>::SOURCE,
                         &<<$module::$Type as CongestionControl>::Params as Params>::infos(),
-                    );
-                    if let Value::Object(members) = &mut entry {
-                        members.insert("source".into(), Value::from(<$module::$Type>::SOURCE));
-                    }
-                    entry
-                }),+])
+                    )
+                ),+])
             }
         }
 
-        /// The state of one connection's congestion control.
-        #[derive(Clone, Debug)]
-        pub enum Algorithm {
-            $( #[doc = "A registered algorithm."] $Type($module::$Type), )+
+        #[derive(Debug)]
+        enum Held {
+            $( $Type($module::$Type), )+
+            External(Box<dyn ExternalControl>),
         }
 
-        impl Algorithm {
-            /// The state at the start of a connection.
-            pub fn new(spec: &AlgorithmSpec, setup: &Setup) -> Self {
-                match spec {
-                    $( AlgorithmSpec::$Type(params) => {
-                        Algorithm::$Type(<$module::$Type>::new(params, setup))
-                    } )+
+        impl Clone for Held {
+            fn clone(&self) -> Self {
+                match self {
+                    $( Held::$Type(control) => Held::$Type(control.clone()), )+
+                    Held::External(control) => Held::External(control.fork()),
                 }
             }
         }
 
-        impl Algorithm {
-            /// See [`CongestionControl::cwnd`].
-            #[inline]
-            pub fn cwnd(&self) -> f64 {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.cwnd(), )+ }
+        impl Held {
+            fn new(spec: &AlgorithmSpec, setup: &Setup) -> Self {
+                match spec {
+                    $( AlgorithmSpec::$Type(params) => Held::$Type(<$module::$Type>::new(params, setup)), )+
+                }
             }
 
-            /// See [`CongestionControl::ssthresh`].
-            #[inline]
-            pub fn ssthresh(&self) -> f64 {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.ssthresh(), )+ }
+            fn probes(&self) -> &'static [ProbeInfo] {
+                match self {
+                    $( Held::$Type(_) => <$module::$Type as CongestionControl>::PROBES, )+
+                    Held::External(control) => control.probes(),
+                }
             }
+        }
 
-            /// See [`CongestionControl::probe`].
-            #[inline]
-            pub fn probe(&self) -> Probe {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.probe(), )+ }
-            }
-
-            /// See [`CongestionControl::on_ack`].
-            #[inline]
-            pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_ack(context, ack), )+ }
-            }
-
-            /// See [`CongestionControl::on_congestion`].
-            #[inline]
-            pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_congestion(context, congestion), )+ }
-            }
-
-            /// See [`CongestionControl::on_duplicate_ack`].
-            #[inline]
-            pub fn on_duplicate_ack(&mut self, context: &Context) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_duplicate_ack(context), )+ }
-            }
-
-            /// See [`CongestionControl::on_recovery_exit`].
-            #[inline]
-            pub fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_recovery_exit(context, kept_inflation), )+ }
-            }
-
-            /// See [`CongestionControl::on_undo`].
-            #[inline]
-            pub fn on_undo(&mut self, context: &Context) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_undo(context), )+ }
-            }
-
-            /// See [`CongestionControl::on_restart`].
-            #[inline]
-            pub fn on_restart(&mut self, context: &Context) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_restart(context), )+ }
-            }
-
-            /// See [`CongestionControl::on_sent`].
-            #[inline]
-            pub fn on_sent(&mut self, context: &Context, bytes: u32) {
-                match self { $( Algorithm::$Type(algorithm) => algorithm.on_sent(context, bytes), )+ }
-            }
+        /// Runs an expression on the control that is held, whatever its type.
+        macro_rules! dispatch {
+            ($held:expr, $control:ident => $action:expr) => {
+                match $held {
+                    $( Held::$Type($control) => $action, )+
+                    Held::External($control) => $action,
+                }
+            };
         }
     };
 }
@@ -164,4 +139,141 @@ registry! {
     "westwood" => westwood::Westwood,
     "westwoodp" => westwoodp::WestwoodPlus,
     "rovegas" => rovegas::RoVegas,
+}
+
+/// The congestion control of one connection, with the rules that hold for every algorithm.
+#[derive(Clone, Debug)]
+pub struct Algorithm {
+    held: Held,
+    /// False if the window grows although it does not limit the sender.
+    is_growth_limited: bool,
+}
+
+impl Algorithm {
+    /// An algorithm of the registry at the start of a connection.
+    pub fn new(spec: &AlgorithmSpec, setup: &Setup) -> Self {
+        Algorithm::holding(Held::new(spec, setup), setup)
+    }
+
+    /// An algorithm from outside the registry at the start of a connection.
+    pub fn external(control: Box<dyn ExternalControl>, setup: &Setup) -> Self {
+        Algorithm::holding(Held::External(control), setup)
+    }
+
+    fn holding(held: Held, setup: &Setup) -> Self {
+        let is_model_based = dispatch!(&held, control => control.is_model_based());
+        let is_growth_limited = setup.rules.grow_when == GrowWhen::CwndLimited && !is_model_based;
+        Algorithm { held, is_growth_limited }
+    }
+
+    /// See [`Control::cwnd`].
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        dispatch!(&self.held, control => control.cwnd())
+    }
+
+    /// See [`Control::ssthresh`].
+    #[inline]
+    pub fn ssthresh(&self) -> f64 {
+        dispatch!(&self.held, control => control.ssthresh())
+    }
+
+    /// See [`Control::pacing_rate`].
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<f64> {
+        dispatch!(&self.held, control => control.pacing_rate())
+    }
+
+    /// See [`Control::send_quantum`].
+    #[inline]
+    pub fn send_quantum(&self) -> Option<f64> {
+        dispatch!(&self.held, control => control.send_quantum())
+    }
+
+    /// See [`Control::ecn_codepoint`].
+    #[inline]
+    pub fn ecn_codepoint(&self) -> Ecn {
+        dispatch!(&self.held, control => control.ecn_codepoint())
+    }
+
+    /// See [`Control::is_model_based`].
+    #[inline]
+    pub fn is_model_based(&self) -> bool {
+        dispatch!(&self.held, control => control.is_model_based())
+    }
+
+    /// See [`Control::on_ack`]. This is where no window grows that does not limit the sender, if the rules say so.
+    #[inline]
+    pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if self.is_growth_limited && !ack.is_cwnd_limited {
+            self.on_ack_of_unused_window(context, ack);
+        } else {
+            dispatch!(&mut self.held, control => control.on_ack(context, ack));
+        }
+    }
+
+    #[cold]
+    fn on_ack_of_unused_window(&mut self, context: &Context, ack: &Ack) {
+        let growth_limit = context.growth_limit.min(self.cwnd());
+        let context = &context.with_growth_limit(growth_limit);
+        dispatch!(&mut self.held, control => control.on_ack(context, ack));
+    }
+
+    /// See [`Control::on_congestion`].
+    #[inline]
+    pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        dispatch!(&mut self.held, control => control.on_congestion(context, congestion));
+    }
+
+    /// See [`Control::on_duplicate_ack`].
+    #[inline]
+    pub fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
+        dispatch!(&mut self.held, control => control.on_duplicate_ack(context, ack));
+    }
+
+    /// See [`Control::on_loss`].
+    #[inline]
+    pub fn on_loss(&mut self, context: &Context, lost: &LostSegment) {
+        dispatch!(&mut self.held, control => control.on_loss(context, lost));
+    }
+
+    /// See [`Control::on_recovery_enter`].
+    #[inline]
+    pub fn on_recovery_enter(&mut self, context: &Context) {
+        dispatch!(&mut self.held, control => control.on_recovery_enter(context));
+    }
+
+    /// See [`Control::on_recovery_exit`].
+    #[inline]
+    pub fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        dispatch!(&mut self.held, control => control.on_recovery_exit(context, exit));
+    }
+
+    /// See [`Control::on_undo`].
+    #[inline]
+    pub fn on_undo(&mut self, context: &Context, undo: &Undo) {
+        dispatch!(&mut self.held, control => control.on_undo(context, undo));
+    }
+
+    /// See [`Control::on_restart`].
+    #[inline]
+    pub fn on_restart(&mut self, context: &Context, restart: &Restart) {
+        dispatch!(&mut self.held, control => control.on_restart(context, restart));
+    }
+
+    /// See [`Control::on_sent`]. The context is made only for algorithms that look at it.
+    #[inline]
+    pub fn on_sent(&mut self, context: impl FnOnce() -> Context, sent: &SentSegment) {
+        dispatch!(&mut self.held, control => control.on_sent(&context(), sent));
+    }
+
+    /// What the algorithm shows to probes, in the order of [`probe`](Self::probe).
+    pub fn probes(&self) -> &'static [ProbeInfo] {
+        self.held.probes()
+    }
+
+    /// See [`Control::probe`].
+    pub fn probe(&self, index: usize) -> Option<f64> {
+        dispatch!(&self.held, control => control.probe(index))
+    }
 }

@@ -15,7 +15,8 @@
 //! [hengartner2000 §VII] are on.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup, Signal};
+use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -202,14 +203,9 @@ impl BandWindow {
         self.band.on_loss();
     }
 
-    /// What to show to probes.
-    pub fn probe(&self) -> Probe {
-        Probe {
-            base_rtt: self.rounds.base_rtt(),
-            vegas_diff: self.rounds.last_check().map(|check| check.diff),
-            alpha: Some(self.band.alpha),
-            ..Probe::default()
-        }
+    /// The value of the probe at this place among base RTT, difference and lower threshold.
+    pub fn probe(&self, index: usize) -> Option<f64> {
+        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.band.alpha)].get(index)?
     }
 }
 
@@ -228,6 +224,7 @@ impl CongestionControl for NewVegas {
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";
     const OWNED_MECHANISMS: &'static str = "ABFI";
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF, ALPHA];
 
     fn new(params: &NewVegasParams, setup: &Setup) -> Self {
         let moving = BandWindow::new(params, setup, 1.0);
@@ -237,7 +234,9 @@ impl CongestionControl for NewVegas {
     fn contradiction(params: &NewVegasParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
+}
 
+impl Control for NewVegas {
     fn cwnd(&self) -> f64 {
         self.moving.window.cwnd()
     }
@@ -258,23 +257,27 @@ impl CongestionControl for NewVegas {
         }
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.moving.window.on_recovery_exit(context, kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.moving.window.on_recovery_exit(context, exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.moving.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.moving.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        self.moving.probe()
+    fn probe(&self, index: usize) -> Option<f64> {
+        self.moving.probe(index)
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Mechanisms, WindowRules};
+    use crate::Mechanisms;
 
     /// One round of [chan2010 table 1]: the window before, the thresholds in force, the queue, the
     /// window after; all in segments.
@@ -284,27 +287,13 @@ pub(crate) mod tests {
 
     /// A connection of 20 segments in congestion avoidance.
     pub(crate) fn setup() -> Setup {
-        Setup {
-            now: Time::ZERO,
-            mss: MSS,
-            initial_window: 20.0 * MSS,
-            initial_ssthresh: 2.0 * MSS,
-            rules: WindowRules::default(),
-            mechanisms: Mechanisms::from_letters("ABCDEFGHI").expect("known letters"),
-        }
+        Setup::new(Time::ZERO, MSS, 20.0 * MSS)
+            .with_initial_ssthresh(2.0 * MSS)
+            .with_mechanisms(Mechanisms::from_letters("ABCDEFGHI").expect("known letters"))
     }
 
     pub(crate) fn context(cwnd: f64) -> Context {
-        Context {
-            now: Time(1_000_000_000),
-            mss: MSS,
-            snd_una: 0,
-            snd_nxt: cwnd as u64,
-            flight_size: cwnd,
-            inflation: 0.0,
-            max_window: f64::INFINITY,
-            loss_window: MSS,
-        }
+        Context::new(Time(1_000_000_000), MSS).with_sent(0, cwnd as u64).with_flight_size(cwnd)
     }
 
     /// The rounds of [chan2010 table 1]: 20 segments of which 5 are queued, every segment more is
@@ -316,7 +305,7 @@ pub(crate) mod tests {
                 let before = moving.window.cwnd();
                 let (alpha, beta) = (moving.band.alpha, moving.band.beta);
                 let queued = before / MSS - 15.0;
-                let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, queueing: None, in_recovery: false };
+                let ack = Ack::new(MSS as u64, MSS as u64);
                 let rtt = 0.1 + 0.001 * f64::from(round);
                 moving.decide(queued, Some(rtt), &context(before), &ack);
                 (before / MSS, alpha, beta, queued, moving.window.cwnd() / MSS)
@@ -381,9 +370,7 @@ pub(crate) mod tests {
     fn a_loss_leaves_three_quarters_and_puts_the_band_where_it_started() {
         let mut new_vegas = new_vegas(&NewVegasParams::default());
         (new_vegas.moving.band.alpha, new_vegas.moving.band.beta) = (15.0, 17.0);
-        let signal = Signal::FastRetransmit;
-        let loss = Congestion { signal, retransmitted_before: false, pipe: 20.0 * MSS };
-        new_vegas.on_congestion(&context(20.0 * MSS), &loss);
+        new_vegas.on_congestion(&context(20.0 * MSS), &Congestion::new(Signal::FastRetransmit));
         assert_eq!((new_vegas.moving.band.alpha, new_vegas.moving.band.beta), (1.0, 3.0));
         // 20 - 20 / 4 = 15 segments.
         assert_eq!(new_vegas.cwnd(), 15.0 * MSS);
@@ -394,9 +381,7 @@ pub(crate) mod tests {
         let after_timeout = |timeout_avoidance| {
             let mut new_vegas = new_vegas(&NewVegasParams { timeout_avoidance, ..Default::default() });
             new_vegas.moving.band.alpha = 15.0;
-            let signal = Signal::Timeout;
-            let timeout = Congestion { signal, retransmitted_before: false, pipe: 20.0 * MSS };
-            new_vegas.on_congestion(&context(20.0 * MSS), &timeout);
+            new_vegas.on_congestion(&context(20.0 * MSS), &Congestion::new(Signal::Timeout));
             assert_eq!(new_vegas.moving.band.alpha, 1.0);
             (new_vegas.cwnd() / MSS, new_vegas.ssthresh() / MSS)
         };

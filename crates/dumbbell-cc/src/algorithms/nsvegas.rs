@@ -10,7 +10,8 @@
 //! Where it departs: duplicate ACKs are no samples (in ns-3 they count once more the last one), which
 //! rounds that begin anew forget; what was sent again does not end a round early.
 
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup, Signal, WindowRules};
+use crate::probes::{BASE_RTT, VEGAS_DIFF};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, WindowRules};
 use dumbbell_units::params;
 
 /// A round of no more samples takes Reno's step.
@@ -59,9 +60,7 @@ impl NsVegas {
     }
 
     fn grow(&mut self, bytes: f64, context: &Context) {
-        if self.cwnd < context.max_window {
-            self.cwnd = (self.cwnd + bytes).min(context.max_window);
-        }
+        self.cwnd = context.grown(self.cwnd, bytes);
     }
 
     fn grow_as_reno(&mut self, context: &Context) {
@@ -103,6 +102,7 @@ impl CongestionControl for NsVegas {
     const SUMMARY: &'static str = "Vegas as ns-3 has it: whole segments, and rounds and thresholds like those of Linux.";
     const SOURCE: &'static str = "[ns3 tcp-vegas.cc]";
     const RECOVERY: Option<&'static str> = Some("sack");
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
 
     fn new(params: &NsVegasParams, setup: &Setup) -> Self {
         NsVegas {
@@ -123,7 +123,9 @@ impl CongestionControl for NsVegas {
     fn contradiction(params: &NsVegasParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
+}
 
+impl Control for NsVegas {
     fn cwnd(&self) -> f64 {
         self.cwnd
     }
@@ -164,30 +166,29 @@ impl CongestionControl for NsVegas {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.ssthresh = self.kept_threshold(context.mss);
-        match congestion.signal {
-            Signal::FastRetransmit => self.cwnd = self.ssthresh,
-            Signal::Restart | Signal::Timeout => {
-                self.cwnd = context.loss_window;
-                self.repair_end = Some(context.snd_nxt.max(self.repair_end.unwrap_or(0)));
-            }
+        self.cwnd = self.ssthresh;
+        if congestion.signal.restarts() {
+            self.cwnd = context.loss_window;
+            self.repair_end = Some(context.snd_nxt.max(self.repair_end.unwrap_or(0)));
         }
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.cwnd += kept_inflation;
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.cwnd += exit.kept_inflation;
         self.begin_round(context.snd_nxt);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.cwnd);
+        self.ssthresh = self.ssthresh.max(undo.ssthresh);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.cwnd = self.cwnd.min(self.initial_window);
     }
 
-    fn probe(&self) -> Probe {
-        Probe {
-            base_rtt: self.base_rtt.is_finite().then_some(self.base_rtt),
-            vegas_diff: self.queued,
-            ..Probe::default()
-        }
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.base_rtt.is_finite().then_some(self.base_rtt), self.queued].get(index)?
     }
 }
 
@@ -195,6 +196,7 @@ impl CongestionControl for NsVegas {
 mod tests {
     use super::*;
     use crate::algorithms::newvegas::tests::{MSS, context, setup};
+    use crate::Signal;
     use dumbbell_units::Time;
 
     struct Connection {
@@ -220,9 +222,7 @@ mod tests {
                 let context = self.context();
                 self.una += MSS as u64;
                 let rtt = Some(Time(milliseconds * 1_000_000));
-                let ack =
-                    Ack { ack: self.una, acked: MSS as u64, rtt, queueing: None, in_recovery: false };
-                self.vegas.on_ack(&context, &ack);
+                self.vegas.on_ack(&context, &Ack::new(self.una, MSS as u64).with_rtt(rtt));
                 self.nxt = self.nxt.max(self.una + self.vegas.cwnd() as u64);
             }
             (self.vegas.cwnd() / MSS, self.vegas.ssthresh() / MSS)
@@ -230,8 +230,7 @@ mod tests {
 
         fn lose(&mut self, signal: Signal) -> (f64, f64) {
             let context = self.context();
-            let congestion = Congestion { signal, retransmitted_before: false, pipe: self.vegas.cwnd() };
-            self.vegas.on_congestion(&context, &congestion);
+            self.vegas.on_congestion(&context, &Congestion::new(signal));
             (self.vegas.cwnd() / MSS, self.vegas.ssthresh() / MSS)
         }
     }

@@ -13,7 +13,8 @@
 //! part [chan2004 §6.4]) are the switch `base_rtt`.
 
 use crate::delay::{Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use crate::probes::{BASE_RTT, VEGAS_DIFF};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -89,6 +90,7 @@ impl CongestionControl for RoVegas {
     const MECHANISMS: &'static str = "ABCDEFGHI";
     const ASKS_QUEUEING: bool = true;
     const OWNED_MECHANISMS: &'static str = "ABFI";
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
 
     fn new(params: &RoVegasParams, setup: &Setup) -> Self {
         let &RoVegasParams { alpha, beta, gamma, increase, .. } = params;
@@ -110,7 +112,9 @@ impl CongestionControl for RoVegas {
     fn contradiction(params: &RoVegasParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
+}
 
+impl Control for RoVegas {
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }
@@ -133,20 +137,20 @@ impl CongestionControl for RoVegas {
         self.window.on_congestion(context, congestion);
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.window.on_recovery_exit(context, kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(context, exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        Probe {
-            base_rtt: self.rounds.base_rtt(),
-            vegas_diff: self.rounds.last_check().map(|check| check.diff),
-            ..Probe::default()
-        }
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff)].get(index)?
     }
 }
 
@@ -154,20 +158,15 @@ impl CongestionControl for RoVegas {
 mod tests {
     use super::*;
     use crate::algorithms::vegas::{Vegas, VegasParams};
-    use crate::{Mechanisms, Queueing, WindowRules};
+    use crate::{Mechanisms, Queueing};
     use dumbbell_units::Time;
 
     const MS: u64 = 1_000_000;
 
     fn setup() -> Setup {
-        Setup {
-            now: Time::ZERO,
-            mss: 1000.0,
-            initial_window: 10_000.0,
-            initial_ssthresh: 2000.0,
-            rules: WindowRules::default(),
-            mechanisms: Mechanisms::from_letters("ABFI").unwrap_or_default(),
-        }
+        Setup::new(Time::ZERO, 1000.0, 10_000.0)
+            .with_initial_ssthresh(2000.0)
+            .with_mechanisms(Mechanisms::from_letters("ABFI").unwrap_or_default())
     }
 
     fn rovegas(base_rtt: BaseRtt) -> RoVegas {
@@ -175,22 +174,13 @@ mod tests {
     }
 
     fn context(snd_una: u64) -> Context {
-        Context {
-            now: Time(100 * MS),
-            mss: 1000.0,
-            snd_una,
-            snd_nxt: snd_una + 10_000,
-            flight_size: 10_000.0,
-            inflation: 0.0,
-            max_window: 1e9,
-            loss_window: 1000.0,
-        }
+        Context::new(Time(100 * MS), 1000.0).with_sent(snd_una, snd_una + 10_000).with_max_window(1e9)
     }
 
     fn ack(ack: u64, rtt: u64, queueing: Option<(u64, u64)>) -> Ack {
         let queueing = queueing
             .map(|(forward, backward)| Queueing { forward: Time(forward * MS), backward: Time(backward * MS) });
-        Ack { ack, acked: 1000, rtt: Some(Time(rtt * MS)), queueing, in_recovery: false }
+        Ack::new(ack, 1000).with_rtt(Some(Time(rtt * MS))).with_queueing(queueing)
     }
 
     #[test]
@@ -200,9 +190,9 @@ mod tests {
         let mut algorithm = rovegas(BaseRtt::Replace);
         algorithm.on_ack(&context(0), &ack(1000, 100, Some((10, 50))));
         algorithm.on_ack(&context(10_000), &ack(11_000, 100, Some((10, 50))));
-        let probe = algorithm.probe();
-        assert_eq!(probe.base_rtt, Some(0.04));
-        assert!((probe.vegas_diff.unwrap_or_default() - 2.02).abs() < 1e-9, "{probe:?}");
+        assert_eq!(algorithm.probe(0), Some(0.04));
+        let diff = algorithm.probe(1).unwrap_or_default();
+        assert!((diff - 2.02).abs() < 1e-9, "{diff}");
     }
 
     #[test]
@@ -211,7 +201,7 @@ mod tests {
             let mut algorithm = rovegas(mode);
             algorithm.on_ack(&context(0), &ack(1000, 50, Some((10, 0))));
             algorithm.on_ack(&context(1000), &ack(2000, 90, Some((5, 5))));
-            assert_eq!(algorithm.probe().base_rtt, Some(expected));
+            assert_eq!(algorithm.probe(0), Some(expected));
         }
     }
 
@@ -226,7 +216,8 @@ mod tests {
             let ack = ack(segment * 1000, 50 + (random.uniform() * 20.0) as u64, None);
             vegas.on_ack(&context(ack.ack - 1000), &ack);
             rovegas.on_ack(&context(ack.ack - 1000), &ack);
-            assert_eq!((vegas.cwnd(), vegas.probe()), (rovegas.cwnd(), rovegas.probe()));
+            let shown = |control: &dyn Control| (control.cwnd(), control.probe(0), control.probe(1));
+            assert_eq!(shown(&vegas), shown(&rovegas));
         }
         assert!(rovegas.cwnd() != setup.initial_window);
     }

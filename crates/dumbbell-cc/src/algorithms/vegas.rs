@@ -13,7 +13,8 @@
 //! and `numerator`.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use crate::probes::{BASE_RTT, VEGAS_DIFF};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::params;
 
 params! {
@@ -75,6 +76,7 @@ impl CongestionControl for Vegas {
     // Spike suppression is off by default.
     const MECHANISMS: &'static str = "ABCDEFGHI";
     const OWNED_MECHANISMS: &'static str = "ABFI";
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
 
     fn new(params: &VegasParams, setup: &Setup) -> Self {
         let rules = RoundRules {
@@ -94,7 +96,9 @@ impl CongestionControl for Vegas {
     fn contradiction(params: &VegasParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
+}
 
+impl Control for Vegas {
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }
@@ -120,19 +124,19 @@ impl CongestionControl for Vegas {
         self.window.on_congestion(context, congestion);
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.window.on_recovery_exit(context, kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(context, exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        Probe {
-            base_rtt: self.rounds.base_rtt(),
-            vegas_diff: self.rounds.last_check().map(|check| check.diff),
-            ..Probe::default()
-        }
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff)].get(index)?
     }
 }

@@ -12,7 +12,8 @@
 //! `inclusive` here. The three corrections of Vegas [hengartner2000 §VII] are on.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::params;
 
 /// The least `alpha`, in segments [chan2010 §2.5].
@@ -116,6 +117,7 @@ impl CongestionControl for VegasA {
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";
     const OWNED_MECHANISMS: &'static str = "ABFI";
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF, ALPHA];
 
     fn new(params: &VegasAParams, setup: &Setup) -> Self {
         let rules = RoundRules {
@@ -138,7 +140,9 @@ impl CongestionControl for VegasA {
     fn contradiction(params: &VegasAParams) -> Option<(&'static str, &'static str)> {
         (params.alpha > params.beta).then_some(("alpha", "at most beta"))
     }
+}
 
+impl Control for VegasA {
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }
@@ -169,21 +173,20 @@ impl CongestionControl for VegasA {
         self.throughput = None;
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, kept_inflation: f64) {
-        self.window.on_recovery_exit(context, kept_inflation);
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(context, exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        Probe {
-            base_rtt: self.rounds.base_rtt(),
-            vegas_diff: self.rounds.last_check().map(|check| check.diff),
-            alpha: Some(self.alpha),
-            ..Probe::default()
-        }
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.alpha)].get(index)?
     }
 }
 
@@ -200,7 +203,7 @@ mod tests {
         (vegas_a.alpha, vegas_a.beta) = (alpha, alpha + 2.0);
         vegas_a.throughput = Some(100.0);
         let check = Check { diff, actual: throughput, ..Check::default() };
-        let ack = Ack { ack: MSS as u64, acked: MSS as u64, rtt: None, queueing: None, in_recovery: false };
+        let ack = Ack::new(MSS as u64, MSS as u64);
         vegas_a.decide(&check, &context(20.0 * MSS), &ack);
         (vegas_a.cwnd() / MSS, vegas_a.alpha, vegas_a.beta)
     }

@@ -17,7 +17,8 @@
 //! the first sample halves as in Reno.
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use crate::probes::{BANDWIDTH, BASE_RTT};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::{Time, math, params};
 
 params! {
@@ -114,6 +115,7 @@ impl CongestionControl for Westwood {
         "Reno whose window after a loss is the filtered rate of its ACKs times the smallest RTT.";
     const SOURCE: &'static str = "[mascolo2001]";
     const RECOVERY: Option<&'static str> = Some("newreno");
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, BANDWIDTH];
 
     fn new(params: &WestwoodParams, setup: &Setup) -> Self {
         Westwood {
@@ -125,7 +127,9 @@ impl CongestionControl for Westwood {
             has_sample: false,
         }
     }
+}
 
+impl Control for Westwood {
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }
@@ -140,7 +144,7 @@ impl CongestionControl for Westwood {
         self.window.on_ack(context, ack);
     }
 
-    fn on_duplicate_ack(&mut self, context: &Context) {
+    fn on_duplicate_ack(&mut self, context: &Context, _ack: &Ack) {
         let delivered = self.counter.on_duplicate_ack(context.mss);
         self.on_delivered(delivered, context.now);
     }
@@ -151,20 +155,20 @@ impl CongestionControl for Westwood {
         self.window.on_congestion(context, congestion, bandwidth, true);
     }
 
-    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
-        self.window.on_recovery_exit(kept_inflation);
+    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        Probe {
-            base_rtt: self.window.rtt_min(),
-            bandwidth: self.has_sample.then_some(self.filter.bandwidth),
-            ..Probe::default()
-        }
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.window.rtt_min(), self.has_sample.then_some(8.0 * self.filter.bandwidth)].get(index)?
     }
 }
 

@@ -14,7 +14,8 @@
 //! closer together than 50 ms: `minimum_interval` is that floor, and off by default.
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
-use crate::{Ack, Congestion, CongestionControl, Context, Probe, Setup};
+use crate::probes::{BANDWIDTH, BASE_RTT};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -94,6 +95,7 @@ impl CongestionControl for WestwoodPlus {
         "Westwood with a sample of the bandwidth per round trip, robust to ACK compression.";
     const SOURCE: &'static str = "[grieco2004 §2]";
     const RECOVERY: Option<&'static str> = Some("newreno");
+    const PROBES: &'static [ProbeInfo] = &[BASE_RTT, BANDWIDTH];
 
     fn new(params: &WestwoodPlusParams, setup: &Setup) -> Self {
         WestwoodPlus {
@@ -106,7 +108,9 @@ impl CongestionControl for WestwoodPlus {
             bandwidth: None,
         }
     }
+}
 
+impl Control for WestwoodPlus {
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }
@@ -124,7 +128,7 @@ impl CongestionControl for WestwoodPlus {
         self.window.on_ack(context, ack);
     }
 
-    fn on_duplicate_ack(&mut self, context: &Context) {
+    fn on_duplicate_ack(&mut self, context: &Context, _ack: &Ack) {
         let delivered = self.counter.on_duplicate_ack(context.mss);
         self.on_delivered(delivered, context.now);
     }
@@ -133,23 +137,27 @@ impl CongestionControl for WestwoodPlus {
         self.window.on_congestion(context, congestion, self.bandwidth, self.params.only_reduce);
     }
 
-    fn on_recovery_exit(&mut self, _context: &Context, kept_inflation: f64) {
-        self.window.on_recovery_exit(kept_inflation);
+    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(exit);
     }
 
-    fn on_restart(&mut self, _context: &Context) {
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.window.on_undo(undo);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
     }
 
-    fn probe(&self) -> Probe {
-        Probe { base_rtt: self.window.rtt_min(), bandwidth: self.bandwidth, ..Probe::default() }
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.window.rtt_min(), self.bandwidth.map(|bandwidth| 8.0 * bandwidth)].get(index)?
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mechanisms, Signal, WindowRules};
+    use crate::Signal;
 
     const MSS: f64 = 1000.0;
 
@@ -160,34 +168,18 @@ mod tests {
 
     impl Connection {
         fn new(params: &WestwoodPlusParams) -> Self {
-            let setup = Setup {
-                now: Time::ZERO,
-                mss: MSS,
-                initial_window: 3.0 * MSS,
-                initial_ssthresh: f64::INFINITY,
-                rules: WindowRules::default(),
-                mechanisms: Mechanisms::default(),
-            };
+            let setup = Setup::new(Time::ZERO, MSS, 3.0 * MSS);
             Connection { westwood: WestwoodPlus::new(params, &setup), acked: 0 }
         }
 
         fn context(&self, millis: u64) -> Context {
-            Context {
-                now: Time(millis * 1_000_000),
-                mss: MSS,
-                snd_una: self.acked,
-                snd_nxt: self.acked + 40_000,
-                flight_size: 40_000.0,
-                inflation: 0.0,
-                max_window: f64::INFINITY,
-                loss_window: MSS,
-            }
+            Context::new(Time(millis * 1_000_000), MSS).with_sent(self.acked, self.acked + 40_000)
         }
 
         fn ack(&mut self, millis: u64, segments: u64, rtt_millis: u64) {
             let acked = segments * MSS as u64;
             let rtt = Some(Time(rtt_millis * 1_000_000));
-            let ack = Ack { ack: self.acked + acked, acked, rtt, queueing: None, in_recovery: false };
+            let ack = Ack::new(self.acked + acked, acked).with_rtt(rtt);
             self.westwood.on_ack(&self.context(millis), &ack);
             self.acked += acked;
         }
@@ -204,7 +196,7 @@ mod tests {
         assert_eq!(connection.westwood.bandwidth, Some(40_000.0));
         // From 200 to 300 ms: a duplicate, and 2 segments of which it has told of one: 20 000
         // bytes/s. 0.9 * 40 000 + 0.1 * 20 000 = 38 000.
-        connection.westwood.on_duplicate_ack(&connection.context(250));
+        connection.westwood.on_duplicate_ack(&connection.context(250), &Ack::new(connection.acked, 0));
         connection.ack(300, 2, 100);
         assert!((connection.westwood.bandwidth.expect("samples") - 38_000.0).abs() < 1e-6);
     }
@@ -255,8 +247,7 @@ mod tests {
         connection.ack(100, 1, 100);
         connection.ack(250, 30, 150);
         // 30 000 bytes in 0.15 s are 200 000 bytes/s, times 0.1 s: 20 segments.
-        let congestion =
-            Congestion { signal: Signal::Timeout, retransmitted_before: false, pipe: 30_000.0 };
+        let congestion = Congestion::new(Signal::Timeout);
         connection.westwood.on_congestion(&connection.context(250), &congestion);
         assert!((connection.westwood.ssthresh() - 20.0 * MSS).abs() < 1e-6);
         assert_eq!(connection.westwood.cwnd(), MSS);

@@ -4,7 +4,7 @@ use super::losses::Losses;
 use super::payload::Payload;
 use super::{Connection, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
-use crate::trace::Quantity;
+use crate::trace::Measure;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
@@ -54,7 +54,7 @@ impl<'a> Simulation<'a> {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
         if traffic.is_traced {
-            self.record(flow, Quantity::SeqSent, Some(segment.seq as f64));
+            self.record(flow, Measure::SeqSent, Some(segment.seq as f64));
         }
         self.send(begin, packet);
     }

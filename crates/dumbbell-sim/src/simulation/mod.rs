@@ -12,7 +12,7 @@ use crate::events::{Event, EventQueue};
 use crate::network::{Hop, Names, NewRoute, Routes};
 use crate::outcome::{Conservation, FlowOutcome, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
-use crate::trace::{Quantity, Recording};
+use crate::trace::{Measure, Recording};
 use crate::wires::Wires;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link};
@@ -216,7 +216,7 @@ impl<'a> Simulation<'a> {
             let random = Stream::new(seed, run, &format!("link:{}", link.name));
             let traced = simulation.link_probes[index]
                 .iter()
-                .any(|&probe| simulation.recordings[probe as usize].quantity == Quantity::Backlog);
+                .any(|&probe| simulation.recordings[probe as usize].quantity.is(Measure::Backlog));
             let mut built = Link::new(link, random, window);
             if traced {
                 built.trace_backlog();

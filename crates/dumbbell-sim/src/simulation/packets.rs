@@ -3,7 +3,7 @@
 use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
 use crate::network::After;
-use crate::trace::Quantity;
+use crate::trace::Measure;
 use dumbbell_net::{Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::Time;
@@ -165,10 +165,10 @@ impl Simulation<'_> {
     fn record_drop(&mut self, at: Time, link: u32, is_lost_data: bool) {
         for &probe in &self.link_probes[link as usize] {
             let recording = &mut self.recordings[probe as usize];
-            if recording.quantity == Quantity::Drops {
+            if recording.quantity.is(Measure::Drops) {
                 let dropped = recording.last().unwrap_or(0.0) + 1.0;
                 recording.record(at, Some(dropped));
-            } else if recording.quantity == Quantity::Losses && is_lost_data {
+            } else if recording.quantity.is(Measure::Losses) && is_lost_data {
                 recording.record(at, Some(self.links[link as usize].data_seen() as f64));
             }
         }
@@ -265,7 +265,7 @@ impl Simulation<'_> {
         if traffic.is_traced {
             traffic.delivered += bytes;
             let delivered = traffic.delivered as f64;
-            self.record(flow, Quantity::Delivered, Some(delivered));
+            self.record(flow, Measure::Delivered, Some(delivered));
         }
     }
 

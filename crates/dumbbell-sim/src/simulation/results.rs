@@ -2,15 +2,41 @@
 
 use super::Simulation;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
-use crate::trace::Quantity;
+use crate::trace::{Measure, Quantity};
 use dumbbell_net::PacketKind;
+use dumbbell_tcp::Sender;
 use dumbbell_units::Time;
 
+/// The value of a quantity of a sender, while it has one; `None` for what is recorded as it happens.
+fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
+    let mss = f64::from(sender.mss());
+    let measure = match quantity {
+        Quantity::Measured(measure) => measure,
+        Quantity::Declared(probe) => {
+            let control = sender.congestion();
+            let index = control.probes().iter().position(|declared| declared.name == probe.name)?;
+            return control.probe(index);
+        }
+    };
+    match measure {
+        Measure::Cwnd => Some(sender.cwnd() / mss),
+        Measure::CwndBase => Some(sender.cwnd_base() / mss),
+        Measure::Ssthresh => {
+            Some(sender.congestion().ssthresh() / mss).filter(|ssthresh| ssthresh.is_finite())
+        }
+        Measure::FlightSize => Some(sender.flight_size() as f64 / mss),
+        Measure::Srtt => sender.srtt(),
+        Measure::Rto => Some(sender.rto().secs()),
+        Measure::SeqAcked => Some(sender.snd_una() as f64),
+        Measure::SeqSent | Measure::Delivered | Measure::Backlog | Measure::Drops | Measure::Losses => None,
+    }
+}
+
 impl Simulation<'_> {
-    pub(super) fn record(&mut self, flow: u32, quantity: Quantity, value: Option<f64>) {
+    pub(super) fn record(&mut self, flow: u32, measure: Measure, value: Option<f64>) {
         for &probe in &self.flow_probes[flow as usize] {
             let recording = &mut self.recordings[probe as usize];
-            if recording.quantity == quantity {
+            if recording.quantity.is(measure) {
                 recording.record(self.now, value);
             }
         }
@@ -19,24 +45,11 @@ impl Simulation<'_> {
     #[cold]
     pub(super) fn record_flow(&mut self, owner: u32, flow: u32) {
         let sender = &self.connections[owner as usize].sender;
-        let mss = f64::from(sender.mss());
-        let probe = sender.congestion().probe();
-        let ssthresh = sender.congestion().ssthresh();
-        let values = [
-            (Quantity::Cwnd, Some(sender.cwnd() / mss)),
-            (Quantity::CwndBase, Some(sender.cwnd_base() / mss)),
-            (Quantity::Ssthresh, ssthresh.is_finite().then_some(ssthresh / mss)),
-            (Quantity::FlightSize, Some(sender.flight_size() as f64 / mss)),
-            (Quantity::Srtt, sender.srtt()),
-            (Quantity::Rto, Some(sender.rto().secs())),
-            (Quantity::BaseRtt, probe.base_rtt),
-            (Quantity::VegasDiff, probe.vegas_diff),
-            (Quantity::Alpha, probe.alpha),
-            (Quantity::Bandwidth, probe.bandwidth.map(|bandwidth| bandwidth * 8.0)),
-            (Quantity::SeqAcked, Some(sender.snd_una() as f64)),
-        ];
-        for (quantity, value) in values {
-            self.record(flow, quantity, value);
+        for &probe in &self.flow_probes[flow as usize] {
+            let recording = &mut self.recordings[probe as usize];
+            if let Some(value) = shown(sender, &recording.quantity) {
+                recording.record(self.now, Some(value));
+            }
         }
     }
 
@@ -114,7 +127,7 @@ impl Simulation<'_> {
             let changes = self.links[link].take_changes(self.now);
             for &probe in probes {
                 let recording = &mut self.recordings[probe as usize];
-                if recording.quantity == Quantity::Backlog {
+                if recording.quantity.is(Measure::Backlog) {
                     for change in changes.iter().filter(|change| change.at <= self.now) {
                         recording.record(change.at, Some(change.waiting as f64));
                     }

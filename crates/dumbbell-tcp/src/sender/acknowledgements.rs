@@ -4,7 +4,7 @@ use super::{DUPLICATE_THRESHOLD, LastCut, Phase, Sender};
 use crate::config::{PartialAck, Pipe, Recovery};
 use crate::outstanding::Sent;
 use crate::segment::AckSegment;
-use dumbbell_cc::{Ack, Congestion, Queueing, Signal};
+use dumbbell_cc::{Ack, Congestion, Queueing, RecoveryExit, Signal};
 use dumbbell_units::Time;
 
 impl Sender {
@@ -55,7 +55,7 @@ impl Sender {
     fn on_duplicate_ack(&mut self, now: Time) {
         let context = self.context(now);
         self.duplicates += 1;
-        self.congestion.on_duplicate_ack(&context);
+        self.congestion.on_duplicate_ack(&context, &Ack::new(self.snd_una, 0));
         let mss = f64::from(self.mss);
         if self.in_recovery {
             match self.switches.recovery {
@@ -135,8 +135,9 @@ impl Sender {
             };
             let mut context = self.context(now);
             context.flight_size -= self.limited_bytes as f64;
-            let pipe = self.outstanding.in_network(self.next_index) as f64;
-            self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before, pipe });
+            context.in_flight = self.outstanding.in_network(self.next_index) as f64;
+            let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
+            self.congestion.on_congestion(&context, &congestion);
             self.last_reduction = Some(now);
             self.cut_window = self.congestion.cwnd();
             let credit = if mechanisms.quarter_cut { self.duplicates } else { DUPLICATE_THRESHOLD };
@@ -151,6 +152,10 @@ impl Sender {
         self.retransmit_deadline = self.estimator.deadline(now);
         if !retransmitted_before {
             self.duplicates = self.duplicates.max(DUPLICATE_THRESHOLD);
+        }
+        if !self.in_recovery && self.switches.recovery != Recovery::Tahoe {
+            let context = self.context(now);
+            self.congestion.on_recovery_enter(&context);
         }
         match self.switches.recovery {
             Recovery::Tahoe => {
@@ -197,6 +202,7 @@ impl Sender {
         }
         let context = self.context(now);
         let acked = ack.ack - self.snd_una;
+        let is_cwnd_limited = self.limits.is_cwnd_limited(self.congestion.cwnd(), self.congestion.ssthresh());
 
         let (newest, removed) = self.outstanding.acknowledge(ack.ack);
         self.next_index = self.next_index.saturating_sub(removed);
@@ -210,7 +216,13 @@ impl Sender {
         }
 
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
-        self.congestion.on_ack(&context, &Ack { ack: ack.ack, acked, rtt, queueing, in_recovery });
+        let news = Ack::new(ack.ack, acked)
+            .with_rtt(rtt)
+            .with_queueing(queueing)
+            .with_in_flight((self.snd_max - self.snd_una) as f64)
+            .with_cwnd_limited(is_cwnd_limited)
+            .with_recovery(in_recovery);
+        self.congestion.on_ack(&context, &news);
         if self.initial_slow_start_end.is_none() && self.congestion.cwnd() >= self.congestion.ssthresh() {
             self.end_initial_slow_start();
         }
@@ -250,7 +262,7 @@ impl Sender {
                 self.inflation
             };
             let context = self.context(now);
-            self.congestion.on_recovery_exit(&context, kept);
+            self.congestion.on_recovery_exit(&context, &RecoveryExit::new(kept));
             self.in_recovery = false;
             if self.window_before > 0.0 {
                 self.stats.window_kept_sum += self.congestion.cwnd() / self.window_before;

@@ -6,6 +6,7 @@
 //! but Reno is left.
 
 mod acknowledgements;
+mod limits;
 mod pace;
 mod stats;
 mod timeout;
@@ -17,8 +18,9 @@ use crate::config::{PartialAck, Pipe, Recovery, TcpParams};
 use crate::fine::FineTimeout;
 use crate::outstanding::Outstanding;
 use crate::rtt::{HostClock, RttEstimator};
-use dumbbell_cc::{Algorithm, Context, Halving, Mechanisms, Setup};
+use dumbbell_cc::{Algorithm, Context, Mechanisms, ReductionBase, Setup};
 use dumbbell_units::{Time, prefetch};
+use limits::Limits;
 use pace::Pace;
 
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
@@ -56,7 +58,7 @@ struct Switches {
     retransmit_once: bool,
     timeout_keeps_duplicates: bool,
     pipe: Pipe,
-    halving: Halving,
+    halving: ReductionBase,
     mechanisms: Mechanisms,
     timestamps: bool,
     limited_transmit: bool,
@@ -123,6 +125,7 @@ pub struct Sender {
     checks_left: u32,
     burst_sent: u64,
     pace: Pace,
+    limits: Limits,
 
     initial_slow_start_end: Option<u64>,
     retransmitted_at: Option<Time>,
@@ -141,14 +144,11 @@ impl Sender {
         } else {
             (params.initial_window.bytes(mss), params.loss_window.bytes(mss))
         };
-        let setup = Setup {
-            now,
-            mss: f64::from(mss),
-            initial_window,
-            initial_ssthresh: params.initial_ssthresh.bytes(mss),
-            rules: params.window_rules(),
-            mechanisms,
-        };
+        let setup = Setup::new(now, f64::from(mss), initial_window)
+            .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
+            .with_rules(params.window_rules())
+            .with_mechanisms(mechanisms)
+            .with_late_threshold(params.faults_of_ns2);
         Sender {
             congestion: Algorithm::new(&params.congestion, &setup),
             switches: Switches {
@@ -207,6 +207,7 @@ impl Sender {
             checks_left: 0,
             burst_sent: 0,
             pace: Pace::new(now),
+            limits: Limits::new(),
             initial_slow_start_end: None,
             retransmitted_at: None,
             window_before: 0.0,
@@ -227,6 +228,7 @@ impl Sender {
         prefetch(&self.retransmit_deadline);
         prefetch(&self.timed);
         prefetch(&self.pace);
+        prefetch(&self.limits);
         prefetch(&self.initial_slow_start_end);
         prefetch(&self.stats);
         prefetch(&self.stats.rtt_sum);
@@ -320,16 +322,15 @@ impl Sender {
     }
 
     fn context(&self, now: Time) -> Context {
-        Context {
-            now,
-            mss: f64::from(self.mss),
-            snd_una: self.snd_una,
-            snd_nxt: self.snd_nxt,
-            flight_size: (self.snd_max - self.snd_una) as f64,
-            inflation: self.inflation,
-            max_window: self.max_window,
-            loss_window: self.loss_window,
-        }
+        let flight_size = (self.snd_max - self.snd_una) as f64;
+        let mut context = Context::new(now, f64::from(self.mss))
+            .with_sent(self.snd_una, self.snd_nxt)
+            .with_flight_size(flight_size)
+            .with_max_window(self.max_window);
+        context.inflation = self.inflation;
+        context.loss_window = self.loss_window;
+        context.is_app_limited = self.limits.is_app_limited();
+        context
     }
 
     /// True if recoveries with SACK count what is in the network.

@@ -2,7 +2,7 @@
 
 use super::{LastCut, MAX_RETRANSMISSIONS, Phase, Sender};
 use crate::config::Recovery;
-use dumbbell_cc::{Congestion, Halving, Signal};
+use dumbbell_cc::{Congestion, ReductionBase, Signal};
 use dumbbell_units::Time;
 
 impl Sender {
@@ -31,7 +31,7 @@ impl Sender {
             self.stats.first_slow_start_timeouts += 1;
         }
         let retransmitted_before = self.outstanding.head().is_some_and(|head| head.transmissions > 1);
-        let halves_inflation = self.in_recovery && self.switches.halving != Halving::RealWindow;
+        let halves_inflation = self.in_recovery && self.switches.halving != ReductionBase::RealWindow;
         if !halves_inflation && !self.switches.faults_of_ns2 {
             // Limited transmit's allowance is no part of the window that is halved, and in ns-2 no inflation is, which
             // in BSD cannot be told from the window.
@@ -42,9 +42,9 @@ impl Sender {
             // What is reported has left the network, and may be many windows where a retransmission was lost.
             context.flight_size = self.outstanding.unreported() as f64;
         }
-        let signal = Signal::Timeout;
-        let pipe = self.outstanding.in_network(self.next_index) as f64;
-        self.congestion.on_congestion(&context, &Congestion { signal, retransmitted_before, pipe });
+        context.in_flight = self.outstanding.in_network(self.next_index) as f64;
+        let congestion = Congestion::new(Signal::Timeout).with_retransmitted_before(retransmitted_before);
+        self.congestion.on_congestion(&context, &congestion);
         self.last_cut = LastCut::Timeout;
         self.last_reduction = Some(now);
         self.cut_window = 0.0;

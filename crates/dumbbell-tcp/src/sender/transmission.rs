@@ -1,9 +1,11 @@
 //! Which segment goes next, and what is noted of it.
 
+use super::limits::Pause;
 use super::{BURST_LIMIT, DUPLICATE_THRESHOLD, Phase, Sender};
 use crate::config::Recovery;
 use crate::outstanding::Sent;
 use crate::segment::DataSegment;
+use dumbbell_cc::{Restart, SentSegment};
 use dumbbell_units::Time;
 
 impl Sender {
@@ -34,10 +36,10 @@ impl Sender {
             bound = bound.min(self.switches.recovery_burst);
         }
         if self.burst_sent >= bound {
-            return None;
+            return self.pause(Pause::Other);
         }
         if self.switches.mechanisms.spike_suppression && self.pace.holds(now) {
-            return None;
+            return self.pause(Pause::Other);
         }
         let segment = if self.in_recovery && self.switches.recovery == Recovery::Sack {
             self.poll_sack_recovery(now)
@@ -72,7 +74,7 @@ impl Sender {
             None => self.unsent_segment(),
         };
         if len == 0 {
-            return None;
+            return self.pause(self.pause_without_data());
         }
         if self.switches.idle_restart
             && self.outstanding.is_empty()
@@ -80,12 +82,14 @@ impl Sender {
             && now.since(self.last_sent) >= self.estimator.timeout()
         {
             let context = self.context(now);
-            self.congestion.on_restart(&context);
+            let restart = Restart::new(now.since(self.last_sent), self.estimator.timeout());
+            self.congestion.on_restart(&context, &restart);
         }
         let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
         if needed > self.cwnd().min(self.max_window) {
-            self.stats.receive_window_limited += u64::from(self.max_window <= self.cwnd());
-            return None;
+            let is_receiver = self.max_window <= self.cwnd();
+            self.stats.receive_window_limited += u64::from(is_receiver);
+            return self.pause(if is_receiver { Pause::Other } else { Pause::CongestionWindow });
         }
         match again {
             Some(_) => {
@@ -106,7 +110,7 @@ impl Sender {
         }
         let has_room = (self.outstanding.pipe() + u64::from(self.mss)) as f64 <= self.congestion.cwnd();
         if !has_room && !self.is_eager {
-            return None;
+            return self.pause(Pause::CongestionWindow);
         }
         let is_eager = std::mem::take(&mut self.is_eager);
         if let Some(index) = self.outstanding.next_lost() {
@@ -123,32 +127,48 @@ impl Sender {
         if index.is_none() && self.switches.rescue {
             index = self.outstanding.rescue();
         }
-        let index = index.or(is_eager.then_some(0))?;
-        Some(self.send_again(index, now))
+        match index.or(is_eager.then_some(0)) {
+            Some(index) => Some(self.send_again(index, now)),
+            None if len == 0 => self.pause(self.pause_without_data()),
+            None => self.pause(Pause::Other),
+        }
     }
 
     /// [fall1996 §4]: while fewer segments than the window are counted in the network, repair holes below the highest
     /// report, then send new data.
     fn poll_counted_recovery(&mut self, now: Time) -> Option<DataSegment> {
         if (self.counted_pipe + i64::from(self.mss)) as f64 > self.congestion.cwnd() {
-            return None;
+            return self.pause(Pause::CongestionWindow);
         }
         let segment = match self.outstanding.next_unreported() {
             Some(index) => self.send_again(index, now),
             None => {
                 let len = self.unsent_segment();
                 if len == 0 {
-                    return None;
+                    return self.pause(self.pause_without_data());
                 }
                 if (self.snd_max - self.snd_una) as f64 + f64::from(len) > self.max_window {
                     self.stats.receive_window_limited += 1;
-                    return None;
+                    return self.pause(Pause::Other);
                 }
                 self.send_new(len, now)
             }
         };
         self.counted_pipe += i64::from(segment.len);
         Some(segment)
+    }
+
+    /// Why there is nothing to send where the application has written no more: a window that it has filled limits too.
+    fn pause_without_data(&self) -> Pause {
+        let is_full = (self.snd_nxt - self.snd_una) as f64 + f64::from(self.mss) > self.cwnd();
+        if is_full { Pause::CongestionWindow } else { Pause::Application }
+    }
+
+    /// Nothing to send now, for this reason.
+    #[inline]
+    fn pause<T>(&mut self, reason: Pause) -> Option<T> {
+        self.limits.on_pause(reason, self.snd_una, self.snd_nxt);
+        None
     }
 
     // What these two return is put together where it is used, in registers.
@@ -184,7 +204,7 @@ impl Sender {
             self.stats.recovery_wait_sum += now.since(retransmitted_at).secs() / rtt;
             self.stats.recovery_wait_count += 1;
         }
-        self.note_sent(len, now);
+        self.note_sent(SentSegment::new(seq, len), now);
     }
 
     fn note_again(&mut self, index: usize, now: Time) -> (u64, u32) {
@@ -197,18 +217,18 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        self.note_sent(len, now);
+        self.note_sent(SentSegment::new(seq, len).with_retransmission(true), now);
         (seq, len)
     }
 
-    fn note_sent(&mut self, len: u32, now: Time) {
+    fn note_sent(&mut self, sent: SentSegment, now: Time) {
         self.stats.segments_sent += 1;
-        self.stats.bytes_sent += u64::from(len);
+        self.stats.bytes_sent += u64::from(sent.bytes);
         self.last_sent = now;
         if self.retransmit_deadline == Time::NEVER {
             self.retransmit_deadline = self.estimator.deadline(now);
         }
         let context = self.context(now);
-        self.congestion.on_sent(&context, len);
+        self.congestion.on_sent(|| context, &sent);
     }
 }

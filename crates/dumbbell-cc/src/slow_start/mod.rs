@@ -1,0 +1,112 @@
+//! Slow start: how a window below its threshold grows, and when it gives up before a loss. One file each, and the registry
+//! that names them; the growth above the threshold is the algorithm's.
+
+use crate::{Ack, Congestion, Context, Setup};
+use dumbbell_units::spec::Params;
+use dumbbell_units::{Value, tagged};
+
+/// What an acknowledgement below the threshold brings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// The window grows by so many bytes.
+    Grow(f64),
+    /// The window grows by so many bytes, and where it then is slow start ends.
+    Leave(f64),
+}
+
+/// A slow start.
+///
+/// Required: [`Params`](Self::Params), [`SUMMARY`](Self::SUMMARY), [`SOURCE`](Self::SOURCE), [`new`](Self::new),
+/// [`on_ack`](Self::on_ack). The rest is optional.
+pub trait SlowStart: Clone + Sized {
+    /// Parameters a scenario may give.
+    type Params: Params;
+    /// What it is, in one sentence.
+    const SUMMARY: &'static str;
+    /// Where it is described, as a citation.
+    const SOURCE: &'static str;
+
+    /// Required: the state at the start of a connection.
+    fn new(params: &Self::Params, setup: &Setup) -> Self;
+
+    /// Required: new data was acknowledged outside a recovery while the window of `cwnd` bytes was below its threshold.
+    fn on_ack(&mut self, cwnd: f64, context: &Context, ack: &Ack) -> Step;
+
+    /// Optional: congestion was seen, in slow start or above it.
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+}
+
+macro_rules! registry {
+    ($( $name:literal => $module:ident::$Type:ident($Params:ident), )+) => {
+        $(
+            #[doc = concat!("The slow start `", $name, "`.")]
+            pub mod $module;
+        )+
+
+        tagged! {
+            /// A slow start with its parameters.
+            pub enum SlowStartSpec by "name" {
+                $( #[doc = "A registered slow start."] $Type($module::$Params) = $name, )+
+            }
+        }
+
+        // Rules are handed around by value.
+        $( impl Copy for $module::$Params {} )+
+        impl Copy for SlowStartSpec {}
+
+        impl SlowStartSpec {
+            /// The registered names, in order.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// Catalogue entries: name, summary, source and parameters of every slow start.
+            pub fn slow_starts() -> Value {
+                Value::Array(vec![$(
+                    crate::sourced_entry(
+                        $name,
+                        <$module::$Type>::SUMMARY,
+                        <$module::$Type>::SOURCE,
+                        &<<$module::$Type as SlowStart>::Params as Params>::infos(),
+                    )
+                ),+])
+            }
+        }
+
+        /// The state of one connection's slow start.
+        #[derive(Clone, Debug)]
+        pub enum SlowStarter {
+            $( #[doc = "A registered slow start."] $Type($module::$Type), )+
+        }
+
+        impl SlowStarter {
+            /// The slow start that the rules name, at the start of a connection.
+            pub fn new(setup: &Setup) -> Self {
+                match &setup.rules.slow_start {
+                    $( SlowStartSpec::$Type(params) => SlowStarter::$Type(<$module::$Type>::new(params, setup)), )+
+                }
+            }
+
+            /// See [`SlowStart::on_ack`].
+            #[inline]
+            pub fn on_ack(&mut self, cwnd: f64, context: &Context, ack: &Ack) -> Step {
+                match self { $( SlowStarter::$Type(state) => state.on_ack(cwnd, context, ack), )+ }
+            }
+
+            /// See [`SlowStart::on_congestion`].
+            #[inline]
+            pub fn on_congestion(&mut self, congestion: &Congestion) {
+                match self { $( SlowStarter::$Type(state) => state.on_congestion(congestion), )+ }
+            }
+        }
+    };
+}
+
+registry! {
+    "standard" => standard::Standard(StandardParams),
+}
+
+impl Default for SlowStartSpec {
+    fn default() -> Self {
+        SlowStartSpec::Standard(standard::StandardParams::default())
+    }
+}
