@@ -130,7 +130,7 @@ fn drive(mut params: TcpParams, input: &Input) -> Output {
         sender: Sender::new(&params, HostClock::Fraction(f64::from(input.phase) / 256.0), now),
         max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
         // ns-2's Vegas is left without a window after a timeout.
-        least_window: if params.faults_of_ns2 { 0.0 } else { f64::from(mss) },
+        least_window: if params.recovery.name() == "ns2vegas" { 0.0 } else { f64::from(mss) },
         mss,
         now,
         written: 0,

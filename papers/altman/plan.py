@@ -234,7 +234,7 @@ SENSITIVITY: Sequence[Variation] = (
         assumption="what is halved",
         value="the packets outstanding instead of the window",
         kinds=("cycles",),
-        assumptions={"halving": "flight"},
+        assumptions={"reduction_base": "flight"},
     ),
     Variation(
         name="impatient",

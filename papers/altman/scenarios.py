@@ -97,8 +97,8 @@ class Assumptions:
         What the rate that Vegas expects is computed from: the window, or what is in transit.
     partial_ack
         Whether every partial acknowledgement restarts the retransmission timer, or the first of a recovery alone.
-    halving
-        What is halved at a loss.
+    reduction_base
+        What a loss reduces.
     """
 
     exogenous: Literal["jittered", "constant", "poisson"] = "jittered"
@@ -107,7 +107,7 @@ class Assumptions:
     increase: Literal["at-once", "spread"] = "at-once"
     numerator: Literal["cwnd", "in-transit"] = "cwnd"
     partial_ack: Literal["slow-but-steady", "impatient"] = "slow-but-steady"
-    halving: Literal["whole-window", "flight"] = "whole-window"
+    reduction_base: Literal["whole-window", "flight"] = "whole-window"
 
 
 def of_phase(setting: Setting, run: int, runs: int, assumptions: Assumptions) -> Setting:
@@ -192,18 +192,15 @@ def _tcp(assumptions: Assumptions, congestion: str | Vegas = "reno", **settings:
     """Return TCP with acknowledgements for every packet and no limit by the receiver, in congestion avoidance."""
     fields: dict[str, object] = {
         "congestion": congestion,
-        "recovery": "newreno",
+        "recovery": {"kind": "newreno", "partial_ack": assumptions.partial_ack, "max_burst": 4},
         "mss": f"{PAYLOAD} bytes",
-        "header": f"{HEADER} bytes",
-        "ack_size": "1 bytes",
+        "headers": {"data": f"{HEADER} bytes", "ack": "1 bytes"},
         "initial_window": "1 segments",
         "initial_ssthresh": "1 segments",
         "limited_transmit": False,
-        "halving": assumptions.halving,
+        "window": {"reduction_base": assumptions.reduction_base, "grow_when": "always"},
         "idle_restart": False,
         "timer": NO_TIMEOUT,
-        "partial_ack": assumptions.partial_ack,
-        "recovery_burst": 4,
     }
     return Tcp.from_dict(fields | settings)
 

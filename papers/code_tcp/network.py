@@ -23,7 +23,7 @@ PACKET = 1000
 VARIANTS = ("vegas", "vegasa", "newvegas", "code")
 """The delay-based variants in the paper's order."""
 
-RECEIVER_FIELDS = ("ack_size", "delayed_ack", "receive_buffer", "timestamps", "handshake")
+RECEIVER_FIELDS = ("headers", "delayed_ack", "receive_buffer", "timestamps", "handshake")
 """Fields of a TCP that its receiver has a part in."""
 
 # A sender's processing time comes from datagrams on its own access link: each takes as long as a packet at the
@@ -68,11 +68,11 @@ def tcp(kind: str, assumptions: Assumptions, **changes: Any) -> dict[str, Any]:
         Other parameters of the congestion control.
     """
     table: dict[str, Any] = {
-        "rules": "ns2",
         "variant": assumptions.reference if kind == "reno" else kind,
+        "recovery": {"max_burst": 2},
+        "window": {"grow_when": "always", "reduction_base": "real-window"},
         "mss": f"{PACKET} bytes",
-        "header": assumptions.header,
-        "ack_size": "40 bytes",
+        "headers": {"data": assumptions.header, "ack": "40 bytes"},
         "initial_window": "2 segments",
         # The receiver's window never limits, and nothing but a loss or the queue ends the first slow start.
         "initial_ssthresh": "unlimited",

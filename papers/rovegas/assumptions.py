@@ -170,11 +170,11 @@ def vegas_rules(
         congestion["base_rtt"] = base_rtt or place.base_rtt
     return ({} if variant == "reno" else {"mechanisms": place.mechanisms}) | {
         "variant": variant,
-        "rules": "ns2",
         "congestion": congestion,
+        "recovery": {"max_burst": 2},
+        "window": {"grow_when": "always", "reduction_base": "real-window"},
         "mss": f"{payload_bytes(variant)} bytes",
-        "header": "0 bytes",
-        "ack_size": f"{PLAIN_ACK_BYTES} bytes",
+        "headers": {"data": "0 bytes", "ack": f"{PLAIN_ACK_BYTES} bytes"},
         "initial_window": "2 segments",
         "initial_ssthresh": "unlimited",
         "receive_buffer": "unlimited",

@@ -189,10 +189,9 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
     """
     common: dict[str, Any] = {
         "rules": "bsd",
-        "recovery": "reno",
+        "recovery": {"kind": "reno", "deflation_fix": True},
         "mss": assumptions.mss,
-        "header": assumptions.header,
-        "ack_size": "40 bytes",
+        "headers": {"data": assumptions.header, "ack": "40 bytes"},
         "initial_window": "1 segment",
         "initial_ssthresh": assumptions.initial_ssthresh,
         "receive_buffer": "128 KiB",
@@ -206,7 +205,6 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
             "initial": assumptions.initial_rto,
         },
         "delayed_ack": "off",
-        "deflation_fix": True,
         "handshake": assumptions.handshake,
     }
     if variant == "reno":
@@ -230,7 +228,7 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
             "fix_invariant": corrected,
         },
         "mechanisms": letters,
-        "check_both": assumptions.check_both,
+        "recovery": common["recovery"] | {"check_both": assumptions.check_both},
     }
 
 
@@ -651,7 +649,7 @@ def preset_vegas(load: str, assumptions: Assumptions) -> Scenario:
     """Return a Vegas transfer whose sender is the engine's preset, with nothing switched by hand."""
     data = experiment("fix:ABCDEFGHI", "reno", load, assumptions).to_dict()
     table = data["flows"][0]["tcp"]
-    for name in ("congestion", "recovery", "mechanisms", "check_both"):
+    for name in ("congestion", "recovery", "mechanisms"):
         table.pop(name)
     table["variant"] = "vegas"
     return Scenario.from_dict(data)

@@ -15,6 +15,7 @@ from dumbbell.scenario import (
     DelayedAck,
     DropTail,
     Forced,
+    Headers,
     LinkChange,
     Probe,
     Restart,
@@ -22,6 +23,7 @@ from dumbbell.scenario import (
     TwoState,
     Uniform,
     Vegas,
+    WindowRules,
 )
 
 from .assumptions import Assumptions
@@ -89,13 +91,20 @@ def tcp(variant: str, assumptions: Assumptions, *, delayed_ack: bool | None = No
             "minimum_interval": assumptions.minimum_interval,
             "only_reduce": assumptions.only_reduce,
         }
+    # The simulator of 2004: its windows, two segments an acknowledgement in recoveries, and a recovery with SACK by RFC 6675.
+    recovery: dict[str, Any] = {"max_burst": 2}
+    if variant in ("newreno", "westwood", "westwoodp"):
+        deflation = "partial" if assumptions.partial_deflation else "full"
+        recovery |= {"partial_ack": assumptions.partial_ack, "deflation": deflation}
+    if variant == "sack":
+        recovery |= {"rescue": False}
     return Tcp(
         variant=variant,
-        rules="ns2",
         congestion=congestion,
+        recovery=recovery,
+        window=WindowRules(grow_when="always", reduction_base="real-window"),
         mss="1500 bytes",
-        header=f"{assumptions.wire_header} bytes",
-        ack_size="40 bytes",
+        headers=Headers(data=f"{assumptions.wire_header} bytes", ack="40 bytes"),
         initial_window="3 segments",
         initial_ssthresh="unlimited",
         receive_buffer=NEVER_BINDS,
@@ -103,8 +112,6 @@ def tcp(variant: str, assumptions: Assumptions, *, delayed_ack: bool | None = No
         timestamps=True,
         delayed_ack=DelayedAck(segments=2, timer=assumptions.delayed_ack_timer) if delays else "off",
         limited_transmit=assumptions.limited_transmit,
-        partial_ack=assumptions.partial_ack,
-        partial_deflation=assumptions.partial_deflation,
         timer=Rfc6298Timer(
             granularity=assumptions.tick,
             whole_ticks=True,

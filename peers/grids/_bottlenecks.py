@@ -195,7 +195,7 @@ def _payload_rate(scenario: Scenario) -> float:
     data = scenario.resolved()
     rate = next(bits_per_second(link["rate"], "rate") for link in data["links"] if link["name"] == BOTTLENECK)
     table = data["flows"][0]["tcp"]
-    mss, header = (size_bytes(table[field], field) for field in ("mss", "header"))
+    mss, header = size_bytes(table["mss"], "mss"), size_bytes(table["headers"]["data"], "headers.data")
     return rate * mss / (mss + header)
 
 

@@ -106,7 +106,7 @@ def _flow(flow: Mapping[str, Any], reported: _Reported) -> dict[str, Any]:
         delivered, sent = wire, [np.nan] * 3
     else:
         mss = size_bytes(flow["tcp"]["mss"])
-        header = size_bytes(flow["tcp"]["header"])
+        header = size_bytes(flow["tcp"]["headers"]["data"])
         delivered = wire / (mss + header) * mss
         # As with us, counters of segments cover the whole run.
         sent = reported.counters["flow", name]["end"][1:]

@@ -20,8 +20,6 @@ class Agent:
     ----------
     agent, sink
         Classes of the sender and of the receiver; with delayed acknowledgements the receiver's is its ``DelAck``.
-    table
-        What the variant's ``tcp`` table states beside `STATED`.
     free
         Fields of the table that a setting of the agent follows, beside those of every agent: their name and the
         setting's. A name with a dot is a member of the field's table.
@@ -29,73 +27,41 @@ class Agent:
 
     agent: str
     sink: str
-    table: Mapping[str, Any]
     free: Mapping[str, str]
 
 
 STATED: dict[str, Any] = {
     "rules": "ns2",
     "mss": "960 bytes",
-    "header": "40 bytes",
-    "ack_size": "40 bytes",
-    "initial_window": "2 segments",
     "receive_buffer": "10000 segments",
     "initial_ssthresh": "10000 segments",
-    "recovery_burst": 0,
-    "timer": {
-        "kind": "rfc6298",
-        "granularity": "10 ms",
-        "whole_ticks": True,
-        "scaled_ticks": True,
-        "minimum": "200 ms",
-        "maximum": "60 s",
-        "initial": "3 s",
-    },
 }
+"""What scenarios of ns-2 state by default: a segment's payload, and windows that do not bind. The rest is the preset's."""
 
 AGENTS: dict[str, Agent] = {
     "tahoe": Agent(
         agent="Agent/TCP",
         sink="Agent/TCPSink",
-        table={"variant": "tahoe", "timeout_keeps_duplicates": True},
         free={"limited_transmit": "singledup_"},
     ),
     "reno": Agent(
         agent="Agent/TCP/Reno",
         sink="Agent/TCPSink",
-        table={"variant": "reno", "retransmit_once": True},
         free={"limited_transmit": "singledup_"},
     ),
     "newreno": Agent(
         agent="Agent/TCP/Newreno",
         sink="Agent/TCPSink",
-        table={"variant": "newreno", "recovery_burst": 2, "lasting_deflation": True},
         free={"limited_transmit": "singledup_"},
     ),
     "sack": Agent(
         agent="Agent/TCP/Sack1",
         sink="Agent/TCPSink/Sack1",
-        table={"variant": "sack", "pipe": "counted", "sack_block": "8 bytes"},
         free={"limited_transmit": "singledup_"},
     ),
     "vegas": Agent(
         agent="Agent/TCP/Vegas",
         sink="Agent/TCPSink",
-        table={
-            "variant": "vegas",
-            "congestion": {
-                "name": "vegas",
-                "round_diff": True,
-                "numerator": "ns2",
-                "fix_timeout": False,
-                "fix_base_rtt": False,
-                "fix_invariant": False,
-            },
-            "mechanisms": "ABCDEFGI",
-            "limited_transmit": False,
-            "deflation_fix": False,
-            "faults_of_ns2": True,
-        },
         free={
             "congestion.alpha": "v_alpha_",
             "congestion.beta": "v_beta_",
@@ -144,33 +110,32 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Second loss in a window",
         peer="bugFix_ lets Reno retransmit fast once in the data of a window",
-        matched="retransmit_once",
+        matched="retransmit_once of the recovery reno",
     ),
     Rule(
         aspect="Timeout of Tahoe",
         peer="the count of duplicate ACKs goes on through a timeout",
-        matched="timeout_keeps_duplicates",
+        matched="timeout_keeps_duplicates of the recovery tahoe",
     ),
     Rule(
         aspect="Partial ACKs",
         peer="Newreno takes what a partial ACK covers beyond the inflation from the window for good, restarts the timer at "
         "the first one only, and sends two segments per ACK at most",
-        matched='lasting_deflation, partial_ack = "impatient", recovery_burst = 2',
+        matched='the recovery newreno with deflation = "lasting", partial_ack = "impatient", max_burst = 2',
     ),
     Rule(
         aspect="SACK",
         peer="Sack1 counts its pipe from the third duplicate on, takes every hole below the highest report for lost, and is "
         "deaf to duplicates between a timeout and the first new ACK; it goes on timing a segment that it sends again in the "
         "recovery that it was first sent in; each block makes the ACK 8 bytes longer",
-        matched='pipe = "counted", sack_block = "8 bytes"',
+        matched='the recovery ns2sack, and headers with sack_block = "8 bytes"',
     ),
     Rule(
         aspect="Vegas",
         peer="delta rounded, Expected from packets in flight, base RTT reset by a round of one packet, no limit of bursts and "
         "no limited transmit; the check after a retransmission may send a new packet twice, a fast retransmission backs "
         "the coarse timer off, three duplicates are not deflated",
-        matched='the released Vegas with round_diff and numerator = "ns2", mechanisms without H, faults_of_ns2, and '
-        "deflation_fix off",
+        matched='the released Vegas with round_diff and numerator = "ns2", mechanisms without H, and the recovery ns2vegas',
     ),
     Rule(
         aspect="Delayed ACKs",
@@ -198,7 +163,7 @@ RULES: tuple[Rule, ...] = (
         aspect="Duplicates after a timeout of Vegas",
         peer="they inflate the window though nothing was retransmitted fast, and after more than three the next ACK sets it "
         "to 0; often another timeout has to open it",
-        matched="faults_of_ns2",
+        matched="the recovery ns2vegas",
     ),
     Rule(
         aspect="Inflation",
@@ -226,12 +191,8 @@ def tcp(variant: str, **changes: Any) -> dict[str, Any]:
     variant
         One of `AGENTS`.
     changes
-        Fields that shall be different; the members of ``congestion`` and ``timer`` one by one.
+        Fields that shall be different. A table keeps the members that it does not state.
     """
     if variant not in AGENTS:
         raise refusal("variant", variant, f"one of {', '.join(AGENTS)}", names=AGENTS)
-    table = {**STATED, **AGENTS[variant].table}
-    for field, value in changes.items():
-        known = table.get(field)
-        table[field] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
-    return table
+    return {**STATED, "variant": variant, **changes}

@@ -446,15 +446,15 @@ def _expected(variant: str) -> dict[str, Any]:
 
 # Fields that a setting of every agent follows.
 FREE = (
-    "mss", "header", "ack_size", "initial_window", "initial_ssthresh", "receive_buffer", "delayed_ack",
+    "mss", "headers.data", "headers.ack", "initial_window", "initial_ssthresh", "receive_buffer", "delayed_ack",
     "timer.granularity", "timer.minimum", "timer.maximum", "timer.initial",
 )  # fmt: skip
 
 
 def _agent(table: Mapping[str, Any], field: str) -> tuple[str, Agent]:
     """Return the variant a resolved ``tcp`` table states and its agent; refuse what ns-2 does otherwise."""
-    congestion, recovery = table["congestion"]["name"], table["recovery"]
-    variant = recovery if congestion == "reno" else congestion
+    congestion, recovery = table["congestion"]["name"], table["recovery"]["kind"]
+    variant = recovery.removeprefix("ns2") if congestion == "reno" else congestion
     if variant not in AGENTS:
         raise refusal(f"{field}.tcp.congestion", congestion, f"one of {', '.join(AGENTS)}", names=AGENTS)
     agent = AGENTS[variant]
@@ -482,7 +482,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _settings(table: Mapping[str, Any], agent: Agent, field: str, mss: int) -> dict[str, object]:
     """Return the instance variables of an agent."""
-    header = size_bytes(table["header"])
+    header = size_bytes(table["headers"]["data"])
     timer = table["timer"]
     settings: dict[str, object] = {
         "packetSize_": mss + header,
@@ -510,7 +510,7 @@ def _settings(table: Mapping[str, Any], agent: Agent, field: str, mss: int) -> d
 
 def _sink(table: Mapping[str, Any], agent: Agent, field: str) -> tuple[str, dict[str, object]]:
     """Return the class of the receiver and its instance variables."""
-    settings: dict[str, object] = {"packetSize_": size_bytes(table["ack_size"])}
+    settings: dict[str, object] = {"packetSize_": size_bytes(table["headers"]["ack"])}
     delayed = table["delayed_ack"]
     if delayed == "off":
         return agent.sink, settings

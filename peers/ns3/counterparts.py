@@ -35,52 +35,22 @@ CONTROLS = {"reno": "ns3::TcpNewReno", "nsvegas": "ns3::TcpVegas", "westwoodp": 
 RECOVERY = "ns3::TcpClassicRecovery"
 """Which of ns-3's recoveries is used: with SACK it is that of RFC 6675."""
 
-COMMON: dict[str, Any] = {
-    "recovery": "sack",
+STATED: dict[str, Any] = {
+    "rules": "ns3",
     "mss": "958 bytes",
-    "header": f"{HEADER} bytes",
-    "ack_size": f"{HEADER} bytes",
-    "sack_block": "8 bytes",
     "initial_window": "2 segments",
-    "loss_window": "1 segments",
-    "initial_ssthresh": "unlimited",
     "receive_buffer": "unlimited",
     "send_buffer": "unlimited",
-    "timer": {
-        "kind": "rfc6298",
-        "granularity": "1 ms",
-        "minimum": "1 s",
-        "maximum": "60 s",
-        "initial": "1 s",
-    },
-    "timestamps": True,
     "delayed_ack": "off",
-    "limited_transmit": True,
-    "recovery_burst": 0,
-    "rescue": False,
-    "pipe": "eager-scoreboard",
-    "handshake": True,
-    "idle_restart": False,
-    "window_growth": "whole-bytes",
-    "grow_when": "always",
-    "halving": "whole-window",
 }
+"""What scenarios of ns-3 state by default: payload, windows and acknowledgements. The rest is the preset's."""
 
 OWN: dict[str, dict[str, Any]] = {
-    "newreno": {"congestion": "reno", "halving": "pipe"},
-    "vegas": {
-        "initial_ssthresh": "2 segments",
-        "congestion": {"name": "nsvegas", "alpha": 2, "beta": 3, "gamma": 1},
-    },
-    "westwoodp": {
-        "congestion": {
-            "name": "westwoodp",
-            "filter": 0.0,
-            "interval_rtt": "smoothed",
-            "only_reduce": False,
-        },
-    },
+    "newreno": {},
+    "vegas": {"initial_ssthresh": "2 segments", "congestion": {"beta": 3}},
+    "westwoodp": {},
 }
+"""What else scenarios of a variant state."""
 
 VARIANTS = tuple(OWN)
 
@@ -90,7 +60,7 @@ VARIANT_OF = {"reno": "newreno", "nsvegas": "vegas", "westwoodp": "westwoodp"}
 SET = {
     "congestion",
     "mss",
-    "header",
+    "headers",
     "initial_window",
     "initial_ssthresh",
     "receive_buffer",
@@ -98,6 +68,7 @@ SET = {
     "timer",
     "delayed_ack",
 }
+SET_OF_HEADERS = {"data"}
 SET_OF_TIMER = {"granularity", "minimum", "initial"}
 SET_OF_CONGESTION = {"reno": set[str](), "nsvegas": {"alpha", "beta", "gamma"}, "westwoodp": {"filter"}}
 
@@ -109,7 +80,7 @@ def table(variant: str, **changes: Any) -> dict[str, Any]:
     """Return the ``tcp`` table that states the rules of ns-3 for a variant, with some fields changed."""
     if variant not in OWN:
         raise refusal("variant", variant, f"one of {', '.join(OWN)}", names=OWN)
-    return {**COMMON, **OWN[variant], **changes}
+    return {**STATED, "variant": variant, **OWN[variant], **changes}
 
 
 @lru_cache(maxsize=len(OWN))
@@ -155,6 +126,7 @@ def control(tcp: Mapping[str, Any], path: str) -> str:
     _check(tcp, wanted, SET, path)
     _check(congestion, wanted["congestion"], SET_OF_CONGESTION[name], f"{path}.congestion")
     _check(tcp["timer"], wanted["timer"], SET_OF_TIMER, f"{path}.timer")
+    _check(tcp["headers"], wanted["headers"], SET_OF_HEADERS, f"{path}.headers")
     return name
 
 
@@ -166,7 +138,7 @@ def size(text: str) -> int:
 def segment_of(tcp: Mapping[str, Any], path: str) -> tuple[int, int]:
     """Return the payload of a segment in the scenario and in ns-3, in bytes; on the wire both are equal."""
     mss = size(tcp["mss"])
-    segment = mss + size(tcp["header"]) - HEADER
+    segment = mss + size(tcp["headers"]["data"]) - HEADER
     if segment <= HEADER:
         raise refusal(f"{path}.mss", tcp["mss"], f"segments of more than {2 * HEADER} bytes on the wire")
     return mss, segment

@@ -8,6 +8,7 @@ mod engine;
 mod leftovers;
 mod papers;
 mod registry;
+mod rooms;
 mod silenced;
 
 use std::collections::BTreeMap;
@@ -94,6 +95,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         leftovers::check,
         papers::check,
         registry::check,
+        rooms::check,
         silenced::check,
     ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();

@@ -2,7 +2,7 @@
 
 use super::{Case, Verdict, require, same};
 use crate::difference::of_values;
-use dumbbell_sim::trace::Quantity;
+use dumbbell_sim::trace::Measure;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
     let conservation = case.outcome.conservation;
@@ -10,7 +10,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     // Traces count drops whatever the window.
     let probed = case.probed()?;
     let drops = case.scenario.links.iter().map(|link| {
-        let recording = probed.recording(Quantity::Drops, &link.name);
+        let recording = probed.recording(Measure::Drops, &link.name);
         recording.and_then(|recording| recording.values.last().copied()).unwrap_or(0.0)
     });
     same(of_values("conservation.dropped", &conservation.dropped, &(drops.sum::<f64>() as u64)))?;

@@ -21,7 +21,7 @@ mod window;
 use crate::draw::Draw;
 use crate::runner::Runner;
 use dumbbell_sim::scenario::ProbeSpec;
-use dumbbell_sim::trace::Quantity;
+use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::spec::Field;
 use std::cell::OnceCell;
@@ -130,7 +130,8 @@ impl<'a> Case<'a> {
     pub fn probed(&self) -> Result<&Probed, Exit> {
         let run = || {
             let mut scenario = self.scenario.clone();
-            scenario.probes.push(probe_of_everything());
+            let probe = probe_of_everything(&scenario);
+            scenario.probes.push(probe);
             let outcome = self.run(&scenario)?;
             Ok(Probed { scenario, outcome })
         };
@@ -149,18 +150,27 @@ impl<'a> Case<'a> {
 }
 
 impl Probed {
-    /// The recording of a quantity of a flow or link by the probe of everything.
-    pub fn recording(&self, quantity: Quantity, name: &str) -> Option<&dumbbell_sim::trace::Recording> {
+    /// The recording of a measure of a flow or link by the probe of everything.
+    pub fn recording(&self, measure: Measure, name: &str) -> Option<&dumbbell_sim::trace::Recording> {
         self.outcome
             .recordings
             .iter()
             .rev()
-            .find(|recording| recording.quantity == quantity && recording.name == name)
+            .find(|recording| recording.quantity.is(measure) && recording.name == name)
     }
 }
 
-fn probe_of_everything() -> ProbeSpec {
-    let quantities = Quantity::ALL.iter().filter_map(|(name, _)| Quantity::named(name)).collect();
+fn probe_of_everything(scenario: &Scenario) -> ProbeSpec {
+    let measured = Measure::ALL.iter().filter_map(|(name, _)| Measure::named(name)).map(Quantity::Measured);
+    let is_shown = |quantity: &Quantity| {
+        scenario.flows.iter().any(|flow| {
+            let probes = flow.tcp.as_ref().map_or(&[][..], |tcp| tcp.0.congestion.probes());
+            probes.iter().any(|probe| probe.name == quantity.name())
+        })
+    };
+    let declared =
+        Quantity::declared().into_iter().map(|(probe, _)| Quantity::Declared(probe)).filter(is_shown);
+    let quantities = measured.chain(declared).collect();
     ProbeSpec { flows: vec!["*".to_owned()], links: vec!["*".to_owned()], quantities, period: None }
 }
 

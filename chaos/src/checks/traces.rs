@@ -1,7 +1,7 @@
 //! Traces agree with what is counted, within the measurement window and over the whole run.
 
 use super::{Case, Exit, Probed, Verdict, applies_if, require};
-use dumbbell_sim::trace::{Quantity, Recording};
+use dumbbell_sim::trace::{Measure, Recording};
 use dumbbell_sim::{FlowOutcome, LinkOutcome};
 use dumbbell_units::Time;
 
@@ -59,8 +59,8 @@ fn is_ordered(recording: &Recording, window: &Window) -> Verdict {
     require(beyond.is_none(), || format!("{}: time {beyond:?} beyond the end {}", path(), window.end))
 }
 
-fn recording<'a>(probed: &'a Probed, quantity: Quantity, name: &str) -> Result<&'a Recording, Exit> {
-    probed.recording(quantity, name).ok_or_else(|| Exit::Broken(format!("no {} of {name}", quantity.name())))
+fn recording<'a>(probed: &'a Probed, measure: Measure, name: &str) -> Result<&'a Recording, Exit> {
+    probed.recording(measure, name).ok_or_else(|| Exit::Broken(format!("no {} of {name}", measure.name())))
 }
 
 fn flow_agrees(
@@ -71,11 +71,11 @@ fn flow_agrees(
     window: &Window,
 ) -> Verdict {
     let name = &flow.name;
-    let delivered = window.growth(recording(probed, Quantity::Delivered, name)?);
+    let delivered = window.growth(recording(probed, Measure::Delivered, name)?);
     require(delivered == flow.bytes_delivered as f64, || {
         format!("flows.{name}.bytes_delivered: {} against {delivered} in its trace", flow.bytes_delivered)
     })?;
-    let sent = recording(probed, Quantity::SeqSent, name)?.times.len() as u64;
+    let sent = recording(probed, Measure::SeqSent, name)?.times.len() as u64;
     let agrees = match (is_datagram, has_handshake) {
         (true, _) => true,
         // A trace shows the segments that open a connection, too.
@@ -90,18 +90,18 @@ fn flow_agrees(
 fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict {
     let name = &link.name;
     let counted = link.drops_queue + link.drops_impairment;
-    let drops = window.growth(recording(probed, Quantity::Drops, name)?);
+    let drops = window.growth(recording(probed, Measure::Drops, name)?);
     require(drops == counted as f64, || {
         format!("links.{name}.drops: {counted} against {drops} in the trace")
     })?;
-    let losses = window.rows(recording(probed, Quantity::Losses, name)?);
+    let losses = window.rows(recording(probed, Measure::Losses, name)?);
     require(losses <= link.drops_impairment, || {
         format!(
             "links.{name}.drops_impairment: {} against {losses} data packets in the trace",
             link.drops_impairment
         )
     })?;
-    let backlog = recording(probed, Quantity::Backlog, name)?;
+    let backlog = recording(probed, Measure::Backlog, name)?;
     let stood = last_before(backlog, window.from).unwrap_or(0.0);
     let within = |time: f64| (window.from..=window.until.min(window.end)).contains(&time);
     let rows = backlog.times.iter().zip(&backlog.values).filter(|&(&time, _)| within(time));

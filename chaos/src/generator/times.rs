@@ -6,7 +6,7 @@ use super::{extend, schema_of, stated_path};
 use crate::draw::Draw;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::trace::Quantity;
+use dumbbell_sim::trace::Measure;
 use dumbbell_units::Value;
 use serde_json::json;
 
@@ -185,7 +185,7 @@ fn add_reroutes(flow: &mut Value, topology: &Topology, instants: &mut Instants, 
 
 /// A probe of a few quantities of some components.
 pub fn probe(scenario: &Scenario, end: u64, draw: &mut Draw) -> Value {
-    let quantities: Vec<&str> = (0..draw.between(1, 3)).map(|_| draw.pick(Quantity::ALL).0).collect();
+    let quantities: Vec<&str> = (0..draw.between(1, 3)).map(|_| draw.pick(Measure::ALL).0).collect();
     let names = |names: Vec<&str>, draw: &mut Draw| match names.is_empty() || draw.chance(0.5) {
         true => "*".to_owned(),
         false => (*draw.pick(&names)).to_owned(),

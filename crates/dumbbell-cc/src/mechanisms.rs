@@ -50,21 +50,23 @@ macro_rules! mechanisms {
 
         impl Field for Mechanisms {
             fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
-                let letters = [$($letter),+];
                 match node.value() {
                     Value::String(text) => {
                         Self::from_letters(text).ok_or_else(|| node.error(Self::accepted()))
                     }
                     Value::Object(_) => {
-                        node.refuse_unknown(&letters)?;
-                        let mut mechanisms = Mechanisms::default();
-                        for (letter, member) in node.members()? {
-                            mechanisms.set(letter, bool::decode(&member)?);
-                        }
-                        Ok(mechanisms)
+                        Mechanisms::default().decode_over(node)
                     }
                     _ => Err(node.error(Self::accepted())),
                 }
+            }
+            fn decode_over(mut self, node: &Node<'_>) -> Result<Self, SpecError> {
+                let Value::Object(_) = node.value() else { return Self::decode(node) };
+                node.refuse_unknown(&[$($letter),+])?;
+                for (letter, member) in node.members()? {
+                    self.set(letter, bool::decode(&member)?);
+                }
+                Ok(self)
             }
             fn encode(&self) -> Value {
                 let mut members = dumbbell_units::spec::Members::new();
@@ -112,4 +114,6 @@ mechanisms! {
 impl Mechanisms {
     /// Letters of the switches that belong to the window, and so to a congestion control.
     pub const OF_WINDOWS: &'static str = "ABFI";
+    /// Letters of the switches that belong to the recovery.
+    pub const OF_RECOVERIES: &'static str = "CDE";
 }

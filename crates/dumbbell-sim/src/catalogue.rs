@@ -6,7 +6,7 @@ use dumbbell_cc::{AlgorithmSpec, Mechanisms};
 use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
 use dumbbell_tcp::rtt::TimerSpec;
-use dumbbell_tcp::{Recovery, Tcp};
+use dumbbell_tcp::{RecoverySpec, Tcp};
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Params, catalogue, doc};
 use serde_json::json;
@@ -30,7 +30,7 @@ fn probes() -> Value {
 pub fn entries() -> Value {
     json!({
         "algorithms": AlgorithmSpec::algorithms(),
-        "recoveries": named(Recovery::ALL),
+        "recoveries": RecoverySpec::catalogue(),
         "mechanisms": named(Mechanisms::ALL),
         "variants": Tcp::variants(),
         "rules": named(Rules::ALL),

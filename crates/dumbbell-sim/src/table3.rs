@@ -71,7 +71,7 @@ pub fn replay(corrected: bool) -> Vec<Row> {
     };
     let setup = Setup::new(Time::ZERO, 1.0, 5.0)
         .with_initial_ssthresh(2.0)
-        .with_rules(TcpParams::default().window_rules())
+        .with_rules(TcpParams::default().window)
         .with_mechanisms(Mechanisms::from_bits(0b1_1111_1111));
     let mut replay =
         Replay { vegas: Vegas::new(&params, &setup), snd_nxt: 5, snd_una: 0, now: 0, rows: Vec::new() };

@@ -31,7 +31,7 @@ impl Receiver {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             recent: [u64::MAX; 4],
-            uses_sack: params.recovery == crate::Recovery::Sack,
+            uses_sack: params.recovery.uses_sack(),
             delayed_ack: params.delayed_ack.clone(),
             clock,
             waiting_segments: 0,
@@ -164,6 +164,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecoverySpec;
     use crate::config::DelayedAckParams;
 
     fn data(seq: u64, len: u32) -> DataSegment {
@@ -183,7 +184,8 @@ mod tests {
 
     #[test]
     fn sack_blocks_name_the_newest_range_first() {
-        let params = TcpParams { recovery: crate::Recovery::Sack, ..TcpParams::default() };
+        let params =
+            TcpParams { recovery: RecoverySpec::Rfc6675(Default::default()), ..TcpParams::default() };
         let mut receiver = receiver(params);
         let mut blocks = |seq| {
             let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();

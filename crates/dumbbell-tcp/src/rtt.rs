@@ -26,9 +26,9 @@ params! {
     pub struct RfcTimer {
         /// Granularity of the clock.
         granularity: Time = Time(1_000_000), "s", "[RFC 6298 §2]";
-        /// Measure in whole ticks of the granularity, at least one, as ns-2 does.
+        /// Measure in whole ticks of the granularity, at least one.
         whole_ticks: bool = false, "-", "[RFC 6298 §4]";
-        /// Keep the averages as whole eighths and quarters of a tick, as the code of BSD and ns-2 does; only with
+        /// Keep the averages as whole eighths and quarters of a tick, as BSD does; only with
         /// whole ticks.
         scaled_ticks: bool = false, "-", "[jacobson1988 appendix A]";
         /// Smallest timeout.
@@ -243,7 +243,7 @@ impl RttEstimator {
                 } else {
                     rfc.initial
                 };
-                // RFC 6298 doubles up to the maximum, and so does ns-2 since 2002; before, six times at most.
+                // RFC 6298 doubles up to the maximum. Where whole ticks are averaged as real numbers, six times at most.
                 let doublings = if rfc.whole_ticks && !rfc.scaled_ticks { 6 } else { MAX_DOUBLINGS };
                 Time(base.0.saturating_mul(1 << self.backoffs.min(doublings)).min(rfc.maximum.0))
             }
@@ -254,7 +254,7 @@ impl RttEstimator {
     pub fn back_off(&mut self) {
         self.backoffs = self.backoffs.saturating_add(1);
         if self.backoffs == 4 && self.srtt > 0 {
-            // The route may have changed: BSD and ns-2 estimate afresh, and keep the timeout meanwhile.
+            // The route may have changed: BSD estimates afresh, and keeps the timeout meanwhile.
             match &self.spec {
                 TimerSpec::Bsd(_) => {
                     self.rttvar += self.srtt >> 3;
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn times_of_any_size_keep_the_timeout_above_zero() {
-        let ns2 = RfcTimer {
+        let ticking = RfcTimer {
             whole_ticks: true,
             granularity: Time(9_000_000_000_000_000_000),
             ..RfcTimer::default()
@@ -368,7 +368,7 @@ mod tests {
         };
         let fine = BsdTimer { tick: Time(1), ..BsdTimer::default() };
         let timers = [
-            TimerSpec::Rfc6298(ns2),
+            TimerSpec::Rfc6298(ticking),
             TimerSpec::Rfc6298(RfcTimer::default()),
             TimerSpec::Bsd(huge),
             TimerSpec::Bsd(fine),

@@ -55,7 +55,7 @@ fn the_inflation_by_very_many_duplicate_acknowledgements_is_their_bytes() {
 
 #[test]
 fn what_partial_acknowledgements_took_for_good_is_taken_once() {
-    let rules = json!({ "variant": "newreno", "lasting_deflation": true, "deflation_fix": false, "initial_window": "100 segments" });
+    let rules = json!({ "recovery": { "kind": "newreno", "deflation": "lasting" }, "initial_window": "100 segments" });
     let mut sender = sender(rules);
     let mss = f64::from(sender.mss());
     let segments = |count: u64| ack(count * mss as u64);

@@ -7,9 +7,10 @@ use serde_json::json;
 
 /// What was sent, in bytes, before the repair of a loss among thirty reported segments was lost as well, and the thresholds
 /// that this timeout and another one leave.
-fn after_timeouts(halving: &str) -> (u64, f64, f64) {
+fn after_timeouts(reduction_base: &str) -> (u64, f64, f64) {
     let tcp = json!({
-        "variant": "sack", "mss": "1000 bytes", "initial_window": "20 segments", "receive_buffer": "100 segments", "halving": halving,
+        "variant": "sack", "mss": "1000 bytes", "initial_window": "20 segments", "receive_buffer": "100 segments",
+        "window": { "reduction_base": reduction_base },
     });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
     let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);

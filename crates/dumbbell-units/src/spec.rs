@@ -161,6 +161,10 @@ pub fn near_miss(name: &str, names: &[&str]) -> Option<String> {
 pub trait Field: Sized {
     /// Reads the value.
     fn decode(node: &Node<'_>) -> Result<Self, SpecError>;
+    /// Reads the value over another: what a table does not state keeps the other's members, where both are of one kind.
+    fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
+        Self::decode(node)
+    }
     /// Writes the value in its canonical form.
     fn encode(&self) -> Value;
     /// What is accepted, for people.
@@ -327,6 +331,9 @@ macro_rules! params {
                 $( node.require(&[$( stringify!($required) ),+])?; )?
                 Ok(params)
             }
+            fn decode_over(self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
+                $crate::spec::Params::overlay(self, node)
+            }
             fn encode(&self) -> $crate::Value {
                 $crate::Value::Object($crate::spec::Params::members(self))
             }
@@ -461,6 +468,21 @@ macro_rules! tagged {
                     other => Err(node.unknown_name(other, &[$($text),+])),
                 }
             }
+            fn decode_over(self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
+                let Some(body) = $crate::spec::body_of_kind(node, $tag, self.name()) else {
+                    return Self::decode(node);
+                };
+                match self { $(
+                    $Name::$variant(params) => {
+                        if node.value().is_object() {
+                            let known = [&[$tag], <$Params as $crate::spec::Params>::NAMES].concat();
+                            node.refuse_unknown(&known)?;
+                        }
+                        let params = $crate::spec::Params::overlay(params, &node.with_value(&body))?;
+                        Ok($Name::$variant(params))
+                    }
+                )+ }
+            }
             fn encode(&self) -> $crate::Value {
                 match self { $(
                     $Name::$variant(params) => $crate::spec::with_tag(
@@ -521,6 +543,27 @@ pub fn split_tag<'a>(
             Ok((name, Some(Value::Object(body))))
         }
         _ => Err(node.error(format!("one of {}, or a table with `{tag}`", names.join(", ")))),
+    }
+}
+
+/// The tag's text where it is stated: that of a table, or the whole of a text.
+pub fn tag_of<'a>(node: &Node<'a>, tag: &str) -> Option<&'a str> {
+    match node.value() {
+        Value::String(name) => Some(name),
+        value => value.get(tag).and_then(Value::as_str),
+    }
+}
+
+/// A table without its tag, if it is of the kind `name` or does not say; `None` for anything else.
+pub fn body_of_kind(node: &Node<'_>, tag: &str, name: &str) -> Option<Value> {
+    let mut members = match node.value() {
+        Value::String(text) if text == name => return Some(Value::Object(Map::new())),
+        Value::Object(members) => members.clone(),
+        _ => return None,
+    };
+    match members.shift_remove(tag) {
+        None | Some(Value::Null) => Some(Value::Object(members)),
+        Some(stated) => (stated.as_str() == Some(name)).then_some(Value::Object(members)),
     }
 }
 

@@ -158,7 +158,10 @@ def _pair(
 
 
 def _flow(name: str, begin: str, end: str, variant: str, start_s: float) -> dict[str, Any]:
-    sizes = {"mss": f"{PAYLOAD} bytes", "header": f"{HEADER} bytes", "ack_size": f"{HEADER} bytes"}
+    sizes = {
+        "mss": f"{PAYLOAD} bytes",
+        "headers": {"data": f"{HEADER} bytes", "ack": f"{HEADER} bytes"},
+    }
     return {
         "name": name,
         "from": begin,

@@ -39,7 +39,22 @@ from dumbbell.scenario.network import (
 )
 from dumbbell.scenario.parts import Data, Part, each, plain, table
 from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
-from dumbbell.scenario.tcp import BsdTimer, Congestion, DelayedAck, Rfc6298Timer, Tcp, Timer, Vegas
+from dumbbell.scenario.tcp import (
+    BsdTimer,
+    Congestion,
+    DelayedAck,
+    Headers,
+    NewRenoRecovery,
+    Recovery,
+    RenoRecovery,
+    Rfc6298Timer,
+    SackRecovery,
+    TahoeRecovery,
+    Tcp,
+    Timer,
+    Vegas,
+    WindowRules,
+)
 
 __all__ = [
     "Bernoulli",
@@ -53,20 +68,26 @@ __all__ = [
     "Forced",
     "Frames",
     "Greedy",
+    "Headers",
     "Impairment",
     "Link",
     "LinkChange",
+    "NewRenoRecovery",
     "Node",
     "OnOff",
     "Part",
     "Poisson",
     "Probe",
     "Queue",
+    "Recovery",
+    "RenoRecovery",
     "Reroute",
     "Restart",
     "Rfc6298Timer",
+    "SackRecovery",
     "Scenario",
     "Source",
+    "TahoeRecovery",
     "Tcp",
     "Tcplib",
     "Timer",
@@ -75,6 +96,7 @@ __all__ = [
     "Uniform",
     "Vegas",
     "Video",
+    "WindowRules",
 ]
 
 # A scenario file is a few kilobytes; the bound keeps a device or a capture given by mistake from filling

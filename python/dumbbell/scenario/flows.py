@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Data, Part, each, one_of, table
 from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
-from dumbbell.scenario.tcp import Tcp
+from dumbbell.scenario.tcp import Congestion, Tcp
 
 __all__ = ["Flow", "Reroute", "Restart", "Uniform"]
 
@@ -72,7 +72,7 @@ class Flow(Part):
     source
         What it has to send; without one it always has data.
     tcp
-        A variant's name or a `Tcp`; absent for a source of datagrams.
+        A variant's name, a `Tcp`, or a congestion control such as `Vegas`; absent for a source of datagrams.
     path, reverse_path
         Names of the links the data and the acknowledgements take; the default is the shortest path in hops.
     start
@@ -96,10 +96,15 @@ class Flow(Part):
     from_: str
     to: str
     source: str | Source | Data | None = None
-    tcp: str | Tcp | None = None
+    tcp: str | Tcp | Congestion | None = None
     path: Sequence[str] | None = None
     reverse_path: Sequence[str] | None = None
     start: str | Uniform | None = None
     stop: str | None = None
     restarts: Sequence[Restart | Data] | None = None
     reroutes: Sequence[Reroute | Data] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.tcp, Congestion):
+            object.__setattr__(self, "tcp", Tcp(congestion=self.tcp))

@@ -8,7 +8,22 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Data, Part, one_of, table
 
-__all__ = ["BsdTimer", "Congestion", "DelayedAck", "Rfc6298Timer", "Tcp", "Timer", "Vegas"]
+__all__ = [
+    "BsdTimer",
+    "Congestion",
+    "DelayedAck",
+    "Headers",
+    "NewRenoRecovery",
+    "Recovery",
+    "RenoRecovery",
+    "Rfc6298Timer",
+    "SackRecovery",
+    "TahoeRecovery",
+    "Tcp",
+    "Timer",
+    "Vegas",
+    "WindowRules",
+]
 
 
 class Timer(Part):
@@ -51,9 +66,9 @@ class Rfc6298Timer(Timer):
     granularity
         Granularity of the clock, a time.
     whole_ticks
-        Whether samples are whole ticks of the granularity, at least one, as in ns-2.
+        Whether samples are whole ticks of the granularity, at least one.
     scaled_ticks
-        Whether the averages are kept as whole eighths and quarters of a tick, as the code of BSD and ns-2 does.
+        Whether the averages are kept as whole eighths and quarters of a tick.
     minimum, maximum
         Bounds of the timeout, times.
     initial
@@ -128,9 +143,143 @@ class Vegas(Congestion):
     fix_invariant: bool | None = None
 
 
+class Recovery(Part):
+    """A loss recovery with parameters, as `NewRenoRecovery`. One without is named by its name alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TahoeRecovery(Recovery):
+    """Three duplicate ACKs restart from the loss window.
+
+    Parameters
+    ----------
+    careful_variant
+        Whether duplicate ACKs of data sent again after a timeout cause no fast retransmit.
+    timeout_keeps_duplicates
+        Whether a timeout does not end the count of duplicate ACKs.
+    """
+
+    tag: ClassVar = ("kind", "tahoe")
+    careful_variant: bool | None = None
+    timeout_keeps_duplicates: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenoRecovery(Recovery):
+    """Fast recovery that ends with the first new ACK.
+
+    Parameters
+    ----------
+    careful_variant
+        Whether duplicate ACKs of data sent again after a timeout cause no fast retransmit.
+    retransmit_once
+        Whether there is at most one fast retransmit in the data of a window.
+    deflation_fix
+        Whether the window is also deflated on leaving a recovery that saw exactly three duplicate ACKs.
+    max_burst
+        Most segments an ACK releases during recovery; 0 for no bound.
+    check_both
+        Whether mechanism D of Vegas checks both ACKs after a retransmission.
+    """
+
+    tag: ClassVar = ("kind", "reno")
+    careful_variant: bool | None = None
+    retransmit_once: bool | None = None
+    deflation_fix: bool | None = None
+    max_burst: int | None = None
+    check_both: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRenoRecovery(Recovery):
+    """Fast recovery that repairs a hole per round trip.
+
+    Parameters
+    ----------
+    partial_ack
+        The retransmission timer on partial ACKs: ``"impatient"`` or ``"slow-but-steady"``.
+    deflation
+        What a partial ACK does to the inflation of the window: ``"partial"`` takes out what it acknowledges, ``"full"``
+        ends it, ``"lasting"`` also takes what goes beyond it from the window until the recovery ends.
+    max_burst
+        Most segments an ACK releases during recovery; 0 for no bound.
+    """
+
+    tag: ClassVar = ("kind", "newreno")
+    partial_ack: str | None = None
+    deflation: str | None = None
+    max_burst: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SackRecovery(Recovery):
+    """Recovery from a scoreboard of selective acknowledgements, RFC 6675.
+
+    Parameters
+    ----------
+    rescue
+        Whether the newest segment is sent again once a recovery, when nothing else may go.
+    max_burst
+        Most segments an ACK releases during recovery; 0 for no bound.
+    """
+
+    tag: ClassVar = ("kind", "sack")
+    rescue: bool | None = None
+    max_burst: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowRules(Part):
+    """How a congestion window grows and is reduced.
+
+    Parameters
+    ----------
+    growth
+        Growth in congestion avoidance: in ``"real"`` numbers or in ``"whole-bytes"``.
+    grow_when
+        When the window grows: only while it limits the sender, ``"cwnd-limited"``, or ``"always"``.
+    reduction_base
+        What a loss reduces: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``.
+    slow_start_at_ssthresh
+        Whether a window equal to its threshold is still in slow start.
+    extra_eighth
+        Whether congestion avoidance adds an eighth of a segment per ACK, as BSD did until 1994.
+    slow_start
+        How the window grows in slow start: a name.
+    """
+
+    growth: str | None = None
+    grow_when: str | None = None
+    reduction_base: str | None = None
+    slow_start_at_ssthresh: bool | None = None
+    extra_eighth: bool | None = None
+    slow_start: str | Data | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headers(Part):
+    """Bytes that headers add on the wire.
+
+    Parameters
+    ----------
+    data
+        Headers of a data segment, a size.
+    ack
+        Size of a pure acknowledgement.
+    sack_block
+        Bytes that every block of a selective acknowledgement adds to that.
+    """
+
+    data: str | None = None
+    ack: str | None = None
+    sack_block: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tcp(Part):
     """How a flow's sender and receiver behave.
+
+    A field that is a table keeps what `rules` and `variant` give to the members that it does not state.
 
     Parameters
     ----------
@@ -138,17 +287,19 @@ class Tcp(Part):
         A preset of congestion control and recovery: ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, or the
         name of a congestion control, as ``"vegas"``.
     rules
-        Base defaults of all other fields: ``"rfc"``, ``"bsd"`` or ``"ns2"``.
+        The environment whose TCP is the default: ``"rfc"``, ``"bsd"``, ``"ns2"`` or ``"ns3"``.
     congestion
-        Congestion control: a name, or a builder such as `Vegas`.
+        Congestion control: a name, or a builder such as `Vegas`. Without a `variant` it brings its mechanisms and recovery.
     recovery
-        Loss recovery: ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``.
+        Loss recovery: a name, or a builder such as `NewRenoRecovery`.
+    mechanisms
+        Which of Vegas's mechanisms A to J are on: their letters, as ``"ABCDEFG"``, or a table of those to switch.
+    window
+        How the window grows and is reduced.
     mss
         Payload of a full segment, a size.
-    header, ack_size
-        Bytes of headers around the payload, and of a pure acknowledgement, on the wire.
-    sack_block
-        Bytes that every block of a selective acknowledgement adds to that.
+    headers
+        What headers take on the wire.
     initial_window, loss_window
         Window at the start, and after a timeout: sizes, as ``"2 segments"``.
     initial_ssthresh
@@ -165,63 +316,28 @@ class Tcp(Part):
         ``"off"`` or a `DelayedAck`.
     limited_transmit
         Whether the first two duplicate acknowledgements release new segments.
-    deflation_fix
-        Whether the window is also deflated on leaving a recovery that saw exactly three duplicate
-        acknowledgements.
-    partial_ack
-        The retransmission timer on partial acknowledgements: ``"impatient"`` or ``"slow-but-steady"``.
-    partial_deflation
-        Whether a partial acknowledgement takes what it acknowledges out of the window's inflation, instead of ending it.
-    lasting_deflation
-        Whether a partial acknowledgement beyond the inflation takes the rest from the window for good, as in ns-2.
-    careful
-        Whether duplicate acknowledgements of data sent again after a timeout cause no fast retransmit.
-    retransmit_once
-        Whether there is at most one fast retransmit in the data of a window, as Reno in ns-2 has it.
-    timeout_keeps_duplicates
-        Whether a timeout does not end the count of duplicate acknowledgements, as Tahoe in ns-2 has it.
-    recovery_burst
-        Most segments an acknowledgement releases during recovery; 0 for no bound.
-    pipe
-        How a recovery with SACK knows what is in the network: from its ``"scoreboard"``, ``"counted"`` as in ns-2, or
-        from its ``"eager-scoreboard"``, against which a partial acknowledgement lets out a segment as in ns-3.
-    rescue
-        Whether a recovery with SACK may send its newest segment again once, when nothing else may go.
     handshake
         Whether the connection opens with a three-way handshake.
     idle_restart
         Whether the window restarts after an idle period.
-    window_growth
-        How the window grows in congestion avoidance: in real numbers or in whole bytes, as ``"real"``.
-    grow_when
-        When the window grows: only while it limits the sender, ``"cwnd-limited"``, or ``"always"``.
-    halving
-        What is halved at a loss: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``.
-    slow_start_at_ssthresh
-        Whether a window equal to its threshold is still in slow start.
-    extra_eighth
-        Whether congestion avoidance adds an eighth of a segment per acknowledgement, as BSD did until 1994.
-    mechanisms
-        Which of Vegas's mechanisms A to J are on: their letters, as ``"ABCDEFG"``, or a table of switches.
-    check_both
-        Whether mechanism D checks both acknowledgements after a retransmission.
-    faults_of_ns2
-        Whether mechanisms C, D and E have the faults of ns-2's code.
     """
 
     readers: ClassVar = {
         "congestion": one_of([Vegas], "name"),
+        "recovery": one_of([TahoeRecovery, RenoRecovery, NewRenoRecovery, SackRecovery]),
+        "window": table(WindowRules),
+        "headers": table(Headers),
         "timer": one_of([BsdTimer, Rfc6298Timer]),
         "delayed_ack": table(DelayedAck),
     }
     variant: str | None = None
     rules: str | None = None
     congestion: str | Congestion | Data | None = None
-    recovery: str | None = None
+    recovery: str | Recovery | Data | None = None
+    mechanisms: str | Mapping[str, bool] | None = None
+    window: WindowRules | Data | None = None
     mss: str | None = None
-    header: str | None = None
-    ack_size: str | None = None
-    sack_block: str | None = None
+    headers: Headers | Data | None = None
     initial_window: str | None = None
     loss_window: str | None = None
     initial_ssthresh: str | None = None
@@ -232,23 +348,5 @@ class Tcp(Part):
     timestamps: bool | None = None
     delayed_ack: str | DelayedAck | None = None
     limited_transmit: bool | None = None
-    deflation_fix: bool | None = None
-    partial_ack: str | None = None
-    partial_deflation: bool | None = None
-    lasting_deflation: bool | None = None
-    careful: bool | None = None
-    retransmit_once: bool | None = None
-    timeout_keeps_duplicates: bool | None = None
-    recovery_burst: int | None = None
-    pipe: str | None = None
-    rescue: bool | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None
-    window_growth: str | None = None
-    grow_when: str | None = None
-    halving: str | None = None
-    slow_start_at_ssthresh: bool | None = None
-    extra_eighth: bool | None = None
-    mechanisms: str | Mapping[str, bool] | None = None
-    check_both: bool | None = None
-    faults_of_ns2: bool | None = None

@@ -34,3 +34,13 @@ pub struct SenderStats {
     /// Times the receive window, not the congestion window, stopped the sender.
     pub receive_window_limited: u64,
 }
+
+impl SenderStats {
+    /// A round-trip time, in seconds.
+    #[inline]
+    pub(super) fn on_rtt(&mut self, rtt: f64) {
+        self.rtt_sum += rtt;
+        self.rtt_count += 1;
+        self.rtt_min = self.rtt_min.min(rtt);
+    }
+}

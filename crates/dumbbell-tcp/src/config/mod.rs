@@ -3,64 +3,18 @@
 //! A scenario names a `variant` (congestion control and recovery together) and the `rules` of an
 //! environment (the defaults of everything else), then overrides single parameters.
 
-use crate::rtt::{BsdTimer, RfcTimer, TimerSpec};
+mod presets;
+
+use crate::rtt::{RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
-use dumbbell_cc::{AlgorithmSpec, GrowWhen, Growth, Mechanisms, ReductionBase, SlowStartSpec, WindowRules};
+use crate::sender::recovery::RecoverySpec;
+use dumbbell_cc::{AlgorithmSpec, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
-use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
+use dumbbell_units::{Bytes, Time, Value, Window, params};
+pub use presets::Rules;
 
 /// Size of the option that asks for queueing times, in bytes [chan2004 §3.1].
 const AQT_OPTION: u32 = 8;
-
-choice! {
-    /// How lost segments are repaired.
-    pub enum Recovery {
-        /// Three duplicate ACKs restart from the loss window [jacobson1988 §3].
-        Tahoe = "tahoe",
-        /// Fast recovery that ends with the first new ACK [RFC 2001 §4].
-        Reno = "reno",
-        /// Fast recovery that repairs a hole per round trip [RFC 6582 §3.2].
-        NewReno = "newreno",
-        /// Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
-        Sack = "sack",
-    }
-}
-
-choice! {
-    /// What a partial acknowledgement does to the retransmission timer [RFC 6582 §4].
-    pub enum PartialAck {
-        /// The timer restarts at the first partial acknowledgement only.
-        Impatient = "impatient",
-        /// The timer restarts at every partial acknowledgement.
-        SlowButSteady = "slow-but-steady",
-    }
-}
-
-choice! {
-    /// How a recovery with selective acknowledgements knows what is in the network.
-    pub enum Pipe {
-        /// From the scoreboard: what is neither reported nor lost, and what was sent again [RFC 6675 §4].
-        Scoreboard = "scoreboard",
-        /// From the scoreboard; but a partial acknowledgement before a segment that was not sent again in this recovery lets
-        /// out one whatever that says, as in ns-3: the first lost one, else new data, else the first one.
-        Eager = "eager-scoreboard",
-        /// By counting from the third duplicate ACK on: a segment less with every ACK, two with a partial one, a segment
-        /// more with every one sent; whatever is not reported below the highest report is a hole [fall1996 §4].
-        Counted = "counted",
-    }
-}
-
-choice! {
-    /// An environment whose rules are the defaults.
-    pub enum Rules {
-        /// The RFCs: 5681, 6298, 6582, 6675.
-        Rfc = "rfc",
-        /// BSD as in the x-kernel's simulator: coarse ticks, whole bytes, no delayed ACK.
-        Bsd = "bsd",
-        /// The simulator ns-2 with its defaults.
-        Ns2 = "ns2",
-    }
-}
 
 params! {
     /// Members of the table that turns delayed acknowledgements on.
@@ -92,6 +46,12 @@ impl Field for DelayedAck {
             _ => Err(node.error(Self::accepted())),
         }
     }
+    fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
+        match (self, node.value()) {
+            (DelayedAck::On(params), Value::Object(_)) => params.overlay(node).map(DelayedAck::On),
+            _ => Self::decode(node),
+        }
+    }
     fn encode(&self) -> Value {
         match self {
             DelayedAck::Off => Value::from("off"),
@@ -107,22 +67,34 @@ impl Field for DelayedAck {
 }
 
 params! {
+    /// Bytes that headers add on the wire.
+    pub struct Headers {
+        /// Headers of a data segment.
+        data: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]", |h| h.0 <= 1000, "at most 1000 bytes";
+        /// Size of an acknowledgement.
+        ack: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
+            |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// What every block of a selective acknowledgement adds to that.
+        sack_block: Bytes = Bytes(0), "bytes", "[RFC 2018 §3]", |size| size.0 <= 100, "at most 100 bytes";
+    }
+}
+
+params! {
     /// The rules of one TCP connection.
     pub struct TcpParams {
         /// Congestion control: how much may be outstanding.
         congestion: AlgorithmSpec = AlgorithmSpec::Reno(Default::default()), "-", "[RFC 5681 §3.1]";
         /// Loss recovery: which segment is sent again, and when.
-        recovery: Recovery = Recovery::NewReno, "-", "[RFC 6582 §3.2]";
+        recovery: RecoverySpec = RecoverySpec::default(), "-", "[RFC 6582 §3.2]";
+        /// The switches of TCP Vegas.
+        mechanisms: Mechanisms = Mechanisms::default(), "-", "[hengartner2000 §VI]";
+        /// How the window grows and is reduced.
+        window: WindowRules = WindowRules::default(), "-", "[RFC 5681 §3.1]";
         /// Payload of a full segment.
         mss: Bytes = Bytes(1460), "bytes", "[RFC 1122 §4.2.2.6]",
             |mss| (1..=65_495).contains(&mss.0), "a size from 1 to 65495 bytes";
-        /// Headers on the wire with every data segment.
-        header: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]", |h| h.0 <= 1000, "at most 1000 bytes";
-        /// Size on the wire of an acknowledgement.
-        ack_size: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
-            |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// What every block of a selective acknowledgement adds to that.
-        sack_block: Bytes = Bytes(0), "bytes", "[RFC 2018 §3]", |size| size.0 <= 100, "at most 100 bytes";
+        /// What headers take on the wire.
+        headers: Headers = Headers::default(), "-", "[RFC 1122 §4.2.2.6]";
         /// Window at the start. Mechanism G makes it two segments.
         initial_window: Window = Window::Segments(2.0), "bytes or segments", "[RFC 5681 §3.1]",
             |w| w.bytes(1 << 16) <= 4e9, "a size from one segment to 60000 segments or 4 GB";
@@ -145,55 +117,10 @@ params! {
         delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
         limited_transmit: bool = true, "-", "[RFC 3042 §2]";
-        /// Deflate the window also when recovery ends with exactly three duplicate ACKs.
-        deflation_fix: bool = true, "-", "[brakmo1995b §4]";
-        /// What a partial acknowledgement does to the retransmission timer.
-        partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
-        /// A partial acknowledgement takes what it acknowledges out of the inflation of the window; otherwise
-        /// it ends the inflation, as in ns-2 until 2003.
-        partial_deflation: bool = true, "-", "[RFC 6582 §3.2]";
-        /// A partial acknowledgement beyond the inflation takes the rest from the window for good, as in ns-2; otherwise
-        /// the window is its threshold again when the recovery ends.
-        lasting_deflation: bool = false, "-", "[RFC 6582 §3.2]";
-        /// No fast retransmit by duplicate ACKs of data sent again after a timeout. NewReno and SACK are
-        /// always careful.
-        careful: bool = true, "-", "[RFC 6582 §4]";
-        /// At most one fast retransmit in the data of a window, as Reno in ns-2 has it: none until data is acknowledged that
-        /// was sent after the last one.
-        retransmit_once: bool = false, "-", "[fall1996 §3]";
-        /// A timeout does not end the count of duplicate ACKs, as Tahoe in ns-2 has it: those that are still to come release
-        /// no segments.
-        timeout_keeps_duplicates: bool = false, "-", "[RFC 3042 §2]";
-        /// At most so many segments per ACK while recovering; 0 for no bound.
-        recovery_burst: u64 = 0, "segments", "[floyd1999 §3]";
-        /// How a recovery with SACK knows what is in the network.
-        pipe: Pipe = Pipe::Scoreboard, "-", "[RFC 6675 §4]";
-        /// With SACK, send the newest segment again once a recovery when nothing else may be sent.
-        rescue: bool = true, "-", "[RFC 6675 §4]";
         /// Open with a three-way handshake.
         handshake: bool = false, "-", "[RFC 9293 §3.5]";
         /// Restart from the initial window after an idle retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
-        /// How the window grows in congestion avoidance.
-        window_growth: Growth = Growth::Real, "-", "[RFC 5681 §3.1]";
-        /// When the window grows.
-        grow_when: GrowWhen = GrowWhen::CwndLimited, "-", "[RFC 7661 §4.4]";
-        /// What is halved at a loss.
-        halving: ReductionBase = ReductionBase::Flight, "-", "[RFC 5681 §3.1]";
-        /// A window equal to its threshold is still in slow start.
-        slow_start_at_ssthresh: bool = false, "-", "[RFC 5681 §3.1]";
-        /// Add an eighth of a segment per ACK in congestion avoidance, as BSD did until 1994.
-        extra_eighth: bool = false, "-", "[RFC 5681 §3.1]";
-        /// The switches of TCP Vegas.
-        mechanisms: Mechanisms = Mechanisms::default(), "-", "[hengartner2000 §VI]";
-        /// Mechanism D checks the second new ACK even if the first check found nothing.
-        check_both: bool = false, "-", "[brakmo1995 §3.1]";
-        /// Mechanisms C, D and E with the faults of ns-2: D takes a segment that was never sent for late and sends it twice,
-        /// times segments on that it sends again, and goes on after a timeout; a fast retransmission backs the coarse timer
-        /// off; the loss of a retransmission, or of what was sent at the very start, does not cut the window; after more
-        /// than three duplicate ACKs the window is that of the last cut, whatever it has grown by since, and none if that was
-        /// a timeout, and only then slow start is over; a timeout halves the window with its inflation.
-        faults_of_ns2: bool = false, "-", "[brakmo1995 §3.1]";
     }
 }
 
@@ -220,87 +147,19 @@ impl WireSizes {
 }
 
 impl TcpParams {
-    /// The defaults of an environment.
-    pub fn of(rules: Rules) -> TcpParams {
-        match rules {
-            Rules::Rfc => TcpParams::default(),
-            Rules::Bsd => TcpParams {
-                recovery: Recovery::Reno,
-                initial_window: Window::Segments(1.0),
-                initial_ssthresh: Window::Bytes(65_536),
-                receive_buffer: Window::Bytes(65_536),
-                send_buffer: Window::Bytes(65_536),
-                timer: TimerSpec::Bsd(BsdTimer::default()),
-                limited_transmit: false,
-                careful: false,
-                window_growth: Growth::Whole,
-                grow_when: GrowWhen::Always,
-                halving: ReductionBase::WholeWindow,
-                slow_start_at_ssthresh: true,
-                ..TcpParams::default()
-            },
-            Rules::Ns2 => TcpParams {
-                recovery: Recovery::Reno,
-                mss: Bytes(1000),
-                initial_ssthresh: Window::Segments(20.0),
-                receive_buffer: Window::Segments(20.0),
-                timer: TimerSpec::Rfc6298(RfcTimer {
-                    granularity: Time(10_000_000),
-                    whole_ticks: true,
-                    scaled_ticks: false,
-                    minimum: Time(200_000_000),
-                    maximum: Time(60_000_000_000),
-                    initial: Time(3_000_000_000),
-                }),
-                recovery_burst: 2,
-                rescue: false,
-                grow_when: GrowWhen::Always,
-                halving: ReductionBase::RealWindow,
-                ..TcpParams::default()
-            },
-        }
-    }
-
-    /// Congestion control and recovery of a variant; `None` for an unknown name.
-    fn with_variant(mut self, name: &str) -> Option<TcpParams> {
-        if let Some(recovery) = Recovery::named(name) {
-            self.recovery = recovery;
-            return Some(self);
-        }
-        self.congestion = AlgorithmSpec::named(name)?;
-        if let Some(recovery) = self.congestion.recovery() {
-            self.recovery = Recovery::named(recovery)?;
-        }
-        self.mechanisms = Mechanisms::from_letters(self.congestion.mechanisms())?;
-        self.aqt = self.congestion.asks_queueing();
-        Some(self)
-    }
-
     /// What its packets take on the wire.
     pub fn wire_sizes(&self) -> WireSizes {
         let option = if self.aqt { AQT_OPTION } else { 0 };
         WireSizes {
-            headers: self.header.0 as u32 + option,
-            acknowledgement: self.ack_size.0 as u32 + option,
-            sack_block: self.sack_block.0 as u32,
+            headers: self.headers.data.0 as u32 + option,
+            acknowledgement: self.headers.ack.0 as u32 + option,
+            sack_block: self.headers.sack_block.0 as u32,
         }
     }
 
     /// True if the receiver waits before it acknowledges.
     pub fn delays_acknowledgements(&self) -> bool {
         matches!(self.delayed_ack, DelayedAck::On(_))
-    }
-
-    /// How the window grows and halves.
-    pub fn window_rules(&self) -> WindowRules {
-        WindowRules {
-            growth: self.window_growth,
-            grow_when: self.grow_when,
-            reduction_base: self.halving,
-            slow_start_at_ssthresh: self.slow_start_at_ssthresh,
-            extra_eighth: self.extra_eighth,
-            slow_start: SlowStartSpec::default(),
-        }
     }
 
     fn validate(&self, node: &Node<'_>) -> Result<(), SpecError> {
@@ -350,20 +209,35 @@ impl TcpParams {
                 ),
             ));
         }
-        let fine = m.fine_retransmit || m.check_after_retransmit || m.one_reduction;
-        if fine && self.recovery != Recovery::Reno {
+        let carried_out = self.recovery.mechanisms();
+        let stray: Vec<&str> = m
+            .letters()
+            .filter(|letter| Mechanisms::OF_RECOVERIES.contains(letter) && !carried_out.contains(letter))
+            .collect();
+        if !stray.is_empty() {
+            let carries_out = |name: &&&str| {
+                RecoverySpec::named(name)
+                    .is_some_and(|spec| stray.iter().all(|letter| spec.mechanisms().contains(letter)))
+            };
+            let recoveries: Vec<&str> = RecoverySpec::NAMES.iter().filter(carries_out).copied().collect();
             return Err(refuse(
                 "mechanisms",
-                "a switch among C, D, E".to_owned(),
-                "these switches only with the recovery reno, which they modify",
+                format!("{} with the recovery {}", stray.join(", "), self.recovery.name()),
+                &format!(
+                    "these switches only with a recovery that carries them out: {}",
+                    recoveries.join(", ")
+                ),
             ));
         }
-        let has_scoreboard = self.recovery == Recovery::Sack && self.pipe != Pipe::Counted;
-        if self.halving == ReductionBase::Pipe && !has_scoreboard {
+        if self.window.reduction_base == ReductionBase::Pipe && !self.recovery.keeps_scoreboard() {
             return Err(refuse(
-                "halving",
-                self.halving.name().to_owned(),
-                "another rule, or the recovery sack with a pipe from its scoreboard",
+                "window.reduction_base",
+                format!(
+                    "\"{}\" with the recovery {}",
+                    self.window.reduction_base.name(),
+                    self.recovery.name()
+                ),
+                "another rule, or a recovery that knows its pipe from a scoreboard, such as sack",
             ));
         }
         match &self.timer {
@@ -383,35 +257,68 @@ impl TcpParams {
 pub struct Tcp(pub TcpParams);
 
 impl Tcp {
-    /// Names that `variant` accepts.
+    /// Names that `variant` accepts with the rules of the RFCs.
     pub fn variants() -> Vec<&'static str> {
-        let mut names = vec!["tahoe", "reno", "newreno", "sack"];
-        names.extend(AlgorithmSpec::NAMES.iter().filter(|name| **name != "reno"));
-        names
+        Rules::Rfc.variants()
     }
+}
+
+/// Fields that are tables: what a scenario states of one is laid over what the preset has.
+const TABLES: &[&str] =
+    &["congestion", "recovery", "mechanisms", "window", "headers", "timer", "delayed_ack"];
+
+/// The preset that a table stands on: its rules, its variant, and the congestion control and recovery that it names.
+fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
+    let rules = node.child("rules").map(|rules| Rules::decode(&rules)).transpose()?.unwrap_or(Rules::Rfc);
+    let variant = node.child("variant");
+    let mut params = match &variant {
+        Some(variant) => {
+            let name = String::decode(variant)?;
+            rules.variant(&name).ok_or_else(|| variant.unknown_name(&name, &rules.variants()))?
+        }
+        None => rules.defaults(),
+    };
+    if let Some(congestion) = node.child("congestion")
+        && let Some(name) = spec::tag_of(&congestion, "name")
+        && let Some(algorithm) = AlgorithmSpec::named(name)
+        && (variant.is_none() || name != params.congestion.name())
+    {
+        rules.take_algorithm(&mut params, algorithm, variant.is_none());
+    }
+    if let Some(recovery) = node.child("recovery")
+        && let Some(kind) = spec::tag_of(&recovery, "kind")
+        && kind != params.recovery.name()
+        && let Some(of_kind) = rules.recovery_of_kind(kind)
+    {
+        params.recovery = of_kind;
+    }
+    Ok(params)
 }
 
 impl Field for Tcp {
     fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
-        let names = Tcp::variants();
         let params = match node.value() {
             Value::String(name) => {
-                let params = TcpParams::default().with_variant(name);
-                params.ok_or_else(|| node.unknown_name(name, &names))?
+                let params = Rules::Rfc.variant(name);
+                params.ok_or_else(|| node.unknown_name(name, &Tcp::variants()))?
             }
             Value::Object(members) => {
-                let rules = node.child("rules").map(|rules| Rules::decode(&rules)).transpose()?;
-                let mut params = TcpParams::of(rules.unwrap_or(Rules::Rfc));
-                if let Some(variant) = node.child("variant") {
-                    let name = String::decode(&variant)?;
-                    params = params.with_variant(&name).ok_or_else(|| variant.unknown_name(&name, &names))?;
-                }
-                let mut rest: Members = members.clone();
-                rest.shift_remove("rules");
-                rest.shift_remove("variant");
-                let rest = Value::Object(rest);
                 refuse_unknown_member(node)?;
-                params.overlay(&node.with_value(&rest))?
+                let mut params = preset(node)?;
+                macro_rules! lay_over {
+                    ($($table:ident),+) => {$(
+                        if let Some(child) = node.child(stringify!($table)) {
+                            params.$table = params.$table.decode_over(&child)?;
+                        }
+                    )+};
+                }
+                lay_over!(congestion, recovery, mechanisms, window, headers, timer, delayed_ack);
+                let is_plain = |(name, _): &(&String, &Value)| {
+                    !TABLES.contains(&name.as_str()) && !["rules", "variant"].contains(&name.as_str())
+                };
+                let plain =
+                    members.iter().filter(is_plain).map(|(name, value)| (name.clone(), value.clone()));
+                params.overlay(&node.with_value(&Value::Object(plain.collect())))?
             }
             _ => return Err(node.error(Self::accepted())),
         };
@@ -453,27 +360,93 @@ mod tests {
     #[test]
     fn a_variant_sets_congestion_control_and_recovery() {
         let vegas = parse(json!("vegas")).unwrap();
-        assert_eq!(vegas.recovery, Recovery::Reno);
+        assert_eq!(vegas.recovery.name(), "reno");
         assert!(vegas.mechanisms.growth_guard && !vegas.mechanisms.spike_suppression);
-        assert_eq!(parse(json!("tahoe")).unwrap().recovery, Recovery::Tahoe);
+        assert_eq!(parse(json!("tahoe")).unwrap().recovery.name(), "tahoe");
+    }
+
+    #[test]
+    fn naming_a_congestion_control_implies_what_it_needs_however_it_is_written() {
+        let names = AlgorithmSpec::NAMES.iter().filter(|name| **name != "reno");
+        for name in names {
+            let variant = parse(json!(name)).unwrap();
+            assert_eq!(parse(json!({ "congestion": name })).unwrap(), variant);
+            assert_eq!(parse(json!({ "congestion": { "name": name } })).unwrap(), variant);
+        }
+        // Reno's window alone says nothing of the recovery, which stays the environment's.
+        assert_eq!(parse(json!({ "congestion": "reno" })).unwrap(), TcpParams::default());
+        // A recovery that cannot carry its mechanisms out is refused, and accepted without them.
+        let error = parse(json!({ "congestion": "vegas", "recovery": "sack" })).unwrap_err();
+        assert_eq!(
+            (error.field.as_str(), error.value.as_str()),
+            (".mechanisms", "C, D, E with the recovery sack")
+        );
+        assert!(parse(json!({ "congestion": "vegas", "recovery": "sack", "mechanisms": "ABF" })).is_ok());
+    }
+
+    #[test]
+    fn a_partial_table_keeps_the_other_members_of_the_preset() {
+        let params =
+            parse(json!({ "variant": "vegas", "rules": "ns2", "congestion": { "alpha": 2 } })).unwrap();
+        let AlgorithmSpec::Vegas(vegas) = &params.congestion else { panic!("{:?}", params.congestion) };
+        assert!((vegas.alpha, vegas.round_diff) == (2.0, true), "{vegas:?}");
+        let params = parse(json!({ "rules": "ns2", "timer": { "minimum": "1 s" } })).unwrap();
+        let TimerSpec::Rfc6298(timer) = &params.timer else { panic!("{:?}", params.timer) };
+        assert_eq!(
+            (timer.minimum, timer.initial, timer.scaled_ticks),
+            (Time(1_000_000_000), Time(3_000_000_000), true)
+        );
+        // Another kind begins with its own defaults, and a recovery with those of the environment.
+        let params = parse(json!({ "rules": "ns2", "timer": "bsd", "recovery": "newreno" })).unwrap();
+        assert_eq!(params.timer.name(), "bsd");
+        assert_eq!(params.recovery, Rules::Ns2.variant("newreno").unwrap().recovery);
+        let params = parse(json!({ "variant": "vegas", "mechanisms": { "J": true, "A": false } })).unwrap();
+        assert_eq!(params.mechanisms.letters().collect::<String>(), "BCDEFGHIJ");
+    }
+
+    #[test]
+    fn a_recovery_refuses_the_parameters_of_another() {
+        let error = parse(json!({ "recovery": { "kind": "reno", "partial_ack": "impatient" } })).unwrap_err();
+        assert_eq!(error.field, "recovery.partial_ack");
+        assert!(error.accepted.contains("retransmit_once"), "{}", error.accepted);
+        let error = parse(json!({ "variant": "sack", "recovery": { "deflation": "full" } })).unwrap_err();
+        assert!(error.accepted.contains("rescue"), "{}", error.accepted);
+        assert!(parse(json!({ "recovery": { "kind": "sak" } })).unwrap_err().suggestion.is_some());
     }
 
     #[test]
     fn every_algorithm_brings_a_preset_that_is_accepted_under_all_rules() {
         for name in AlgorithmSpec::NAMES {
-            for rules in ["rfc", "bsd", "ns2"] {
-                let params = parse(json!({ "variant": name, "rules": rules })).unwrap();
-                assert_eq!(params.congestion.name(), *name);
-                let recovery = params.congestion.recovery();
-                assert!(recovery.is_none_or(|recovery| recovery == params.recovery.name()));
-                assert_eq!(params.mechanisms.letters().collect::<String>(), params.congestion.mechanisms());
+            for (rules, _) in Rules::ALL {
+                let params = parse(json!({ "variant": name, "rules": rules })).unwrap_or_else(|error| {
+                    assert!(*rules == "ns3" && *name == "reno", "{name} under {rules}: {error}");
+                    TcpParams::default()
+                });
+                assert_eq!(parse(Tcp(params.clone()).encode()).unwrap(), params);
+                let letters: String = params.mechanisms.letters().collect();
+                if ["rfc", "bsd"].contains(rules) {
+                    let recovery = params.congestion.recovery();
+                    assert!(recovery.is_none_or(|recovery| recovery == params.recovery.name()));
+                    assert_eq!(
+                        (params.congestion.name(), letters.as_str()),
+                        (*name, params.congestion.mechanisms())
+                    );
+                }
             }
         }
-        assert_eq!(
-            parse(json!({ "variant": "westwoodp", "rules": "ns2" })).unwrap().recovery,
-            Recovery::NewReno
-        );
         assert!(parse(json!("code")).unwrap().mechanisms.quarter_cut);
+    }
+
+    #[test]
+    fn an_environment_has_recoveries_of_its_own() {
+        let kind = |rules: Rules, variant: &str| Some(rules.variant(variant)?.recovery.name());
+        assert_eq!(kind(Rules::Ns2, "sack"), Some("ns2sack"));
+        assert_eq!(kind(Rules::Ns2, "vegas"), Some("ns2vegas"));
+        assert_eq!(kind(Rules::Ns3, "newreno"), Some("ns3sack"));
+        assert_eq!(kind(Rules::Ns3, "vegas"), Some("ns3sack"));
+        assert_eq!(Rules::Ns3.variant("vegas").unwrap().congestion.name(), "nsvegas");
+        assert_eq!(kind(Rules::Ns3, "tahoe"), None);
+        assert_eq!(kind(Rules::Bsd, "sack"), Some("sack"));
     }
 
     #[test]
@@ -486,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_block_of_a_selective_acknowledgement_has_a_size() {
-        let params = parse(json!({ "variant": "sack", "sack_block": "8 bytes" })).unwrap();
+        let params = parse(json!({ "variant": "sack", "headers": { "sack_block": "8 bytes" } })).unwrap();
         let mut sack = SackBlocks::default();
         assert_eq!(params.wire_sizes().acknowledgement(&sack), 40);
         (0..2).for_each(|block| sack.push(1000 * block, 500));
@@ -503,7 +476,7 @@ mod tests {
         .unwrap();
         assert_eq!(params.mss, Bytes(1400));
         assert!(!params.mechanisms.growth_guard);
-        assert_eq!(params.halving, ReductionBase::WholeWindow);
+        assert_eq!(params.window.reduction_base, ReductionBase::WholeWindow);
         assert_eq!(parse(Tcp(params.clone()).encode()).unwrap(), params);
     }
 
@@ -512,9 +485,10 @@ mod tests {
         let field = |value| parse(value).unwrap_err().field;
         assert_eq!(field(json!({ "congestion": { "name": "vegas", "alpha": 4 } })), ".congestion.alpha");
         assert_eq!(field(json!({ "variant": "reno", "mechanisms": "A" })), ".mechanisms");
-        assert_eq!(field(json!({ "variant": "newreno", "halving": "pipe" })), ".halving");
-        assert_eq!(field(json!({ "variant": "sack", "halving": "pipe", "pipe": "counted" })), ".halving");
-        assert!(parse(json!({ "variant": "sack", "halving": "pipe" })).is_ok());
+        let pipe = json!({ "reduction_base": "pipe" });
+        assert_eq!(field(json!({ "variant": "newreno", "window": pipe })), ".window.reduction_base");
+        assert_eq!(field(json!({ "recovery": "ns2sack", "window": pipe })), ".window.reduction_base");
+        assert!(parse(json!({ "variant": "sack", "window": pipe })).is_ok());
         assert_eq!(field(json!({ "initial_window": "10 bytes" })), ".initial_window");
         assert_eq!(field(json!({ "initial_windo": "1 segments" })), "initial_windo");
         assert_eq!(field(json!({ "variant": "vegass" })), "variant");

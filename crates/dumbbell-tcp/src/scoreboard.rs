@@ -56,9 +56,9 @@ impl Sent {
     }
 }
 
-/// What is outstanding.
+/// What is scoreboard.
 #[derive(Clone, Debug, Default)]
-pub struct Outstanding {
+pub struct Scoreboard {
     ring: VecDeque<Sent>,
     sacked: RangeSet,
     /// Holes below this byte are marked lost.
@@ -69,13 +69,13 @@ pub struct Outstanding {
     rescued: bool,
 }
 
-impl Outstanding {
+impl Scoreboard {
     /// Number of segments.
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// True if nothing is outstanding.
+    /// True if nothing is scoreboard.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
@@ -167,7 +167,7 @@ impl Outstanding {
         }
     }
 
-    /// Takes a reported range into account. Segments it covers in part stay outstanding. True if any of it is news.
+    /// Takes a reported range into account. Segments it covers in part stay scoreboard. True if any of it is news.
     pub fn report(&mut self, start: u64, end: u64) -> bool {
         let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return false };
         let (start, end) = (start.max(head.seq), end.min(tail.end()));
@@ -290,7 +290,7 @@ impl Outstanding {
     }
 
     /// Forgets all reports, after a timeout [RFC 2018 §8]: all of it is to be sent again.
-    pub fn forget_reports(&mut self) {
+    pub fn clear_sacked(&mut self) {
         for sent in &mut self.ring {
             sent.flags &= TOLD;
         }
@@ -305,87 +305,87 @@ impl Outstanding {
 mod tests {
     use super::*;
 
-    fn ten_segments() -> Outstanding {
-        let mut outstanding = Outstanding::default();
-        (0..10).for_each(|n| outstanding.push(n * 100, 100, Time(n)));
-        outstanding
+    fn ten_segments() -> Scoreboard {
+        let mut scoreboard = Scoreboard::default();
+        (0..10).for_each(|n| scoreboard.push(n * 100, 100, Time(n)));
+        scoreboard
     }
 
     #[test]
     fn a_hole_is_lost_with_more_than_two_segments_reported_above() {
-        let mut outstanding = ten_segments();
-        outstanding.report(200, 400);
-        assert!(!outstanding.is_head_lost());
-        outstanding.report(400, 500);
-        assert!(outstanding.is_head_lost());
-        outstanding.begin_recovery();
+        let mut scoreboard = ten_segments();
+        scoreboard.report(200, 400);
+        assert!(!scoreboard.is_head_lost());
+        scoreboard.report(400, 500);
+        assert!(scoreboard.is_head_lost());
+        scoreboard.begin_recovery();
         // Of ten segments three are reported and two lost: five in the pipe.
-        assert_eq!(outstanding.pipe(), 500);
-        assert_eq!(outstanding.next_lost(), Some(0));
-        outstanding.mark_resent(0, Time(20));
-        assert_eq!(outstanding.pipe(), 600);
-        assert_eq!(outstanding.next_lost(), Some(1));
-        outstanding.mark_resent(1, Time(21));
-        assert_eq!(outstanding.next_lost(), None);
-        assert_eq!(outstanding.next_unreported(), None);
-        assert_eq!(outstanding.rescue(), Some(9));
-        assert_eq!(outstanding.rescue(), None);
+        assert_eq!(scoreboard.pipe(), 500);
+        assert_eq!(scoreboard.next_lost(), Some(0));
+        scoreboard.mark_resent(0, Time(20));
+        assert_eq!(scoreboard.pipe(), 600);
+        assert_eq!(scoreboard.next_lost(), Some(1));
+        scoreboard.mark_resent(1, Time(21));
+        assert_eq!(scoreboard.next_lost(), None);
+        assert_eq!(scoreboard.next_unreported(), None);
+        assert_eq!(scoreboard.rescue(), Some(9));
+        assert_eq!(scoreboard.rescue(), None);
     }
 
     #[test]
     fn what_is_reported_or_lost_is_not_in_the_network() {
-        let mut outstanding = ten_segments();
-        outstanding.report(200, 500);
+        let mut scoreboard = ten_segments();
+        scoreboard.report(200, 500);
         // Two segments are lost, three reported.
-        assert_eq!(outstanding.in_network(10), 500);
-        outstanding.mark_resent(0, Time(20));
-        assert_eq!(outstanding.in_network(10), 600);
+        assert_eq!(scoreboard.in_network(10), 500);
+        scoreboard.mark_resent(0, Time(20));
+        assert_eq!(scoreboard.in_network(10), 600);
         // A segment that need not be lost is there once, however often it was sent.
-        outstanding.mark_resent(9, Time(21));
-        assert_eq!(outstanding.in_network(10), 600);
-        assert_eq!(outstanding.in_network(3), 100);
+        scoreboard.mark_resent(9, Time(21));
+        assert_eq!(scoreboard.in_network(10), 600);
+        assert_eq!(scoreboard.in_network(3), 100);
     }
 
     #[test]
     fn three_separate_reports_make_a_hole_lost() {
-        let mut outstanding = ten_segments();
-        outstanding.report(100, 200);
-        outstanding.report(300, 400);
-        assert!(!outstanding.is_head_lost());
-        outstanding.report(500, 600);
-        assert!(outstanding.is_head_lost());
+        let mut scoreboard = ten_segments();
+        scoreboard.report(100, 200);
+        scoreboard.report(300, 400);
+        assert!(!scoreboard.is_head_lost());
+        scoreboard.report(500, 600);
+        assert!(scoreboard.is_head_lost());
     }
 
     #[test]
     fn the_pipe_agrees_with_a_count_from_scratch() {
         let mut random = dumbbell_units::Stream::new(5, 0, "outstanding");
         for _ in 0..500 {
-            let mut outstanding = ten_segments();
-            outstanding.begin_recovery();
+            let mut scoreboard = ten_segments();
+            scoreboard.begin_recovery();
             let mut ack = 0;
             for step in 0..30 {
                 let seq = (random.uniform() * 11.0) as u64 * 100;
                 match (random.uniform() * 4.0) as u64 {
                     0 => {
-                        outstanding.report(seq, seq + 100 * (1 + step % 3));
+                        scoreboard.report(seq, seq + 100 * (1 + step % 3));
                     }
                     1 => {
                         ack = seq.max(ack).min(1000);
-                        outstanding.acknowledge(ack);
+                        scoreboard.acknowledge(ack);
                     }
                     2 => {
-                        if let Some(index) = outstanding.next_lost() {
-                            outstanding.mark_resent(index, Time(step));
+                        if let Some(index) = scoreboard.next_lost() {
+                            scoreboard.mark_resent(index, Time(step));
                         }
                     }
                     _ => {
-                        if let Some(index) = outstanding.next_unreported() {
-                            outstanding.mark_resent(index, Time(step));
+                        if let Some(index) = scoreboard.next_unreported() {
+                            scoreboard.mark_resent(index, Time(step));
                         }
                     }
                 }
-                let counted: u64 = outstanding.ring.iter().map(Sent::in_pipe).sum();
-                assert_eq!(outstanding.pipe(), counted);
+                let counted: u64 = scoreboard.ring.iter().map(Sent::in_pipe).sum();
+                assert_eq!(scoreboard.pipe(), counted);
             }
         }
     }

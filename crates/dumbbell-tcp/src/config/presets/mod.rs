@@ -1,0 +1,112 @@
+//! Environments as presets: all that makes the TCP of one of them, for every variant that it has.
+//!
+//! An environment gives the fields of [`TcpParams`] their defaults, and each recovery and congestion control the parameters
+//! that it has there. One file each.
+
+mod bsd;
+mod ns2;
+mod ns3;
+mod rfc;
+
+use super::TcpParams;
+use crate::sender::recovery::RecoverySpec;
+use dumbbell_cc::{AlgorithmSpec, Mechanisms};
+use dumbbell_units::choice;
+
+choice! {
+    /// An environment whose rules are the defaults.
+    pub enum Rules {
+        /// The RFCs: 5681, 6298, 6582, 6675.
+        Rfc = "rfc",
+        /// BSD as in the x-kernel's simulator: coarse ticks, whole bytes, no delayed ACK.
+        Bsd = "bsd",
+        /// The simulator ns-2.35 with its defaults.
+        Ns2 = "ns2",
+        /// The simulator ns-3.37 with its defaults and its classic recovery.
+        Ns3 = "ns3",
+    }
+}
+
+/// Families of recoveries that a variant names.
+pub(super) const FAMILIES: &[&str] = &["tahoe", "reno", "newreno", "sack"];
+
+impl Rules {
+    /// The environment's defaults, with the recovery that it has by default.
+    pub fn defaults(self) -> TcpParams {
+        match self {
+            Rules::Rfc => rfc::defaults(),
+            Rules::Bsd => bsd::defaults(),
+            Rules::Ns2 => ns2::defaults(),
+            Rules::Ns3 => ns3::defaults(),
+        }
+    }
+
+    /// The environment's recovery of a family, with its parameters there; `None` if it has none.
+    fn recovery(self, family: &str) -> Option<RecoverySpec> {
+        match self {
+            Rules::Rfc => rfc::recovery(family),
+            Rules::Bsd => bsd::recovery(family),
+            Rules::Ns2 => ns2::recovery(family),
+            Rules::Ns3 => ns3::recovery(family),
+        }
+    }
+
+    /// What else the environment states of a congestion control.
+    fn adapt(self, params: &mut TcpParams) {
+        match self {
+            Rules::Rfc => rfc::adapt(params),
+            Rules::Bsd => bsd::adapt(params),
+            Rules::Ns2 => ns2::adapt(params),
+            Rules::Ns3 => ns3::adapt(params),
+        }
+    }
+
+    /// A recovery by the name of its kind, with the environment's parameters if it has that kind.
+    pub(super) fn recovery_of_kind(self, kind: &str) -> Option<RecoverySpec> {
+        let of_environment =
+            FAMILIES.iter().filter_map(|family| self.recovery(family)).find(|spec| spec.name() == kind);
+        of_environment.or_else(|| RecoverySpec::named(kind))
+    }
+
+    /// Names that `variant` accepts in the environment.
+    pub fn variants(self) -> Vec<&'static str> {
+        let mut names: Vec<&str> =
+            FAMILIES.iter().copied().filter(|family| self.recovery(family).is_some()).collect();
+        names.extend(AlgorithmSpec::NAMES.iter().filter(|name| !FAMILIES.contains(name)));
+        names
+    }
+
+    /// Congestion control and recovery of a variant; `None` if the environment has no such variant.
+    pub(super) fn variant(self, name: &str) -> Option<TcpParams> {
+        let mut params = self.defaults();
+        if FAMILIES.contains(&name) {
+            params.recovery = self.recovery(name)?;
+            self.adapt(&mut params);
+            return Some(params);
+        }
+        let algorithm = match self {
+            Rules::Ns3 => ns3::algorithm(name),
+            Rules::Rfc | Rules::Bsd | Rules::Ns2 => AlgorithmSpec::named(name),
+        }?;
+        self.take_algorithm(&mut params, algorithm, true);
+        Some(params)
+    }
+
+    /// A congestion control with what it implies: its mechanisms, the question to routers, and its recovery where that is
+    /// open.
+    pub(super) fn take_algorithm(
+        self,
+        params: &mut TcpParams,
+        algorithm: AlgorithmSpec,
+        takes_recovery: bool,
+    ) {
+        let family = algorithm.recovery().filter(|_| takes_recovery);
+        if let Some(recovery) = family.and_then(|family| self.recovery(family)) {
+            params.recovery = recovery;
+        }
+        params.mechanisms = Mechanisms::from_letters(algorithm.mechanisms()).unwrap_or_default();
+        params.aqt = algorithm.asks_queueing();
+        params.congestion = algorithm;
+        self.adapt(params);
+    }
+}

@@ -1,0 +1,14 @@
+//! The RFCs: what [`TcpParams`] has by default.
+
+use crate::config::TcpParams;
+use crate::sender::recovery::RecoverySpec;
+
+pub(super) fn defaults() -> TcpParams {
+    TcpParams::default()
+}
+
+pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
+    RecoverySpec::named(family)
+}
+
+pub(super) fn adapt(_params: &mut TcpParams) {}

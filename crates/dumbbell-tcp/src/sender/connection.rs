@@ -1,0 +1,310 @@
+//! What all recoveries work with: sequence numbers, scoreboard, timers, pacer, and the congestion control.
+
+use super::duplicates::Duplicates;
+use super::episodes::Episodes;
+use super::limits::{Limits, Pause};
+use super::pacer::{Pacer, Urgency};
+use super::retransmission::RetransmissionTimer;
+use super::timers::{TimerKind, Timers};
+use super::{SenderStats, opening::Opening};
+use crate::config::TcpParams;
+use crate::rtt::HostClock;
+use crate::scoreboard::Scoreboard;
+use crate::segment::DataSegment;
+use dumbbell_cc::{Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
+use dumbbell_units::Time;
+
+/// Segments that mechanism H of Vegas sends back to back [hengartner2000 §VI].
+const BURST_LIMIT: u64 = 3;
+
+/// Segments sent on the present event, and most that may be.
+#[derive(Clone, Debug)]
+pub(super) struct Burst {
+    pub(super) sent: u64,
+    pub(super) limit: u64,
+}
+
+impl Burst {
+    /// Another event begins.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        self.sent = 0;
+    }
+
+    /// Nothing more goes out on the present event.
+    pub(super) fn exhaust(&mut self) {
+        self.sent = u64::MAX;
+    }
+}
+
+/// One connection's sender without its recovery.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    pub(super) congestion: Algorithm,
+    /// Payload of a full segment, in bytes.
+    pub(super) mss: u32,
+    /// Receive window and send buffer, whichever is smaller, in bytes.
+    pub(super) max_window: f64,
+    /// Window after a timeout, in bytes.
+    pub(super) loss_window: f64,
+    /// Restart from the initial window after an idle retransmission timeout [RFC 5681 §4.1].
+    pub(super) idle_restart: bool,
+    /// The inflation of the window is reduced with it at a timeout.
+    pub(super) reduces_inflation: bool,
+
+    pub(super) snd_una: u64,
+    pub(super) snd_nxt: u64,
+    pub(super) snd_max: u64,
+    /// Bytes the application has written; `u64::MAX` without end.
+    pub(super) written: u64,
+    pub(super) scoreboard: Scoreboard,
+    /// Index of `snd_nxt` on the scoreboard.
+    pub(super) next_index: usize,
+
+    pub(super) duplicates: Duplicates,
+    /// A fast recovery goes on.
+    pub(super) in_recovery: bool,
+    /// The oldest segment is the next one to send.
+    pub(super) resend_head: bool,
+    pub(super) burst: Burst,
+
+    pub(super) timers: Timers,
+    pub(super) retransmission: RetransmissionTimer,
+    pub(super) pacer: Pacer,
+    pub(super) opening: Opening,
+    pub(super) last_sent: Time,
+    pub(super) limits: Limits,
+
+    pub(super) episodes: Episodes,
+    pub(super) stats: SenderStats,
+}
+
+impl Connection {
+    pub(super) fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
+        let mss = params.mss.0 as u32;
+        let mechanisms = params.mechanisms;
+        let two_segments = 2.0 * f64::from(mss);
+        let (initial_window, loss_window) = if mechanisms.window_of_two {
+            (two_segments, two_segments)
+        } else {
+            (params.initial_window.bytes(mss), params.loss_window.bytes(mss))
+        };
+        let setup = Setup::new(now, f64::from(mss), initial_window)
+            .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
+            .with_rules(params.window)
+            .with_mechanisms(mechanisms)
+            .with_late_threshold(params.recovery.defers_threshold());
+        Connection {
+            congestion: Algorithm::new(&params.congestion, &setup),
+            mss,
+            max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
+            loss_window,
+            idle_restart: params.idle_restart,
+            reduces_inflation: params.window.reduction_base != ReductionBase::RealWindow,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            written: 0,
+            scoreboard: Scoreboard::default(),
+            next_index: 0,
+            duplicates: Duplicates::new(params.limited_transmit),
+            in_recovery: false,
+            resend_head: false,
+            burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
+            timers: Timers::new(),
+            retransmission: RetransmissionTimer::new(params, clock),
+            pacer: Pacer::new(mechanisms.spike_suppression, now),
+            opening: Opening::new(params.handshake, now),
+            last_sent: now,
+            limits: Limits::new(),
+            episodes: Episodes::default(),
+            stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
+        }
+    }
+
+    /// Congestion window with its inflation, in bytes.
+    #[inline]
+    pub(super) fn cwnd(&self) -> f64 {
+        self.congestion.cwnd() + self.duplicates.inflation
+    }
+
+    #[inline]
+    pub(super) fn context(&self, now: Time) -> Context {
+        let mut context = Context::new(now, f64::from(self.mss))
+            .with_sent(self.snd_una, self.snd_nxt)
+            .with_flight_size((self.snd_max - self.snd_una) as f64)
+            .with_max_window(self.max_window);
+        context.inflation = self.duplicates.inflation;
+        context.loss_window = self.loss_window;
+        context.is_app_limited = self.limits.is_app_limited();
+        context
+    }
+
+    /// Payload of the next new segment, in bytes; 0 without data to send.
+    #[inline]
+    pub(super) fn unsent_segment(&self) -> u32 {
+        (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32
+    }
+
+    /// Starts the retransmission timer, or starts it again.
+    #[inline]
+    pub(super) fn restart_retransmission_timer(&mut self, now: Time) {
+        self.timers.set(TimerKind::Retransmission, self.retransmission.deadline(now));
+    }
+
+    /// Everything outstanding is to be sent again.
+    pub(super) fn go_back(&mut self) {
+        self.snd_nxt = self.snd_una;
+        self.next_index = 0;
+        self.resend_head = false;
+    }
+
+    /// Tells the congestion control of a loss. What is in flight leaves out what limited transmit has added.
+    pub(super) fn reduce(&mut self, now: Time, signal: Signal, retransmitted_before: bool) {
+        let mut context = self.context(now);
+        context.flight_size -= self.duplicates.limited_bytes() as f64;
+        context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
+        let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
+        self.congestion.on_congestion(&context, &congestion);
+    }
+
+    /// The next segment that the window lets go: what was sent before, from `snd_nxt` on, then new data.
+    #[inline]
+    pub(super) fn poll_window(&mut self, now: Time) -> Option<DataSegment> {
+        let again = self.scoreboard.get(self.next_index).map(|sent| sent.len);
+        let len = match again {
+            Some(len) => len,
+            None => self.unsent_segment(),
+        };
+        if len == 0 {
+            return self.pause_without_data();
+        }
+        if self.idle_restart
+            && self.scoreboard.is_empty()
+            && self.snd_max > 0
+            && now.since(self.last_sent) >= self.retransmission.timeout()
+        {
+            let context = self.context(now);
+            let restart = Restart::new(now.since(self.last_sent), self.retransmission.timeout());
+            self.congestion.on_restart(&context, &restart);
+        }
+        let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
+        if needed > self.cwnd().min(self.max_window) {
+            let is_receiver = self.max_window <= self.cwnd();
+            self.stats.receive_window_limited += u64::from(is_receiver);
+            return self.pause(if is_receiver { Pause::Other } else { Pause::CongestionWindow });
+        }
+        match again {
+            Some(_) => {
+                let segment = self.send_again(self.next_index, now);
+                self.next_index += 1;
+                self.snd_nxt = segment.seq + u64::from(segment.len);
+                Some(segment)
+            }
+            None => Some(self.send_new(len, now)),
+        }
+    }
+
+    /// Steps over what was reported: a segment that the receiver has is not sent again.
+    pub(super) fn skip_sacked(&mut self) {
+        while let Some(sent) = self.scoreboard.get(self.next_index).filter(|sent| sent.is_sacked()) {
+            self.snd_nxt = sent.end();
+            self.next_index += 1;
+        }
+    }
+
+    /// New data in a recovery, of which the receiver bounds how far it may go; `None` if there is none that may.
+    pub(super) fn poll_new_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
+        let len = self.unsent_segment();
+        if len == 0 {
+            return self.pause_without_data();
+        }
+        if (self.snd_max - self.snd_una) as f64 + f64::from(len) > self.max_window {
+            self.stats.receive_window_limited += 1;
+            return self.pause(Pause::Other);
+        }
+        Some(self.send_new(len, now))
+    }
+
+    /// Nothing to send now, as the application has written no more; but a window that it has filled limits too.
+    fn pause_without_data(&mut self) -> Option<DataSegment> {
+        let is_full = (self.snd_nxt - self.snd_una) as f64 + f64::from(self.mss) > self.cwnd();
+        self.pause(if is_full { Pause::CongestionWindow } else { Pause::Application })
+    }
+
+    /// Nothing to send now, for this reason.
+    #[inline]
+    pub(super) fn pause(&mut self, reason: Pause) -> Option<DataSegment> {
+        self.limits.on_pause(reason, self.snd_una, self.snd_nxt);
+        None
+    }
+
+    // What these two return is put together where it is used, in registers.
+
+    #[inline]
+    pub(super) fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
+        let seq = self.snd_max;
+        self.note_new(seq, len, now);
+        DataSegment { seq, len, is_retransmission: false, is_syn: false }
+    }
+
+    #[inline]
+    pub(super) fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
+        let (seq, len) = self.note_again(index, now);
+        DataSegment { seq, len, is_retransmission: true, is_syn: false }
+    }
+
+    fn note_new(&mut self, seq: u64, len: u32, now: Time) {
+        if !self.in_recovery {
+            self.duplicates.on_new_segment(len);
+        }
+        self.scoreboard.push(seq, len, now);
+        self.snd_max += u64::from(len);
+        self.snd_nxt = self.snd_max;
+        self.next_index = self.scoreboard.len();
+        self.retransmission.on_new_segment(self.snd_max, now);
+        self.episodes.on_new_segment(now, &mut self.stats);
+        self.note_sent(SentSegment::new(seq, len), now);
+    }
+
+    fn note_again(&mut self, index: usize, now: Time) -> (u64, u32) {
+        self.scoreboard.mark_resent(index, now);
+        let (seq, len) = self.scoreboard.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
+        self.retransmission.on_resent(seq + u64::from(len));
+        self.stats.segments_retransmitted += 1;
+        self.stats.bytes_retransmitted += u64::from(len);
+        self.note_sent(SentSegment::new(seq, len).with_retransmission(true), now);
+        (seq, len)
+    }
+
+    fn note_sent(&mut self, sent: SentSegment, now: Time) {
+        self.stats.segments_sent += 1;
+        self.stats.bytes_sent += u64::from(sent.bytes);
+        self.last_sent = now;
+        if !self.timers.is_set(TimerKind::Retransmission) {
+            self.restart_retransmission_timer(now);
+        }
+        let context = self.context(now);
+        self.congestion.on_sent(|| context, &sent);
+    }
+
+    /// The congestion control may pace, at a rate that it may have changed.
+    #[inline]
+    pub(super) fn take_pacing_rate(&mut self) {
+        if let Some(rate) = self.congestion.pacing_rate() {
+            self.pacer.set_rate(rate, self.congestion.send_quantum().unwrap_or(f64::from(self.mss)));
+        }
+    }
+
+    /// True if a transmission has to wait for the pacer, which it does from now on.
+    #[inline]
+    pub(super) fn is_paced(&mut self, now: Time, urgency: Urgency) -> bool {
+        match self.pacer.wait(now, urgency) {
+            Some(at) => {
+                self.timers.set(TimerKind::Pacing, at);
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Pacing: no transmission leaves before its time. Who sets the rate is a congestion control, or mechanism J of Vegas.
+//!
+//! The pacer is a bucket of `quantum` bytes that fills at the rate: so many bytes may leave at once, then segments keep the
+//! distance that the rate gives them.
+
+use dumbbell_units::Time;
+
+/// What a transmission is, for the rules that tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// As the window allows.
+    Regular,
+    /// The segment that a detected loss asks for at once.
+    Retransmission,
+}
+
+/// When the next transmission may leave.
+#[derive(Clone, Debug)]
+pub(super) struct Pacer {
+    /// Distance in seconds per byte of payload; 0 without a rate.
+    per_byte: f64,
+    /// What may leave ahead of its distance, in seconds.
+    lead: Time,
+    /// When all that has left has had its distance.
+    until: Time,
+    /// Sets the rate where mechanism J is on.
+    spike_suppression: Option<SpikeSuppression>,
+}
+
+impl Pacer {
+    /// A pacer without a rate. With spike suppression the first round begins with the connection.
+    pub(super) fn new(suppresses_spikes: bool, now: Time) -> Self {
+        let spike_suppression = suppresses_spikes.then_some(SpikeSuppression { round: (0, now) });
+        Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, spike_suppression }
+    }
+
+    /// Bytes up to `snd_una` are acknowledged, and the next one is `snd_nxt`.
+    #[inline]
+    pub(super) fn on_ack(&mut self, now: Time, rtt: Option<Time>, snd_una: u64, snd_nxt: u64) {
+        if let Some(rule) = &mut self.spike_suppression
+            && let Some(per_byte) = rule.measure(now, rtt, snd_una, snd_nxt)
+        {
+            self.per_byte = per_byte;
+        }
+    }
+
+    /// The congestion control sets its rate, in bytes of payload per second above 0, and what may leave at once, in bytes. It
+    /// has no say where mechanism J paces.
+    pub(super) fn set_rate(&mut self, rate: f64, quantum: f64) {
+        if self.spike_suppression.is_none() && rate > 0.0 {
+            self.per_byte = 1.0 / rate;
+            self.lead = Time::from_secs(quantum * self.per_byte);
+        }
+    }
+
+    /// When a transmission that has to wait may leave; `None` if it may leave now.
+    #[inline]
+    pub(super) fn wait(&self, now: Time, urgency: Urgency) -> Option<Time> {
+        let at = self.until - self.lead;
+        (now < at && !self.spares(urgency)).then_some(at)
+    }
+
+    /// `len` bytes left.
+    #[inline]
+    pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
+        if self.per_byte > 0.0 && !self.spares(urgency) {
+            self.until = self.until.max(now) + Time::from_secs(f64::from(len) * self.per_byte);
+        }
+    }
+
+    /// A timeout: nothing is in the network that the next segment could collide with.
+    pub(super) fn release(&mut self) {
+        self.until = Time::ZERO;
+    }
+
+    /// Mechanism J spaces what the window releases, and leaves alone what repairs a loss.
+    fn spares(&self, urgency: Urgency) -> bool {
+        urgency == Urgency::Retransmission && self.spike_suppression.is_some()
+    }
+}
+
+/// Mechanism J of Vegas [hengartner2000 §VI]: the rate of a round bounds that of the next one to its double. How, the papers
+/// leave open; here segments keep a distance.
+#[derive(Clone, Debug)]
+struct SpikeSuppression {
+    /// First byte after the round being measured, and when that began.
+    round: (u64, Time),
+}
+
+impl SpikeSuppression {
+    /// Where an acknowledgement ends a round: half of the time per byte, of what was sent in it over the round-trip time, or
+    /// over the length of the round if that is shorter.
+    fn measure(&mut self, now: Time, rtt: Option<Time>, snd_una: u64, snd_nxt: u64) -> Option<f64> {
+        let (end, begun) = self.round;
+        if snd_una < end {
+            return None;
+        }
+        let bytes = snd_nxt.saturating_sub(end) as f64;
+        let elapsed = now.since(begun);
+        let elapsed = rtt.map_or(elapsed, |rtt| rtt.min(elapsed)).secs();
+        self.round = (snd_nxt, now);
+        (bytes > 0.0 && elapsed > 0.0).then(|| elapsed / (2.0 * bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_quantum_leaves_at_once_and_then_segments_keep_their_distance() {
+        // 1,000 bytes at 100,000 bytes/s take 10 ms; 2,000 bytes may leave at once.
+        let mut pacer = Pacer::new(false, Time::ZERO);
+        pacer.set_rate(100_000.0, 2_000.0);
+        let mut sent = 0;
+        while pacer.wait(Time::ZERO, Urgency::Regular).is_none() {
+            pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
+            sent += 1;
+        }
+        // Three leave: the third is sent when two are ahead, which is what may be ahead.
+        assert_eq!(sent, 3);
+        assert_eq!(pacer.wait(Time::ZERO, Urgency::Retransmission), Some(Time(10 * MS)));
+        assert_eq!(pacer.wait(Time(10 * MS), Urgency::Regular), None);
+        // After a pause there is one quantum again, not more.
+        pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
+        pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
+        pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(500 * MS), Urgency::Regular), Some(Time(510 * MS)));
+    }
+
+    #[test]
+    fn spike_suppression_doubles_the_rate_of_the_last_round_and_spares_repairs() {
+        let mut pacer = Pacer::new(true, Time::ZERO);
+        // 4,000 bytes were sent in a round of 80 ms: 20 us a byte, halved.
+        pacer.on_ack(Time(80 * MS), None, 0, 4_000);
+        pacer.on_sent(1_000, Time(80 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(80 * MS), Urgency::Regular), Some(Time(90 * MS)));
+        assert_eq!(pacer.wait(Time(80 * MS), Urgency::Retransmission), None);
+        pacer.on_sent(1_000, Time(80 * MS), Urgency::Retransmission);
+        assert_eq!(pacer.wait(Time(80 * MS), Urgency::Regular), Some(Time(90 * MS)));
+    }
+}

@@ -1,0 +1,95 @@
+//! Steps that the fast recoveries share.
+
+use super::super::connection::Connection;
+use dumbbell_cc::{Congestion, RecoveryExit, Signal};
+use dumbbell_units::Time;
+
+/// The oldest segment, held for lost.
+pub(super) struct LostHead {
+    /// When it was last sent.
+    pub(super) sent_at: Time,
+    /// It had been sent more than once.
+    pub(super) retransmitted_before: bool,
+}
+
+/// The last reason to cut the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastCut {
+    None,
+    DuplicateAcks,
+    Timeout,
+}
+
+/// How many segments an event may release while recovering; 0 stands for no bound.
+pub(super) fn burst_limit(max_burst: u64) -> u64 {
+    if max_burst == 0 { u64::MAX } else { max_burst }
+}
+
+impl Connection {
+    /// The oldest segment is held for lost before its timeout; `None` if nothing is outstanding.
+    pub(super) fn begin_fast_retransmit(&mut self) -> Option<LostHead> {
+        let head = *self.scoreboard.head()?;
+        self.episodes.end_initial_slow_start(self.snd_max);
+        self.stats.fast_retransmits += 1;
+        if !self.in_recovery {
+            self.episodes.on_entry(self.congestion.cwnd());
+        }
+        Some(LostHead { sent_at: head.sent_at, retransmitted_before: head.transmissions > 1 })
+    }
+
+    /// The window is cut, and the oldest segment about to go again.
+    pub(super) fn end_fast_retransmit(&mut self, now: Time, head: &LostHead) {
+        self.retransmission.stop_timing();
+        self.restart_retransmission_timer(now);
+        if !head.retransmitted_before {
+            self.duplicates.raise_to_threshold();
+        }
+    }
+
+    /// A recovery begins, or begins again: the oldest segment goes at once.
+    pub(super) fn enter_recovery(&mut self, now: Time) {
+        if !self.in_recovery {
+            let context = self.context(now);
+            self.congestion.on_recovery_enter(&context);
+        }
+        self.in_recovery = true;
+        self.resend_head = true;
+    }
+
+    /// A recovery ends. What it leaves in the window of its inflation is `kept`, in bytes.
+    pub(super) fn leave_recovery(&mut self, now: Time, kept: f64) {
+        let context = self.context(now);
+        self.congestion.on_recovery_exit(&context, &RecoveryExit::new(kept));
+        self.in_recovery = false;
+        self.episodes.on_exit(self.congestion.cwnd(), &mut self.stats);
+    }
+
+    /// Unless the reduction at a timeout takes in the inflation of a recovery, the inflation is no part of the window that is
+    /// reduced; nor is what limited transmit has granted. What partial ACKs have `deflated` stays taken.
+    pub(super) fn exclude_inflation(&mut self, deflated: f64) {
+        if !(self.in_recovery && self.reduces_inflation) {
+            self.duplicates.inflation = -deflated;
+        }
+    }
+
+    /// The retransmission timer expired with so many bytes in flight: the window is cut, and a recovery over.
+    pub(super) fn reduce_at_timeout(&mut self, now: Time, flight_size: u64) {
+        let retransmitted_before = self.scoreboard.head().is_some_and(|head| head.transmissions > 1);
+        let mut context = self.context(now);
+        context.flight_size = flight_size as f64;
+        context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
+        let congestion = Congestion::new(Signal::Timeout).with_retransmitted_before(retransmitted_before);
+        self.congestion.on_congestion(&context, &congestion);
+        self.in_recovery = false;
+        self.duplicates.inflation = 0.0;
+        self.duplicates.forget_limited_bytes();
+    }
+
+    /// The ACK that began a recovery inflates the window by the segments that duplicate ACKs say have left the network
+    /// [RFC 5681 §3.2 step 3]: three, or as many as there were.
+    pub(super) fn inflate_at_entry(&mut self, by_count: bool) {
+        let segments =
+            if by_count { self.duplicates.count } else { super::super::duplicates::DUPLICATE_THRESHOLD };
+        self.duplicates.inflation = f64::from(segments) * f64::from(self.mss);
+    }
+}

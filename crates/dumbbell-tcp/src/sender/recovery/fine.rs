@@ -1,0 +1,96 @@
+//! Mechanisms C, D and E of Vegas [brakmo1995 §3.1]: the fine timeout on duplicate ACKs, the checks after a retransmission,
+//! and one reduction per episode of loss.
+
+use super::super::connection::Connection;
+use super::fast::LostHead;
+use crate::fine::FineTimeout;
+use dumbbell_cc::Mechanisms;
+use dumbbell_units::Time;
+
+/// New ACKs after a retransmission that mechanism D checks.
+const CHECKS: u32 = 2;
+
+/// The state of the three mechanisms.
+#[derive(Clone, Debug)]
+pub(super) struct FineChecks {
+    retransmits: bool,
+    checks: bool,
+    one_reduction: bool,
+    check_both: bool,
+    timeout: FineTimeout,
+    last_reduction: Option<Time>,
+    checks_left: u32,
+}
+
+impl FineChecks {
+    pub(super) fn new(mechanisms: Mechanisms, check_both: bool) -> Self {
+        FineChecks {
+            retransmits: mechanisms.fine_retransmit,
+            checks: mechanisms.check_after_retransmit,
+            one_reduction: mechanisms.one_reduction,
+            check_both,
+            timeout: FineTimeout::default(),
+            last_reduction: None,
+            checks_left: 0,
+        }
+    }
+
+    /// Mechanism C: the oldest segment has waited for the fine timeout.
+    pub(super) fn is_head_late(&self, connection: &Connection, now: Time) -> bool {
+        self.retransmits
+            && connection.scoreboard.head().is_some_and(|head| self.has_expired(head.sent_at, now))
+    }
+
+    /// True if a segment sent at `sent_at` has waited for the fine timeout.
+    pub(super) fn has_expired(&self, sent_at: Time, now: Time) -> bool {
+        self.timeout.has_expired(sent_at, now)
+    }
+
+    /// Mechanism E: true if the window may be reduced again. `is_news` says whether the loss is none of those that led to
+    /// the last reduction, given its time.
+    pub(super) fn may_reduce(&self, is_news: impl Fn(Time) -> bool) -> bool {
+        !self.one_reduction || self.last_reduction.is_none_or(is_news)
+    }
+
+    /// The window was reduced.
+    pub(super) fn on_reduction(&mut self, now: Time) {
+        self.last_reduction = Some(now);
+    }
+
+    /// A segment is sent again on duplicate ACKs, one of so many unacknowledged.
+    pub(super) fn on_fast_retransmit(&mut self, head: &LostHead, unacknowledged: u32) {
+        if self.checks {
+            self.checks_left = CHECKS.min(unacknowledged);
+        }
+        self.timeout.on_retransmission(head.retransmitted_before);
+    }
+
+    /// A new ACK told of a round-trip time, or of none.
+    #[inline]
+    pub(super) fn on_sample(&mut self, rtt: Option<Time>) {
+        if let Some(rtt) = rtt
+            && (self.retransmits || self.checks)
+        {
+            self.timeout.sample(rtt);
+        }
+    }
+
+    /// Mechanism D: a new ACK arrived. True if it is checked and the oldest segment has expired.
+    #[inline]
+    pub(super) fn check(&mut self, has_expired: impl Fn(&Self) -> bool) -> bool {
+        if self.checks_left == 0 {
+            return false;
+        }
+        self.checks_left -= 1;
+        let expired = has_expired(self);
+        if !expired && !self.check_both {
+            self.checks_left = 0;
+        }
+        expired
+    }
+
+    /// No further ACK is checked.
+    pub(super) fn stop(&mut self) {
+        self.checks_left = 0;
+    }
+}

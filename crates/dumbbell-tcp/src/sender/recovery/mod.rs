@@ -1,0 +1,321 @@
+//! Loss recovery: what says that a segment is lost, what is sent again, and how much at a time.
+//!
+//! Recoveries are a closed set, one file and one line each. A recovery owns its parameters and its state; whatever one
+//! environment does differently lies in that environment's file. The connection calls the hooks in one order for every ACK:
+//! [`ignores_duplicates`](LossRecovery::ignores_duplicates), then [`on_duplicate_ack`](LossRecovery::on_duplicate_ack), or
+//! [`on_new_ack`](LossRecovery::on_new_ack) before and [`on_acknowledged`](LossRecovery::on_acknowledged) after the
+//! scoreboard, the timer and the congestion control have heard of it.
+
+mod fast;
+mod fine;
+
+use super::connection::Connection;
+use super::timers::TimerKind;
+use crate::segment::DataSegment;
+use dumbbell_cc::Mechanisms;
+use dumbbell_units::spec::Params;
+use dumbbell_units::{Time, tagged};
+
+/// What a recovery learns when its connection starts.
+pub struct Start {
+    /// Time of the start.
+    pub now: Time,
+    /// The switches of TCP Vegas, of which the recovery owns C, D and E, and takes F into account.
+    pub mechanisms: Mechanisms,
+}
+
+/// What a recovery makes of an ACK for new data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewAck {
+    /// It leaves the recovery incomplete [RFC 6582 §3.2 step 3].
+    pub(super) is_partial: bool,
+    /// The window does not grow with it.
+    pub(super) in_recovery: bool,
+}
+
+impl NewAck {
+    const PARTIAL: NewAck = NewAck { is_partial: true, in_recovery: true };
+    const FULL: NewAck = NewAck { is_partial: false, in_recovery: false };
+}
+
+/// A loss recovery.
+///
+/// Required: [`new`](Self::new), [`on_duplicate_ack`](Self::on_duplicate_ack), [`on_new_ack`](Self::on_new_ack) and
+/// [`on_timeout`](Self::on_timeout). The rest is optional.
+pub(super) trait LossRecovery: Sized {
+    /// Parameters a scenario may give.
+    type Params: Params;
+    /// True if the receiver reports what it holds above the cumulative ACK [RFC 2018].
+    const USES_SACK: bool = false;
+    /// True if it knows what is in the network from a scoreboard of these reports.
+    const KEEPS_SCOREBOARD: bool = false;
+    /// Letters of the mechanisms of Vegas that it carries out.
+    const MECHANISMS: &'static str = "";
+    /// True if it leaves the threshold as it is while the window is cut by a quarter.
+    const DEFERS_THRESHOLD: bool = false;
+    /// True if it times a segment on that is sent again.
+    const TIMES_RESENT: bool = false;
+
+    /// Required: the state at the start of a connection.
+    fn new(params: &Self::Params, start: &Start) -> Self;
+
+    /// Optional: most segments an event releases while a recovery goes on.
+    fn burst_limit(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Optional: bytes that partial ACKs have taken from the window until the recovery ends.
+    fn deflated(&self) -> f64 {
+        0.0
+    }
+
+    /// Optional: duplicate ACKs mean nothing at present.
+    fn ignores_duplicates(&self) -> bool {
+        false
+    }
+
+    /// Required: a duplicate ACK arrived, and is counted.
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time);
+
+    /// Required: new data up to `ack` was acknowledged; nothing else has heard of it yet. A recovery that this completes
+    /// ends here.
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck;
+
+    /// Optional: reports are forgotten with an ACK that ended no recovery.
+    fn clears_sacked(&self, _ack: NewAck) -> bool {
+        false
+    }
+
+    /// Optional: what the timer does after an ACK for new data.
+    fn timer_after(&self, _connection: &Connection, _ack: NewAck) -> TimerRule {
+        TimerRule::Restart
+    }
+
+    /// Optional: the ACK was taken in: `acked` bytes, and the round-trip time of the newest segment if it is known.
+    fn on_acknowledged(
+        &mut self,
+        _connection: &mut Connection,
+        _now: Time,
+        _ack: NewAck,
+        _acked: u64,
+        _rtt: Option<Time>,
+    ) {
+    }
+
+    /// Required: the retransmission timer expired. The recovery tells the congestion control and ends; the connection goes
+    /// back to the oldest segment.
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time);
+
+    /// Optional: the timer of a probe or of reordering, which the recovery has set, expired.
+    fn on_timer(&mut self, _connection: &mut Connection, _kind: TimerKind, _now: Time) {}
+
+    /// Optional: nothing is sent on the present event but what repairs a loss.
+    fn withholds(&self, _connection: &Connection) -> bool {
+        false
+    }
+
+    /// Optional: the oldest segment, which a loss asks for at once; `None` if there is none.
+    fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        (!connection.scoreboard.is_empty()).then(|| connection.send_again(0, now))
+    }
+
+    /// Optional: how much may go and which segment is next.
+    #[inline]
+    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        connection.poll_window(now)
+    }
+}
+
+/// What the retransmission timer does after an ACK for new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimerRule {
+    /// It starts again while anything is outstanding [RFC 6298 §5.3], and stops otherwise.
+    Restart,
+    /// It goes on while anything is outstanding, and stops otherwise.
+    GoOn,
+    /// It starts again in any case.
+    RestartAlways,
+}
+
+macro_rules! recoveries {
+    ($( $(#[doc = $doc:literal])+ $name:literal => $module:ident::{$Type:ident, $Rules:ident}, )+) => {
+        $( mod $module; )+
+
+        $( pub use $module::{$Rules, $Type}; )+
+
+        tagged! {
+            /// How lost segments are repaired, with the parameters of that recovery.
+            pub enum RecoverySpec by "kind" {
+                $( $(#[doc = $doc])+ $Type($Rules) = $name, )+
+            }
+        }
+
+        impl RecoverySpec {
+            /// The registered names, in order.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// The recovery `name` with its default parameters.
+            pub fn named(name: &str) -> Option<RecoverySpec> {
+                match name {
+                    $( $name => Some(RecoverySpec::$Type(Default::default())), )+
+                    _ => None,
+                }
+            }
+
+            /// True if the receiver reports what it holds above the cumulative ACK.
+            pub fn uses_sack(&self) -> bool {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::USES_SACK, )+ }
+            }
+
+            /// True if it knows what is in the network from a scoreboard.
+            pub fn keeps_scoreboard(&self) -> bool {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::KEEPS_SCOREBOARD, )+ }
+            }
+
+            /// Letters of the mechanisms of Vegas that the recovery carries out.
+            pub fn mechanisms(&self) -> &'static str {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::MECHANISMS, )+ }
+            }
+
+            /// True if it times a segment on that is sent again.
+            pub(super) fn times_resent(&self) -> bool {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::TIMES_RESENT, )+ }
+            }
+
+            /// True if it leaves the threshold as it is while the window is cut by a quarter.
+            pub fn defers_threshold(&self) -> bool {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DEFERS_THRESHOLD, )+ }
+            }
+        }
+
+        /// The state of one connection's recovery.
+        #[derive(Clone, Debug)]
+        pub enum Recovery {
+            $( $(#[doc = $doc])+ $Type($module::$Type), )+
+        }
+
+        impl Recovery {
+            /// The state at the start of a connection.
+            pub fn new(spec: &RecoverySpec, start: &Start) -> Self {
+                match spec {
+                    $( RecoverySpec::$Type(rules) => Recovery::$Type(<$module::$Type>::new(rules, start)), )+
+                }
+            }
+
+            /// See [`LossRecovery::USES_SACK`].
+            #[inline]
+            pub(super) fn uses_sack(&self) -> bool {
+                match self { $( Recovery::$Type(_) => <$module::$Type>::USES_SACK, )+ }
+            }
+
+            /// See [`LossRecovery::burst_limit`].
+            #[inline]
+            pub(super) fn burst_limit(&self) -> u64 {
+                match self { $( Recovery::$Type(recovery) => recovery.burst_limit(), )+ }
+            }
+
+            /// See [`LossRecovery::deflated`].
+            #[inline]
+            pub(super) fn deflated(&self) -> f64 {
+                match self { $( Recovery::$Type(recovery) => recovery.deflated(), )+ }
+            }
+
+            /// See [`LossRecovery::ignores_duplicates`].
+            #[inline]
+            pub(super) fn ignores_duplicates(&self) -> bool {
+                match self { $( Recovery::$Type(recovery) => recovery.ignores_duplicates(), )+ }
+            }
+
+            /// See [`LossRecovery::on_duplicate_ack`].
+            pub(super) fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_ack(connection, now), )+ }
+            }
+
+            /// See [`LossRecovery::on_new_ack`].
+            #[inline]
+            pub(super) fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
+                match self { $( Recovery::$Type(recovery) => recovery.on_new_ack(connection, now, ack), )+ }
+            }
+
+            /// See [`LossRecovery::clears_sacked`].
+            #[inline]
+            pub(super) fn clears_sacked(&self, ack: NewAck) -> bool {
+                match self { $( Recovery::$Type(recovery) => recovery.clears_sacked(ack), )+ }
+            }
+
+            /// See [`LossRecovery::timer_after`].
+            #[inline]
+            pub(super) fn timer_after(&self, connection: &Connection, ack: NewAck) -> TimerRule {
+                match self { $( Recovery::$Type(recovery) => recovery.timer_after(connection, ack), )+ }
+            }
+
+            /// See [`LossRecovery::on_acknowledged`].
+            #[inline]
+            pub(super) fn on_acknowledged(
+                &mut self,
+                connection: &mut Connection,
+                now: Time,
+                ack: NewAck,
+                acked: u64,
+                rtt: Option<Time>,
+            ) {
+                match self { $(
+                    Recovery::$Type(recovery) => recovery.on_acknowledged(connection, now, ack, acked, rtt),
+                )+ }
+            }
+
+            /// See [`LossRecovery::on_timeout`].
+            pub(super) fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_timeout(connection, now), )+ }
+            }
+
+            /// See [`LossRecovery::on_timer`].
+            pub(super) fn on_timer(&mut self, connection: &mut Connection, kind: TimerKind, now: Time) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_timer(connection, kind, now), )+ }
+            }
+
+            /// See [`LossRecovery::withholds`].
+            #[inline]
+            pub(super) fn withholds(&self, connection: &Connection) -> bool {
+                match self { $( Recovery::$Type(recovery) => recovery.withholds(connection), )+ }
+            }
+
+            /// See [`LossRecovery::poll_head`].
+            pub(super) fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+                match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection, now), )+ }
+            }
+
+            /// See [`LossRecovery::poll`].
+            #[inline]
+            pub(super) fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+                match self { $( Recovery::$Type(recovery) => recovery.poll(connection, now), )+ }
+            }
+        }
+    };
+}
+
+pub use newreno::{Deflation, PartialAck};
+
+recoveries! {
+    /// Three duplicate ACKs restart from the loss window [jacobson1988 §3].
+    "tahoe" => tahoe::{Tahoe, TahoeRules},
+    /// Fast recovery that ends with the first new ACK [RFC 2001 §4].
+    "reno" => reno::{Reno, RenoRules},
+    /// Fast recovery that repairs a hole per round trip [RFC 6582 §3.2].
+    "newreno" => newreno::{NewReno, NewRenoRules},
+    /// Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
+    "sack" => rfc6675::{Rfc6675, SackRules},
+    /// Recovery with selective acknowledgements that counts what is in the network, as ns-2's Sack1 does [fall1996 §4].
+    "ns2sack" => ns2_sack::{Ns2Sack, Ns2SackRules},
+    /// Reno's recovery with the fine timeouts of Vegas and the faults that ns-2's code of them has.
+    "ns2vegas" => ns2_vegas::{Ns2Vegas, Ns2VegasRules},
+    /// Recovery from a scoreboard in which a partial ACK may let out a segment at once, as in ns-3.
+    "ns3sack" => ns3_sack::{Ns3Sack, Ns3SackRules},
+}
+
+impl Default for RecoverySpec {
+    /// NewReno [RFC 6582].
+    fn default() -> Self {
+        RecoverySpec::NewReno(Default::default())
+    }
+}

@@ -1,0 +1,164 @@
+//! NewReno: a fast recovery that repairs a hole per round trip, at each partial ACK [RFC 6582 §3.2].
+
+use super::fast::burst_limit;
+use super::{LossRecovery, NewAck, Start, TimerRule};
+use crate::sender::connection::Connection;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, choice, params};
+
+choice! {
+    /// What a partial acknowledgement does to the retransmission timer [RFC 6582 §4].
+    pub enum PartialAck {
+        /// The timer restarts at the first partial acknowledgement only.
+        Impatient = "impatient",
+        /// The timer restarts at every partial acknowledgement.
+        SlowButSteady = "slow-but-steady",
+    }
+}
+
+choice! {
+    /// What a partial acknowledgement does to the inflation of the window.
+    pub enum Deflation {
+        /// It takes out what it acknowledges, less a segment [RFC 6582 §3.2 step 3].
+        Partial = "partial",
+        /// It ends the inflation.
+        Full = "full",
+        /// It takes out what it acknowledges, and what goes beyond the inflation from the window until the recovery ends.
+        Lasting = "lasting",
+    }
+}
+
+params! {
+    /// Parameters of NewReno's recovery.
+    pub struct NewRenoRules {
+        /// What a partial acknowledgement does to the retransmission timer.
+        partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
+        /// What a partial acknowledgement does to the inflation of the window.
+        deflation: Deflation = Deflation::Partial, "-", "[RFC 6582 §3.2]";
+        /// At most so many segments per ACK while recovering; 0 for no bound.
+        max_burst: u64 = 0, "segments", "[floyd1999 §3]";
+    }
+}
+
+/// The state of NewReno's recovery.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    rules: NewRenoRules,
+    inflates_by_count: bool,
+    recover: Option<u64>,
+    saw_partial_ack: bool,
+    /// What partial ACKs have taken from the window until the recovery ends, in bytes: part of the inflation, below zero.
+    deflated: f64,
+}
+
+impl NewReno {
+    /// A partial ACK of `acked` bytes takes what left the network out of the inflation, less the segment that is sent again.
+    fn deflate(&mut self, connection: &mut Connection, acked: u64) {
+        let mss = f64::from(connection.mss);
+        let cwnd = connection.congestion.cwnd();
+        let inflation = connection.duplicates.inflation;
+        connection.duplicates.inflation = match self.rules.deflation {
+            Deflation::Partial => {
+                let credit = if acked >= u64::from(connection.mss) { mss } else { 0.0 };
+                (inflation - acked as f64 + credit).max(mss - cwnd)
+            }
+            Deflation::Full => 0.0,
+            Deflation::Lasting => {
+                let excess = acked as f64 - (inflation + self.deflated);
+                if excess < 0.0 {
+                    inflation - acked as f64 + mss
+                } else {
+                    self.deflated = (self.deflated + excess).min(cwnd - mss);
+                    mss - self.deflated
+                }
+            }
+        };
+    }
+}
+
+impl LossRecovery for NewReno {
+    type Params = NewRenoRules;
+
+    fn new(rules: &NewRenoRules, start: &Start) -> Self {
+        NewReno {
+            rules: rules.clone(),
+            inflates_by_count: start.mechanisms.quarter_cut,
+            recover: None,
+            saw_partial_ack: false,
+            deflated: 0.0,
+        }
+    }
+
+    fn burst_limit(&self) -> u64 {
+        burst_limit(self.rules.max_burst)
+    }
+
+    fn deflated(&self) -> f64 {
+        self.deflated
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        let mss = f64::from(connection.mss);
+        if connection.in_recovery {
+            connection.duplicates.inflation += mss;
+            return;
+        }
+        if !connection.duplicates.reach_threshold() {
+            connection.duplicates.grant_limited_transmit(mss);
+            return;
+        }
+        // Duplicate ACKs may stem from data sent again [RFC 6582 §3.2 step 2].
+        if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
+            return;
+        }
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        connection.duplicates.inflation = 0.0;
+        connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        connection.inflate_at_entry(self.inflates_by_count);
+        self.recover = Some(connection.snd_max);
+        self.saw_partial_ack = false;
+        connection.end_fast_retransmit(now, &head);
+        connection.enter_recovery(now);
+        connection.episodes.on_fast_retransmit(now);
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
+        if connection.in_recovery {
+            if self.recover.is_some_and(|recover| ack < recover) {
+                return NewAck::PARTIAL;
+            }
+            connection.leave_recovery(now, -std::mem::take(&mut self.deflated));
+        }
+        connection.duplicates.clear();
+        NewAck::FULL
+    }
+
+    fn timer_after(&self, _connection: &Connection, ack: NewAck) -> TimerRule {
+        let is_impatient = self.rules.partial_ack == PartialAck::Impatient && self.saw_partial_ack;
+        if ack.is_partial && is_impatient { TimerRule::GoOn } else { TimerRule::Restart }
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        _now: Time,
+        ack: NewAck,
+        acked: u64,
+        _rtt: Option<Time>,
+    ) {
+        if ack.is_partial {
+            self.saw_partial_ack = true;
+            connection.duplicates.count = 0;
+            self.deflate(connection, acked);
+            connection.resend_head = true;
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.exclude_inflation(self.deflated);
+        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+        self.deflated = 0.0;
+        self.recover = Some(connection.snd_max);
+        connection.duplicates.count = 0;
+    }
+}

@@ -1,0 +1,126 @@
+//! The recovery of ns-2's Sack1 [fall1996 §4]. It counts what is in the network instead of reading it from the scoreboard:
+//! from the third duplicate ACK on, a segment less with every ACK, two with a partial one, a segment more with every one sent.
+//! Whatever is not reported below the highest report is a hole. Between a timeout and the first new ACK it ignores
+//! duplicate ACKs, it goes on timing a segment that it sends again, and the ACK that ends a recovery does not grow the window.
+
+use super::{LossRecovery, NewAck, Start};
+use crate::segment::DataSegment;
+use crate::sender::connection::Connection;
+use crate::sender::limits::Pause;
+use crate::sender::duplicates::DUPLICATE_THRESHOLD;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, params};
+
+params! {
+    /// The recovery of ns-2's Sack1 has no parameters of its own.
+    pub struct Ns2SackRules {}
+}
+
+/// The state of the recovery.
+#[derive(Clone, Debug)]
+pub struct Ns2Sack {
+    recover: Option<u64>,
+    /// Bytes in the network; a surplus of ACKs counts below zero.
+    pipe: i64,
+    ignores_duplicates: bool,
+}
+
+impl Ns2Sack {
+    /// While fewer segments than the window are counted in the network, repair holes below the highest report, then send new
+    /// data.
+    fn poll_recovery(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        if (self.pipe + i64::from(connection.mss)) as f64 > connection.congestion.cwnd() {
+            return connection.pause(Pause::CongestionWindow);
+        }
+        let segment = match connection.scoreboard.next_unreported() {
+            Some(index) => connection.send_again(index, now),
+            None => connection.poll_new_in_recovery(now)?,
+        };
+        self.pipe += i64::from(segment.len);
+        Some(segment)
+    }
+}
+
+impl LossRecovery for Ns2Sack {
+    type Params = Ns2SackRules;
+    const USES_SACK: bool = true;
+    const TIMES_RESENT: bool = true;
+
+    fn new(_rules: &Ns2SackRules, _start: &Start) -> Self {
+        Ns2Sack { recover: None, pipe: 0, ignores_duplicates: false }
+    }
+
+    fn ignores_duplicates(&self) -> bool {
+        self.ignores_duplicates
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        if connection.in_recovery {
+            self.pipe -= i64::from(connection.mss);
+            return;
+        }
+        if !connection.duplicates.reach_threshold() {
+            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+            return;
+        }
+        if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
+            return;
+        }
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        connection.duplicates.inflation = 0.0;
+        connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        self.recover = Some(connection.snd_max);
+        connection.end_fast_retransmit(now, &head);
+        connection.enter_recovery(now);
+        connection.scoreboard.begin_recovery();
+        let left = i64::from(DUPLICATE_THRESHOLD) * i64::from(connection.mss);
+        self.pipe = (connection.snd_max - connection.snd_una) as i64 - left;
+        // Until the next ACK there is nothing but the first hole.
+        connection.burst.exhaust();
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
+        let was_in_recovery = connection.in_recovery;
+        if was_in_recovery {
+            if self.recover.is_some_and(|recover| ack < recover) {
+                self.pipe -= 2 * i64::from(connection.mss);
+                return NewAck::PARTIAL;
+            }
+            // A recovery that ended leaves no trace.
+            self.recover = None;
+            connection.leave_recovery(now, 0.0);
+        }
+        self.ignores_duplicates = false;
+        connection.duplicates.clear();
+        NewAck { is_partial: false, in_recovery: was_in_recovery }
+    }
+
+    fn clears_sacked(&self, ack: NewAck) -> bool {
+        !ack.is_partial
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        _now: Time,
+        ack: NewAck,
+        _acked: u64,
+        _rtt: Option<Time>,
+    ) {
+        if ack.is_partial {
+            connection.duplicates.count = 0;
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.exclude_inflation(0.0);
+        connection.reduce_at_timeout(now, connection.scoreboard.unreported());
+        self.recover = Some(connection.snd_max);
+        self.ignores_duplicates = true;
+        connection.duplicates.count = 0;
+    }
+
+    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        if connection.in_recovery { self.poll_recovery(connection, now) } else { connection.poll_window(now) }
+    }
+}

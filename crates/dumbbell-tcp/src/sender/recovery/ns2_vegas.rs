@@ -1,0 +1,156 @@
+//! Reno's recovery with mechanisms C, D and E of Vegas as ns-2's code has them, faults included:
+//! * D takes a segment that was never sent for late, and sends it twice; it goes on after a timeout.
+//! * A segment is timed on that is sent again, and a fast retransmission backs the coarse timer off.
+//! * The loss of a retransmission, or of what was sent at the very start, does not cut the window.
+//! * Every duplicate beyond the third inflates the window, in a recovery or not. After more than three the window is that of the
+//!   last cut, whatever it has grown by since, and none if that was a timeout; only then slow start is over.
+//! * A timeout halves the window with its inflation; the first two duplicates stop the sender.
+
+use super::fast::LastCut;
+use super::fine::FineChecks;
+use super::{LossRecovery, NewAck, Start, TimerRule};
+use crate::segment::DataSegment;
+use crate::sender::connection::Connection;
+use crate::sender::duplicates::DUPLICATE_THRESHOLD;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, params};
+
+params! {
+    /// Parameters of the recovery of ns-2's Vegas.
+    pub struct Ns2VegasRules {
+        /// Mechanism D checks the second new ACK even if the first check found nothing.
+        check_both: bool = false, "-", "[brakmo1995 §3.1]";
+    }
+}
+
+/// The state of the recovery.
+#[derive(Clone, Debug)]
+pub struct Ns2Vegas {
+    checks: FineChecks,
+    inflates_by_count: bool,
+    recover: Option<u64>,
+    last_cut: LastCut,
+    /// Window of the last cut by duplicate ACKs, in bytes; 0 after a timeout.
+    cut_window: f64,
+}
+
+impl Ns2Vegas {
+    fn may_retransmit(&self, connection: &Connection) -> bool {
+        self.recover.is_none_or(|recover| connection.snd_una > recover) || self.last_cut != LastCut::Timeout
+    }
+
+    fn retransmit(&mut self, connection: &mut Connection, now: Time) {
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        self.checks.on_fast_retransmit(&head, connection.next_index as u32 + 1);
+        if self.checks.may_reduce(|reduced| reduced < head.sent_at) {
+            if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
+                connection.duplicates.inflation = 0.0;
+            }
+            connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+            self.checks.on_reduction(now);
+            self.cut_window = connection.congestion.cwnd();
+            connection.inflate_at_entry(self.inflates_by_count);
+        }
+        self.last_cut = LastCut::DuplicateAcks;
+        self.recover = Some(connection.snd_max);
+        connection.retransmission.back_off();
+        connection.end_fast_retransmit(now, &head);
+        connection.enter_recovery(now);
+        connection.episodes.on_fast_retransmit(now);
+    }
+
+    /// What is left in the one window, which holds the inflation: beyond three duplicate ACKs it goes back to the window of
+    /// the last cut, which is none after a timeout.
+    fn kept(&self, connection: &Connection) -> f64 {
+        if connection.duplicates.count > DUPLICATE_THRESHOLD && connection.cwnd() > self.cut_window {
+            self.cut_window - connection.congestion.cwnd()
+        } else {
+            connection.duplicates.inflation
+        }
+    }
+}
+
+impl LossRecovery for Ns2Vegas {
+    type Params = Ns2VegasRules;
+    const MECHANISMS: &'static str = "CDE";
+    const DEFERS_THRESHOLD: bool = true;
+    const TIMES_RESENT: bool = true;
+
+    fn new(rules: &Ns2VegasRules, start: &Start) -> Self {
+        let mut checks = FineChecks::new(start.mechanisms, rules.check_both);
+        // What is sent first is sent at no later a time than that of the last cut.
+        checks.on_reduction(start.now);
+        Ns2Vegas {
+            checks,
+            inflates_by_count: start.mechanisms.quarter_cut,
+            recover: None,
+            last_cut: LastCut::None,
+            cut_window: 0.0,
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        if connection.duplicates.reach_threshold() || self.checks.is_head_late(connection, now) {
+            if self.may_retransmit(connection) {
+                self.retransmit(connection, now);
+            }
+        } else if connection.duplicates.count > DUPLICATE_THRESHOLD {
+            connection.duplicates.inflation += f64::from(connection.mss);
+        } else {
+            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+        }
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, _ack: u64) -> NewAck {
+        connection.leave_recovery(now, self.kept(connection));
+        connection.duplicates.clear();
+        NewAck::FULL
+    }
+
+    fn timer_after(&self, connection: &Connection, _ack: NewAck) -> TimerRule {
+        if connection.unsent_segment() > 0 { TimerRule::RestartAlways } else { TimerRule::Restart }
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        now: Time,
+        _ack: NewAck,
+        _acked: u64,
+        rtt: Option<Time>,
+    ) {
+        self.checks.on_sample(rtt);
+        let has_expired = |checks: &FineChecks| {
+            connection.scoreboard.head().is_none_or(|head| checks.has_expired(head.sent_at, now))
+        };
+        if self.checks.check(has_expired) {
+            connection.duplicates.count = DUPLICATE_THRESHOLD;
+            connection.enter_recovery(now);
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+        self.last_cut = LastCut::Timeout;
+        self.recover = Some(connection.snd_max);
+        self.checks.on_reduction(now);
+        self.cut_window = 0.0;
+        connection.duplicates.count = 0;
+    }
+
+    fn withholds(&self, connection: &Connection) -> bool {
+        (1..DUPLICATE_THRESHOLD).contains(&connection.duplicates.count)
+    }
+
+    fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        if !connection.scoreboard.is_empty() {
+            return Some(connection.send_again(0, now));
+        }
+        let len = connection.unsent_segment();
+        (len > 0).then(|| {
+            let segment = connection.send_new(len, now);
+            connection.go_back();
+            segment
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! ns-3's classic recovery with selective acknowledgements [ns3]: that of RFC 6675 without its rescue retransmission. But a
+//! partial acknowledgement before a segment that was not sent again in this recovery lets out one segment whatever the pipe
+//! says: the first lost one, else new data, else the oldest one.
+
+use super::rfc6675::Rfc6675;
+use super::{LossRecovery, NewAck, Start};
+use crate::segment::DataSegment;
+use crate::sender::connection::Connection;
+use dumbbell_units::{Time, params};
+
+params! {
+    /// ns-3's recovery has no parameters of its own.
+    pub struct Ns3SackRules {}
+}
+
+/// The state of ns-3's recovery.
+#[derive(Clone, Debug)]
+pub struct Ns3Sack {
+    scoreboard: Rfc6675,
+    /// The next segment of the recovery goes whatever is in the network.
+    must_send: bool,
+}
+
+impl LossRecovery for Ns3Sack {
+    type Params = Ns3SackRules;
+    const USES_SACK: bool = true;
+    const KEEPS_SCOREBOARD: bool = true;
+
+    fn new(_rules: &Ns3SackRules, _start: &Start) -> Self {
+        Ns3Sack { scoreboard: Rfc6675::without_rescue(), must_send: false }
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        self.scoreboard.on_duplicate_ack(connection, now);
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
+        let ack = self.scoreboard.on_new_ack(connection, now, ack);
+        self.must_send &= ack.is_partial;
+        ack
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        now: Time,
+        ack: NewAck,
+        acked: u64,
+        rtt: Option<Time>,
+    ) {
+        self.scoreboard.on_acknowledged(connection, now, ack, acked, rtt);
+        if ack.is_partial {
+            self.must_send = !connection.scoreboard.is_head_resent();
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        self.scoreboard.on_timeout(connection, now);
+        self.must_send = false;
+    }
+
+    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        if connection.in_recovery {
+            let must_send = std::mem::take(&mut self.must_send);
+            return self.scoreboard.poll_recovery(connection, now, must_send);
+        }
+        self.scoreboard.poll(connection, now)
+    }
+}

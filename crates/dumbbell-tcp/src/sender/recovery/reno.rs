@@ -1,0 +1,139 @@
+//! Reno: fast retransmit and a fast recovery that ends with the first new ACK [RFC 2001 §4], and Vegas's mechanisms C, D and E
+//! in it.
+
+use super::fast::{LastCut, burst_limit};
+use super::fine::FineChecks;
+use super::{LossRecovery, NewAck, Start};
+use crate::sender::connection::Connection;
+use crate::sender::duplicates::DUPLICATE_THRESHOLD;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, params};
+
+params! {
+    /// Parameters of Reno's recovery.
+    pub struct RenoRules {
+        /// No fast retransmit by duplicate ACKs of data sent again after a timeout.
+        careful_variant: bool = true, "-", "[RFC 2582 §5]";
+        /// At most one fast retransmit in the data of a window: none until data is acknowledged that was sent after the
+        /// last one.
+        retransmit_once: bool = false, "-", "[fall1996 §3]";
+        /// Deflate the window also when recovery ends with exactly three duplicate ACKs.
+        deflation_fix: bool = true, "-", "[brakmo1995b §4]";
+        /// At most so many segments per ACK while recovering; 0 for no bound.
+        max_burst: u64 = 0, "segments", "[floyd1999 §3]";
+        /// Mechanism D checks the second new ACK even if the first check found nothing.
+        check_both: bool = false, "-", "[brakmo1995 §3.1]";
+    }
+}
+
+/// The state of Reno's recovery.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    rules: RenoRules,
+    checks: FineChecks,
+    inflates_by_count: bool,
+    recover: Option<u64>,
+    last_cut: LastCut,
+}
+
+impl Reno {
+    /// False for duplicate ACKs that stem from data sent again.
+    fn may_retransmit(&self, connection: &Connection) -> bool {
+        let Some(recover) = self.recover else { return true };
+        if connection.snd_una > recover {
+            return true;
+        }
+        let stems_from_resent = self.rules.careful_variant && self.last_cut == LastCut::Timeout;
+        !self.rules.retransmit_once && !stems_from_resent
+    }
+
+    fn retransmit(&mut self, connection: &mut Connection, now: Time) {
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        self.checks.on_fast_retransmit(&head, connection.next_index as u32);
+        // A retransmission leaves after the cut that caused it, though the clock shows the same.
+        if self.checks.may_reduce(|reduced| reduced <= head.sent_at) {
+            if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
+                connection.duplicates.inflation = 0.0;
+            }
+            connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+            self.checks.on_reduction(now);
+            connection.inflate_at_entry(self.inflates_by_count);
+        }
+        self.last_cut = LastCut::DuplicateAcks;
+        self.recover = Some(connection.snd_max);
+        connection.end_fast_retransmit(now, &head);
+        connection.enter_recovery(now);
+        connection.episodes.on_fast_retransmit(now);
+    }
+}
+
+impl LossRecovery for Reno {
+    type Params = RenoRules;
+    const MECHANISMS: &'static str = "CDE";
+
+    fn new(rules: &RenoRules, start: &Start) -> Self {
+        Reno {
+            rules: rules.clone(),
+            checks: FineChecks::new(start.mechanisms, rules.check_both),
+            inflates_by_count: start.mechanisms.quarter_cut,
+            recover: None,
+            last_cut: LastCut::None,
+        }
+    }
+
+    fn burst_limit(&self) -> u64 {
+        burst_limit(self.rules.max_burst)
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        if connection.duplicates.reach_threshold() || self.checks.is_head_late(connection, now) {
+            if self.may_retransmit(connection) {
+                self.retransmit(connection, now);
+            }
+        } else if connection.duplicates.count > DUPLICATE_THRESHOLD && connection.in_recovery {
+            connection.duplicates.inflation += f64::from(connection.mss);
+        } else {
+            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+        }
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, _ack: u64) -> NewAck {
+        if connection.in_recovery {
+            let is_deflated =
+                self.rules.deflation_fix || connection.duplicates.count > DUPLICATE_THRESHOLD;
+            let kept = if is_deflated { 0.0 } else { connection.duplicates.inflation };
+            connection.leave_recovery(now, kept);
+        }
+        connection.duplicates.clear();
+        NewAck::FULL
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        now: Time,
+        _ack: NewAck,
+        _acked: u64,
+        rtt: Option<Time>,
+    ) {
+        self.checks.on_sample(rtt);
+        let has_expired = |checks: &FineChecks| {
+            connection.scoreboard.head().is_some_and(|head| checks.has_expired(head.sent_at, now))
+        };
+        if self.checks.check(has_expired) {
+            connection.retransmission.stop_timing();
+            connection.duplicates.count = DUPLICATE_THRESHOLD;
+            connection.enter_recovery(now);
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.exclude_inflation(0.0);
+        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+        self.last_cut = LastCut::Timeout;
+        self.recover = Some(connection.snd_max);
+        self.checks.on_reduction(now);
+        self.checks.stop();
+        connection.duplicates.count = 0;
+    }
+}

@@ -1,0 +1,136 @@
+//! Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
+
+use super::fast::burst_limit;
+use super::{LossRecovery, NewAck, Start};
+use crate::segment::DataSegment;
+use crate::sender::connection::Connection;
+use crate::sender::limits::Pause;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, params};
+
+params! {
+    /// Parameters of the recovery with selective acknowledgements.
+    pub struct SackRules {
+        /// Send the newest segment again once a recovery when nothing else may be sent.
+        rescue: bool = true, "-", "[RFC 6675 §4]";
+        /// At most so many segments per ACK while recovering; 0 for no bound.
+        max_burst: u64 = 0, "segments", "[floyd1999 §3]";
+    }
+}
+
+/// The state of the recovery.
+#[derive(Clone, Debug)]
+pub struct Rfc6675 {
+    rules: SackRules,
+    recover: Option<u64>,
+}
+
+impl Rfc6675 {
+    /// A recovery without a bound of bursts that sends nothing for rescue.
+    pub(super) fn without_rescue() -> Self {
+        Rfc6675 { rules: SackRules { rescue: false, max_burst: 0 }, recover: None }
+    }
+
+    /// While the pipe leaves room, or one segment must go: repair lost holes, then send new data, then holes not known to
+    /// be lost, then the newest segment once, and if one must go the oldest [RFC 6675 §4, NextSeg; §5 step C].
+    pub(super) fn poll_recovery(
+        &self,
+        connection: &mut Connection,
+        now: Time,
+        must_send: bool,
+    ) -> Option<DataSegment> {
+        let pipe = connection.scoreboard.pipe() + u64::from(connection.mss);
+        if pipe as f64 > connection.congestion.cwnd() && !must_send {
+            return connection.pause(Pause::CongestionWindow);
+        }
+        if let Some(index) = connection.scoreboard.next_lost() {
+            return Some(connection.send_again(index, now));
+        }
+        if connection.next_index == connection.scoreboard.len()
+            && let Some(segment) = connection.poll_new_in_recovery(now)
+        {
+            return Some(segment);
+        }
+        let mut index = connection.scoreboard.next_unreported();
+        if index.is_none() && self.rules.rescue {
+            index = connection.scoreboard.rescue();
+        }
+        let index = index.or(must_send.then_some(0))?;
+        Some(connection.send_again(index, now))
+    }
+}
+
+impl LossRecovery for Rfc6675 {
+    type Params = SackRules;
+    const USES_SACK: bool = true;
+    const KEEPS_SCOREBOARD: bool = true;
+
+    fn new(rules: &SackRules, _start: &Start) -> Self {
+        Rfc6675 { rules: rules.clone(), recover: None }
+    }
+
+    fn burst_limit(&self) -> u64 {
+        burst_limit(self.rules.max_burst)
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        if connection.in_recovery {
+            return;
+        }
+        if !connection.duplicates.reach_threshold() && !connection.scoreboard.is_head_lost() {
+            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+            return;
+        }
+        if self.recover.is_some_and(|recover| connection.snd_una < recover) {
+            return;
+        }
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        connection.duplicates.inflation = 0.0;
+        connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        self.recover = Some(connection.snd_max);
+        connection.end_fast_retransmit(now, &head);
+        connection.enter_recovery(now);
+        connection.scoreboard.begin_recovery();
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
+        if connection.in_recovery {
+            if self.recover.is_some_and(|recover| ack < recover) {
+                return NewAck::PARTIAL;
+            }
+            connection.leave_recovery(now, 0.0);
+        }
+        connection.duplicates.clear();
+        NewAck::FULL
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        _now: Time,
+        ack: NewAck,
+        _acked: u64,
+        _rtt: Option<Time>,
+    ) {
+        if ack.is_partial {
+            connection.duplicates.count = 0;
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.exclude_inflation(0.0);
+        // What is reported has left the network, and may be many windows where a retransmission was lost.
+        connection.reduce_at_timeout(now, connection.scoreboard.unreported());
+        self.recover = Some(connection.snd_max);
+        connection.duplicates.count = 0;
+    }
+
+    #[inline]
+    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        if connection.in_recovery {
+            return self.poll_recovery(connection, now, false);
+        }
+        connection.skip_sacked();
+        connection.poll_window(now)
+    }
+}

@@ -1,0 +1,63 @@
+//! Tahoe: three duplicate ACKs restart from the loss window, as a timeout does [jacobson1988 §3].
+
+use super::{LossRecovery, NewAck, Start};
+use crate::sender::connection::Connection;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, params};
+
+params! {
+    /// Parameters of Tahoe's recovery.
+    pub struct TahoeRules {
+        /// No fast retransmit by duplicate ACKs of data sent again after a timeout.
+        careful_variant: bool = true, "-", "[RFC 2582 §5]";
+        /// A timeout does not end the count of duplicate ACKs: those that are still to come release no segments.
+        timeout_keeps_duplicates: bool = false, "-", "[RFC 3042 §2]";
+    }
+}
+
+/// The state of Tahoe's recovery.
+#[derive(Clone, Debug)]
+pub struct Tahoe {
+    rules: TahoeRules,
+    recover: Option<u64>,
+}
+
+impl LossRecovery for Tahoe {
+    type Params = TahoeRules;
+
+    fn new(rules: &TahoeRules, _start: &Start) -> Self {
+        Tahoe { rules: rules.clone(), recover: None }
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
+        if !connection.duplicates.reach_threshold() {
+            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+            return;
+        }
+        let stems_from_resent =
+            self.rules.careful_variant && self.recover.is_some_and(|recover| connection.snd_una <= recover);
+        if stems_from_resent {
+            return;
+        }
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        connection.duplicates.inflation = 0.0;
+        connection.reduce(now, Signal::Restart, head.retransmitted_before);
+        self.recover = Some(connection.snd_max);
+        connection.end_fast_retransmit(now, &head);
+        connection.go_back();
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, _now: Time, _ack: u64) -> NewAck {
+        connection.duplicates.clear();
+        NewAck::FULL
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.exclude_inflation(0.0);
+        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+        self.recover = Some(connection.snd_max);
+        if !self.rules.timeout_keeps_duplicates {
+            connection.duplicates.count = 0;
+        }
+    }
+}
