@@ -108,8 +108,7 @@ def _flow(flow: Mapping[str, Any], reported: _Reported) -> dict[str, Any]:
         mss = size_bytes(flow["tcp"]["mss"])
         header = size_bytes(flow["tcp"]["headers"]["data"])
         delivered = wire / (mss + header) * mss
-        # As with us, counters of segments cover the whole run.
-        sent = reported.counters["flow", name]["end"][1:]
+        sent = reported.window("flow", name)[1:]
     row["goodput_bps"] = 8.0 * delivered / active if active > 0 else 0.0
     row["bytes_delivered"] = delivered
     row["segments_sent"], row["segments_retransmitted"], row["timeouts"] = sent

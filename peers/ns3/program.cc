@@ -136,22 +136,11 @@ class Losses : public ErrorModel
   private:
     uint64_t m_data = 0;
 
-    /// As in ours, what opens a connection is data.
+    /// As in ours, what opens a connection and what acknowledges is no data.
     static bool CountsAsData(Ptr<const Packet> packet)
     {
         // Without payload there are at most 2 + 20 + 60 bytes of headers.
-        if (packet->GetSize() > 82)
-        {
-            return true;
-        }
-        Ptr<Packet> inner = packet->Copy();
-        PppHeader ppp;
-        Ipv4Header ip;
-        TcpHeader tcp;
-        inner->RemoveHeader(ppp);
-        inner->RemoveHeader(ip);
-        inner->PeekHeader(tcp);
-        return (tcp.GetFlags() & (TcpHeader::SYN | TcpHeader::ACK)) == TcpHeader::SYN;
+        return packet->GetSize() > 82;
     }
 
     bool DoCorrupt(Ptr<Packet> packet) override
@@ -332,10 +321,10 @@ struct Flow
         uint32_t expected = static_cast<uint32_t>(sentUpTo + 1);
         int32_t ahead32 = static_cast<int32_t>(header.GetSequenceNumber().GetValue() - expected);
         uint64_t begin = sentUpTo + ahead32;
-        sent++;
+        sent += InWindow();
         if (begin < sentUpTo)
         {
-            resent++;
+            resent += InWindow();
         }
         sentUpTo = std::max(sentUpTo, begin + bytes);
         seqSent.Record(static_cast<double>(begin));
@@ -357,7 +346,7 @@ struct Flow
     {
         // Nothing but an expiry doubles the timeout exactly.
         bool expired = connected && now > before && now == std::min(before + before, Seconds(60));
-        timeouts += expired;
+        timeouts += expired && InWindow();
         if (expired && g_forgetsReports)
         {
             socket->GetTxBuffer()->SetSentListLost(true);

@@ -17,7 +17,13 @@ True
 
 from dumbbell import topologies
 from dumbbell.engine import catalogue, schema, version
-from dumbbell.errors import EngineError, RunsInterrupted, ScenarioError
+from dumbbell.errors import (
+    EngineError,
+    IdenticalRunsWarning,
+    RunsInterrupted,
+    ScenarioError,
+    ScenarioWarning,
+)
 from dumbbell.run import Job, Run, Runs, run, run_many
 from dumbbell.scenario import (
     Bernoulli,
@@ -68,6 +74,7 @@ __all__ = [
     "Frames",
     "Greedy",
     "Headers",
+    "IdenticalRunsWarning",
     "Job",
     "Link",
     "LinkChange",
@@ -86,6 +93,7 @@ __all__ = [
     "SackRecovery",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "TahoeRecovery",
     "Tcp",
     "Tcplib",

@@ -1,9 +1,10 @@
 """What can go wrong, by name.
 
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
-and, for a misspelt name, a near miss. An interrupted batch is a `RunsInterrupted` (a `KeyboardInterrupt`)
-that carries what was finished. An engine that finds itself at fault raises `EngineError`. Files that cannot be
-read stay the `OSError` they are; of those that hold results it is a `ResultsError`.
+and, for a misspelt name, a near miss. What is accepted but has no effect is a `ScenarioWarning`, and
+replications that do not differ are an `IdenticalRunsWarning`. An interrupted batch is a `RunsInterrupted` (a
+`KeyboardInterrupt`) that carries what was finished. An engine that finds itself at fault raises `EngineError`.
+Files that cannot be read stay the `OSError` they are; of those that hold results it is a `ResultsError`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,30 @@ from dumbbell._engine import EngineError, ScenarioError
 if TYPE_CHECKING:
     from dumbbell.run import Runs
 
-__all__ = ["EngineError", "ResultsError", "RunsInterrupted", "ScenarioError", "refusal"]
+__all__ = [
+    "EngineError",
+    "IdenticalRunsWarning",
+    "ResultsError",
+    "RunsInterrupted",
+    "ScenarioError",
+    "ScenarioWarning",
+    "refusal",
+]
+
+
+class ScenarioWarning(UserWarning):
+    """A scenario that is run states something that has no effect, such as a start after the end.
+
+    `dumbbell.Scenario.warnings` has the same sentences.
+    """
+
+
+class IdenticalRunsWarning(UserWarning):
+    """Runs of one scenario with different seeds or numbers have equal fingerprints: they are one run, repeated.
+
+    Statistics over such runs have intervals without width. Random starts (`dumbbell.Uniform`), tick phases, losses
+    or traffic make replications differ.
+    """
 
 
 class ResultsError(OSError):
@@ -47,6 +71,7 @@ def refusal(
     accepted: str,
     *,
     names: Iterable[str] = (),
+    near: str | None = None,
     problem: str = "is not accepted",
     quoted: bool = True,
 ) -> ScenarioError:
@@ -61,15 +86,17 @@ def refusal(
     accepted
         What would have been accepted.
     names
-        The known names, among which a near miss to `value` is looked for.
+        The known names, among which a near miss is looked for.
+    near
+        What the near miss is to; `value` unless stated.
     problem
         What is wrong with the value, as the predicate of a sentence.
     quoted
         Whether a value that is text is shown in quotation marks: it is, unless it only describes what was
         found.
     """
-    near = difflib.get_close_matches(str(value), list(names), n=1)
-    suggestion = near[0] if near else None
+    matches = difflib.get_close_matches(str(value) if near is None else near, list(names), n=1)
+    suggestion = matches[0] if matches else None
     shown = f'"{value}"' if isinstance(value, str) and quoted else str(value)
     text = f"{field}: {shown} {problem}; expected {accepted}"
     if suggestion is not None:

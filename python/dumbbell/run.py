@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import _engine
-from dumbbell.errors import RunsInterrupted
+from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ Progress = Callable[[int, int], None]
 """Told the number of finished runs and of all runs, about ten times a second."""
 
 LARGEST_SEED = 2**64 - 1
+
+# One warning says that many things; the others are counted.
+MOST_WARNINGS = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -226,6 +230,11 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
     Run
         The results. The same scenario, seed and run give the same bits everywhere.
 
+    Warns
+    -----
+    ScenarioWarning
+        The scenario states something that has no effect.
+
     Examples
     --------
     >>> import dumbbell
@@ -241,6 +250,7 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
     import pyarrow as pa
 
     job = Job(scenario, seed, run)
+    _warn_of([scenario])
     result = _engine.run(scenario.canonical_json, job.seed, job.run)
     return Run(
         scenario=scenario,
@@ -293,6 +303,13 @@ def run_many(
     RunsInterrupted
         The batch was interrupted from the keyboard. The exception's `runs` hold what was finished.
 
+    Warns
+    -----
+    ScenarioWarning
+        A scenario states something that has no effect.
+    IdenticalRunsWarning
+        Runs of one scenario with different seeds or numbers have equal fingerprints, so they are no replications.
+
     Examples
     --------
     >>> import dumbbell
@@ -313,6 +330,8 @@ def run_many(
     indexed = [
         (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
     ]
+    _warn_of({job.scenario.canonical_json: job.scenario for job in listed}.values())
+    fingerprints: dict[int, int] = {}
     failures: list[BaseException] = []
     with _watched(progress, len(listed)) as watch:
 
@@ -329,7 +348,9 @@ def run_many(
 
         def handed_over(result: _engine.ManyResult) -> None:
             if finished is not None:
-                finished(_runs(listed, result))
+                some = _runs(listed, result)
+                fingerprints.update(_fingerprints(some))
+                finished(some)
 
         result = _engine.run_many(
             list(texts),
@@ -344,6 +365,9 @@ def run_many(
     done = _runs(listed, result)
     if result.completed < len(listed):
         raise RunsInterrupted(replace(done, completed=result.completed))
+    if len(texts) < len(listed):
+        fingerprints.update(_fingerprints(done))
+        _warn_of_identical_runs(listed, indexed, fingerprints)
     return replace(done, completed=result.completed)
 
 
@@ -359,6 +383,50 @@ def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult) -> Runs:
         arrow_flows=pa.table(result.flows),
         arrow_links=links,
         arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
+    )
+
+
+def _warn_of(scenarios: Iterable[Scenario]) -> None:
+    """Warn once of all that scenarios state without effect."""
+    found = dict.fromkeys(text for scenario in scenarios for text in scenario.warnings)
+    if found:
+        shown = list(found)[:MOST_WARNINGS]
+        more = [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
+        warnings.warn("; ".join(shown + more), ScenarioWarning, stacklevel=3)
+
+
+def _fingerprints(runs: Runs) -> dict[int, int]:
+    """Return the fingerprint of each finished job."""
+    columns = (runs.arrow_flows[name].to_pylist() for name in ("job", "fingerprint"))
+    return dict(zip(*columns, strict=True))
+
+
+def _warn_of_identical_runs(
+    jobs: Sequence[Job], indexed: Sequence[tuple[int, int, int]], fingerprints: Mapping[int, int]
+) -> None:
+    """Warn once if different runs of one scenario have equal fingerprints."""
+    runs_of: dict[int, dict[tuple[int, int], int]] = {}
+    for number, (place, seed, run) in enumerate(indexed):
+        runs_of.setdefault(place, {})[seed, run] = number
+    alike = [
+        (jobs[next(iter(runs.values()))].scenario, len(runs), distinct)
+        for runs in runs_of.values()
+        if (distinct := len({fingerprints[number] for number in runs.values()})) < len(runs)
+    ]
+    if not alike:
+        return
+    said = [
+        f'{runs} runs of "{scenario.name or "unnamed"}" have {distinct} different '
+        f"fingerprint{'' if distinct == 1 else 's'}"
+        for scenario, runs, distinct in alike[:MOST_WARNINGS]
+    ]
+    if len(alike) > MOST_WARNINGS:
+        said.append(f"and so on for {len(alike) - MOST_WARNINGS} more")
+    warnings.warn(
+        f"{', '.join(said)}: equal runs are no replications; draw something at random, such as "
+        'start=Uniform(uniform=("0 s", "1 s")), or make one run',
+        IdenticalRunsWarning,
+        stacklevel=3,
     )
 
 

@@ -26,22 +26,36 @@ def analysis():
 def test_an_algorithm_has_the_look_of_its_place_in_the_registry():
     looks = plots.styles(REGISTERED[::-1])
     for place, name in enumerate(REGISTERED):
-        assert looks[name] == plots.style(name) == (plots.COLOURS[place], plots.MARKERS[place])
+        expected = plots.COLOURS[place % len(plots.COLOURS)], plots.MARKERS[place % len(plots.MARKERS)]
+        assert looks[name] == plots.style(name) == expected
     # Other labels never look like an algorithm, nor like each other.
     looks = plots.styles([*REGISTERED, "alpha = 1", "alpha = 2"])
     assert len(set(looks.values())) == len(REGISTERED) + 2
     assert (looks["alpha = 1"].colour, looks["alpha = 2"].colour) == plots.COLOURS[:2]
     # Every pair of colour and marker comes once before any comes again.
-    assert len({plots.styles(map(str, range(156)))[str(i)] for i in range(156)}) == 156
+    pairs = len(plots.COLOURS) * len(plots.MARKERS)
+    assert len({plots.styles(map(str, range(pairs)))[str(i)] for i in range(pairs)}) == pairs == 312
 
 
-def test_no_two_algorithms_share_a_colour_or_a_marker():
+def test_no_two_algorithms_share_a_look_nor_a_colour_or_marker_as_long_as_there_are_others():
     looks = plots.styles(REGISTERED)
     assert {"tahoe", "reno", "newreno", "sack", "vegas", "westwoodp"} <= set(looks)
-    assert len({look.colour for look in looks.values()}) == len(looks)
-    assert len({look.marker for look in looks.values()}) == len(looks)
+    assert len(set(looks.values())) == len(looks)
+    assert len({look.colour for look in looks.values()}) == min(len(looks), len(plots.COLOURS))
+    assert len({look.marker for look in looks.values()}) == min(len(looks), len(plots.MARKERS))
     assert len(set(plots.COLOURS)) == len(plots.COLOURS)
     assert len(set(plots.MARKERS)) == len(plots.MARKERS)
+
+
+def test_markers_have_different_outlines():
+    from matplotlib.markers import MarkerStyle
+
+    def outline(marker):
+        style = MarkerStyle(marker)
+        return style.get_path().transformed(style.get_transform()).vertices.round(3).tobytes()
+
+    assert all(MarkerStyle(marker).is_filled() for marker in plots.MARKERS)
+    assert len({outline(marker) for marker in plots.MARKERS}) == len(plots.MARKERS)
 
 
 # What a reader without one kind of cones sees, in linear RGB (Machado, Oliveira and Fernandes, 2009,

@@ -17,6 +17,9 @@ import pytest
 import dumbbell
 from dumbbell import Job, RunsInterrupted, Scenario
 
+# Most of these tests run one scenario several times for another reason than replications; those of warnings look at them.
+pytestmark = pytest.mark.filterwarnings("ignore::dumbbell.IdenticalRunsWarning")
+
 FLOW_COLUMNS = {
     "job": "uint32",
     "seed": "uint64",
@@ -412,3 +415,49 @@ def test_every_standard_scenario_is_bit_identical_on_any_threads_and_in_any_orde
     expected = rows(forward, 1)
     for order, threads in ((forward, 1), (forward, 2), (shuffled, 1), (shuffled, 2)):
         pd.testing.assert_frame_equal(rows(order, threads), expected, check_exact=True)
+
+
+# Warnings
+
+
+def identical(record):
+    return [str(one.message) for one in record if one.category is dumbbell.IdenticalRunsWarning]
+
+
+def test_replications_that_do_not_differ_are_said_once_with_the_scenario_and_a_remedy(two_hosts, recwarn):
+    steady = two_hosts.with_values({"name": "steady", "flows.fg.start": "1 s"})
+    other = two_hosts.with_values({"name": "other", "duration": "4 s"})
+    dumbbell.run_many([steady, other], runs=3, progress=False)
+    (text,) = identical(recwarn)
+    assert text.startswith(
+        '3 runs of "steady" have 1 different fingerprint, 3 runs of "other" have 1 different fingerprint: equal'
+    )
+    assert "start=Uniform(" in text
+
+
+def test_identical_runs_are_said_where_results_are_handed_over_early(two_hosts, recwarn):
+    dumbbell.run_many(two_hosts, runs=3, progress=False, finished=lambda _runs: None)
+    assert len(identical(recwarn)) == 1
+
+
+def test_runs_that_differ_or_are_the_same_run_twice_need_no_word(two_hosts, recwarn):
+    uniform = {"uniform": ["0 s", "1 s"]}
+    drawn = two_hosts.with_values({"flows.fg.start": uniform})
+    runs = dumbbell.run_many(drawn, runs=5, progress=False)
+    assert runs.flows.fingerprint.nunique() == 5
+    dumbbell.run_many([Job(two_hosts), Job(two_hosts)], progress=False)
+    assert identical(recwarn) == []
+
+
+def test_a_scenario_that_states_something_without_effect_is_warned_of(two_hosts):
+    late = two_hosts.with_values({"flows.fg.start": "9 s"})
+    assert late.warnings == ("flows.fg.start: 9 s is not before the end, 5 s; the flow never starts",)
+    assert two_hosts.warnings == ()
+    with pytest.warns(dumbbell.ScenarioWarning, match=r"^flows\.fg\.start: 9 s is not before the end") as one:
+        dumbbell.run(late)
+    assert len(one) == 1
+    assert one[0].filename == __file__
+    sweep = [two_hosts.with_values({"flows.fg.start": f"{second} s"}) for second in range(1, 13)]
+    with pytest.warns(dumbbell.ScenarioWarning, match="and 3 more$") as one:
+        dumbbell.run_many(sweep, progress=False)
+    assert len(one) == 1

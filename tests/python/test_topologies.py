@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dumbbell
-from dumbbell import DropTail, Flow, Forced, Greedy, ScenarioError, topologies
+from dumbbell import DropTail, Flow, Forced, Greedy, LinkChange, ScenarioError, topologies
 from dumbbell.quantities import nanoseconds
 from dumbbell.topologies import Hop
 
@@ -348,3 +348,101 @@ def test_the_examples_run_and_draw(name, tmp_path):
     )
     (figure,) = tmp_path.glob("*.svg")
     assert figure.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("build", "argument", "suggestion"),
+    [
+        (lambda **more: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", **more), "rrt", "rtt"),
+        (lambda **more: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", **more), "buffer", None),
+        (
+            lambda **more: topologies.parking_lot(hops=2, rate="1 Mbit/s", delay="1 ms", **more),
+            "que",
+            "queue",
+        ),
+        (lambda **more: topologies.multi_bottleneck(hops=2, **more), "acces_rate", "access_rate"),
+        (lambda **more: topologies.last_hop_wireless(**more), "wired_dealy", "wired_delay"),
+        (lambda **more: topologies.satellite(**more), "pair", "pairs"),
+        (lambda **more: topologies.chain(hops=[HOP], pairs=[(1, 2)], **more), "tick_fase", "tick_phase"),
+    ],
+)
+def test_builders_refuse_arguments_that_they_do_not_know(build, argument, suggestion):
+    with pytest.raises(ScenarioError, match="is not an argument of topologies") as caught:
+        build(**{argument: "5 ms"})
+    assert (caught.value.field, caught.value.value) == (argument, '"5 ms"')
+    assert caught.value.suggestion == suggestion
+    assert "aqt" in caught.value.accepted
+
+
+LOSS, SLOWER = [Forced(packets=[3])], [LinkChange(at="1 s", rate="0.5 Mbit/s")]
+LINKS = {"impairments": LOSS, "changes": SLOWER}
+BACK = {"reverse_impairments": LOSS, "reverse_changes": SLOWER}
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (
+            lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", **LINKS),
+            ["r1-r2"],
+        ),
+        (
+            lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", **BACK),
+            ["r2-r1"],
+        ),
+        (
+            lambda: topologies.parking_lot(hops=2, rate="1 Mbit/s", delay="1 ms", **LINKS),
+            ["r1-r2", "r2-r3"],
+        ),
+        (lambda: topologies.multi_bottleneck(hops=2, **BACK), ["r2-r1", "r3-r2"]),
+        (lambda: topologies.last_hop_wireless(**LINKS), ["d1-r2", "r2-d1"]),
+        (
+            lambda: topologies.last_hop_wireless(wired_impairments=LOSS, wired_changes=SLOWER),
+            ["r1-r2", "r2-r1"],
+        ),
+        (lambda: topologies.satellite(**LINKS), ["r1-r2", "r2-r1"]),
+        (
+            lambda: topologies.dumbbell(
+                pairs=1, rate="1 Mbit/s", delay="1 ms", access_impairments=LOSS, access_changes=SLOWER
+            ),
+            ["d1-r2", "r1-s1", "r2-d1", "s1-r1"],
+        ),
+        (
+            lambda: topologies.satellite(
+                access_impairments={"s1-r1": LOSS, "r2-d20": LOSS},
+                access_changes={"s1-r1": SLOWER, "r2-d20": SLOWER},
+            ),
+            ["r2-d20", "s1-r1"],
+        ),
+        (
+            lambda: topologies.last_hop_wireless(
+                access_impairments={"s2-r1": LOSS}, access_changes={"s2-r1": SLOWER}
+            ),
+            ["s2-r1"],
+        ),
+    ],
+)
+def test_impairments_and_changes_are_on_the_links_they_are_for(build, expected):
+    shape = build()
+    assert sorted(link.name for link in shape.links if link.impairments) == expected
+    assert sorted(link.name for link in shape.links if link.changes) == expected
+    if len(shape.nodes) < 10:
+        hosts_of_pair = {"from_": "s1", "to": "d1"}
+        shape.scenario(duration="5 s", flows=[Flow(name="f", tcp="reno", **hosts_of_pair)])
+
+
+@pytest.mark.parametrize("build", [topologies.satellite, topologies.last_hop_wireless])
+def test_clocks_of_all_nodes_or_of_some_tick_at_a_stated_phase(build):
+    assert {node.tick_phase for node in build().nodes} == {None}
+    assert {node.tick_phase for node in build(tick_phase="0 s").nodes} == {"0 s"}
+    some = {node.name: node.tick_phase for node in build(tick_phase={"s1": "0 s", "d1": "10 ms"}).nodes}
+    assert {name: phase for name, phase in some.items() if phase} == {"s1": "0 s", "d1": "10 ms"}
+
+
+def test_links_and_nodes_that_are_not_there_are_refused_with_a_near_miss():
+    with pytest.raises(ScenarioError, match=r'access_impairments: "s1-r2".*did you mean `s1-r1`'):
+        topologies.satellite(pairs=1, reverse_pairs=0, access_impairments={"s1-r2": LOSS})
+    with pytest.raises(ScenarioError, match=r'access_changes: "r1-r2" is not accepted'):
+        topologies.satellite(pairs=1, access_changes={"r1-r2": SLOWER})
+    with pytest.raises(ScenarioError, match=r'tick_phase: "s01".*did you mean `s1`'):
+        topologies.satellite(pairs=1, reverse_pairs=0, tick_phase={"s01": "0 s"})

@@ -3,8 +3,27 @@
 
 use super::{Case, Verdict, applies_if, instants, require, same};
 use crate::difference::of_values;
-use dumbbell_sim::Outcome;
+use dumbbell_sim::{FlowOutcome, Outcome};
 use dumbbell_units::Time;
+
+/// A counter of a flow.
+type Count = (&'static str, fn(&FlowOutcome) -> u64);
+
+const COUNTS: [Count; 13] = [
+    ("segments_sent", |flow| flow.segments_sent),
+    ("segments_retransmitted", |flow| flow.segments_retransmitted),
+    ("bytes_retransmitted", |flow| flow.bytes_retransmitted),
+    ("segments_lost", |flow| flow.segments_lost),
+    ("timeouts", |flow| flow.timeouts),
+    ("fast_retransmits", |flow| flow.fast_retransmits),
+    ("connections", |flow| flow.connections),
+    ("connections_given_up", |flow| flow.connections_given_up),
+    ("first_slow_start_timeouts", |flow| flow.first_slow_start_timeouts),
+    ("first_slow_start_losses", |flow| flow.first_slow_start_losses),
+    ("timeouts_multiple_loss", |flow| flow.timeouts_multiple_loss),
+    ("timeouts_any_loss", |flow| flow.timeouts_any_loss),
+    ("receive_window_limited", |flow| flow.receive_window_limited),
+];
 
 pub fn holds(case: &Case<'_>) -> Verdict {
     let (from, until) = (case.scenario.measure_from, case.scenario.measure_until());
@@ -30,6 +49,10 @@ fn compare([first, second, both]: [&Outcome; 3], spans: [Time; 3]) -> Verdict {
     for ((first, second), both) in first.flows.iter().zip(&second.flows).zip(&both.flows) {
         let sum = first.bytes_delivered + second.bytes_delivered;
         same(of_values(&format!("flows.{}.bytes_delivered", both.name), &sum, &both.bytes_delivered))?;
+        for (field, of) in COUNTS {
+            let sum = of(first) + of(second);
+            same(of_values(&format!("flows.{}.{field}", both.name), &sum, &of(both)))?;
+        }
     }
     for ((first, second), both) in first.links.iter().zip(&second.links).zip(&both.links) {
         let path = |field: &str| format!("links.{}.{field}", both.name);

@@ -1,8 +1,8 @@
 //! A window that ends at an instant counts what a run of that duration counts.
 
 use super::{Case, Verdict, instants, same};
-use crate::difference::{of_lists, of_values};
-use dumbbell_sim::Outcome;
+use crate::difference::of_lists;
+use dumbbell_sim::{FlowOutcome, Outcome};
 
 pub fn holds(case: &Case<'_>) -> Verdict {
     for at in instants::within_window(case, "window")? {
@@ -17,11 +17,10 @@ pub fn holds(case: &Case<'_>) -> Verdict {
 }
 
 fn compare(long: &Outcome, short: &Outcome) -> Option<String> {
-    let flows = long.flows.iter().zip(&short.flows).find_map(|(long, short)| {
-        let path = |field: &str| format!("flows.{}.{field}", long.name);
-        of_values(&path("bytes_delivered"), &long.bytes_delivered, &short.bytes_delivered)
-            .or_else(|| of_values(&path("goodput_bps"), &long.goodput_bps, &short.goodput_bps))
-            .or_else(|| of_values(&path("throughput_bps"), &long.throughput_bps, &short.throughput_bps))
-    });
+    // A transfer may be complete after the window.
+    let measured = |outcome: &Outcome| -> Vec<FlowOutcome> {
+        outcome.flows.iter().map(|flow| FlowOutcome { completion_s: None, ..flow.clone() }).collect()
+    };
+    let flows = of_lists("flows", &measured(long), &measured(short), |flow| &flow.name);
     flows.or_else(|| of_lists("links", &long.links, &short.links, |link| &link.name))
 }

@@ -6,7 +6,7 @@ use dumbbell_units::{Stream, Time, choice, params, tagged};
 params! {
     /// Loss of stated packets, for scripted experiments.
     pub struct Forced {
-        /// Ordinals of the data packets to lose, counted from 1 as they enter the link.
+        /// Ordinals of the data packets to lose, counted from 1 as they enter the link; a SYN is none.
         packets: Vec<u64> = Vec::new(), "packets", "[fall1996 §3]",
             |packets| packets.iter().all(|n| *n >= 1), "ordinals counted from 1";
     }

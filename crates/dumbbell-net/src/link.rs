@@ -13,7 +13,7 @@
 //! packet is counted only once it has left ([`Link::settle`]), because nobody knows the end before it has come.
 
 use crate::impairment::{Impairment, ImpairmentSpec};
-use crate::packet::{Packet, PacketKind};
+use crate::packet::Packet;
 use crate::queue::{DropTail, QueueSpec};
 use dumbbell_units::{Interval, Rate, Stream, Time, params};
 use std::collections::VecDeque;
@@ -312,7 +312,7 @@ impl Link {
         let ends = self.serve(at, begins, packet);
         self.admit(at, ends, packet.size);
         self.note_backlog(at);
-        let is_data = packet.kind != PacketKind::Ack;
+        let is_data = packet.kind.is_data();
         self.data_seen += u64::from(is_data);
         let is_lost =
             self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, &mut self.random));
@@ -514,6 +514,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::PacketKind;
     use dumbbell_units::Limit;
 
     const ALWAYS: Interval = Interval { from: Time::ZERO, until: Time::NEVER };

@@ -5,12 +5,22 @@ use dumbbell_units::Time;
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
-    /// A TCP segment on its way to the receiver.
+    /// A TCP segment with data on its way to the receiver.
     Data,
+    /// The segment that opens a TCP connection. It carries no data.
+    Syn,
     /// An acknowledgement on its way to the sender.
     Ack,
     /// A datagram of an unresponsive source.
     Datagram,
+}
+
+impl PacketKind {
+    /// True if the packet carries data, so that forced drops and recorded losses count it.
+    #[inline]
+    pub fn is_data(self) -> bool {
+        matches!(self, PacketKind::Data | PacketKind::Datagram)
+    }
 }
 
 /// A packet, moved by value. `P` is what the end points put into it.

@@ -91,6 +91,12 @@ fn scenario_hash(json_text: &str) -> PyResult<String> {
     Ok(format!("{:016x}", scenario(json_text)?.hash()))
 }
 
+/// What a scenario states without effect, one sentence each.
+#[pyfunction]
+fn warnings(json_text: &str) -> PyResult<Vec<String>> {
+    Ok(scenario(json_text)?.warnings())
+}
+
 /// One run with its tables and traces.
 #[pyclass(frozen)]
 struct RunResult(Outcome);
@@ -182,6 +188,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
     module.add_function(wrap_pyfunction!(normalize, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(table3, module)?)?;

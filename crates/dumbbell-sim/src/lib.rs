@@ -12,6 +12,7 @@ pub mod simulation;
 pub mod table3;
 pub mod trace;
 pub mod trunk;
+pub mod warnings;
 pub mod wires;
 
 pub use batch::{Batch, Job};

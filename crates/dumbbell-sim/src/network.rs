@@ -213,6 +213,12 @@ impl Routes {
         Ok(routes)
     }
 
+    /// The links of the path that begins with a hop, in their order; none of a path that leads nowhere.
+    pub fn links_from(&self, begin: u32) -> impl Iterator<Item = usize> {
+        let hops = self.hops.get(begin as usize..).unwrap_or_default();
+        hops.iter().map(|hop| hop.link).take_while(|&link| link != END).map(|link| link as usize)
+    }
+
     /// Sorts out what follows each link of these paths.
     fn find_what_follows(&mut self, paths: &[u32], links: usize) {
         let feeders = feeders(paths, links);

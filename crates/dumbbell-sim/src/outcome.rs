@@ -3,7 +3,7 @@
 use crate::trace::Recording;
 use serde_json::{Map, Value, json};
 
-/// One flow within the measurement window.
+/// One flow within the measurement window. `completion_s` and `start_s` alone are of the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowOutcome {
     /// Name of the flow.
@@ -14,13 +14,13 @@ pub struct FlowOutcome {
     pub throughput_bps: f64,
     /// New bytes delivered in order.
     pub bytes_delivered: u64,
-    /// Data segments sent, first and repeated. From here on counters cover the whole run.
+    /// Data segments sent, first and repeated; a SYN is none.
     pub segments_sent: u64,
     /// Segments sent again.
     pub segments_retransmitted: u64,
     /// Payload bytes sent again.
     pub bytes_retransmitted: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those that repeat a SYN included.
     pub timeouts: u64,
     /// Fast retransmissions.
     pub fast_retransmits: u64,
@@ -32,7 +32,7 @@ pub struct FlowOutcome {
     pub rtt_mean_s: Option<f64>,
     /// Smallest round-trip time of segments sent once, in seconds.
     pub rtt_min_s: Option<f64>,
-    /// Data packets lost on the way.
+    /// Data packets dropped on the way; a SYN is none.
     pub segments_lost: u64,
     /// TCP connections opened.
     pub connections: u64,

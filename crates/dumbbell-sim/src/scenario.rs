@@ -95,6 +95,9 @@ impl Field for Start {
         if node.value().is_string() {
             return Time::decode(node).map(Start::At);
         }
+        if !node.value().is_object() {
+            return Err(node.error(Self::accepted()));
+        }
         node.refuse_unknown(&["uniform"])?;
         node.require(&["uniform"])?;
         let bounds = node.child("uniform").ok_or_else(|| node.error(Self::accepted()))?;
@@ -347,6 +350,15 @@ impl Scenario {
                 return Err(refuse("stop_when_complete".into(), format!("\"{name}\""), accepted));
             }
         }
+        if self.flows.is_empty() {
+            return Err(refuse("flows".into(), "an empty list", "at least one flow"));
+        }
+        if let Some(until) = self.measure_until
+            && until > self.duration
+        {
+            let accepted = format!("a time up to the duration, {}", self.duration);
+            return Err(refuse("measure_until".into(), until.to_string(), accepted));
+        }
         if self.measure_from >= self.measure_until() {
             let accepted = "a time before measure_until and duration";
             return Err(refuse("measure_from".into(), self.measure_from.to_string(), accepted));
@@ -466,6 +478,9 @@ fn validate_probe(
     }
     for name in probe.links.iter().filter(|name| *name != "*") {
         find(links, name, format!("{path}.links"), "link")?;
+    }
+    if probe.quantities.is_empty() {
+        return Err(refuse(format!("{path}.quantities"), "an empty list", "at least one quantity"));
     }
     let lacks = |of_link: bool, targets: &[String]| {
         targets.is_empty() && probe.quantities.iter().any(|q| q.is_of_link() == of_link)

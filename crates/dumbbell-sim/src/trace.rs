@@ -20,7 +20,7 @@ choice! {
         Srtt = "srtt",
         /// Retransmission timeout, in seconds.
         Rto = "rto",
-        /// First byte of every data segment sent.
+        /// First byte of every data segment sent; a SYN is none.
         SeqSent = "seq_sent",
         /// Cumulative acknowledgement, in bytes.
         SeqAcked = "seq_acked",

@@ -198,3 +198,117 @@ fn goodput_counts_the_pauses_in_which_packets_are_on_their_way() {
         flow(&outcome).goodput_bps
     );
 }
+
+#[test]
+fn counts_follow_the_window_to_the_event() {
+    // A transfer that loses its packets 20 and 60 has two fast retransmissions.
+    let loss = json!({ "impairments": [{ "kind": "forced", "packets": [20, 60] }] });
+    let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_ssthresh": "8 segments" });
+    let source = json!({ "kind": "transfer", "size": "200 kB" });
+    let mut scenario = with_flow(two_hosts("10 Mbit/s", "50 ms", loss), "f", tcp, source);
+    scenario["duration"] = json!("10 s");
+    scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["seq_sent"] }, { "links": ["r1-r2"], "quantities": ["losses"] }]);
+    let whole = outcome(&scenario);
+    let (sent, losses) = (trace(&whole, "seq_sent"), trace(&whole, "losses"));
+    assert_eq!((flow(&whole).segments_sent, sent.len()), (202, 202));
+    assert_eq!((flow(&whole).segments_lost, losses.len(), flow(&whole).fast_retransmits), (2, 2, 2));
+    // A retransmission is a segment below one that was sent before.
+    let again: Vec<f64> =
+        (1..sent.len()).filter(|&at| sent[at].1 < sent[at - 1].1).map(|at| sent[at].0).collect();
+    assert_eq!(again.len(), 2);
+    // Both ends of a window belong to it: at the first retransmission, and between the two.
+    let of = |from: f64, until: f64| {
+        let mut scenario = scenario.clone();
+        scenario["measure_from"] = json!(format!("{:.0} ns", from * 1e9));
+        scenario["measure_until"] = json!(format!("{:.0} ns", until * 1e9));
+        let outcome = outcome(&scenario);
+        assert_eq!(outcome.fingerprint, whole.fingerprint);
+        let within = |time: &f64| (from - 1e-10..until + 1e-10).contains(time);
+        let flow = flow(&outcome);
+        assert_eq!(flow.segments_sent, sent.iter().filter(|(at, _)| within(at)).count() as u64);
+        assert_eq!(flow.segments_lost, losses.iter().filter(|(at, _)| within(at)).count() as u64);
+        assert_eq!(flow.bytes_retransmitted, 1000 * flow.segments_retransmitted);
+        (flow.segments_retransmitted, flow.fast_retransmits, flow.connections)
+    };
+    assert_eq!(of(0.0, again[0]), (1, 1, 1));
+    assert_eq!(of(again[0], again[1]), (2, 2, 0));
+    assert_eq!(of(again[0] + 1e-9, again[1]), (1, 1, 0));
+    assert_eq!(of(again[0] + 1e-9, again[1] - 1e-9), (0, 0, 0));
+    assert_eq!(of(8.0, 9.0), (0, 0, 0));
+}
+
+#[test]
+fn the_smallest_round_trip_time_is_of_the_window() {
+    // 20 packets of 1040 bytes wait at 1 Mbit/s: 0.16 s more than the first has.
+    let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "receive_buffer": "20 segments" });
+    let mut scenario = with_flow(two_hosts("1 Mbit/s", "10 ms", json!({})), "f", tcp, json!("greedy"));
+    let first = flow(&outcome(&scenario)).rtt_min_s.expect("a round-trip time");
+    scenario["measure_from"] = json!("10 s");
+    let later = flow(&outcome(&scenario)).clone();
+    assert!(first < 0.03, "{first}");
+    assert!(later.rtt_min_s > Some(0.16), "{later:?}");
+    assert!(later.rtt_mean_s >= later.rtt_min_s.map(|smallest| smallest - 1e-9), "{later:?}");
+    scenario["measure_from"] = json!("59.9999 s");
+    assert_eq!(flow(&outcome(&scenario)).rtt_mean_s, None);
+}
+
+#[test]
+fn a_syn_is_a_packet_without_data() {
+    let run = |handshake: bool, impairment: Value| {
+        let loss = json!({ "impairments": [impairment] });
+        let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "handshake": handshake });
+        let source = json!({ "kind": "transfer", "size": "50 kB" });
+        let mut scenario = with_flow(two_hosts("10 Mbit/s", "50 ms", loss), "f", tcp, source);
+        scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["seq_sent"] }, { "links": ["r1-r2"], "quantities": ["losses", "drops"] }]);
+        outcome(&scenario)
+    };
+    // The third packet with data is the third segment, with and without a SYN before it.
+    for handshake in [false, true] {
+        let outcome = run(handshake, json!({ "kind": "forced", "packets": [3] }));
+        assert_eq!(trace(&outcome, "losses").iter().map(|&(_, number)| number).collect::<Vec<_>>(), [3.0]);
+        assert_eq!((flow(&outcome).segments_sent, flow(&outcome).segments_lost), (51, 1));
+        let sent = trace(&outcome, "seq_sent");
+        assert_eq!((sent.len(), sent.iter().filter(|&&(_, seq)| seq == 2000.0).count()), (51, 2));
+        // On the link it is a packet like any other.
+        assert_eq!(outcome.links[1].packets, 51 + u64::from(handshake));
+    }
+    // A SYN that is lost is a drop and no segment; the timeout that repeats it is a timeout.
+    let always = run(true, json!({ "kind": "bernoulli", "probability": 1.0 }));
+    assert_eq!((flow(&always).segments_sent, flow(&always).segments_lost), (0, 0));
+    assert_eq!(trace(&always, "losses"), []);
+    assert!(flow(&always).timeouts > 1);
+    assert_eq!(always.links[1].drops_impairment, always.links[1].packets);
+}
+
+#[test]
+fn stopping_a_flow_closes_its_connections_alone() {
+    // Two flows of conversations; one stops, restarts and stops again while the other goes on.
+    let conversations = json!({ "kind": "tcplib", "interarrival": "100 ms" });
+    let network = two_hosts("1.6 Mbit/s", "20 ms", json!({}));
+    let mut scenario = with_flow(network, "f", json!("reno"), conversations.clone());
+    scenario = with_flow(scenario, "g", json!("reno"), conversations);
+    let alone = outcome(&scenario);
+    scenario["flows"][0]["stop"] = json!("20 s");
+    scenario["flows"][0]["restarts"] = json!([{ "start": "30 s", "stop": "31 s" }]);
+    scenario["measure_from"] = json!("50 s");
+    let stopped = outcome(&scenario);
+    assert_eq!((stopped.flows[0].connections, stopped.flows[0].bytes_delivered), (0, 0));
+    assert!(stopped.flows[1].connections > 50 && stopped.flows[1].bytes_delivered > 0);
+    assert!(alone.flows[0].connections > 500);
+}
+
+#[test]
+fn what_cannot_be_measured_or_run_is_refused() {
+    let valid = || with_flow(two_hosts("1 Mbit/s", "1 ms", json!({})), "f", json!("reno"), json!("greedy"));
+    let mut scenario = valid();
+    scenario["measure_until"] = json!("60 s");
+    assert!(Scenario::from_value(&scenario).is_ok());
+    scenario["measure_until"] = json!("60.1 s");
+    assert_eq!(refused_field(&scenario), "measure_until");
+    scenario = valid();
+    scenario["flows"] = json!([]);
+    assert_eq!(refused_field(&scenario), "flows");
+    scenario = valid();
+    scenario["probes"] = json!([{ "flows": ["f"], "quantities": [] }]);
+    assert_eq!(refused_field(&scenario), "probes.0.quantities");
+}

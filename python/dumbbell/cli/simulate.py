@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import typer
 from dumbbell.cli.refusals import note, refuse
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.engine import catalogue
-from dumbbell.errors import ScenarioError
+from dumbbell.errors import ScenarioError, ScenarioWarning
 from dumbbell.files import replacing
 from dumbbell.plots import trace_figure
 from dumbbell.run import Run, run
@@ -58,6 +59,8 @@ def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path 
         _make_directory(trace)
         if not scenario.probes:
             note(f"{file} has no probes, so nothing will be written to {trace}; [[probes]] record quantities")
+    for text in scenario.warnings:
+        note(f"warning: {text}")
     try:
         result = _run(scenario, seed, run)
     except KeyboardInterrupt:
@@ -95,7 +98,10 @@ def _read(file: Path) -> Scenario:
 
 
 def _run(scenario: Scenario, seed: int, number: int) -> Run:
-    return run(scenario, seed=seed, run=number)
+    with warnings.catch_warnings():
+        # Said before, a line each.
+        warnings.simplefilter("ignore", ScenarioWarning)
+        return run(scenario, seed=seed, run=number)
 
 
 def _make_directory(directory: Path) -> None:

@@ -20,8 +20,16 @@ COLOURS = (
 """Okabe and Ito's colours, with brown for their pale yellow, and five more chosen for their distance from
 all others as readers with any of the three kinds of colour blindness see them."""
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "d")
-"""One fewer than the colours, so that 156 labels go by before a pair of colour and marker comes again."""
+Marker = str | tuple[int, int, float]
+
+MARKERS: tuple[Marker, ...] = (
+    "o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "d",
+    "h", "8", (4, 1, 0.0), (3, 1, 0.0), (6, 1, 0.0), (5, 0, 180.0), (4, 1, 45.0), (3, 1, 180.0),
+    "H", (8, 1, 0.0), (5, 1, 180.0), (3, 1, 90.0),
+)  # fmt: skip
+"""Shapes of matplotlib that can be filled; a tuple is a polygon or a star by its sides, kind and angle in degrees.
+Their number and that of the colours have no common factor, so that 312 labels go by before a pair of colour and
+marker comes again."""
 
 WIDTH, HEIGHT = 6.0, 3.8
 GREY = "#7F7F7F"
@@ -31,7 +39,7 @@ class Style(NamedTuple):
     """How one algorithm looks in all plots."""
 
     colour: str
-    marker: str
+    marker: Marker
 
 
 def _registry() -> list[str]:
@@ -50,9 +58,9 @@ def slot(index: int) -> Style:
 def styles(names: Iterable[str]) -> dict[str, Style]:
     """Style of each name.
 
-    A registered algorithm has the style of its place in the registry, in every plot: a colour and a marker
-    that no other algorithm has. Other labels, such as those of parameter settings, begin again at the first
-    colour in the order given, with other markers.
+    A registered algorithm has the style of its place in the registry, in every plot: a marker that none of the
+    first 24 shares, and a colour that none of the first 13 shares. Other labels, such as those of parameter
+    settings, begin again at the first colour in the order given, with other markers.
 
     Parameters
     ----------

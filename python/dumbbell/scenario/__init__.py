@@ -266,6 +266,14 @@ class Scenario(Part):
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What the scenario states without effect, a sentence each: times after the end, probes of what is not there.
+
+        `dumbbell.run` and `dumbbell.run_many` warn of it.
+        """
+        return tuple(_engine.warnings(self.canonical_json))
+
+    @cached_property
     def hash(self) -> str:
         """Sixteen hexadecimal digits of the canonical form: equal for scenarios that mean the same."""
         return _engine.scenario_hash(self.canonical_json)

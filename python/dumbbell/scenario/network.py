@@ -62,7 +62,7 @@ class Forced(Impairment):
     Parameters
     ----------
     packets
-        Which data packets to drop, counted from 1 as they enter the link.
+        Which data packets to drop, counted from 1 as they enter the link; a SYN is none.
     """
 
     tag: ClassVar = ("kind", "forced")

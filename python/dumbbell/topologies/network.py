@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import operator
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import pairwise
-from typing import Any, TypedDict, Unpack
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
-from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, Node, Queue, Scenario
+from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, LinkChange, Node, Queue, Scenario
 
 __all__ = [
     "Access",
+    "Changes",
     "Discipline",
     "Hop",
     "Impairments",
     "Stamping",
     "Topology",
     "access_delays",
+    "builder",
     "chain",
     "counted",
     "per_pair",
 ]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 Discipline = str | Queue | Data
 Impairments = Sequence[str | Impairment | Data]
+Changes = Sequence[LinkChange | Data]
 Stamping = bool | str | Collection[str]
 
 # Access links are fast and never lose a packet unless the caller says otherwise: the bottleneck is where
@@ -183,6 +190,8 @@ class Hop:
         Those of the link back; as forward when not given.
     reverse_impairments
         What loses packets on the link back; nothing when not given, whatever the forward link loses.
+    changes, reverse_changes
+        Changes of rate and delay of the forward link and of the link back; none when not given.
     """
 
     rate: str
@@ -193,10 +202,12 @@ class Hop:
     reverse_delay: str | None = None
     reverse_queue: Discipline | None = None
     reverse_impairments: Impairments | None = None
+    changes: Changes | None = None
+    reverse_changes: Changes | None = None
 
     def links(self, left: str, right: str) -> tuple[Link, Link]:
         """Return the link from `left` to `right` and the one back."""
-        forward = _link(left, right, self.rate, self.delay, self.queue, self.impairments)
+        forward = _link(left, right, self.rate, self.delay, self.queue, self.impairments, self.changes)
         backward = _link(
             right,
             left,
@@ -204,6 +215,7 @@ class Hop:
             self.delay if self.reverse_delay is None else self.reverse_delay,
             self.queue if self.reverse_queue is None else self.reverse_queue,
             self.reverse_impairments,
+            self.reverse_changes,
         )
         return forward, backward
 
@@ -229,8 +241,40 @@ class Access(TypedDict, total=False):
     access links, to a nanosecond. It takes the place of all other delays of access links."""
     access_queue: Discipline
     """Queue discipline of all access links."""
+    access_impairments: Impairments | Mapping[str, Impairments] | None
+    """What loses packets on all access links, or on those named: ``{"r2-d1": [Bernoulli(probability=0.01)]}``."""
+    access_changes: Changes | Mapping[str, Changes] | None
+    """Changes of rate and delay of all access links, or of those named."""
+    tick_phase: str | Mapping[str, str] | None
+    """Phase of the coarse clocks of all nodes, or of those named: ``"random"`` or a time, as in `Node`."""
 
 
+def builder(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a builder that refuses the arguments it does not know, with a near miss.
+
+    Without this, ``**access`` would accept any name.
+
+    Raises
+    ------
+    ScenarioError
+        An argument is not one of the builder's, nor of `Access` where the builder takes it.
+    """
+    known: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        known += Access.__annotations__ if parameter.kind is parameter.VAR_KEYWORD else [parameter.name]
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name, value in kwargs.items():
+            if name not in known:
+                problem = f"is not an argument of topologies.{function.__name__}"
+                raise refusal(name, value, ", ".join(known), names=known, problem=problem, near=name)
+        return function(*args, **kwargs)
+
+    return checked
+
+
+@builder
 def chain(
     *,
     hops: Sequence[Hop],
@@ -254,13 +298,15 @@ def chain(
         Which nodes stamp packets with the time they waited there, for flows that carry the option: all of
         them, hosts included (True), none, or those named.
     **access
-        The access links, as `Access` says: 100 Mbit/s, 0.1 ms and queues without bound unless stated.
+        The access links, as `Access` says: 100 Mbit/s, 0.1 ms and queues without bound unless stated. Also the
+        `tick_phase` of nodes.
 
     Raises
     ------
     ScenarioError
         There is no hop or no pair, a router is not there, what is given per pair is not one per pair, a
-        round-trip time is shorter than the hops it crosses, or a name is no node's.
+        round-trip time is shorter than the hops it crosses, a name is no node's or link's, or an argument is
+        not known.
 
     Examples
     --------
@@ -295,6 +341,7 @@ def chain(
         for left, right, hop in zip(routers, routers[1:], hops, strict=False)
         for link in hop.links(left, right)
     ]
+    between = len(links)
     for number, (pair, rate, ends) in enumerate(zip(pairs, rates, delays, strict=True), start=1):
         for host, router, delay in zip((f"s{number}", f"d{number}"), pair, ends, strict=True):
             nodes.append(Node(name=host))
@@ -302,7 +349,26 @@ def chain(
                 _link(host, routers[router - 1], rate, delay, queue),
                 _link(routers[router - 1], host, rate, delay, queue),
             ]
+    at_hosts = [link.name for link in links[between:]]
+    impaired = _by_name("access_impairments", access.get("access_impairments"), at_hosts)
+    changed = _by_name("access_changes", access.get("access_changes"), at_hosts)
+    links[between:] = [
+        dataclasses.replace(link, impairments=impaired.get(link.name), changes=changed.get(link.name))
+        for link in links[between:]
+    ]
+    phase_of = _by_name("tick_phase", access.get("tick_phase"), [node.name for node in nodes])
+    nodes = [dataclasses.replace(node, tick_phase=phase_of.get(node.name)) for node in nodes]
     return Topology(nodes=_stamping(nodes, aqt), links=tuple(links))
+
+
+def _by_name(field: str, value: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """Return what holds for each of `names`: one value for all of them, or a mapping for those it names."""
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(names, value)
+    for name in value:
+        if name not in names:
+            raise refusal(field, name, f"names among {', '.join(names)}", names=names)
+    return value
 
 
 def counted(field: str, value: int, least: int) -> int:
@@ -323,7 +389,13 @@ def counted(field: str, value: int, least: int) -> int:
 
 
 def _link(
-    start: str, end: str, rate: str, delay: str, queue: Discipline, impairments: Impairments | None = None
+    start: str,
+    end: str,
+    rate: str,
+    delay: str,
+    queue: Discipline,
+    impairments: Impairments | None = None,
+    changes: Changes | None = None,
 ) -> Link:
     return Link(
         name=f"{start}-{end}",
@@ -333,6 +405,7 @@ def _link(
         delay=delay,
         queue=queue,
         impairments=impairments,
+        changes=changes,
     )
 
 

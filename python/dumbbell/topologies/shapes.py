@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Unpack
 
 from dumbbell.errors import refusal
@@ -14,12 +14,14 @@ from dumbbell.topologies.network import (
     ACCESS_RATE,
     BOTTLENECK_QUEUE,
     Access,
+    Changes,
     Discipline,
     Hop,
     Impairments,
     Stamping,
     Topology,
     access_delays,
+    builder,
     chain,
     counted,
     per_pair,
@@ -34,6 +36,7 @@ WIRED_QUEUE = DropTail(limit="208 packets")
 SATELLITE_QUEUE = DropTail(limit="491 packets")
 
 
+@builder
 def dumbbell(
     *,
     pairs: int,
@@ -46,6 +49,8 @@ def dumbbell(
     reverse_delay: str | None = None,
     reverse_queue: Discipline | None = None,
     reverse_impairments: Impairments | None = None,
+    changes: Changes | None = None,
+    reverse_changes: Changes | None = None,
     aqt: Stamping = False,
     **access: Unpack[Access],
 ) -> Topology:
@@ -64,6 +69,8 @@ def dumbbell(
         Those of ``r2-r1``; as forward when not given.
     reverse_impairments
         What loses packets on ``r2-r1``; nothing when not given.
+    changes, reverse_changes
+        Changes of rate and delay of ``r1-r2`` and of ``r2-r1`` while the simulation runs; none when not given.
     aqt
         Which nodes stamp queueing times, as in `chain`.
     **access
@@ -84,18 +91,25 @@ def dumbbell(
         reverse_delay=reverse_delay,
         reverse_queue=reverse_queue,
         reverse_impairments=reverse_impairments,
+        changes=changes,
+        reverse_changes=reverse_changes,
     )
     forward = [(1, 2)] * counted("pairs", pairs, 1)
     backward = [(2, 1)] * counted("reverse_pairs", reverse_pairs, 0)
     return chain(hops=[hop], pairs=forward + backward, aqt=aqt, **access)
 
 
+@builder
 def parking_lot(
     *,
     hops: int,
     rate: str,
     delay: str,
     queue: Discipline = BOTTLENECK_QUEUE,
+    impairments: Impairments | None = None,
+    reverse_impairments: Impairments | None = None,
+    changes: Changes | None = None,
+    reverse_changes: Changes | None = None,
     aqt: Stamping = False,
     **access: Unpack[Access],
 ) -> Topology:
@@ -107,6 +121,11 @@ def parking_lot(
         Number of bottlenecks, at least one. The pair ``s2``-``d2`` crosses the first, and so on.
     rate, delay, queue
         Each bottleneck's, in either direction.
+    impairments, reverse_impairments
+        What loses packets on each bottleneck, from left to right and back; nothing when not given.
+    changes, reverse_changes
+        Changes of rate and delay of each bottleneck while the simulation runs, from left to right and back; none
+        when not given.
     aqt
         Which nodes stamp queueing times, as in `chain`.
     **access
@@ -119,15 +138,29 @@ def parking_lot(
         the hops it crosses.
     """
     spans = [(1, counted("hops", hops, 1) + 1)] + [(index, index + 1) for index in range(1, hops + 1)]
-    return chain(hops=[Hop(rate=rate, delay=delay, queue=queue)] * hops, pairs=spans, aqt=aqt, **access)
+    hop = Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=reverse_impairments,
+        changes=changes,
+        reverse_changes=reverse_changes,
+    )
+    return chain(hops=[hop] * hops, pairs=spans, aqt=aqt, **access)
 
 
+@builder
 def multi_bottleneck(
     *,
     hops: int,
     rate: str = "10 Mbit/s",
     delay: str = "10 ms",
     queue: Discipline = HOP_QUEUE,
+    impairments: Impairments | None = None,
+    reverse_impairments: Impairments | None = None,
+    changes: Changes | None = None,
+    reverse_changes: Changes | None = None,
     aqt: Stamping = False,
     **access: Unpack[Access],
 ) -> Topology:
@@ -144,6 +177,11 @@ def multi_bottleneck(
     rate, delay, queue
         Each bottleneck's, in either direction. The default queue holds 150 ms of 1500-byte packets at the
         default rate; state it with any other rate.
+    impairments, reverse_impairments
+        What loses packets on each bottleneck, from left to right and back; nothing when not given.
+    changes, reverse_changes
+        Changes of rate and delay of each bottleneck while the simulation runs, from left to right and back; none
+        when not given.
     aqt
         Which nodes stamp queueing times, as in `chain`.
     **access
@@ -170,10 +208,19 @@ def multi_bottleneck(
     """
     long = (1, counted("hops", hops, 1) + 1)
     cross = [pair for k in range(1, long[1]) for pair in ((k, k + 1), (k + 1, k))]
-    hop = Hop(rate=rate, delay=delay, queue=queue)
+    hop = Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=reverse_impairments,
+        changes=changes,
+        reverse_changes=reverse_changes,
+    )
     return chain(hops=[hop] * (long[1] - 1), pairs=[long, *cross], aqt=aqt, **_usual_delay(access, "20 ms"))
 
 
+@builder
 def last_hop_wireless(
     *,
     cross_pairs: int = 5,
@@ -182,14 +229,20 @@ def last_hop_wireless(
     delay: str = "20 ms",
     queue: Discipline = WIRELESS_QUEUE,
     impairments: Impairments | None = None,
+    changes: Changes | None = None,
     wired_rate: str = "10 Mbit/s",
     wired_delay: str = "10 ms",
     wired_queue: Discipline = WIRED_QUEUE,
+    wired_impairments: Impairments | None = None,
+    wired_changes: Changes | None = None,
     rtt: str = "250 ms",
     cross_rtt: str | Sequence[str] | None = None,
     reverse_rtt: str | Sequence[str] | None = None,
     access_rate: str | Sequence[str] = ACCESS_RATE,
     access_queue: Discipline = ACCESS_QUEUE,
+    access_impairments: Impairments | Mapping[str, Impairments] | None = None,
+    access_changes: Changes | Mapping[str, Changes] | None = None,
+    tick_phase: str | Mapping[str, str] | None = None,
     aqt: Stamping = False,
 ) -> Topology:
     """Return a wired bottleneck whose first pair ends in a wireless link that loses packets.
@@ -207,7 +260,9 @@ def last_hop_wireless(
         first pair.
     impairments
         What loses packets on the wireless link, in either direction independently.
-    wired_rate, wired_delay, wired_queue
+    changes
+        Changes of rate and delay of the wireless link while the simulation runs, in either direction.
+    wired_rate, wired_delay, wired_queue, wired_impairments, wired_changes
         Those of ``r1-r2`` and ``r2-r1``; the default queue holds 250 ms.
     rtt
         Round-trip propagation delay of the first pair; the delay of its sender makes up for what the wired
@@ -216,8 +271,10 @@ def last_hop_wireless(
         Those of the cross and of the reverse pairs: one, or one per pair. They are spread evenly between
         the wired bottleneck's own and `rtt` when not given, by `spread`, so that flows of all lengths meet
         the first.
-    access_rate, access_queue
-        The access links', as in `chain`.
+    access_rate, access_queue, access_impairments, access_changes
+        The access links', as in `chain`; the wireless links are not among them.
+    tick_phase
+        The nodes', as in `chain`.
     aqt
         Which nodes stamp queueing times, as in `chain`.
 
@@ -256,7 +313,15 @@ def last_hop_wireless(
             ends = access_delays(time, wired_ns, f"{field}[{index}]")
             sender.append(ends[0])
             receiver.append(ends[1])
-    wired = Hop(rate=wired_rate, delay=wired_delay, queue=wired_queue)
+    wired = Hop(
+        rate=wired_rate,
+        delay=wired_delay,
+        queue=wired_queue,
+        impairments=wired_impairments,
+        reverse_impairments=wired_impairments,
+        changes=wired_changes,
+        reverse_changes=wired_changes,
+    )
     shape = chain(
         hops=[wired],
         pairs=[(1, 2)] * (1 + counts[0]) + [(2, 1)] * counts[1],
@@ -264,15 +329,25 @@ def last_hop_wireless(
         sender_delay=sender,
         receiver_delay=receiver,
         access_queue=access_queue,
+        access_impairments=access_impairments,
+        access_changes=access_changes,
+        tick_phase=tick_phase,
         aqt=aqt,
     )
     wireless = Hop(
-        rate=rate, delay=delay, queue=queue, impairments=impairments, reverse_impairments=impairments
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=impairments,
+        changes=changes,
+        reverse_changes=changes,
     )
     last_hop = {link.name: link for link in wireless.links("r2", "d1")}
     return dataclasses.replace(shape, links=tuple(last_hop.get(link.name, link) for link in shape.links))
 
 
+@builder
 def satellite(
     *,
     pairs: int = 20,
@@ -281,6 +356,7 @@ def satellite(
     delay: str = "275 ms",
     queue: Discipline = SATELLITE_QUEUE,
     impairments: Impairments | None = None,
+    changes: Changes | None = None,
     aqt: Stamping = False,
     **access: Unpack[Access],
 ) -> Topology:
@@ -295,6 +371,8 @@ def satellite(
         at a slant; the default queue holds the bandwidth-delay product, 10 Mbit/s times 590 ms.
     impairments
         What loses packets on the bottleneck, in either direction independently.
+    changes
+        Changes of rate and delay of the bottleneck while the simulation runs, in either direction.
     aqt
         Which nodes stamp queueing times, as in `chain`.
     **access
@@ -325,6 +403,8 @@ def satellite(
         queue=queue,
         impairments=impairments,
         reverse_impairments=impairments,
+        changes=changes,
+        reverse_changes=changes,
         aqt=aqt,
         **_usual_delay(access, "10 ms"),
     )

@@ -91,7 +91,8 @@ def witness(
     share
         How much of each grid to run, above 0 and at most 1.
     output
-        Folder for reports and the stores of runs; ``results/`` of the working directory by default.
+        Folder for reports and the stores of runs; ``results/`` of the working directory by default. The report on all
+        grids lies in ``witness-NAME`` there; that on some, or on a share, in a folder that names these as well.
     threads
         Threads of our side, and processes of the peer; as many as there are cores by default.
     fresh
@@ -128,7 +129,8 @@ def witness(
     loaded = load_grids(grids, home)
     version = peer.version()
     place = Path(output) if output is not None else Path("results")
-    target, stores = place / f"witness-{peer.name}", place / "cache" / f"witness-{peer.name}"
+    stores = place / "cache" / f"witness-{peer.name}"
+    target = place / _folder_name(peer, [grid.name for grid in loaded] if grids else [], share)
     works: list[GridRuns] = []
     judged: list[Judged] = []
     failures: dict[str, str] = {}
@@ -183,6 +185,14 @@ def witness(
         data=data,
         run_time_s=run_time_s,
     )
+
+
+def _folder_name(peer: Peer, grids: Sequence[str], share: float) -> str:
+    """Return the name of the report's folder: a part of the grids never overwrites the report on all of them."""
+    parts = [f"witness-{peer.name}", *grids]
+    if share < 1.0:
+        parts.append(f"{100.0 * share:g}-percent")
+    return "-".join(parts)
 
 
 def _interrupted(works: Sequence[GridRuns], place: Path) -> Interrupted:

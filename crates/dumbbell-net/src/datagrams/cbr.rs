@@ -27,6 +27,10 @@ impl Datagrams for ConstantRate {
         Some((self.rate, self.packet))
     }
 
+    fn packet(&self) -> Bytes {
+        self.packet
+    }
+
     fn largest_emission(&self) -> u64 {
         1
     }

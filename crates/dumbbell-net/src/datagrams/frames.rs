@@ -30,6 +30,10 @@ impl Datagrams for Frames {
         None
     }
 
+    fn packet(&self) -> Bytes {
+        self.packet
+    }
+
     fn largest_emission(&self) -> u64 {
         packets(self.sizes.iter().map(|size| size.0).max().unwrap_or_default() as f64, self.packet)
     }

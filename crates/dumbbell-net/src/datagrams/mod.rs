@@ -32,6 +32,9 @@ pub trait Datagrams {
     /// Rate and packet of a source that spaces single packets by them; `None` for one that does not.
     fn spacing(&self) -> Option<(Rate, Bytes)>;
 
+    /// Its largest packet on the wire.
+    fn packet(&self) -> Bytes;
+
     /// Most packets of one emission.
     fn largest_emission(&self) -> u64;
 
@@ -73,6 +76,14 @@ macro_rules! sources {
             pub fn spacing(&self) -> Option<(Rate, Bytes)> {
                 match self {
                     $( SourceSpec::$Variant(source) => source.spacing(), )+
+                    _ => None,
+                }
+            }
+
+            /// See [`Datagrams::packet`]; `None` for sources that need TCP.
+            pub fn packet(&self) -> Option<Bytes> {
+                match self {
+                    $( SourceSpec::$Variant(source) => Some(source.packet()), )+
                     _ => None,
                 }
             }

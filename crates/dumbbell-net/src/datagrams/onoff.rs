@@ -47,6 +47,10 @@ impl Datagrams for OnOff {
         Some((self.rate, self.packet))
     }
 
+    fn packet(&self) -> Bytes {
+        self.packet
+    }
+
     fn largest_emission(&self) -> u64 {
         1
     }

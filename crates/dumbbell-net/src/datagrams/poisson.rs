@@ -25,6 +25,10 @@ impl Datagrams for Poisson {
         Some((self.rate, self.packet))
     }
 
+    fn packet(&self) -> Bytes {
+        self.packet
+    }
+
     fn largest_emission(&self) -> u64 {
         1
     }

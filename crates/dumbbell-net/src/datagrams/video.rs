@@ -141,6 +141,10 @@ impl Datagrams for Video {
         None
     }
 
+    fn packet(&self) -> Bytes {
+        self.packet
+    }
+
     fn largest_emission(&self) -> u64 {
         packets(self.mean_frame() * self.largest, self.packet)
     }

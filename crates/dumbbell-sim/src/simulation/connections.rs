@@ -2,7 +2,7 @@
 
 use super::losses::Losses;
 use super::payload::Payload;
-use super::{Connection, Simulation, TCP_OF_DATAGRAMS, Writer};
+use super::{Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
 use crate::trace::Measure;
 use dumbbell_net::tcplib::Telnet;
@@ -43,7 +43,7 @@ impl<'a> Simulation<'a> {
             size: traffic.sizes.segment(segment.len),
             owner,
             generation: self.connections[owner as usize].generation,
-            kind: PacketKind::Data,
+            kind: if segment.is_syn { PacketKind::Syn } else { PacketKind::Data },
             timestamp: self.now,
             queueing: Time::ZERO,
             payload: Payload::of_segment(flow, &segment),
@@ -53,7 +53,7 @@ impl<'a> Simulation<'a> {
         if is_measured {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
-        if traffic.is_traced {
+        if traffic.is_traced && !segment.is_syn {
             self.record(flow, Measure::SeqSent, Some(segment.seq as f64));
         }
         self.send(begin, packet);
@@ -134,6 +134,7 @@ impl<'a> Simulation<'a> {
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
         let connection = Connection {
             flow,
+            neighbours: (NONE, NONE),
             generation,
             is_open: true,
             writes_on: telnet.is_some() || bytes == u64::MAX,
@@ -145,7 +146,7 @@ impl<'a> Simulation<'a> {
         };
         self.flows[flow as usize].totals.connections += 1;
         self.traffic[flow as usize].sizes = params.wire_sizes();
-        match slot {
+        let owner = match slot {
             Some(slot) => {
                 self.connections[slot as usize] = connection;
                 slot
@@ -154,7 +155,43 @@ impl<'a> Simulation<'a> {
                 self.connections.push(connection);
                 (self.connections.len() - 1) as u32
             }
+        };
+        self.link_to_flow(owner);
+        owner
+    }
+
+    /// An open connection becomes one of its flow's.
+    fn link_to_flow(&mut self, owner: u32) {
+        let newest = &mut self.flows[self.connections[owner as usize].flow as usize].newest;
+        let before = std::mem::replace(newest, owner);
+        self.connections[owner as usize].neighbours = (before, NONE);
+        if before != NONE {
+            self.connections[before as usize].neighbours.1 = owner;
         }
+    }
+
+    /// A connection that is over is its flow's no more.
+    fn unlink_from_flow(&mut self, owner: u32) {
+        let Connection { flow, neighbours: (before, after), .. } = self.connections[owner as usize];
+        match after {
+            NONE => self.flows[flow as usize].newest = before,
+            after => self.connections[after as usize].neighbours.0 = before,
+        }
+        if before != NONE {
+            self.connections[before as usize].neighbours.1 = after;
+        }
+    }
+
+    /// The open connections of a flow, in the order of their slots.
+    pub(super) fn open_connections(&self, flow: u32) -> Vec<u32> {
+        let mut owners = Vec::new();
+        let mut owner = self.flows[flow as usize].newest;
+        while owner != NONE {
+            owners.push(owner);
+            owner = self.connections[owner as usize].neighbours.0;
+        }
+        owners.sort_unstable();
+        owners
     }
 
     pub(super) fn close(&mut self, owner: u32) {
@@ -163,6 +200,7 @@ impl<'a> Simulation<'a> {
         let flow = connection.flow;
         let acknowledged = connection.sender.snd_una();
         self.count_connection(owner);
+        self.unlink_from_flow(owner);
         self.free.push(owner);
         if let SourceSpec::Transfer(transfer) = &self.scenario.flows[flow as usize].source
             && acknowledged >= transfer.size.0
@@ -176,23 +214,7 @@ impl<'a> Simulation<'a> {
 
     pub(super) fn count_connection(&mut self, owner: u32) {
         let connection = &self.connections[owner as usize];
-        let stats = connection.sender.stats();
-        let state = &mut self.flows[connection.flow as usize];
-        let totals = &mut state.totals;
-        totals.segments_sent += stats.segments_sent;
-        totals.segments_retransmitted += stats.segments_retransmitted;
-        totals.bytes_retransmitted += stats.bytes_retransmitted;
-        totals.timeouts += stats.timeouts;
-        totals.fast_retransmits += stats.fast_retransmits;
-        totals.first_slow_start_timeouts += stats.first_slow_start_timeouts;
-        totals.receive_window_limited += stats.receive_window_limited;
-        state.rtt_sum += stats.rtt_sum;
-        state.rtt_count += stats.rtt_count;
-        state.rtt_min = state.rtt_min.min(stats.rtt_min);
-        state.recovery_wait.0 += stats.recovery_wait_sum;
-        state.recovery_wait.1 += stats.recovery_wait_count;
-        state.window_kept.0 += stats.window_kept_sum;
-        state.window_kept.1 += stats.window_kept_count;
+        self.flows[connection.flow as usize].totals.add(connection.sender.stats());
     }
 
     pub(super) fn on_write(&mut self, owner: u32) {

@@ -72,15 +72,13 @@ impl Simulation<'_> {
 
     pub(super) fn stop_flow(&mut self, flow: u32) {
         self.flows[flow as usize].has_stopped = true;
-        for owner in 0..self.connections.len() as u32 {
+        for owner in self.open_connections(flow) {
             let connection = &mut self.connections[owner as usize];
-            if connection.flow == flow && connection.is_open {
-                connection.sender.close();
-                connection.writes_on = false;
-                connection.writer = None;
-                if connection.sender.is_complete() {
-                    self.close(owner);
-                }
+            connection.sender.close();
+            connection.writes_on = false;
+            connection.writer = None;
+            if connection.sender.is_complete() {
+                self.close(owner);
             }
         }
     }

@@ -2,6 +2,7 @@
 //! everything that happens is dispatched.
 
 mod connections;
+mod counts;
 mod flows;
 mod losses;
 mod packets;
@@ -10,10 +11,11 @@ mod results;
 
 use crate::events::{Event, EventQueue};
 use crate::network::{Hop, Names, NewRoute, Routes};
-use crate::outcome::{Conservation, FlowOutcome, Outcome};
+use crate::outcome::{Conservation, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Measure, Recording};
 use crate::wires::Wires;
+use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
@@ -22,10 +24,15 @@ use losses::Losses;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// No connection.
+const NONE: u32 = u32::MAX;
+
 /// One TCP connection with both its ends.
 #[derive(Clone, Debug)]
 struct Connection {
     flow: u32,
+    /// The open connections of the same flow before and after it.
+    neighbours: (u32, u32),
     generation: u16,
     is_open: bool,
     /// The application may write again.
@@ -60,7 +67,7 @@ struct Drop {
 }
 
 /// What a flow has counted beyond its connections' senders.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct FlowState {
     random: Option<Stream>,
     /// Of a source of datagrams: its state, and what it emits next.
@@ -77,15 +84,16 @@ struct FlowState {
     restarts: usize,
     has_started: bool,
     has_stopped: bool,
+    /// The open connection that was opened last.
+    newest: u32,
     completed_at: Option<Time>,
-    totals: FlowOutcome,
+    /// What its sources and its connections that are over have counted.
+    totals: Counts,
+    /// Data packets dropped within the measurement window, and those of them sent in an initial slow start.
+    segments_lost: u64,
+    first_slow_start_losses: u64,
     /// Packets dropped, with those that carry no data.
     packets_dropped: u64,
-    rtt_sum: f64,
-    rtt_count: u64,
-    rtt_min: f64,
-    recovery_wait: (f64, u64),
-    window_kept: (f64, u64),
 }
 
 /// What every packet of a flow needs to know or is counted in, in one cache line.
@@ -120,8 +128,9 @@ pub(crate) struct Simulation<'a> {
     hops: Vec<Hop>,
     traffic: Vec<Traffic>,
     reroutes: Vec<NewRoute>,
-    /// Time of the next change of a path.
-    next_reroute: Time,
+    edges: Edges,
+    /// Time of the next change of a path or end of the window.
+    next_turn: Time,
     links: Vec<Link>,
     wires: Wires<Payload>,
     /// The number of the link at whose end the present event happens; above all numbers for events of another kind.
@@ -179,7 +188,8 @@ impl<'a> Simulation<'a> {
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hops: Vec::new(),
             traffic: Vec::new(),
-            next_reroute: routes.reroutes.last().map_or(Time::NEVER, |change| change.at),
+            edges: Edges::default(),
+            next_turn: Time::ZERO,
             reroutes: std::mem::take(&mut routes.reroutes),
             links: Vec::with_capacity(scenario.links.len()),
             wires,
@@ -269,11 +279,21 @@ impl<'a> Simulation<'a> {
         self.clocks.push((clock(&flow.from), clock(&flow.to)));
         self.flows.push(FlowState {
             random: Some(stream("traffic")),
+            datagrams: None,
             started_at,
             runs_since: started_at,
             stop: flow.stop,
-            rtt_min: f64::INFINITY,
-            ..FlowState::default()
+            active_before: Time::ZERO,
+            pauses: Vec::new(),
+            restarts: 0,
+            has_started: false,
+            has_stopped: false,
+            newest: NONE,
+            completed_at: None,
+            totals: Counts::default(),
+            segments_lost: 0,
+            first_slow_start_losses: 0,
+            packets_dropped: 0,
         });
         self.events.push(started_at, Event::Flow(index));
     }
@@ -317,8 +337,8 @@ impl<'a> Simulation<'a> {
             }
             self.now = at;
             self.event_count += 1;
-            if at >= self.next_reroute {
-                self.reroute();
+            if at >= self.next_turn {
+                self.turn();
             }
             if self.event_count.is_multiple_of(EVENTS_PER_LOOK) {
                 if stop.load(Ordering::Relaxed) {
@@ -356,15 +376,6 @@ impl<'a> Simulation<'a> {
             }
         }
         Some(())
-    }
-
-    /// Packets sent from now on take the new paths.
-    #[cold]
-    fn reroute(&mut self) {
-        while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
-            self.traffic[change.flow as usize].begins = change.begins;
-        }
-        self.next_reroute = self.reroutes.last().map_or(Time::NEVER, |change| change.at);
     }
 
     /// Takes what happens now into the fingerprint.

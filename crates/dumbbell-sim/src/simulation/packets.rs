@@ -136,21 +136,22 @@ impl Simulation<'_> {
     #[cold]
     fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, by_impairment: bool) {
         if at <= self.scenario.duration {
-            let is_lost_data = by_impairment && packet.kind != PacketKind::Ack;
+            let is_lost_data = by_impairment && packet.kind.is_data();
             self.record_drop(at, link, is_lost_data);
         }
         let (flow, is_segment, is_of_first_slow_start) = match packet.kind {
+            PacketKind::Syn => (Some(packet.payload.flow()), false, false),
             PacketKind::Data => {
                 let segment = packet.payload.segment();
                 let connection = &mut self.connections[packet.owner as usize];
-                let is_known = connection.generation == packet.generation && !segment.is_syn;
+                let is_known = connection.generation == packet.generation;
                 if is_known {
                     connection.lost.note(segment.seq, at, connection.sender.snd_una());
                 }
                 // A slow start that goes on will end above all that it has sent.
                 let end = connection.sender.initial_slow_start_end();
                 let is_of_first_slow_start = is_known && end.is_none_or(|end| segment.seq < end);
-                (Some(packet.payload.flow()), !segment.is_syn, is_of_first_slow_start)
+                (Some(packet.payload.flow()), true, is_of_first_slow_start)
             }
             PacketKind::Datagram => (Some(packet.owner), true, false),
             PacketKind::Ack => {
@@ -180,8 +181,10 @@ impl Simulation<'_> {
         if let Some(flow) = drop.flow {
             let state = &mut self.flows[flow as usize];
             state.packets_dropped += 1;
-            state.totals.segments_lost += u64::from(drop.is_segment);
-            state.totals.first_slow_start_losses += u64::from(drop.is_of_first_slow_start);
+            if self.window.contains(drop.at) {
+                state.segments_lost += u64::from(drop.is_segment);
+                state.first_slow_start_losses += u64::from(drop.is_of_first_slow_start);
+            }
         }
     }
 
@@ -196,7 +199,7 @@ impl Simulation<'_> {
     #[inline]
     pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
         match packet.kind {
-            PacketKind::Data => {
+            PacketKind::Data | PacketKind::Syn => {
                 if let Some(begin) = self.receive(self.now, &mut packet) {
                     self.send(begin, packet);
                 } else {

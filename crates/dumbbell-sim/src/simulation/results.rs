@@ -112,7 +112,7 @@ impl Simulation<'_> {
     fn packets_of_flows(&self) -> Vec<u64> {
         let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.packets_dropped).collect();
         let in_flight = self.wires.packets().filter_map(|packet| match packet.kind {
-            PacketKind::Data => Some(packet.payload.flow()),
+            PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
             PacketKind::Ack => None,
         });
@@ -144,7 +144,6 @@ impl Simulation<'_> {
         let (state, traffic) = (&self.flows[index], &self.traffic[index]);
         let active = (state.active_before + self.present_activity(index)).secs();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
-        let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
         FlowOutcome {
             name: spec.name.clone(),
             goodput_bps: rate(traffic.bytes_delivered),
@@ -152,11 +151,9 @@ impl Simulation<'_> {
             bytes_delivered: traffic.bytes_delivered,
             completion_s: state.completed_at.map(|at| at.since(state.started_at).secs()),
             start_s: state.started_at.secs(),
-            rtt_mean_s: mean((state.rtt_sum, state.rtt_count)),
-            rtt_min_s: state.rtt_min.is_finite().then_some(state.rtt_min),
-            recovery_wait_rtts: mean(state.recovery_wait),
-            cwnd_after_recovery: mean(state.window_kept),
-            ..state.totals.clone()
+            segments_lost: state.segments_lost,
+            first_slow_start_losses: state.first_slow_start_losses,
+            ..self.measured(index).outcome()
         }
     }
 

@@ -1,0 +1,181 @@
+//! What a flow counts, and how much of it lies within the measurement window.
+
+use super::Simulation;
+use crate::outcome::FlowOutcome;
+use dumbbell_tcp::SenderStats;
+use dumbbell_units::Time;
+
+/// Counters of a flow. They only grow, so that what lies within a window is a difference; the smallest round-trip time
+/// is forgotten where a window opens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub segments_sent: u64,
+    pub segments_retransmitted: u64,
+    pub bytes_retransmitted: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    pub connections: u64,
+    pub connections_given_up: u64,
+    pub first_slow_start_timeouts: u64,
+    pub timeouts_multiple_loss: u64,
+    pub timeouts_any_loss: u64,
+    pub receive_window_limited: u64,
+    pub rtt_min: f64,
+    /// Sums and their numbers of summands.
+    pub rtt: (f64, u64),
+    pub recovery_wait: (f64, u64),
+    pub window_kept: (f64, u64),
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            segments_sent: 0,
+            segments_retransmitted: 0,
+            bytes_retransmitted: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            connections: 0,
+            connections_given_up: 0,
+            first_slow_start_timeouts: 0,
+            timeouts_multiple_loss: 0,
+            timeouts_any_loss: 0,
+            receive_window_limited: 0,
+            rtt_min: f64::INFINITY,
+            rtt: (0.0, 0),
+            recovery_wait: (0.0, 0),
+            window_kept: (0.0, 0),
+        }
+    }
+}
+
+impl Counts {
+    /// Adds what the sender of a connection has counted.
+    pub(super) fn add(&mut self, stats: &SenderStats) {
+        self.segments_sent += stats.segments_sent;
+        self.segments_retransmitted += stats.segments_retransmitted;
+        self.bytes_retransmitted += stats.bytes_retransmitted;
+        self.timeouts += stats.timeouts;
+        self.fast_retransmits += stats.fast_retransmits;
+        self.first_slow_start_timeouts += stats.first_slow_start_timeouts;
+        self.receive_window_limited += stats.receive_window_limited;
+        self.rtt_min = self.rtt_min.min(stats.rtt_min);
+        for (sum, more) in [
+            (&mut self.rtt, (stats.rtt_sum, stats.rtt_count)),
+            (&mut self.recovery_wait, (stats.recovery_wait_sum, stats.recovery_wait_count)),
+            (&mut self.window_kept, (stats.window_kept_sum, stats.window_kept_count)),
+        ] {
+            *sum = (sum.0 + more.0, sum.1 + more.1);
+        }
+    }
+
+    /// What has been counted since `before`.
+    fn since(&self, before: &Counts) -> Counts {
+        let grown = |now: (f64, u64), before: (f64, u64)| (now.0 - before.0, now.1 - before.1);
+        Counts {
+            segments_sent: self.segments_sent - before.segments_sent,
+            segments_retransmitted: self.segments_retransmitted - before.segments_retransmitted,
+            bytes_retransmitted: self.bytes_retransmitted - before.bytes_retransmitted,
+            timeouts: self.timeouts - before.timeouts,
+            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+            connections: self.connections - before.connections,
+            connections_given_up: self.connections_given_up - before.connections_given_up,
+            first_slow_start_timeouts: self.first_slow_start_timeouts - before.first_slow_start_timeouts,
+            timeouts_multiple_loss: self.timeouts_multiple_loss - before.timeouts_multiple_loss,
+            timeouts_any_loss: self.timeouts_any_loss - before.timeouts_any_loss,
+            receive_window_limited: self.receive_window_limited - before.receive_window_limited,
+            rtt_min: self.rtt_min,
+            rtt: grown(self.rtt, before.rtt),
+            recovery_wait: grown(self.recovery_wait, before.recovery_wait),
+            window_kept: grown(self.window_kept, before.window_kept),
+        }
+    }
+
+    /// The columns of a result that come from these counters; the others are at their defaults.
+    pub(super) fn outcome(&self) -> FlowOutcome {
+        let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
+        FlowOutcome {
+            segments_sent: self.segments_sent,
+            segments_retransmitted: self.segments_retransmitted,
+            bytes_retransmitted: self.bytes_retransmitted,
+            timeouts: self.timeouts,
+            fast_retransmits: self.fast_retransmits,
+            rtt_mean_s: mean(self.rtt),
+            rtt_min_s: self.rtt_min.is_finite().then_some(self.rtt_min),
+            connections: self.connections,
+            connections_given_up: self.connections_given_up,
+            first_slow_start_timeouts: self.first_slow_start_timeouts,
+            timeouts_multiple_loss: self.timeouts_multiple_loss,
+            timeouts_any_loss: self.timeouts_any_loss,
+            recovery_wait_rtts: mean(self.recovery_wait),
+            cwnd_after_recovery: mean(self.window_kept),
+            receive_window_limited: self.receive_window_limited,
+            ..FlowOutcome::default()
+        }
+    }
+}
+
+/// The counters of all flows at the two ends of the measurement window, once their times have come. Senders never run
+/// ahead of the clock, so what they have counted before the first event of a time is what lies before that time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Edges {
+    /// Empty if the window opens with the run: nothing has been counted by then.
+    opening: Option<Vec<Counts>>,
+    closing: Option<Vec<Counts>>,
+}
+
+impl Simulation<'_> {
+    /// The time from which on events wait for [`turn`](Self::turn): a path changes, or the window opens or is over.
+    pub(super) fn next_turn(&self) -> Time {
+        let edge = match (&self.edges.opening, &self.edges.closing) {
+            (None, _) => self.window.from,
+            (Some(_), None) => Time(self.window.until.0.saturating_add(1)),
+            (Some(_), Some(_)) => Time::NEVER,
+        };
+        self.reroutes.last().map_or(Time::NEVER, |change| change.at).min(edge)
+    }
+
+    /// The next event is due now: paths change, and the window opens or is over, before it is handled.
+    #[cold]
+    pub(super) fn turn(&mut self) {
+        while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
+            self.traffic[change.flow as usize].begins = change.begins;
+        }
+        if self.edges.opening.is_none() && self.now >= self.window.from {
+            self.open_window();
+        }
+        if self.edges.closing.is_none() && self.now > self.window.until {
+            self.edges.closing = Some(self.counts());
+        }
+        self.next_turn = self.next_turn();
+    }
+
+    fn open_window(&mut self) {
+        if self.event_count <= 1 {
+            self.edges.opening = Some(Vec::new());
+            return;
+        }
+        self.edges.opening = Some(self.counts());
+        self.flows.iter_mut().for_each(|flow| flow.totals.rtt_min = f64::INFINITY);
+        self.connections.iter_mut().for_each(|connection| connection.sender.restart_rtt_min());
+    }
+
+    /// What all flows have counted by now.
+    fn counts(&self) -> Vec<Counts> {
+        let mut counts: Vec<Counts> = self.flows.iter().map(|flow| flow.totals).collect();
+        for connection in self.connections.iter().filter(|connection| connection.is_open) {
+            counts[connection.flow as usize].add(connection.sender.stats());
+        }
+        counts
+    }
+
+    /// What a flow has counted within the window; the run is over, and its open connections have been counted.
+    pub(super) fn measured(&self, flow: usize) -> Counts {
+        let Some(opening) = &self.edges.opening else {
+            // Nothing has happened since the window opened, or it never did.
+            return Counts::default();
+        };
+        let end = self.edges.closing.as_ref().map_or(&self.flows[flow].totals, |closing| &closing[flow]);
+        end.since(opening.get(flow).unwrap_or(&Counts::default()))
+    }
+}
