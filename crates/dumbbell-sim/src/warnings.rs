@@ -212,7 +212,7 @@ mod tests {
         // A segment of 1000 bytes with 40 bytes of headers, an acknowledgement of 40 bytes.
         let limited = |ab: &str, ba: &str| {
             let queue = |limit: &str| json!({ "kind": "droptail", "limit": limit });
-            let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "header": "40 bytes", "ack_size": "40 bytes" });
+            let tcp = json!({ "variant": "reno", "mss": "1000 bytes" });
             warnings(&[("/links/0/queue", queue(ab)), ("/links/1/queue", queue(ba)), ("/flows/0/tcp", tcp)])
         };
         assert_eq!(limited("1040 bytes", "40 bytes"), [""; 0]);

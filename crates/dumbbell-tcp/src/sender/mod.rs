@@ -48,7 +48,7 @@ impl Sender {
 
     /// Forgets the smallest round-trip time counted: a measurement window opens.
     pub fn restart_rtt_min(&mut self) {
-        self.stats.rtt_min = f64::INFINITY;
+        self.connection.stats.rtt_min = f64::INFINITY;
     }
 
     /// Asks for what an acknowledgement needs to be brought into the cache.
