@@ -341,7 +341,7 @@ setters! { Ack {
     with_ecn_echo => is_ecn_echo: bool,
 } }
 
-/// A segment that was sent.
+/// A segment that leaves.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SentSegment {

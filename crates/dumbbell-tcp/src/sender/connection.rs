@@ -250,6 +250,7 @@ impl Connection {
     }
 
     fn note_new(&mut self, seq: u64, len: u32, now: Time) {
+        self.announce(SentSegment::new(seq, len), now);
         if !self.in_recovery {
             self.duplicates.on_new_segment(len);
         }
@@ -259,28 +260,34 @@ impl Connection {
         self.next_index = self.scoreboard.len();
         self.retransmission.on_new_segment(self.snd_max, now);
         self.episodes.on_new_segment(now, &mut self.stats);
-        self.note_sent(SentSegment::new(seq, len), now);
+        self.note_sent(len, now);
     }
 
     fn note_again(&mut self, index: usize, now: Time) -> (u64, u32) {
-        self.scoreboard.mark_resent(index, now);
         let (seq, len) = self.scoreboard.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
+        self.announce(SentSegment::new(seq, len).with_retransmission(true), now);
+        self.scoreboard.mark_resent(index, now);
         self.retransmission.on_resent(seq + u64::from(len));
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        self.note_sent(SentSegment::new(seq, len).with_retransmission(true), now);
+        self.note_sent(len, now);
         (seq, len)
     }
 
-    fn note_sent(&mut self, sent: SentSegment, now: Time) {
+    fn note_sent(&mut self, len: u32, now: Time) {
         self.stats.segments_sent += 1;
-        self.stats.bytes_sent += u64::from(sent.bytes);
+        self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
         if !self.timers.is_set(TimerKind::Retransmission) {
             self.restart_retransmission_timer(now);
         }
+    }
+
+    /// Tells the congestion control of a segment before it leaves.
+    #[inline]
+    fn announce(&mut self, segment: SentSegment, now: Time) {
         let context = self.context(now);
-        self.congestion.on_sent(|| context, &sent);
+        self.congestion.on_sent(|| context, &segment);
     }
 
     /// The congestion control may pace, at a rate that it may have changed.
