@@ -21,7 +21,7 @@ mod window;
 use crate::draw::Draw;
 use crate::runner::Runner;
 use dumbbell_sim::scenario::ProbeSpec;
-use dumbbell_sim::trace::{Measure, Quantity};
+use dumbbell_sim::trace::Measure;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::spec::Field;
 use std::cell::OnceCell;
@@ -161,17 +161,8 @@ impl Probed {
 }
 
 fn probe_of_everything(scenario: &Scenario) -> ProbeSpec {
-    let measured = Measure::ALL.iter().filter_map(|(name, _)| Measure::named(name)).map(Quantity::Measured);
-    let is_shown = |quantity: &Quantity| {
-        scenario.flows.iter().any(|flow| {
-            let probes = flow.tcp.as_ref().map_or(&[][..], |tcp| tcp.0.congestion.probes());
-            probes.iter().any(|probe| probe.name == quantity.name())
-        })
-    };
-    let declared =
-        Quantity::declared().into_iter().map(|(probe, _)| Quantity::Declared(probe)).filter(is_shown);
-    let quantities = measured.chain(declared).collect();
-    ProbeSpec { flows: vec!["*".to_owned()], links: vec!["*".to_owned()], quantities, period: None }
+    let (flows, links) = (vec!["*".to_owned()], vec!["*".to_owned()]);
+    ProbeSpec { flows, links, quantities: scenario.quantities(), period: None }
 }
 
 /// Whole nanoseconds of a time in seconds; `None` where `f64` cannot tell them apart.

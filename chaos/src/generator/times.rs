@@ -6,7 +6,7 @@ use super::{extend, schema_of, stated_path};
 use crate::draw::Draw;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::trace::Measure;
+use dumbbell_sim::trace::Quantity;
 use dumbbell_units::Value;
 use serde_json::json;
 
@@ -185,12 +185,16 @@ fn add_reroutes(flow: &mut Value, topology: &Topology, instants: &mut Instants, 
 
 /// A probe of a few quantities of some components.
 pub fn probe(scenario: &Scenario, end: u64, draw: &mut Draw) -> Value {
-    let quantities: Vec<&str> = (0..draw.between(1, 3)).map(|_| draw.pick(Measure::ALL).0).collect();
+    let possible = scenario.quantities();
+    let drawn: Vec<Quantity> = (0..draw.between(1, 3)).map(|_| *draw.pick(&possible)).collect();
+    let quantities: Vec<&str> = drawn.iter().map(Quantity::name).collect();
+    // Not every flow shows what some congestion control declares.
+    let is_of_all = drawn.iter().any(|quantity| matches!(quantity, Quantity::Declared(_)));
     let names = |names: Vec<&str>, draw: &mut Draw| match names.is_empty() || draw.chance(0.5) {
         true => "*".to_owned(),
         false => (*draw.pick(&names)).to_owned(),
     };
-    let flows = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let flows = scenario.flows.iter().filter(|_| !is_of_all).map(|flow| flow.name.as_str()).collect();
     let links = scenario.links.iter().map(|link| link.name.as_str()).collect();
     let mut probe =
         json!({ "flows": [names(flows, draw)], "links": [names(links, draw)], "quantities": quantities });

@@ -293,8 +293,8 @@ pub struct Ack {
     pub in_flight: f64,
     /// True if a round trip begins: data is acknowledged that was sent after the last round began.
     pub is_round_start: bool,
-    /// True if the congestion window limits the sender: it has kept data back for it in the last window, or in slow start
-    /// more than half of it was in use.
+    /// True if the congestion window limits the sender: it was full within the last window of data, or in slow start more
+    /// than half of it was in use.
     pub is_cwnd_limited: bool,
     /// True while a fast recovery goes on: the window does not grow.
     pub in_recovery: bool,
@@ -341,7 +341,7 @@ setters! { Ack {
     with_ecn_echo => is_ecn_echo: bool,
 } }
 
-/// A segment that was sent.
+/// A segment that leaves.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SentSegment {

@@ -90,7 +90,7 @@ pub trait Control {
     /// Optional: the connection was idle for a retransmission timeout and is about to send.
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {}
 
-    /// Optional: a segment was sent.
+    /// Optional: a segment is about to leave; it is not in flight yet.
     fn on_sent(&mut self, _context: &Context, _sent: &SentSegment) {}
 
     /// Optional: the value of the probe at this place of the declaration, in its unit; `None` while it has none.
@@ -114,6 +114,8 @@ pub trait CongestionControl: Control + Clone + Sized {
     const RECOVERY: Option<&'static str> = None;
     /// The letters of the mechanisms that a variant of its name switches on.
     const MECHANISMS: &'static str = "";
+    /// The feedback of ECN marks that a variant of its name brings; `None` leaves the environment's.
+    const ECN_FEEDBACK: Option<&'static str> = None;
     /// True if a variant of its name asks routers for the queueing time of its packets.
     const ASKS_QUEUEING: bool = false;
     /// The letters of the mechanisms that its own file carries out, among

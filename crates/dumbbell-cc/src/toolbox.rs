@@ -1,7 +1,7 @@
 //! Pieces that several algorithms share: Reno's window, and the rules by which implementations of the same algorithm differ.
 
 use crate::slow_start::{SlowStarter, Step};
-use crate::{Ack, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
+use crate::{Ack, AlgorithmSpec, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -61,6 +61,12 @@ params! {
 impl Copy for WindowRules {}
 
 impl WindowRules {
+    /// Why these rules contradict a congestion control: the field and what is accepted.
+    pub fn contradiction(&self, congestion: &AlgorithmSpec) -> Option<(&'static str, &'static str)> {
+        let is_ignored = self.slow_start != SlowStartSpec::default() && !congestion.takes_slow_start();
+        is_ignored.then_some(("slow_start", "standard: this congestion control has a slow start of its own"))
+    }
+
     /// True if the window is below its threshold.
     #[inline]
     pub fn in_slow_start(&self, cwnd: f64, ssthresh: f64) -> bool {
@@ -203,6 +209,17 @@ mod tests {
         let rules = WindowRules { reduction_base, ..WindowRules::default() };
         let (ssthresh, cwnd) = rules.halved(13.5 * MSS, &context(13.0 * MSS).with_in_flight(8.5 * MSS));
         (ssthresh / MSS, cwnd / MSS)
+    }
+
+    #[test]
+    fn a_slow_start_that_nobody_takes_is_a_contradiction() {
+        let slow_start = SlowStartSpec::named("hystartpp").expect("a registered name");
+        let rules = WindowRules { slow_start, ..WindowRules::default() };
+        for (name, field) in [("reno", None), ("vegas", Some("slow_start"))] {
+            let congestion = AlgorithmSpec::named(name).expect("a registered name");
+            assert_eq!(rules.contradiction(&congestion).map(|(field, _)| field), field);
+            assert_eq!(WindowRules::default().contradiction(&congestion), None);
+        }
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use dumbbell_cc::{
     Ack, Algorithm, AlgorithmSpec, Congestion, Context, GrowWhen, LostSegment, Mechanisms, ProbeInfo,
-};
-use dumbbell_cc::{
-    Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup, Signal, Undo, WindowRules,
+    Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup, Signal, SlowStartSpec, Undo,
+    WindowRules,
 };
 use dumbbell_units::{Stream, Time};
 use std::collections::BTreeMap;
@@ -180,6 +179,31 @@ fn no_window_grows_that_does_not_limit_the_sender() {
             }
         }
     });
+}
+
+#[test]
+fn every_slow_start_grows_to_the_threshold_and_never_an_unused_window() {
+    for name in SlowStartSpec::NAMES {
+        let slow_start = SlowStartSpec::named(name).expect("a registered name");
+        let rules = WindowRules { slow_start, ..WindowRules::default() };
+        let taking = AlgorithmSpec::NAMES.iter().filter_map(|name| AlgorithmSpec::named(name));
+        for spec in taking.filter(AlgorithmSpec::takes_slow_start) {
+            let mut steady = Drive::by(rules, spec.name(), 0, 0);
+            for _ in 0..100 {
+                steady.now += 10_000_000;
+                steady.fill();
+                steady.acknowledge(1, false);
+            }
+            assert!(steady.algorithm.cwnd() >= steady.algorithm.ssthresh(), "{name}");
+            let mut random = Drive::by(rules, spec.name(), 0, 1);
+            for step in 0..20_000 {
+                random.is_unused = step / 50 % 2 == 1;
+                random.step();
+                let cwnd = random.algorithm.cwnd();
+                assert!(cwnd.is_finite() && cwnd >= MSS && random.unused_growth <= 0.0, "{name}: {cwnd}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::scenario::Scenario;
 use crate::trace::{Measure, Quantity};
-use dumbbell_cc::{AlgorithmSpec, Mechanisms};
+use dumbbell_cc::{AlgorithmSpec, Mechanisms, SlowStartSpec};
 use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
 use dumbbell_tcp::rtt::TimerSpec;
@@ -30,6 +30,7 @@ fn probes() -> Value {
 pub fn entries() -> Value {
     json!({
         "algorithms": AlgorithmSpec::algorithms(),
+        "slow_starts": SlowStartSpec::slow_starts(),
         "recoveries": RecoverySpec::catalogue(),
         "mechanisms": named(Mechanisms::ALL),
         "variants": Tcp::variants(),

@@ -382,17 +382,25 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// Everything that a probe of all flows and links may record.
+    pub fn quantities(&self) -> Vec<Quantity> {
+        let shown = |quantity: &Quantity| self.flows.iter().any(|flow| shows(flow, quantity));
+        let is_there = |quantity: &Quantity| matches!(quantity, Quantity::Measured(_)) || shown(quantity);
+        Quantity::all().into_iter().filter(is_there).collect()
+    }
+
     /// Refuses what the congestion controls of the flows do not show: of a flow by its name it has to be there, of `*` for
     /// one flow at least.
     fn validate_declared(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
         let declared = probe.quantities.iter().filter(|quantity| matches!(quantity, Quantity::Declared(_)));
         for quantity in declared {
-            let shows = |flow: &FlowSpec| probes_of(flow).iter().any(|probe| probe.name == quantity.name());
             let is_named = |flow: &&FlowSpec| probe.flows.contains(&flow.name);
-            let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow));
+            let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow, quantity));
             let accepted = match lacking {
                 Some(flow) => shown_by(flow),
-                None if probe.flows.iter().any(|name| name == "*") && !self.flows.iter().any(shows) => {
+                None if probe.flows.iter().any(|name| name == "*")
+                    && !self.flows.iter().any(|flow| shows(flow, quantity)) =>
+                {
                     "what the congestion control of a flow shows, which this is for none".to_owned()
                 }
                 None => continue,
@@ -408,7 +416,11 @@ fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
     flow.tcp.as_ref().map_or(&[], |tcp| tcp.0.congestion.probes())
 }
 
-/// The same for people.
+fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
+    probes_of(flow).iter().any(|probe| probe.name == quantity.name())
+}
+
+/// What the congestion control of a flow shows, for people.
 fn shown_by(flow: &FlowSpec) -> String {
     let names: Vec<&str> = probes_of(flow).iter().map(|probe| probe.name).collect();
     let control = flow.tcp.as_ref().map_or("no congestion control", |tcp| tcp.0.congestion.name());

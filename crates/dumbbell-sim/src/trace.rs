@@ -82,16 +82,20 @@ impl Quantity {
         declared
     }
 
-    /// Every name that a scenario may give.
+    /// Everything that a probe may record of some flow or link.
+    pub fn all() -> Vec<Quantity> {
+        let measured =
+            Measure::ALL.iter().filter_map(|(name, _)| Measure::named(name)).map(Quantity::Measured);
+        let declared = Quantity::declared().into_iter().map(|(probe, _)| Quantity::Declared(probe));
+        measured.chain(declared).collect()
+    }
+
     fn names() -> Vec<&'static str> {
-        let measured = Measure::ALL.iter().map(|(name, _)| *name);
-        measured.chain(Quantity::declared().iter().map(|(probe, _)| probe.name)).collect()
+        Quantity::all().iter().map(Quantity::name).collect()
     }
 
     fn named(name: &str) -> Option<Quantity> {
-        let declared =
-            || Quantity::declared().into_iter().map(|(probe, _)| probe).find(|probe| probe.name == name);
-        Measure::named(name).map(Quantity::Measured).or_else(|| declared().map(Quantity::Declared))
+        Quantity::all().into_iter().find(|quantity| quantity.name() == name)
     }
 }
 

@@ -50,6 +50,11 @@ macro_rules! registry {
                 match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::MECHANISMS, )+ }
             }
 
+            /// See [`CongestionControl::ECN_FEEDBACK`].
+            pub fn ecn_feedback(&self) -> Option<&'static str> {
+                match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::ECN_FEEDBACK, )+ }
+            }
+
             /// See [`CongestionControl::ASKS_QUEUEING`].
             pub fn asks_queueing(&self) -> bool {
                 match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::ASKS_QUEUEING, )+ }

@@ -115,6 +115,7 @@ impl CongestionControl for Westwood {
         "Reno whose window after a loss is the filtered rate of its ACKs times the smallest RTT.";
     const SOURCE: &'static str = "[mascolo2001]";
     const RECOVERY: Option<&'static str> = Some("newreno");
+    const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, BANDWIDTH];
 
     fn new(params: &WestwoodParams, setup: &Setup) -> Self {

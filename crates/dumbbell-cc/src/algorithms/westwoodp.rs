@@ -95,6 +95,7 @@ impl CongestionControl for WestwoodPlus {
         "Westwood with a sample of the bandwidth per round trip, robust to ACK compression.";
     const SOURCE: &'static str = "[grieco2004 §2]";
     const RECOVERY: Option<&'static str> = Some("newreno");
+    const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, BANDWIDTH];
 
     fn new(params: &WestwoodPlusParams, setup: &Setup) -> Self {

@@ -59,6 +59,14 @@ macro_rules! registry {
             /// The registered names, in order.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
+            /// The slow start `name` with its default parameters.
+            pub fn named(name: &str) -> Option<SlowStartSpec> {
+                match name {
+                    $( $name => Some(SlowStartSpec::$Type(Default::default())), )+
+                    _ => None,
+                }
+            }
+
             /// Catalogue entries: name, summary, source and parameters of every slow start.
             pub fn slow_starts() -> Value {
                 Value::Array(vec![$(
@@ -103,6 +111,7 @@ macro_rules! registry {
 
 registry! {
     "standard" => standard::Standard(StandardParams),
+    "hystartpp" => hystartpp::HyStart(HyStartParams),
 }
 
 impl Default for SlowStartSpec {

@@ -187,6 +187,11 @@ impl TcpParams {
             let value = members.get(name).map_or_else(String::new, Value::to_string);
             return Err(refuse(&format!("congestion.{name}"), value, accepted));
         }
+        if let Some((name, accepted)) = self.window.contradiction(&self.congestion) {
+            let members = self.window.encode();
+            let value = members.get(name).map_or_else(String::new, Value::to_string);
+            return Err(refuse(&format!("window.{name}"), value, accepted));
+        }
         let m = self.mechanisms;
         let owned = self.congestion.owned_mechanisms();
         let ownerless: Vec<&str> = m
@@ -489,6 +494,9 @@ mod tests {
         assert_eq!(field(json!({ "variant": "newreno", "window": pipe })), ".window.reduction_base");
         assert_eq!(field(json!({ "recovery": "ns2sack", "window": pipe })), ".window.reduction_base");
         assert!(parse(json!({ "variant": "sack", "window": pipe })).is_ok());
+        let hystart = json!({ "slow_start": "hystartpp" });
+        assert_eq!(field(json!({ "variant": "vegas", "window": hystart })), ".window.slow_start");
+        assert!(parse(json!({ "variant": "westwood", "window": hystart })).is_ok());
         assert_eq!(field(json!({ "initial_window": "10 bytes" })), ".initial_window");
         assert_eq!(field(json!({ "initial_windo": "1 segments" })), "initial_windo");
         assert_eq!(field(json!({ "variant": "vegass" })), "variant");

@@ -2,7 +2,7 @@
 
 use super::duplicates::Duplicates;
 use super::episodes::Episodes;
-use super::limits::{Limits, Pause};
+use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::timers::{TimerKind, Timers};
@@ -116,7 +116,7 @@ impl Connection {
             pacer: Pacer::new(mechanisms.spike_suppression, now),
             opening: Opening::new(params.handshake, now),
             last_sent: now,
-            limits: Limits::new(),
+            limits: Limits::default(),
             episodes: Episodes::default(),
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
         }
@@ -177,7 +177,7 @@ impl Connection {
             None => self.unsent_segment(),
         };
         if len == 0 {
-            return self.pause_without_data();
+            return self.pause(false);
         }
         if self.idle_restart
             && self.scoreboard.is_empty()
@@ -190,9 +190,8 @@ impl Connection {
         }
         let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
         if needed > self.cwnd().min(self.max_window) {
-            let is_receiver = self.max_window <= self.cwnd();
-            self.stats.receive_window_limited += u64::from(is_receiver);
-            return self.pause(if is_receiver { Pause::Other } else { Pause::CongestionWindow });
+            self.stats.receive_window_limited += u64::from(self.max_window <= self.cwnd());
+            return self.pause(true);
         }
         match again {
             Some(_) => {
@@ -217,25 +216,21 @@ impl Connection {
     pub(super) fn poll_new_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
         let len = self.unsent_segment();
         if len == 0 {
-            return self.pause_without_data();
+            return self.pause(false);
         }
         if (self.snd_max - self.snd_una) as f64 + f64::from(len) > self.max_window {
             self.stats.receive_window_limited += 1;
-            return self.pause(Pause::Other);
+            return self.pause(true);
         }
         Some(self.send_new(len, now))
     }
 
-    /// Nothing to send now, as the application has written no more; but a window that it has filled limits too.
-    fn pause_without_data(&mut self) -> Option<DataSegment> {
-        let is_full = (self.snd_nxt - self.snd_una) as f64 + f64::from(self.mss) > self.cwnd();
-        self.pause(if is_full { Pause::CongestionWindow } else { Pause::Application })
-    }
-
-    /// Nothing to send now, for this reason.
+    /// Nothing can be sent now, whether there is data or not.
     #[inline]
-    pub(super) fn pause(&mut self, reason: Pause) -> Option<DataSegment> {
-        self.limits.on_pause(reason, self.snd_una, self.snd_nxt);
+    pub(super) fn pause(&mut self, has_data: bool) -> Option<DataSegment> {
+        let flight = (self.snd_nxt - self.snd_una) as f64;
+        let is_full = flight + f64::from(self.mss) > self.cwnd();
+        self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
         None
     }
 
@@ -255,6 +250,7 @@ impl Connection {
     }
 
     fn note_new(&mut self, seq: u64, len: u32, now: Time) {
+        self.announce(SentSegment::new(seq, len), now);
         if !self.in_recovery {
             self.duplicates.on_new_segment(len);
         }
@@ -264,28 +260,34 @@ impl Connection {
         self.next_index = self.scoreboard.len();
         self.retransmission.on_new_segment(self.snd_max, now);
         self.episodes.on_new_segment(now, &mut self.stats);
-        self.note_sent(SentSegment::new(seq, len), now);
+        self.note_sent(len, now);
     }
 
     fn note_again(&mut self, index: usize, now: Time) -> (u64, u32) {
-        self.scoreboard.mark_resent(index, now);
         let (seq, len) = self.scoreboard.get(index).map_or((self.snd_una, 0), |s| (s.seq, s.len));
+        self.announce(SentSegment::new(seq, len).with_retransmission(true), now);
+        self.scoreboard.mark_resent(index, now);
         self.retransmission.on_resent(seq + u64::from(len));
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        self.note_sent(SentSegment::new(seq, len).with_retransmission(true), now);
+        self.note_sent(len, now);
         (seq, len)
     }
 
-    fn note_sent(&mut self, sent: SentSegment, now: Time) {
+    fn note_sent(&mut self, len: u32, now: Time) {
         self.stats.segments_sent += 1;
-        self.stats.bytes_sent += u64::from(sent.bytes);
+        self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
         if !self.timers.is_set(TimerKind::Retransmission) {
             self.restart_retransmission_timer(now);
         }
+    }
+
+    /// Tells the congestion control of a segment before it leaves.
+    #[inline]
+    fn announce(&mut self, segment: SentSegment, now: Time) {
         let context = self.context(now);
-        self.congestion.on_sent(|| context, &sent);
+        self.congestion.on_sent(|| context, &segment);
     }
 
     /// The congestion control may pace, at a rate that it may have changed.

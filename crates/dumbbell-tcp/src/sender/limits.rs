@@ -5,22 +5,11 @@
 //! more than half of it was in use, since a window that doubles is not used up at once. Linux draws the line in the same
 //! place.
 
-/// Why there is no segment to send now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
-    /// The congestion window is full.
-    CongestionWindow,
-    /// The application has written no more, and the window has room.
-    Application,
-    /// The receive window or the send buffer is full, or a burst or a pace ends.
-    Other,
-}
-
 /// How much of the congestion window is in use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
-    pause: Pause,
     is_cwnd_limited: bool,
+    is_app_limited: bool,
     /// Most bytes in flight in a window of data that the congestion window did not limit.
     largest_flight: u64,
     /// First byte after the window of data.
@@ -28,19 +17,14 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Nothing was sent yet.
-    pub(super) fn new() -> Self {
-        Limits { pause: Pause::Application, is_cwnd_limited: false, largest_flight: 0, end: 0 }
-    }
-
-    /// There is nothing to send at this moment, for this reason.
+    /// Nothing can be sent at this moment: the congestion window is full, or the application has no more, or something else
+    /// is the reason.
     #[inline]
-    pub(super) fn on_pause(&mut self, pause: Pause, snd_una: u64, snd_nxt: u64) {
-        let is_limited = pause == Pause::CongestionWindow;
+    pub(super) fn on_pause(&mut self, is_full: bool, has_data: bool, snd_una: u64, snd_nxt: u64) {
         let flight = snd_nxt - snd_una;
-        self.pause = pause;
-        if is_limited || snd_una >= self.end || !self.is_cwnd_limited && flight > self.largest_flight {
-            self.is_cwnd_limited = is_limited;
+        self.is_app_limited = !is_full && !has_data;
+        if is_full || snd_una >= self.end || !self.is_cwnd_limited && flight > self.largest_flight {
+            self.is_cwnd_limited = is_full;
             self.largest_flight = flight;
             self.end = snd_nxt;
         }
@@ -55,7 +39,7 @@ impl Limits {
     /// True if nothing but the application keeps the sender from sending.
     #[inline]
     pub(super) fn is_app_limited(&self) -> bool {
-        self.pause == Pause::Application
+        self.is_app_limited
     }
 }
 
@@ -66,27 +50,38 @@ mod tests {
     const UNLIMITED: f64 = f64::INFINITY;
 
     #[test]
-    fn a_window_that_kept_data_back_limits_until_that_window_of_data_is_acknowledged() {
-        let mut limits = Limits::new();
+    fn a_window_that_was_full_limits_until_that_window_of_data_is_acknowledged() {
+        let mut limits = Limits::default();
         // Ten segments in flight fill the window; then the application has nothing for a while.
-        limits.on_pause(Pause::CongestionWindow, 0, 10_000);
-        limits.on_pause(Pause::Application, 5_000, 12_000);
+        limits.on_pause(true, true, 0, 10_000);
+        limits.on_pause(false, false, 5_000, 12_000);
         assert!(limits.is_cwnd_limited(10_000.0, 5_000.0) && limits.is_app_limited());
-        limits.on_pause(Pause::Application, 10_000, 12_000);
+        limits.on_pause(false, false, 10_000, 12_000);
         assert!(!limits.is_cwnd_limited(10_000.0, 5_000.0));
     }
 
     #[test]
     fn in_slow_start_more_than_half_of_the_window_is_use_enough() {
-        let mut limits = Limits::new();
-        limits.on_pause(Pause::Application, 0, 5_000);
+        let mut limits = Limits::default();
+        limits.on_pause(false, false, 0, 5_000);
         assert!(limits.is_cwnd_limited(9_999.0, UNLIMITED));
         assert!(!limits.is_cwnd_limited(10_000.0, UNLIMITED));
         assert!(!limits.is_cwnd_limited(9_999.0, 9_000.0));
         // The most within a window of data counts, not the last; the next one begins with what it has.
-        limits.on_pause(Pause::Application, 4_000, 5_000);
+        limits.on_pause(false, false, 4_000, 5_000);
         assert!(limits.is_cwnd_limited(9_999.0, UNLIMITED));
-        limits.on_pause(Pause::Application, 5_000, 6_000);
+        limits.on_pause(false, false, 5_000, 6_000);
         assert!(!limits.is_cwnd_limited(2_000.0, UNLIMITED));
+    }
+
+    #[test]
+    fn only_the_application_limits_where_there_is_room_and_no_data() {
+        let mut limits = Limits::default();
+        for (is_full, has_data, expected) in
+            [(false, false, true), (true, false, false), (false, true, false)]
+        {
+            limits.on_pause(is_full, has_data, 0, 5_000);
+            assert_eq!(limits.is_app_limited(), expected);
+        }
     }
 }

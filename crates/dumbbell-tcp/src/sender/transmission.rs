@@ -2,7 +2,6 @@
 
 use super::Sender;
 use super::connection::Connection;
-use super::limits::Pause;
 use super::opening::Phase;
 use super::pacer::Urgency;
 use super::timers::TimerKind;
@@ -36,7 +35,7 @@ impl Sender {
             limit = limit.min(recovery.burst_limit());
         }
         if connection.burst.sent >= limit || connection.is_paced(now, Urgency::Regular) {
-            return connection.pause(Pause::Other);
+            return connection.pause(true);
         }
         let segment = recovery.poll(connection, now)?;
         connection.burst.sent += 1;

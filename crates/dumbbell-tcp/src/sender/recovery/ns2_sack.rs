@@ -6,7 +6,6 @@
 use super::{LossRecovery, NewAck, Start};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
-use crate::sender::limits::Pause;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
 use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
@@ -30,7 +29,7 @@ impl Ns2Sack {
     /// data.
     fn poll_recovery(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
         if (self.pipe + i64::from(connection.mss)) as f64 > connection.congestion.cwnd() {
-            return connection.pause(Pause::CongestionWindow);
+            return connection.pause(true);
         }
         let segment = match connection.scoreboard.next_unreported() {
             Some(index) => connection.send_again(index, now),

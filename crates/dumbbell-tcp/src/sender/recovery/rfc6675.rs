@@ -4,7 +4,6 @@ use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
-use crate::sender::limits::Pause;
 use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
 
@@ -41,7 +40,7 @@ impl Rfc6675 {
     ) -> Option<DataSegment> {
         let pipe = connection.scoreboard.pipe() + u64::from(connection.mss);
         if pipe as f64 > connection.congestion.cwnd() && !must_send {
-            return connection.pause(Pause::CongestionWindow);
+            return connection.pause(true);
         }
         if let Some(index) = connection.scoreboard.next_lost() {
             return Some(connection.send_again(index, now));
