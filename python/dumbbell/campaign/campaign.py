@@ -34,6 +34,8 @@ __all__ = ["Campaign", "CampaignRun", "Status"]
 RUNS = "runs"
 """Name of the table with a row for each run."""
 
+PROBES = "the base scenario has probes, which take time, and what they record is not kept; a reduction may keep it"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CampaignRun:
@@ -313,6 +315,8 @@ class Campaign:
                 Display(sys.stderr, quiet=not progress) as display,
             ):
                 self.warnings = [*store.warnings, *notes]
+                if self.reduce is tables and self.base.probes:
+                    self.warnings.append(PROBES)
                 display.warn(self.warnings)
                 make: Make[Planned] = (
                     on_threads(self.reduce, threads) if client is None else on_cluster(self.reduce, client)

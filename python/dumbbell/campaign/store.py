@@ -366,14 +366,15 @@ class Store:
         self._replace(count, self._write(old[0].first, old[-1].last, _joined([part.table for part in old])))
 
     def _write(self, first: int, last: int, table: pa.Table) -> Part:
-        """Write a part that is not listed yet."""
+        """Write a part that is not listed yet, and return it as the next process reads it."""
         content = pa.BufferOutputStream()
-        pq.write_table(table, content)
+        # The types are those of Parquet: Arrow has several that come to the same, and which one it is may not matter.
+        pq.write_table(table, content, store_schema=False)
         buffer = content.getvalue()
         name = self._name(first, last, buffer)
         with replacing(self.place / name) as file:
             file.write(buffer)
-        return Part(first, last, name, table)
+        return Part(first, last, name, pq.read_table(pa.BufferReader(buffer)))
 
     def _replace(self, count: int, part: Part) -> None:
         """Put a written part in the place of the last `count`, which are removed."""
