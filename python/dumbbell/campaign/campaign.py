@@ -34,7 +34,9 @@ __all__ = ["Campaign", "CampaignRun", "Status"]
 RUNS = "runs"
 """Name of the table with a row for each run."""
 
-PROBES = "the base scenario has probes, which take time, and what they record is not kept; a reduction may keep it"
+PROBES = (
+    "the base scenario has probes, which take time, and what they record is not kept; a reduction may keep it"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

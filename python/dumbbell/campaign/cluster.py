@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import pickle
 import queue
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -26,6 +28,7 @@ import pyarrow as pa
 import dumbbell
 from dumbbell.campaign.execution import Reduction, job_of, reduced
 from dumbbell.campaign.planned import Keep, Make, Planned
+from dumbbell.campaign.sources import own_sources
 from dumbbell.campaign.store import engine_identity
 from dumbbell.environment import computing
 from dumbbell.errors import ScenarioError, refusal
@@ -223,6 +226,19 @@ def checked(client: Client) -> list[str]:
     return warnings
 
 
+def _pickled(work: object, module: ModuleType | None) -> bytes:
+    """Return work as bytes, with the code of a module that workers do not have."""
+    import cloudpickle
+
+    if module is None:
+        return bytes(cloudpickle.dumps(work))
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(work))
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
 def _of_worker() -> tuple[str, dict[str, str]]:
     return engine_identity(), computing()
 
@@ -242,7 +258,7 @@ def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
     Parameters
     ----------
     reduce
-        What is kept of the runs. It is pickled, and called by the workers.
+        What is kept of the runs. It is pickled, with its module if that is not installed, and called by the workers.
     client
         The client of the cluster.
     """
@@ -258,6 +274,9 @@ class _Hands:
 
     def __init__(self, reduce: Reduction, client: Client, planned: Sequence[Planned], keep: Keep) -> None:
         self._reduce = reduce
+        module = getattr(reduce, "__module__", None)
+        # What is not installed here is not there either.
+        self._module = sys.modules[module] if module is not None and own_sources(module) else None
         self._client = client
         self._planned = planned
         self._keep = keep
@@ -320,10 +339,8 @@ class _Hands:
         return max(1, min(round(BATCH_S * self._made / max(self._took_s, 1e-9)), fair, LARGEST_BATCH))
 
     def _submit(self, batch: _Batch) -> None:
-        import cloudpickle
-
         jobs: list[Job] = [job_of(self._planned[position]) for position in batch.positions]
-        work = cloudpickle.dumps((jobs, self._reduce))
+        work = _pickled((jobs, self._reduce), self._module)
         future = self._client.submit(
             make_batch, engine_identity(), work, key=f"{self._name}-{self._submitted}", pure=False
         )
