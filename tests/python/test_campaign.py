@@ -140,6 +140,13 @@ def test_parameters_have_the_type_of_their_values(values, column):
     assert campaign.points.column(values).equals(column)
 
 
+def test_a_campaign_may_have_no_axes(base, tmp_path):
+    wanted = Campaign(base, runs=3, store=tmp_path).run(progress=False)
+    assert wanted.frame()["run"].tolist() == [0, 1, 2]
+    assert wanted.status().points["done"].tolist() == [3]
+    assert len(wanted.frame("flows")) == 3
+
+
 def test_tables_are_shown_as_json(base, tmp_path):
     wanted = Campaign(
         base,

@@ -347,8 +347,10 @@ class Campaign:
         store = self._opened(read_only=True)
         wanted, positions = self._positions(store.table())
         done = np.bincount(wanted["point"].to_numpy()[positions >= 0], minlength=len(self._points))
-        points = self._axes(np.arange(len(self._points))).to_pandas()
-        points["hash"] = [point.scenario.hash for point in self._points]
+        hashes = pa.array([point.scenario.hash for point in self._points], pa.string())
+        points: pd.DataFrame = pa.table(
+            self._axes(np.arange(len(self._points))) | {"hash": hashes}
+        ).to_pandas()
         points["runs"] = [len(point.runs) for point in self._points]
         points["done"] = done
         points["missing"] = points["runs"] - points["done"]
@@ -371,12 +373,12 @@ class Campaign:
         there = pd.MultiIndex.from_frame(kept.select(INDEX).to_pandas())
         return wanted, there.get_indexer(pd.MultiIndex.from_frame(wanted.select(INDEX).to_pandas()))
 
-    def _axes(self, points: np.ndarray) -> pa.Table:
+    def _axes(self, points: np.ndarray) -> dict[str, pa.Array]:
         """Return the values of the axes at some points."""
         names = list(dict.fromkeys(name for point in self._points for name in point.parameters))
         columns = {name: column([point.parameters[name] for point in self._points]) for name in names}
         chosen = pa.array(points)
-        return pa.table({name: values.take(chosen) for name, values in columns.items()})
+        return {name: values.take(chosen) for name, values in columns.items()}
 
     def tables(self) -> dict[str, pa.Table]:
         """Return what is kept of the runs of this campaign, as Arrow tables by their names.
@@ -389,9 +391,7 @@ class Campaign:
         wanted, positions = self._positions(kept)
         there = pa.array(np.flatnonzero(positions >= 0))
         wanted, rows = wanted.take(there), kept.take(pa.array(positions[positions >= 0]))
-        names = self._axes(wanted["point"].to_numpy())
-        for name in INDEX:
-            names = names.append_column(name, wanted[name])
+        names = pa.table(self._axes(wanted["point"].to_numpy()) | {name: wanted[name] for name in INDEX})
         found = {RUNS: names}
         for name in rows.column_names:
             if name in INDEX:
