@@ -38,7 +38,7 @@ help:
 	@echo "make witness     the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; witness-smoke: a part of them"
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
 	@echo "make bench-peers the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
-	@echo "make torture     kills and damages the store of a reproduction, 100 and 200 times; takes half an hour"
+	@echo "make torture     kills and damages the store of a reproduction, 100 and 200 times, and kills campaigns and their workers; takes an hour"
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos       CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
 	@echo "make format      write the sources as fmt wants them"
@@ -90,8 +90,9 @@ walks: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/contributing
 
 # No part of `make test`: it takes as long as some hundred reproductions.
-torture: $(STAMPS)/engine
+torture: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/python tests/torture/store.py
+	$(BIN)/python tests/torture/campaign.py
 
 format: $(STAMPS)/test-packages
 	cargo fmt --all

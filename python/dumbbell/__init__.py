@@ -15,6 +15,10 @@ Examples
 True
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from dumbbell import topologies
 from dumbbell.engine import catalogue, schema, version
 from dumbbell.errors import (
@@ -60,11 +64,15 @@ from dumbbell.scenario import (
     WindowRules,
 )
 
+if TYPE_CHECKING:
+    from dumbbell.campaign import Campaign
+
 __version__ = version()
 
 __all__ = [
     "Bernoulli",
     "BsdTimer",
+    "Campaign",
     "Cbr",
     "DelayedAck",
     "DropTail",
@@ -110,3 +118,12 @@ __all__ = [
     "schema",
     "topologies",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Data frames take longer to import than a short run takes.
+    if name == "Campaign":
+        from dumbbell.campaign import Campaign
+
+        return Campaign
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ import re
 from importlib import metadata
 from typing import Any
 
-__all__ = ["environment", "environment_fact"]
+__all__ = ["computing", "environment", "environment_fact"]
 
 COMPUTING = ("numpy", "pandas", "pyarrow", "scipy")
 
@@ -21,9 +21,14 @@ def environment() -> dict[str, Any]:
     }
 
 
+def computing() -> dict[str, str]:
+    """Return the versions of the packages that compute."""
+    return {name: metadata.version(name) for name in COMPUTING}
+
+
 def environment_fact() -> tuple[str, str]:
     """Return a pair of name and value for the head of a report: Python and the packages that compute."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in COMPUTING)
+    versions = ", ".join(f"{name} {version}" for name, version in computing().items())
     return "Python", f"{platform.python_version()}, {versions}"
 
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT
-from dumbbell import _engine, papers
+from dumbbell import _engine, campaign
 
 SCRIPT = ROOT / "crates" / "dumbbell-py" / "build.rs"
 
@@ -86,5 +86,5 @@ def test_crates_without_their_workspace_can_be_built(script, tmp_path):
 
 
 def test_stores_are_named_by_version_and_digest():
-    assert papers.engine_identity() == f"{_engine.version()}-{_engine.digest()}"
+    assert campaign.engine_identity() == f"{_engine.version()}-{_engine.digest()}"
     assert len(_engine.digest()) == 16

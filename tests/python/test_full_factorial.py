@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dumbbell import ScenarioError, factorial, papers
+from dumbbell.campaign.planned import in_order
 from dumbbell.cli import app
-from dumbbell.papers.making import _in_order
 from small_paper import SMALL, write_paper
 
 PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[2] / "papers")
@@ -155,7 +155,7 @@ def test_within_a_block_any_three_mechanisms_are_balanced():
 
 def test_the_longest_runs_are_made_first_and_equal_ones_are_mixed():
     rows = pd.DataFrame({"cost": [1.0] * 12 + [2.0] * 12})
-    made = _in_order(rows)
+    made = in_order(rows)
     assert sorted(made.index) == list(range(24))
     assert made["cost"].is_monotonic_decreasing
     assert made.index.tolist() != rows.sort_values("cost", ascending=False, kind="stable").index.tolist()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dumbbell
-from dumbbell import claims, papers
+from dumbbell import campaign, claims, papers
 
 PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[2] / "papers")
 MODULE = type(PAPER).__module__
@@ -237,9 +237,9 @@ def test_windows_keep_to_the_thresholds_in_figure_two(looked):
 
 def test_what_traces_show_survives_the_store(looked, tmp_path):
     wanted = looked.assign(hash=looked.index.astype(str), seed=1, run=0).drop(columns="key")
-    with papers.Store(tmp_path, PAPER.columns) as store:
+    with campaign.Store(tmp_path, PAPER.columns) as store:
         store.add(wanted)
-    with papers.Store(tmp_path, PAPER.columns) as store:
+    with campaign.Store(tmp_path, PAPER.columns) as store:
         kept = store.frame().assign(key=looked["key"])
     conclude = part("observations").conclude
     before, after = conclude(looked), conclude(kept)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from dumbbell import papers
-from dumbbell.papers.reproduction import store_of
+from dumbbell.papers.runs import store_of
 from small_paper import SMALL, forget_papers, write_paper
 
 KILLS = 10

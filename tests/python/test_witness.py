@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dumbbell import ScenarioError, papers, witness
+from dumbbell import ScenarioError, campaign, witness
 from dumbbell.cli import app
 from dumbbell.witness import grid as grids
 from dumbbell.witness import witnessing
@@ -147,7 +147,7 @@ def test_the_report_says_everything(again):
     for text in (
         "Dumbbell and Small 1.0",
         "small-1.0",
-        papers.engine_identity(),
+        campaign.engine_identity(),
         "one is added &lt;here&gt;",
         "Does a &lt;small&gt; grid agree?",
         "50 % (2 of 4 points)",
@@ -322,7 +322,7 @@ def test_two_witnesses_do_not_write_to_one_store(again, folder, tmp_path):
     store = next((tmp_path / "out" / "cache").rglob("ours"))
     place = next(path for path in store.iterdir())
     with (
-        papers.Store(store, COLUMNS, identity=place.name.rsplit("-", 1)[0]),
+        campaign.Store(store, COLUMNS, identity=place.name.rsplit("-", 1)[0]),
         pytest.raises(ScenarioError, match="another process"),
     ):
         again()

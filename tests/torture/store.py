@@ -33,10 +33,9 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import papers
+from dumbbell.campaign import Display
 from dumbbell.papers import Settings
-from dumbbell.papers.making import Undertaking
-from dumbbell.papers.progress import Display
-from dumbbell.papers.reproduction import store_of
+from dumbbell.papers.runs import PaperRuns, store_of
 
 LIST = "parts.json"
 
@@ -68,10 +67,10 @@ class Torture:
         """Return what is said of a store, how many runs are made again, and the table of results."""
         paper = papers.load(self.paper)
         with store_of(paper, output, fresh=False) as store, Display(sys.stderr, quiet=True) as display:
-            work = Undertaking(paper, Settings(quick=True), store)
+            work = PaperRuns(paper, Settings(quick=True), store)
             work.announce(display)
-            work.make(display)
-            return store.warnings, work.total - work.reused, work.results()
+            work.complete(display)
+            return store.warnings, work.total - work.reused, work.table()
 
     def kept(self, output: Path) -> Counter[tuple[str, int, int]]:
         """Return the runs in the store, each as often as it is there; the store itself is not touched."""

@@ -15,8 +15,8 @@ from dumbbell.bench.contenders import Contender, Dumbbell, load_contenders
 from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
+from dumbbell.campaign import Display
 from dumbbell.errors import refusal
-from dumbbell.papers.progress import Display
 from dumbbell.witness import PeerAbsent
 
 __all__ = ["AIMS", "bench_peers"]

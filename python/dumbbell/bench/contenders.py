@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Protocol
 
 from dumbbell.bench.cases import PAYLOAD
 from dumbbell.bench.children import measure
+from dumbbell.campaign import engine_identity
 from dumbbell.errors import refusal
-from dumbbell.papers import engine_identity
 from dumbbell.scenario import Scenario
 from dumbbell.witness import folder
 from dumbbell.witness.loading import imported

@@ -11,9 +11,9 @@ from typing import Any
 
 import dumbbell
 from dumbbell.bench.criteria import Criterion
+from dumbbell.campaign import engine_identity
 from dumbbell.environment import environment
 from dumbbell.files import write_json, write_text
-from dumbbell.papers import engine_identity
 from dumbbell.papers.reproduction import plain
 from dumbbell.run import cores
 

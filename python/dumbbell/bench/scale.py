@@ -17,7 +17,7 @@ from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.growth import FEWEST, FULL, MOST, Batches, Idle, Plan, Point, Sweep
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
-from dumbbell.papers.progress import Display
+from dumbbell.campaign import Display
 from dumbbell.run import cores
 
 __all__ = ["bench_scale"]

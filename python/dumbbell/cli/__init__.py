@@ -1,4 +1,4 @@
-"""The command line: ``dumbbell run``, ``list``, ``schema``, ``version``, ``reproduce``, ``witness``, ``bench``.
+"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``reproduce``, ``witness``, ``bench``.
 
 Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted, or the command was
 interrupted from the keyboard, after saying what was done. ``witness`` and ``bench peers`` have one more: 3, the other
@@ -33,6 +33,14 @@ File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Scenario file, TOML or JSON.", show_default=False)
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of the random streams.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Make the runs on a Dask cluster, as tcp://10.0.0.1:8786; default: on this machine.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
 
@@ -58,6 +66,46 @@ def run_command(
     from dumbbell.cli import simulate
 
     simulate.simulate(file, seed=seed, run=run, json_output=json, trace=trace)
+
+
+@app.command("campaign")
+@guarded
+def campaign_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Campaign file, TOML.", show_default=False)],
+    scheduler: Scheduler = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="DIR",
+            help="Folder of finished runs and tables; default: that of the file, or results/campaigns/NAME.",
+        ),
+    ] = None,
+    status: Annotated[
+        bool, typer.Option("--status", help="Say which points are done and which are missing; run nothing.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option("--threads", help="Threads; default: all cores.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a base scenario with every combination of some values.
+
+    FILE has base (a scenario, as a table or as the name of a file beside it), [axes] (lists of values by addresses such as
+    "links.r1-r2.rate"), and may have runs (how many replications, or their numbers), seed, output (a folder), and [[add]]
+    (axes and runs of further combinations). Finished runs are kept: the same command resumes, and a changed FILE makes what
+    is missing. In the end the folder has runs.parquet, flows.parquet and links.parquet.
+    """
+    from dumbbell.cli import campaign
+
+    campaign.campaign(
+        file,
+        scheduler=scheduler,
+        output=output,
+        status=status,
+        threads=threads,
+        fresh=fresh,
+        json_output=json,
+    )
 
 
 @app.command("list")
@@ -117,6 +165,7 @@ def reproduce_command(
     runs: Annotated[int | None, typer.Option("--runs", help="Replications of each configuration.")] = None,
     seed: Seed = 1,
     threads: Annotated[int | None, typer.Option("--threads", help="Threads; default: all cores.")] = None,
+    scheduler: Scheduler = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
     folder: Annotated[
         Path | None,
@@ -135,6 +184,7 @@ def reproduce_command(
         runs=runs,
         seed=seed,
         threads=threads,
+        scheduler=scheduler,
         fresh=fresh,
         folder=folder,
     )

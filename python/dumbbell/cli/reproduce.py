@@ -25,6 +25,7 @@ def reproduce(
     runs: int | None,
     seed: int,
     threads: int | None,
+    scheduler: str | None,
     fresh: bool,
     folder: Path | None,
 ) -> None:
@@ -43,6 +44,7 @@ def reproduce(
             threads=threads,
             fresh=fresh,
             papers=folder,
+            on=scheduler,
         )
         return
     overview = papers.reproduce_all(
@@ -54,6 +56,7 @@ def reproduce(
         threads=threads,
         fresh=fresh,
         papers=folder,
+        on=scheduler,
     )
     for failure in overview.failures.values():
         note("error: " + " ".join(failure.split()))

@@ -10,9 +10,9 @@ from pathlib import Path
 import typer
 
 from dumbbell import witness as witnesses
+from dumbbell.campaign import duration
 from dumbbell.cli.refusals import UNFINISHED, note
 from dumbbell.cli.tables import Column, console, print_table
-from dumbbell.papers.progress import duration
 from dumbbell.witness import PeerAbsent, Witnessed
 from dumbbell.witness.page import cpu_text
 

@@ -9,28 +9,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from dumbbell import claims, report
+from dumbbell.campaign import Display, duration, engine_identity
+from dumbbell.campaign.cluster import cluster_of
+from dumbbell.campaign.planned import interrupted
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
 from dumbbell.files import write_json, write_text
-from dumbbell.papers.making import Undertaking
 from dumbbell.papers.paper import Paper, Settings, available, folder, load, where
-from dumbbell.papers.progress import Display, duration
-from dumbbell.papers.reproduction import (
-    Reproduction,
-    finish,
-    interrupted,
-    plain,
-    settings_of,
-    share_text,
-    store_of,
-)
-from dumbbell.papers.store import engine_identity
+from dumbbell.papers.reproduction import Reproduction, finish, plain, settings_of, share_text
+from dumbbell.papers.runs import PaperRuns, store_of
 from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 __all__ = ["TESTBED", "Overview", "reproduce_all"]
 
@@ -75,6 +71,7 @@ def reproduce_all(
     fresh: bool = False,
     papers: str | Path | None = None,
     quiet: bool = False,
+    on: Client | str | None = None,
 ) -> Overview:
     """Reproduce every paper of a folder, in their order; see `reproduce` for the parameters.
 
@@ -100,16 +97,17 @@ def reproduce_all(
     begin = time.monotonic()
     loaded, failures = _load_all(papers)
     cast = {paper.name: paper for paper in loaded}
-    works: list[Undertaking] = []
+    works: list[PaperRuns] = []
     done: list[Reproduction] = []
     with ExitStack() as stack:
+        client, notes = stack.enter_context(cluster_of(on))
         stores = {paper.name: stack.enter_context(store_of(paper, place, fresh=fresh)) for paper in loaded}
         display = stack.enter_context(Display(sys.stderr, quiet=quiet))
         try:
             planned = display.steps("plan", len(loaded))
             for paper in loaded:
                 try:
-                    work = Undertaking(paper, settings, stores[paper.name])
+                    work = PaperRuns(paper, settings, stores[paper.name])
                 except Exception as error:
                     failures[paper.name] = _failure(paper.name, error, papers)
                 else:
@@ -118,11 +116,12 @@ def reproduce_all(
                 planned()
             for store in stores.values():
                 display.warn(store.warnings)
+            display.warn(notes)
             display.whole("all papers", sum(work.total for work in works), sum(work.reused for work in works))
             for work in works:
                 name = work.paper.name
                 try:
-                    finished = finish(work, display, place / name, home="../index.html")
+                    finished = finish(work, display, place / name, home="../index.html", client=client)
                 except ResultsError:
                     # A disk that is full for one paper is full for all.
                     raise

@@ -112,7 +112,7 @@ class Paper(Protocol):
 
     A column may hold lists, for instance the goodputs of all flows or a trace at some times; they come back as NumPy
     arrays, lists of lists as arrays of arrays. What is kept of a run is what `reduce` made of it, so the source files that
-    decide on `reduce` are part of the store's key (`dumbbell.papers.sources` says which), and a change of one makes the runs
+    decide on `reduce` are part of the store's key (`dumbbell.campaign.sources` says which), and a change of one makes the runs
     again. A paper therefore defines its reduction in a module that does not import claims and figures, and takes it over by
     ``reduce = staticmethod(reduction.reduce)``: then an edit of a claim costs no run.
 

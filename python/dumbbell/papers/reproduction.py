@@ -9,36 +9,25 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 
 from dumbbell import claims, report
+from dumbbell.campaign import Display, engine_identity
+from dumbbell.campaign.cluster import cluster_of
+from dumbbell.campaign.planned import interrupted
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
 from dumbbell.files import write_json, write_text
-from dumbbell.papers.making import Undertaking
-from dumbbell.papers.paper import Paper, Settings, experiment_of, load
-from dumbbell.papers.progress import Display
-from dumbbell.papers.sources import reduction_identity
-from dumbbell.papers.store import Store, engine_identity
+from dumbbell.papers.paper import Settings, experiment_of, load
+from dumbbell.papers.runs import PaperRuns, store_of
 
-__all__ = [
-    "Interrupted",
-    "Reproduction",
-    "finish",
-    "interrupted",
-    "plain",
-    "reproduce",
-    "settings_of",
-    "share_text",
-    "store_of",
-]
+if TYPE_CHECKING:
+    from distributed import Client
 
-
-class Interrupted(KeyboardInterrupt):
-    """A reproduction was interrupted; the message says what was kept and how to go on."""
+__all__ = ["Reproduction", "finish", "plain", "reproduce", "settings_of", "share_text"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,31 +121,9 @@ def settings_of(*, quick: bool, runs: int | None, seed: int, threads: int | None
     return Settings(quick=quick, runs=runs, seed=seed, threads=threads)
 
 
-def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
-    """Return the store of a paper in a folder of results. It keeps what this engine and this reduction made."""
-    identity = f"{engine_identity()}-{reduction_identity(paper)}"
-    return Store(place / "cache" / paper.name, paper.columns, fresh=fresh, identity=identity)
-
-
-def interrupted(works: Sequence[Undertaking], place: Path) -> Interrupted:
-    """Return what ends an interrupted reproduction.
-
-    Parameters
-    ----------
-    works
-        The papers that were planned.
-    place
-        Where their runs are kept.
-    """
-    if not works:
-        return Interrupted("interrupted before any run")
-    made, total = sum(work.done for work in works), sum(work.total for work in works)
-    return Interrupted(
-        f"interrupted; {made} of {total} runs are kept in {place}, and the same command goes on from there"
-    )
-
-
-def finish(work: Undertaking, display: Display, target: Path, *, home: str = "") -> Reproduction:
+def finish(
+    work: PaperRuns, display: Display, target: Path, *, home: str = "", client: Client | None = None
+) -> Reproduction:
     """Make the missing runs of a paper, judge its claims, and write its report.
 
     Parameters
@@ -169,11 +136,13 @@ def finish(work: Undertaking, display: Display, target: Path, *, home: str = "")
         Folder for the report and the findings.
     home
         See `report.render`.
+    client
+        A Dask cluster to make the runs on; this machine if it is left out.
     """
     paper, settings = work.paper, work.settings
     begin = time.monotonic()
-    work.make(display)
-    results = work.results()
+    work.complete(display, client)
+    results = work.table()
     start = time.monotonic()
     observed = paper.observe(settings, display.steps)
     judged = display.steps("claims and report", 2)
@@ -256,6 +225,7 @@ def reproduce(
     fresh: bool = False,
     papers: str | Path | None = None,
     quiet: bool = False,
+    on: Client | str | None = None,
 ) -> Reproduction:
     """Reproduce a paper: run its scenarios, judge its claims, write a report.
 
@@ -284,6 +254,9 @@ def reproduce(
         Folder that holds the papers; see `folder`.
     quiet
         Show no progress and print nothing but what `json_output` asks for, and warnings of a damaged store.
+    on
+        A Dask cluster to make the runs on, or the address of its scheduler. Its workers need this checkout and the engine of
+        this process. By default the runs are made on this machine.
 
     Returns
     -------
@@ -306,16 +279,20 @@ def reproduce(
     if experiment is not None:
         paper = experiment_of(paper, experiment)
     place = Path(output) if output is not None else Path("results")
-    with store_of(paper, place, fresh=fresh) as store, Display(sys.stderr, quiet=quiet) as display:
-        work: Undertaking | None = None
-        display.warn(store.warnings)
+    with (
+        cluster_of(on) as (client, notes),
+        store_of(paper, place, fresh=fresh) as store,
+        Display(sys.stderr, quiet=quiet) as display,
+    ):
+        work: PaperRuns | None = None
+        display.warn([*store.warnings, *notes])
         try:
             planned = display.steps("plan", 1)
-            work = Undertaking(paper, settings, store)
+            work = PaperRuns(paper, settings, store)
             planned()
             work.announce(display)
             display.whole("all runs", work.total, work.reused)
-            done = finish(work, display, place / paper.name)
+            done = finish(work, display, place / paper.name, client=client)
         except KeyboardInterrupt as interruption:
             raise interrupted([] if work is None else [work], store.place) from interruption
     if json_output:

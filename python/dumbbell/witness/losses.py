@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dumbbell
-from dumbbell.papers import engine_identity
+from dumbbell.campaign import engine_identity
 from dumbbell.scenario import Scenario
 from dumbbell.witness.peer import Peer, PeerRun, Rule
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from dumbbell.papers.progress import duration
+from dumbbell.campaign import duration
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, render_page
 from dumbbell.witness.grid import Agreement, Criterion, Grid, sides_of
 from dumbbell.witness.peer import Peer

@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,15 +18,19 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-import dumbbell
-from dumbbell.errors import RunsInterrupted
-from dumbbell.papers import Store, engine_identity
+from dumbbell.campaign import (
+    INDEX,
+    Display,
+    PlannedRuns,
+    Store,
+    engine_identity,
+    on_threads,
+    reduction_identity,
+)
+from dumbbell.campaign.execution import job_of
+from dumbbell.campaign.planned import Keep, Make, cost
 from dumbbell.papers.paper import where
-from dumbbell.papers.progress import Display
-from dumbbell.papers.sources import reduction_identity
-from dumbbell.papers.store import INDEX
-from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.run import Job, Runs
+from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 from dumbbell.witness.grid import Case, Grid, Side, sides_of
 from dumbbell.witness.peer import Observed, Peer
@@ -41,8 +45,6 @@ TAKEN = ("key", "point", "side")
 # Finished runs of a peer are kept about so often, s.
 HEARTBEAT_S = 1.0
 
-Told = Callable[[int, float], None]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnRun:
@@ -54,7 +56,7 @@ class OwnRun:
 
 
 class GridRuns:
-    """The runs of a grid on its sides, with the stores that keep them.
+    """The runs of a grid on its sides: on each a campaign with a store of its own.
 
     Parameters
     ----------
@@ -99,33 +101,25 @@ class GridRuns:
         self._place = place
         self._folder = folder
         self._fresh = fresh
-        self._sides = sides_of(grid) if sides is None else sides
-        self._wanted = _wanted(cases)
         reduction = reduction_identity(grid)
         identities: dict[Side, str] = {
             "ours": engine_identity(),
             "peer": hashlib.blake2b(peer.identity().encode(), digest_size=8).hexdigest(),
         }
-        self._missing: dict[Side, pd.DataFrame] = {}
-        self._stores: dict[Side, Store] = {}
-        # What several cases share is one run.
-        distinct = self._wanted.drop_duplicates(INDEX)
-        self.total = len(distinct) * len(self._sides)
+        self._runs: dict[Side, PlannedRuns[Case]] = {}
         with ExitStack() as opened:
-            for side in self._sides:
-                store = Store(
-                    place / grid.name / side,
-                    COLUMNS,
-                    fresh=fresh,
-                    identity=f"{identities[side]}-{reduction}",
+            for side in sides_of(grid) if sides is None else sides:
+                store = opened.enter_context(
+                    Store(
+                        place / grid.name / side,
+                        COLUMNS,
+                        fresh=fresh,
+                        identity=f"{identities[side]}-{reduction}",
+                    )
                 )
-                self._stores[side] = opened.enter_context(store)
                 self.warnings += store.warnings
-                kept = pd.MultiIndex.from_frame(distinct[INDEX]).isin(store.known())
-                self._missing[side] = distinct[~kept]
+                self._runs[side] = PlannedRuns(grid.name, cases, store, cost=_cost)
             self._opened = opened.pop_all()
-        self.reused = self.total - sum(len(rows) for rows in self._missing.values())
-        self.done = self.reused
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +128,21 @@ class GridRuns:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._opened.close()
+
+    @property
+    def total(self) -> int:
+        """Number of runs on all sides."""
+        return sum(runs.total for runs in self._runs.values())
+
+    @property
+    def reused(self) -> int:
+        """Number of those that are kept from before."""
+        return sum(runs.reused for runs in self._runs.values())
+
+    @property
+    def done(self) -> int:
+        """Number of those that are kept by now."""
+        return sum(runs.done for runs in self._runs.values())
 
     def under(self, peer: Peer, cases: Sequence[Case]) -> GridRuns:
         """Return the runs of some cases in another peer alone, kept beside these."""
@@ -149,8 +158,8 @@ class GridRuns:
 
     def announce(self, display: Display) -> None:
         """Tell the display what is missing."""
-        for side, rows in self._missing.items():
-            display.expect(f"{self.grid.name}/{side}", len(rows), float(rows["cost"].sum()), side)
+        for side, runs in self._runs.items():
+            runs.announce(display, kind=side)
 
     def make(self, side: Side, display: Display, threads: int) -> None:
         """Make the missing runs of a side. Each is kept within about a second of its end.
@@ -171,99 +180,94 @@ class GridRuns:
         KeyboardInterrupt
             Ctrl-C. What was finished is kept.
         """
-        rows = self._missing.get(side)
-        if rows is None or rows.empty:
+        runs = self._runs.get(side)
+        if runs is None or runs.missing.empty:
             return
         begin = time.monotonic()
-        title = f"{self.grid.name}, {'Dumbbell' if side == 'ours' else self.peer.title}"
-        told = display.stage(f"{self.grid.name}/{side}", title, len(rows))
-        # The longest first, so that no core is left alone with one at the end; equal ones mixed.
-        mixed = np.random.default_rng(0).permutation(len(rows))
-        rows = rows.iloc[mixed].sort_values("cost", ascending=False, kind="stable")
-        make = self._make_ours if side == "ours" else self._make_peers
-        make(rows, told, threads)
-        self._stores[side].compact()
+        if side == "ours":
+            runs.make(self._on_threads(threads), display, f"{self.grid.name}, Dumbbell")
+        else:
+            runs.make(self._in_processes(threads), display, f"{self.grid.name}, {self.peer.title}")
+        runs.store.compact()
         self.times[side] = time.monotonic() - begin
 
-    def _make_ours(self, rows: pd.DataFrame, told: Told, threads: int) -> None:
-        cases = [self.cases[number] for number in rows.index]
-        before = _engine_s()
+    def _on_threads(self, threads: int) -> Make[Case]:
+        """Return what makes our runs."""
 
-        def keep(runs: Runs) -> None:
-            nonlocal before
-            done = list(runs.completed_jobs)
-            # Runs that end together share what the processor did meanwhile.
-            cpu_s = (_engine_s() - before) / max(1, len(done))
+        def make(cases: Sequence[Case], keep: Keep) -> None:
+            by_job = {job_of(case): case for case in cases}
             before = _engine_s()
-            reduced = [_text(self.grid, cases[job], run) for job, run in zip(done, _each(runs), strict=True)]
-            self._keep("ours", rows.iloc[done], reduced, [cpu_s] * len(done), told)
 
-        try:
-            dumbbell.run_many(
-                [Job(scenario=case.scenario, seed=case.seed, run=case.run) for case in cases],
-                threads=threads,
-                progress=False,
-                finished=keep,
-            )
-        except RunsInterrupted:
-            raise KeyboardInterrupt from None
+            def reduce(runs: Runs) -> pd.DataFrame:
+                nonlocal before
+                # Runs that end together share what the processor did meanwhile.
+                cpu_s = (_engine_s() - before) / max(1, len(runs.jobs))
+                before = _engine_s()
+                texts = [
+                    _text(self.grid, by_job[job], run)
+                    for job, run in zip(runs.jobs, _each(runs), strict=True)
+                ]
+                return _frame(texts, [cpu_s] * len(texts))
 
-    def _make_peers(self, rows: pd.DataFrame, told: Told, threads: int) -> None:
-        def one(number: int) -> tuple[str, float] | Exception:
-            case = self.cases[number]
+            on_threads(reduce, threads)(cases, keep)
+
+        return make
+
+    def _in_processes(self, threads: int) -> Make[Case]:
+        """Return what makes the peer's runs, each in a process that the peer starts."""
+
+        def one(case: Case) -> tuple[str, float] | Exception:
             try:
                 run = self.peer.run(case.scenario, seed=case.seed, run=case.run)
             except Exception as error:
                 return error
             return _text(self.grid, case, run), run.cpu_s
 
-        def keep(done: Iterable[Future[tuple[str, float] | Exception]]) -> None:
-            made: list[tuple[int, str, float]] = []
-            for future in done:
-                number, outcome = numbers[future], future.result()
-                if isinstance(outcome, Exception):
-                    same = (self._wanted[INDEX] == rows.loc[number, INDEX]).all(axis=1)
-                    for key in self._wanted["key"][same]:
-                        self.failures[key] = where(outcome, self._folder)
-                    told(1, float(rows.loc[number, "cost"]))
-                else:
-                    made.append((number, *outcome))
-            if made:
-                chosen, texts, cpu_s = zip(*made, strict=True)
-                self._keep("peer", rows.loc[list(chosen)], texts, cpu_s, told)
+        def make(cases: Sequence[Case], keep: Keep) -> None:
+            def taken(done: Iterable[Future[tuple[str, float] | Exception]]) -> None:
+                made: list[tuple[int, str, float]] = []
+                for future in done:
+                    number, outcome = numbers[future], future.result()
+                    if isinstance(outcome, Exception):
+                        self._fail(cases[number], outcome)
+                        keep([number], _frame([], []))
+                    else:
+                        made.append((number, *outcome))
+                if made:
+                    chosen, texts, cpu_s = zip(*made, strict=True)
+                    keep(chosen, _frame(texts, cpu_s))
 
-        with ThreadPoolExecutor(threads) as pool:
-            numbers = {pool.submit(one, number): number for number in rows.index}
-            left = set(numbers)
-            try:
-                while left:
-                    done, left = wait(left, timeout=HEARTBEAT_S)
-                    keep(done)
-            except KeyboardInterrupt:
-                # What is under way ends. An interrupt from the terminal has reached the peer's processes too.
-                pool.shutdown(cancel_futures=True)
-                ended = [future for future in left if not future.cancelled()]
-                keep([future for future in ended if not isinstance(future.result(), Exception)])
-                raise
-            finally:
-                pool.shutdown(cancel_futures=True)
+            with ThreadPoolExecutor(threads) as pool:
+                numbers = {pool.submit(one, case): number for number, case in enumerate(cases)}
+                left = set(numbers)
+                try:
+                    while left:
+                        done, left = wait(left, timeout=HEARTBEAT_S)
+                        taken(done)
+                except KeyboardInterrupt:
+                    # What is under way ends. An interrupt from the terminal has reached the peer's processes too.
+                    pool.shutdown(cancel_futures=True)
+                    ended = [future for future in left if not future.cancelled()]
+                    taken([future for future in ended if not isinstance(future.result(), Exception)])
+                    raise
+                finally:
+                    pool.shutdown(cancel_futures=True)
 
-    def _keep(
-        self, side: Side, rows: pd.DataFrame, reduced: Sequence[str], cpu_s: Sequence[float], told: Told
-    ) -> None:
-        frame = rows[INDEX].reset_index(drop=True)
-        self._stores[side].add(frame.assign(reduced=list(reduced), cpu_s=np.asarray(cpu_s, dtype=np.float64)))
-        self.done += len(rows)
-        told(len(rows), float(rows["cost"].sum()))
+        return make
+
+    def _fail(self, failed: Case, why: Exception) -> None:
+        """Take note of a run that the peer did not finish, of all cases that share it."""
+        for case in self.cases:
+            if job_of(case) == job_of(failed):
+                self.failures[case.key] = where(why, self._folder)
 
     def _kept(self, side: Side) -> pd.DataFrame:
         """Return what is kept of the wanted cases of a side: ``key``, the columns of `INDEX` and `COLUMNS`."""
-        frame = self._stores[side].frame().reindex(columns=[*INDEX, *COLUMNS])
-        return self._wanted[["key", *INDEX]].merge(frame, on=INDEX, how="inner", validate="many_to_one")
+        return self._runs[side].results(COLUMNS, how="inner")
 
     def cpu_s(self, side: Side) -> float:
         """Return the CPU time that the runs of a side took, now or before, s."""
-        if side not in self._stores:
+        if side not in self._runs:
             return 0.0
         return float(self._kept(side).drop_duplicates(INDEX)["cpu_s"].sum())
 
@@ -271,7 +275,7 @@ class GridRuns:
         """Return the table of results: see `Grid.judge`. A case that lacks a side is not in there."""
         texts = {
             side: dict(zip(kept["key"], kept["reduced"], strict=True))
-            for side in self._sides
+            for side in self._runs
             for kept in [self._kept(side)]
         }
         rows: list[dict[str, Any]] = []
@@ -309,31 +313,18 @@ def checked(grid: Grid, cases: Sequence[Case]) -> Sequence[Case]:
     return cases
 
 
-def _wanted(cases: Sequence[Case]) -> pd.DataFrame:
-    """Return the cases as a table, one row for each."""
-    # Many cases share scenarios; equal objects are looked at once.
-    distinct = {id(case.scenario): case.scenario for case in cases}
-    hashes = {identity: scenario.hash for identity, scenario in distinct.items()}
-    costs = {identity: _cost(scenario) for identity, scenario in distinct.items()}
-    return pd.DataFrame(
-        {
-            "key": pd.Series([case.key for case in cases], dtype=str),
-            "hash": pd.Series([hashes[id(case.scenario)] for case in cases], dtype=str),
-            "seed": np.array([case.seed for case in cases], dtype=np.uint64),
-            "run": np.array([case.run for case in cases], dtype=np.uint64),
-            "cost": pd.Series([costs[id(case.scenario)] for case in cases], dtype=float),
-        }
-    )
-
-
 def _cost(scenario: Scenario) -> float:
     """Return about how long a run takes, compared with others.
 
-    It grows with the bits the slowest link can carry. How many of them are sent is not known before the run, so it grows
-    with their square root only: between what is right for filled links and what is right for idle ones.
+    It grows with the bits that links can carry. How many of them are sent is not known before the run, so it grows with their
+    square root only: between what is right for filled links and what is right for idle ones.
     """
-    rates = [bits_per_second(link["rate"], "rate") for link in scenario.to_dict()["links"]]
-    return math.sqrt(nanoseconds(scenario.duration, "duration") / 1e9 * min(rates))
+    return math.sqrt(cost(scenario))
+
+
+def _frame(texts: Sequence[str], cpu_s: Sequence[float]) -> pd.DataFrame:
+    """Return `COLUMNS`."""
+    return pd.DataFrame({"reduced": list(texts), "cpu_s": np.asarray(cpu_s, dtype=np.float64)})
 
 
 def _engine_s() -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.papers.progress import Display
+from dumbbell.campaign import Display
 from dumbbell.scenario import Scenario
 from dumbbell.witness.grid import Agreement, Case, sides_of
 from dumbbell.witness.losses import LOSSES, SameLosses, is_random

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 import dumbbell
+from dumbbell.campaign import Display, duration, engine_identity
+from dumbbell.campaign.planned import interrupted
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, refusal
 from dumbbell.files import write_json, write_text
-from dumbbell.papers import Interrupted, engine_identity
 from dumbbell.papers.paper import where
-from dumbbell.papers.progress import Display, duration
 from dumbbell.papers.reproduction import plain
 from dumbbell.run import cores
 from dumbbell.witness.agreement import counted
@@ -165,7 +165,7 @@ def witness(
                 else:
                     display.fold(_line(judged[-1]))
         except KeyboardInterrupt as interruption:
-            raise _interrupted(works, stores) from interruption
+            raise interrupted(works, stores) from interruption
         run_time_s = time.monotonic() - begin
         data = _data(peer, version, share, works, judged, failures, run_time_s)
     target.mkdir(parents=True, exist_ok=True)
@@ -193,15 +193,6 @@ def _folder_name(peer: Peer, grids: Sequence[str], share: float) -> str:
     if share < 1.0:
         parts.append(f"{100.0 * share:g}-percent")
     return "-".join(parts)
-
-
-def _interrupted(works: Sequence[GridRuns], place: Path) -> Interrupted:
-    if not works:
-        return Interrupted("interrupted before any run")
-    done, total = sum(work.done for work in works), sum(work.total for work in works)
-    return Interrupted(
-        f"interrupted; {done} of {total} runs are kept in {place}, and the same command goes on from there"
-    )
 
 
 def _judged(work: GridRuns, display: Display, threads: int) -> Judged:

@@ -1,7 +1,8 @@
 """Where finished runs are kept, so that none is made twice, and none that was damaged is believed.
 
 A store is a folder of Parquet files, its parts. Runs are added a few at a time, about once a second, and each addition is a
-part. When eight of a size have come together they are merged into one, and a finished reproduction merges them all. A part
+part. When eight of a size have come together they are merged into one. A finished campaign merges them all, sorted by the
+names of the runs, so that its store does not depend on the order in which they ended, nor on what interrupted it. A part
 is named by the numbers of the first and the last addition it holds and by a checksum over its bytes, these numbers and the
 name of the store. It appears under this name only when it is whole, so a part never exists without its checksum. The file
 ``parts.json`` lists the parts that count, under a checksum of its own; it is written anew after a part has appeared and
@@ -14,6 +15,8 @@ added yet, and nothing is said. All else is damage: a part that is not what its 
 is made anew from the parts. `Store.warnings` says so, and the runs concerned are made again because they are no
 longer kept. A part that cannot be read at all, for lack of permission for instance, is no damage: the store is refused,
 and nothing in it is touched.
+
+Any number of processes may read a store while one writes to it: a snapshot takes no lock and changes nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dumbbell import _engine
@@ -42,7 +46,7 @@ from dumbbell.files import PARTIAL, read_bytes, replacing
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-__all__ = ["INDEX", "Store", "engine_identity"]
+__all__ = ["INDEX", "Store", "arrow", "engine_identity"]
 
 INDEX = ["hash", "seed", "run"]
 """The columns that name a run: the scenario's hash, the seed and the number of the replication."""
@@ -59,6 +63,9 @@ ANEW = "made anew from the parts that are there, and the runs of others are made
 
 # So many parts of a size are merged into one.
 MERGED = 8
+
+# So often a snapshot is begun again because parts were merged under it.
+ATTEMPTS = 100
 
 
 @cache
@@ -97,7 +104,7 @@ class Part:
 
 
 class Store:
-    """Finished runs of one paper on one build of the engine, or of what else makes runs. One process at a time has it open.
+    """Finished runs of one campaign on one build of the engine. One process at a time has it open for writing.
 
     Parameters
     ----------
@@ -110,9 +117,14 @@ class Store:
         Forget what was kept.
     identity
         Name of what makes the runs and reduces them; this build of the engine if it is left out.
+    read_only
+        Take a snapshot of what is kept, also while another process writes. Nothing on the disk is changed, and nothing can
+        be added.
 
     Attributes
     ----------
+    place
+        Folder of the parts.
     warnings
         What was damaged when the store was opened, and what was done about it: a line for each file, to be shown to the
         user. Runs that were lost are not among those kept.
@@ -126,12 +138,22 @@ class Store:
     """
 
     def __init__(
-        self, place: Path, columns: Sequence[str], *, fresh: bool = False, identity: str | None = None
+        self,
+        place: Path,
+        columns: Sequence[str],
+        *,
+        fresh: bool = False,
+        identity: str | None = None,
+        read_only: bool = False,
     ) -> None:
         names = hashlib.blake2b("\n".join(columns).encode(), digest_size=4).hexdigest()
         self.place = place / f"{engine_identity() if identity is None else identity}-{names}"
         self.warnings: list[str] = []
         self._parts: list[Part] = []
+        self._lock: BinaryIO | None = None
+        if read_only:
+            self._look()
+            return
         self.place.mkdir(parents=True, exist_ok=True)
         self._lock = self._locked()
         try:
@@ -154,7 +176,8 @@ class Store:
 
     def close(self) -> None:
         """Let other processes open the store."""
-        self._lock.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def _forget(self) -> None:
         """Remove what is kept, also what was set aside. The list comes first, so that no kill leaves a part missing."""
@@ -162,6 +185,31 @@ class Store:
         for pattern in (PARTS, PARTS + DAMAGED):
             for file in self.place.glob(pattern):
                 file.unlink()
+
+    def _look(self) -> None:
+        """Take in the parts that count and say what is damaged, without changing anything."""
+        for attempt in range(ATTEMPTS):
+            files = sorted(self.place.glob(PARTS))
+            try:
+                read = {file: self._read(file) for file in files}
+            except ResultsError as error:
+                # Another process has merged it meanwhile.
+                if error.errno != errno.ENOENT or attempt == ATTEMPTS - 1:
+                    raise
+                continue
+            break
+        self.warnings += [f"{file}: is damaged" for file, part in read.items() if part is None]
+        self._take([part for part in read.values() if part is not None], [])
+        self._parts = list(_without_repeats(self._parts))
+
+    def _take(self, sound: Sequence[Part], names: Sequence[str]) -> list[Part]:
+        """Take in the parts that count, and return those whose additions they hold; `names` are those that are listed."""
+        spare: list[Part] = []
+        # A merged part comes before everything that was merged into it.
+        for part in sorted(sound, key=lambda part: (part.first, -part.last, part.name not in names)):
+            is_spare = self._parts and part.last <= self._parts[-1].last
+            (spare if is_spare else self._parts).append(part)
+        return spare
 
     def _open(self) -> None:
         """Take in the parts that count, say what is damaged, and remove what a killed process left."""
@@ -173,11 +221,7 @@ class Store:
             self._set_aside(file)
         sound = [part for part in read.values() if part is not None]
         names = listed or []
-        spare: list[Part] = []
-        # A merged part comes before everything that was merged into it.
-        for part in sorted(sound, key=lambda part: (part.first, -part.last, part.name not in names)):
-            is_spare = self._parts and part.last <= self._parts[-1].last
-            (spare if is_spare else self._parts).append(part)
+        spare = self._take(sound, names)
         there = {file.name for file in files}
         for name in names:
             if name not in there and not self._holds(name):
@@ -258,20 +302,23 @@ class Store:
 
     def frame(self) -> pd.DataFrame:
         """Return everything kept: the columns of `INDEX` and the reduced ones, lists as NumPy arrays."""
-        tables = [part.table for part in self._parts] or [EMPTY]
-        frame: pd.DataFrame = _joined(tables).to_pandas()
+        frame: pd.DataFrame = self.table().to_pandas()
         return frame
+
+    def table(self) -> pa.Table:
+        """Return everything kept as an Arrow table: the columns of `INDEX` and the reduced ones."""
+        return _joined([part.table for part in self._parts] or [EMPTY])
 
     def known(self) -> pd.MultiIndex:
         """Return the names of the runs kept."""
         return _names(self._parts)
 
-    def add(self, frame: pd.DataFrame) -> None:
+    def add(self, runs: pd.DataFrame | pa.Table) -> None:
         """Keep some more runs.
 
         Parameters
         ----------
-        frame
+        runs
             The columns of `INDEX` and the reduced ones, one row for each run. None of them is kept already.
 
         Raises
@@ -280,20 +327,38 @@ class Store:
             They could not be written, as on a full disk. What was kept before is kept.
         """
         number = self._parts[-1].last + 1 if self._parts else 0
-        self._replace(0, self._write(number, number, _arrow(frame)))
+        table = runs if isinstance(runs, pa.Table) else arrow(runs)
+        for name in INDEX:
+            # A text of pandas may be another type of Arrow.
+            table = table.set_column(
+                table.column_names.index(name), name, table[name].cast(EMPTY.schema.field(name).type)
+            )
+        self._replace(0, self._write(number, number, table.combine_chunks()))
         while len(self._parts) >= MERGED and len({part.width for part in self._parts[-MERGED:]}) == 1:
             self._merge(MERGED)
 
     def compact(self) -> None:
-        """Put everything kept into one part.
+        """Put everything kept into one part, sorted by `INDEX`.
+
+        The same runs make the same part, byte by byte, whatever the order in which they were added, and in how many
+        additions: its number of the last addition is that of one run per addition.
 
         Raises
         ------
         ResultsError
             It could not be written, as on a full disk. What was kept before is kept.
         """
-        if len(self._parts) > 1:
-            self._merge(len(self._parts))
+        if not self._parts:
+            return
+        table = self.table()
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in INDEX]).to_numpy()
+        is_sorted = bool((order == np.arange(len(order))).all())
+        last = max(table.num_rows - 1, self._parts[-1].last)
+        only = self._parts[0] if len(self._parts) == 1 else None
+        if only is not None and is_sorted and (only.first, only.last) == (0, last):
+            return
+        whole = table if is_sorted else table.take(order).combine_chunks()
+        self._replace(len(self._parts), self._write(0, last, whole))
 
     def _merge(self, count: int) -> None:
         """Merge the last `count` parts into one."""
@@ -301,14 +366,15 @@ class Store:
         self._replace(count, self._write(old[0].first, old[-1].last, _joined([part.table for part in old])))
 
     def _write(self, first: int, last: int, table: pa.Table) -> Part:
-        """Write a part that is not listed yet."""
+        """Write a part that is not listed yet, and return it as the next process reads it."""
         content = pa.BufferOutputStream()
-        pq.write_table(table, content)
+        # The types are those of Parquet: Arrow has several that come to the same, and which one it is may not matter.
+        pq.write_table(table, content, store_schema=False)
         buffer = content.getvalue()
         name = self._name(first, last, buffer)
         with replacing(self.place / name) as file:
             file.write(buffer)
-        return Part(first, last, name, table)
+        return Part(first, last, name, pq.read_table(pa.BufferReader(buffer)))
 
     def _replace(self, count: int, part: Part) -> None:
         """Put a written part in the place of the last `count`, which are removed."""
@@ -321,7 +387,8 @@ class Store:
             self._parts = before
             raise
         for old in before[at:]:
-            (self.place / old.name).unlink(missing_ok=True)
+            if old.name != part.name:
+                (self.place / old.name).unlink(missing_ok=True)
 
     def _locked(self) -> BinaryIO:
         """Return a file whose lock is held until it is closed, at the latest by the end of the process."""
@@ -352,7 +419,7 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
-def _arrow(frame: pd.DataFrame) -> pa.Table:
+def arrow(frame: pd.DataFrame) -> pa.Table:
     """Return a frame as an Arrow table; arrays of more than one dimension become lists of lists."""
     columns: dict[str, Any] = {}
     for name, column in frame.items():

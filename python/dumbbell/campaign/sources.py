@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+import sysconfig
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,13 +22,18 @@ from typing import Any
 
 import dumbbell
 
-__all__ = ["reduction_identity", "sources"]
+__all__ = ["module_identity", "own_sources", "reduction_identity", "sources"]
 
 # Parts of the package that see runs only after they were kept, or not at all.
-AFTERWARDS = ("bench", "claims.py", "cli", "papers", "plots", "report", "witness")
+AFTERWARDS = ("bench", "campaign", "claims.py", "cli", "papers", "plots", "report", "witness")
 
 # What hands runs to a reduction, in those parts.
-HANDING_OVER = ("papers/making.py", "witness/running.py", "witness/traces.py")
+HANDING_OVER = ("campaign/execution.py", "papers/runs.py", "witness/running.py", "witness/traces.py")
+
+# Where modules lie that a version names, and whose files nobody edits.
+LIBRARIES = tuple(
+    Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith("lib")
+)
 
 
 def reduction_identity(owner: Any) -> str:
@@ -44,6 +50,17 @@ def reduction_identity(owner: Any) -> str:
     else:
         folder = _top(type(owner).__module__)
         names = [kind.__module__ for kind in type(owner).__mro__ if _top(kind.__module__) == folder]
+    return module_identity(*names)
+
+
+def module_identity(*names: str) -> str:
+    """Return a digest of the source files that decide how functions of some modules reduce runs.
+
+    Parameters
+    ----------
+    names
+        Names of modules of one folder, which were imported.
+    """
     digest = hashlib.blake2b(digest_size=6)
     for file in [*sources([sys.modules[name] for name in names]), *_package()]:
         content = file.read_bytes()
@@ -81,6 +98,16 @@ def sources(modules: Sequence[ModuleType]) -> list[Path]:
         if folder is not None:
             named.update(_files_named(tree, Path(folder[0])))
     return sorted({*found.values(), *named})
+
+
+def own_sources(name: str) -> list[Path]:
+    """Return the files of a module that was imported, see `sources`; none of an installed one, which its version names."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None or _top(name) == "dumbbell":
+        return []
+    if any(Path(file).resolve().is_relative_to(place) for place in LIBRARIES):
+        return []
+    return sources([sys.modules[name]])
 
 
 def _top(name: str) -> str:

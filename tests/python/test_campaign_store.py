@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from dumbbell import ScenarioError
+from dumbbell.campaign import Store
 from dumbbell.errors import ResultsError
-from dumbbell.papers import Store
 
 FLIPS = 300
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dumbbell.papers.progress import Pace, duration
+from dumbbell.campaign.progress import Pace, duration
 
 
 def test_a_stage_under_way_is_measured_by_itself_and_the_others_by_all_that_was_made():

@@ -1,4 +1,4 @@
-"""How far a reproduction is: bars with the time left on a terminal, a line now and then in a log."""
+"""How far a campaign is: bars with the time left on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Pace:
 
 
 class _Left(ProgressColumn):
-    """The time left: by the pace of the whole reproduction where a bar stands for it."""
+    """The time left: by the pace of the whole campaign where a bar stands for it."""
 
     def __init__(self, pace: Pace) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class _Left(ProgressColumn):
 
 
 class Display:
-    """What a reproduction shows of itself while it runs.
+    """What a campaign shows of itself while it runs.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ class Display:
         self._bars.stop()
 
     def whole(self, title: str, runs: int, kept: int) -> None:
-        """Show a bar for the whole reproduction.
+        """Show a bar for the whole campaign.
 
         Parameters
         ----------
         title
-            What is reproduced.
+            What is made.
         runs, kept
             Number of all runs, and of those that are kept from before.
         """
@@ -194,11 +194,11 @@ class Display:
         name
             What `expect` was told it is called.
         title
-            What is shown.
+            What is shown; empty for a stage that is all there is, which has no bar beside that of the whole.
         runs
             Number of its missing runs.
         """
-        task = self._bars.add_task(title, total=runs)
+        task = self._bars.add_task(title, total=runs, visible=bool(title))
         self._details.append(task)
         self._pace.begin(name, time.monotonic())
         made = 0
@@ -215,8 +215,9 @@ class Display:
             if self._lines and now - self._last > LINE_S:
                 self._last = now
                 left = self._pace.left(now)
+                stage = f"{title}: {made} of {runs} runs; altogether " if title else "runs: "
                 self._console.print(
-                    f"{title}: {made} of {runs} runs; altogether {self._made} of {self._runs}"
+                    f"{stage}{self._made} of {self._runs}"
                     + ("" if left is None else f", {duration(left)} left")
                 )
 

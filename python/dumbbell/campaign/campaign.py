@@ -1,0 +1,479 @@
+"""A campaign: a base scenario, axes, replications, a reduction, and the store of what was run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dumbbell.campaign.cluster import cluster_of, on_cluster
+from dumbbell.campaign.execution import Reduction, on_threads
+from dumbbell.campaign.planned import Make, Planned, PlannedRuns, interrupted
+from dumbbell.campaign.points import Grid, Point, column, grid_of, points_of
+from dumbbell.campaign.progress import Display
+from dumbbell.campaign.reductions import function_identity, tables
+from dumbbell.campaign.store import INDEX, Store, engine_identity
+from dumbbell.errors import refusal
+from dumbbell.files import replacing
+from dumbbell.run import LARGEST_SEED
+from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["Campaign", "CampaignRun", "Status"]
+
+RUNS = "runs"
+"""Name of the table with a row for each run."""
+
+PROBES = (
+    "the base scenario has probes, which take time, and what they record is not kept; a reduction may keep it"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CampaignRun:
+    """A run of a campaign.
+
+    Parameters
+    ----------
+    key
+        Number of its point.
+    scenario
+        What to run.
+    seed, run
+        Which random streams to run it with.
+    """
+
+    key: str
+    scenario: Scenario
+    seed: int
+    run: int
+
+    @property
+    def stage(self) -> str:
+        """There is one stage."""
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Status:
+    """How far a campaign is.
+
+    Parameters
+    ----------
+    points
+        One row per point: the values of the axes, ``hash`` of the scenario, ``runs`` wanted, ``done`` and ``missing``.
+    runs, done
+        Number of runs that are wanted, and of those that are kept.
+    warnings
+        What is damaged in the store, a line for each file; its runs are among the missing ones.
+    """
+
+    points: pd.DataFrame
+    runs: int
+    done: int
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        """Number of runs that are to be made."""
+        return self.runs - self.done
+
+    def __str__(self) -> str:
+        complete = int((self.points["missing"] == 0).sum())
+        return (
+            f"{complete} of {len(self.points)} points complete; {self.done} of {self.runs} runs done, "
+            f"{self.missing} missing"
+        )
+
+
+class Campaign:
+    """Scenarios × parameters × replications, what is kept of each run, and the store that keeps it.
+
+    A campaign resumes: `run` makes the runs that the store does not have, and no other. A finished run is kept about a second
+    after its end, so a kill loses only what was under way. The store is keyed by the hash of the scenario, the engine, the
+    code of the reduction, seed and run: it may be shared by campaigns, and outlives changes of axes and replications. Once a
+    campaign is finished its store is the same, byte by byte, however often it was interrupted and wherever it ran.
+
+    Parameters
+    ----------
+    base : Scenario or path
+        Everything that no axis sets, or a file that has it.
+    axes : mapping of str to iterable, optional
+        Values by the addresses they are set at, as ``{"links.r1-r2.rate": ["1 Mbit/s", "2 Mbit/s"]}``. Addresses are those of
+        `Scenario.with_values`. Every combination is a point.
+    runs : int or iterable of int
+        Replications of each point: how many, or their numbers.
+    seed : int
+        Seed of all runs.
+    reduce : callable, optional
+        A named function of `Runs` that returns what is kept of them: a data frame with a row for each of ``runs.jobs``, in
+        their order. Cells may be lists. It may look at each run alone only: which runs come together is up to the order in
+        which they end. By default the tables of flows and links are kept whole; traces are not.
+    store : path
+        Folder of the store.
+
+    Raises
+    ------
+    ScenarioError
+        The base is not a scenario, an address leads nowhere, a value is not accepted there, or the reduction has no name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dumbbell import Campaign, Flow, Uniform, topologies
+    >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+    >>> flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> campaign = Campaign(
+    ...     base=shape.scenario(duration="10 s", flows=[flow]),
+    ...     axes={"flows.fg.tcp": ["reno", "vegas"], "links.r1-r2.queue.limit": ["10 packets", "20 packets"]},
+    ...     runs=3,
+    ...     store=folder.name,
+    ... )
+    >>> print(campaign.status())
+    0 of 4 points complete; 0 of 12 runs done, 12 missing
+    >>> print(campaign.run(progress=False).status())
+    4 of 4 points complete; 12 of 12 runs done, 0 missing
+    >>> campaign.sql('select "flows.fg.tcp" as tcp, count(*) as n from flows group by tcp order by tcp')
+         tcp  n
+    0   reno  6
+    1  vegas  6
+    >>> print(campaign.add(axes={"flows.fg.tcp": ["newreno"]}).status())
+    4 of 5 points complete; 12 of 15 runs done, 3 missing
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        base: Scenario | str | Path,
+        axes: Mapping[str, Iterable[Any]] | None = None,
+        *,
+        runs: int | Iterable[int] = 1,
+        seed: int = 1,
+        reduce: Reduction | None = None,
+        store: str | Path,
+    ) -> None:
+        self.base = base if isinstance(base, Scenario) else Scenario.from_file(base)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
+        self.seed = seed
+        self.reduce: Reduction = tables if reduce is None else reduce
+        self.store = Path(store)
+        self.warnings: list[str] = []
+        self.made = 0
+        self.run_time_s = 0.0
+        self._identity = f"{engine_identity()}-{function_identity(self.reduce)}"
+        self._grids: list[Grid] = []
+        self._points: list[Point] = []
+        self._plan: list[CampaignRun] = []
+        self._add(grid_of(axes or {}, runs))
+
+    @classmethod
+    def from_toml(cls, file: str | Path, *, store: str | Path | None = None) -> Self:
+        """Read a campaign from a file, see ``dumbbell campaign --help``.
+
+        Parameters
+        ----------
+        file
+            A TOML file. ``base`` is a scenario, as a table or as the name of a file beside this one. ``[axes]`` has lists of
+            values by addresses. ``runs``, ``seed`` and ``output`` (the folder of the store) may be left out, ``[[add]]`` has
+            the ``axes`` and ``runs`` of further grids.
+        store
+            Folder of the store; by default what the file says, or ``results/campaigns/`` and the name of the file.
+
+        Raises
+        ------
+        ScenarioError
+            The file is not TOML, or something in it is not accepted.
+        OSError
+            A file cannot be read.
+        """
+        from dumbbell.campaign.file import read
+
+        stated = read(Path(file))
+        campaign = cls(
+            stated.base,
+            stated.grids[0].axes,
+            runs=stated.grids[0].runs,
+            seed=stated.seed,
+            store=stated.output if store is None else store,
+        )
+        for grid in stated.grids[1:]:
+            campaign._add(grid)
+        return campaign
+
+    def __repr__(self) -> str:
+        return f"Campaign({len(self._points)} points, {len(self._plan)} runs, store={str(self.store)!r})"
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self._plan)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points, in the order in which they were stated."""
+        return tuple(self._points)
+
+    def add(
+        self, axes: Mapping[str, Iterable[Any]] | None = None, *, runs: int | Iterable[int] | None = None
+    ) -> Self:
+        """Add points, or replications.
+
+        Parameters
+        ----------
+        axes
+            Values by addresses; every combination is a point, with the base's own value on all other axes. Without any, the
+            replications are those of all points there are.
+        runs
+            Replications of these points; those that the campaign began with by default.
+
+        Returns
+        -------
+        Campaign
+            The campaign itself.
+
+        Raises
+        ------
+        ScenarioError
+            See the class. Nothing was added.
+        """
+        if axes:
+            self._add(grid_of(axes, self._grids[0].runs if runs is None else runs))
+        elif runs is not None:
+            self._add(*(Grid(grid.axes, grid_of({}, runs).runs) for grid in list(self._grids)))
+        return self
+
+    def _add(self, *grids: Grid) -> None:
+        points = points_of(self.base, [*self._grids, *grids])
+        self._grids += grids
+        self._points = points
+        self._plan = [
+            CampaignRun(key=str(number), scenario=point.scenario, seed=self.seed, run=run)
+            for number, point in enumerate(points)
+            for run in point.runs
+        ]
+
+    def _opened(self, *, fresh: bool = False, read_only: bool = False) -> Store:
+        return Store(self.store, (), fresh=fresh, identity=self._identity, read_only=read_only)
+
+    def run(
+        self,
+        on: Client | str | None = None,
+        *,
+        threads: int | None = None,
+        progress: bool = True,
+        fresh: bool = False,
+    ) -> Self:
+        """Make the runs that are missing.
+
+        Parameters
+        ----------
+        on : distributed.Client or str, optional
+            A Dask cluster, or the address of its scheduler. Its workers need the engine of this process; the reduction is
+            sent to them. By default the runs are made on this machine.
+        threads
+            Threads on this machine; all cores by default.
+        progress
+            Show how far it is, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
+        fresh
+            Forget what the store has, also of other campaigns with this engine and this reduction.
+
+        Returns
+        -------
+        Campaign
+            The campaign itself, all its runs done.
+
+        Raises
+        ------
+        ScenarioError
+            Another process is writing to the store, or the cluster cannot be used.
+        ResultsError
+            A file of the store cannot be read or written, as on a full disk. What was kept before is kept.
+        ClusterError
+            The scheduler is gone. What was finished is kept.
+        Interrupted
+            Ctrl-C. What was finished is kept.
+        """
+        if threads is not None and (on is not None or threads < 1):
+            raise refusal(
+                "threads", threads, "a whole number from 1, where the runs are made on this machine"
+            )
+        begin = time.monotonic()
+        work: PlannedRuns[CampaignRun] | None = None
+        try:
+            with (
+                cluster_of(on) as (client, notes),
+                self._opened(fresh=fresh) as store,
+                Display(sys.stderr, quiet=not progress) as display,
+            ):
+                self.warnings = [*store.warnings, *notes]
+                if self.reduce is tables and self.base.probes:
+                    self.warnings.append(PROBES)
+                display.warn(self.warnings)
+                make: Make[Planned] = (
+                    on_threads(self.reduce, threads) if client is None else on_cluster(self.reduce, client)
+                )
+                try:
+                    work = PlannedRuns("campaign", self._plan, store)
+                    work.announce(display)
+                    display.whole("runs", work.total, work.reused)
+                    work.make(make, display)
+                    store.compact()
+                except KeyboardInterrupt as interruption:
+                    raise interrupted([] if work is None else [work], store.place) from interruption
+        finally:
+            self.made = 0 if work is None else work.done - work.reused
+            self.run_time_s = time.monotonic() - begin
+        return self
+
+    def status(self) -> Status:
+        """Return how far the campaign is. Nothing is run, and a process that is at it is not disturbed.
+
+        Raises
+        ------
+        ResultsError
+            A file of the store cannot be read.
+        """
+        store = self._opened(read_only=True)
+        wanted, positions = self._positions(store.table())
+        done = np.bincount(wanted["point"].to_numpy()[positions >= 0], minlength=len(self._points))
+        hashes = pa.array([point.scenario.hash for point in self._points], pa.string())
+        points: pd.DataFrame = pa.table(
+            self._axes(np.arange(len(self._points))) | {"hash": hashes}
+        ).to_pandas()
+        points["runs"] = [len(point.runs) for point in self._points]
+        points["done"] = done
+        points["missing"] = points["runs"] - points["done"]
+        return Status(
+            points=points, runs=len(self._plan), done=int(done.sum()), warnings=tuple(store.warnings)
+        )
+
+    def _positions(self, kept: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        """Return the wanted runs (``point`` and the columns of `INDEX`) and their rows in what is kept, -1 for none."""
+        points = np.repeat(np.arange(len(self._points)), [len(point.runs) for point in self._points])
+        hashes = np.array([point.scenario.hash for point in self._points], dtype=object)
+        wanted = pa.table(
+            {
+                "point": points,
+                "hash": pa.array(hashes[points], pa.string()),
+                "seed": np.full(len(points), self.seed, dtype=np.uint64),
+                "run": np.array([planned.run for planned in self._plan], dtype=np.uint64),
+            }
+        )
+        there = pd.MultiIndex.from_frame(kept.select(INDEX).to_pandas())
+        return wanted, there.get_indexer(pd.MultiIndex.from_frame(wanted.select(INDEX).to_pandas()))
+
+    def _axes(self, points: np.ndarray) -> dict[str, pa.Array]:
+        """Return the values of the axes at some points."""
+        names = list(dict.fromkeys(name for point in self._points for name in point.parameters))
+        columns = {name: column([point.parameters[name] for point in self._points]) for name in names}
+        chosen = pa.array(points)
+        return {name: values.take(chosen) for name, values in columns.items()}
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return what is kept of the runs of this campaign, as Arrow tables by their names.
+
+        ``"runs"`` has one row per finished run, in the order of the points: the values of the axes, ``hash``, ``seed``,
+        ``run``, and the reduced columns. A reduced column that has rows of its own, as ``flows`` and ``links`` have by
+        default, is a table instead: the values of the axes, ``hash``, ``seed``, ``run``, and its fields.
+        """
+        kept = self._opened(read_only=True).table()
+        wanted, positions = self._positions(kept)
+        there = pa.array(np.flatnonzero(positions >= 0))
+        wanted, rows = wanted.take(there), kept.take(pa.array(positions[positions >= 0]))
+        names = pa.table(self._axes(wanted["point"].to_numpy()) | {name: wanted[name] for name in INDEX})
+        found = {RUNS: names}
+        for name in rows.column_names:
+            if name in INDEX:
+                continue
+            kind = rows.schema.field(name).type
+            if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+                lists = rows[name].combine_chunks()
+                lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+                inner = names.take(pc.list_parent_indices(lists))
+                fields = lists.flatten()
+                for number, field in enumerate(kind.value_type):
+                    inner = inner.append_column(field.name, fields.field(number))
+                found[name] = inner
+            else:
+                found[RUNS] = found[RUNS].append_column(name, rows[name])
+        return found
+
+    def frame(self, name: str = RUNS) -> pd.DataFrame:
+        """Return what is kept of the runs of this campaign as a data frame.
+
+        Parameters
+        ----------
+        name
+            ``"runs"`` for one row per finished run; by default there are ``"flows"`` and ``"links"`` too. See `tables`.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such table.
+        ResultsError
+            A file of the store cannot be read.
+        """
+        found = self.tables()
+        if name not in found:
+            raise refusal("frame", name, f"one of {', '.join(found)}", names=found, problem="is not a table")
+        frame: pd.DataFrame = found[name].to_pandas()
+        return frame
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """Return what DuckDB answers to a query of the tables.
+
+        Parameters
+        ----------
+        query
+            SQL over the tables of `tables`: ``runs``, ``flows`` and ``links`` by default. Addresses are quoted, as
+            ``"links.r1-r2.rate"``. Without ``order by`` the order of the rows is not determined.
+
+        Raises
+        ------
+        duckdb.Error
+            The query is not valid.
+        ResultsError
+            A file of the store cannot be read.
+        """
+        import duckdb
+
+        with duckdb.connect(config={"python_enable_replacements": False}) as connection:
+            for name, table in self.tables().items():
+                connection.register(name, table)
+            frame: pd.DataFrame = connection.sql(query).df()
+        return frame
+
+    def export(self, folder: str | Path) -> list[Path]:
+        """Write the tables as Parquet files, one for each, and return their paths.
+
+        Parameters
+        ----------
+        folder
+            Where to.
+
+        Raises
+        ------
+        ResultsError
+            They could not be written.
+        """
+        import pyarrow.parquet as pq
+
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = []
+        for name, table in self.tables().items():
+            written.append(place / f"{name}.parquet")
+            with replacing(written[-1]) as file:
+                pq.write_table(table, file)
+        return written

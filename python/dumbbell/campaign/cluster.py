@@ -1,0 +1,391 @@
+"""Making runs on a Dask cluster: the same bits as on one machine, whatever happens to its workers.
+
+This process hands out batches of runs, the workers make and reduce them, and their tables come back to this process, which
+alone writes to the store. A worker that dies takes with it what it was making: the scheduler hands that to another one, and
+once it suspects the runs themselves (`distributed.KilledWorker`) the batch is halved and tried again from here, down to a
+single run. How long a batch takes is about a second, so that little is lost with a worker and the scheduler has little to
+do.
+
+A worker has to have the engine of this process, to the digest: the batch of another engine is refused.
+"""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pyarrow as pa
+
+import dumbbell
+from dumbbell.campaign.execution import Reduction, job_of, reduced
+from dumbbell.campaign.planned import Keep, Make, Planned
+from dumbbell.campaign.sources import own_sources
+from dumbbell.campaign.store import engine_identity
+from dumbbell.environment import computing
+from dumbbell.errors import ScenarioError, refusal
+from dumbbell.run import Job
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["ClusterError", "OtherEngine", "checked", "cluster_of", "connected", "on_cluster"]
+
+# A batch shall take so long, s.
+BATCH_S = 1.0
+
+# Finished runs are kept about so often, s.
+HEARTBEAT_S = 1.0
+
+# How often the size of the cluster is asked for, s.
+COUNTED_S = 5.0
+
+# So many batches are handed out for each thread of the cluster, so that none waits for this process.
+AHEAD = 3
+
+LARGEST_BATCH = 2000
+
+# A single run may be suspected so often of killing its workers before it is given up.
+SUSPECTED = 3
+
+# How long a scheduler and its first worker are waited for, s.
+PATIENCE_S = 60.0
+
+
+class ClusterError(ConnectionError):
+    """The scheduler is gone, or a run kills its workers. What was finished is kept; the same campaign resumes."""
+
+
+class OtherEngine(RuntimeError):  # noqa: N818 - told by a worker, and turned into a refusal
+    """A worker has another build of the engine.
+
+    Parameters
+    ----------
+    identity
+        Its name, see `engine_identity`.
+    """
+
+    def __init__(self, identity: str) -> None:
+        super().__init__(identity)
+        self.identity = identity
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some runs that one worker makes: their positions, their cost, and how often they were suspected."""
+
+    positions: Sequence[int]
+    cost: float
+    suspected: int = 0
+
+    def halves(self) -> list[_Batch]:
+        """Return what is tried next once workers died of it."""
+        if len(self.positions) == 1:
+            return [replace(self, suspected=self.suspected + 1)]
+        middle = len(self.positions) // 2
+        return [
+            replace(self, positions=part, cost=self.cost * len(part) / len(self.positions))
+            for part in (self.positions[:middle], self.positions[middle:])
+        ]
+
+
+def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
+    """Make and reduce some runs: what a worker does.
+
+    Parameters
+    ----------
+    engine
+        Name of the engine that is wanted.
+    work
+        The pickled jobs and the reduction.
+
+    Returns
+    -------
+    tuple of pyarrow.Table and float
+        What is kept of the runs, and the time they took, s.
+
+    Raises
+    ------
+    OtherEngine
+        The engine here is another one.
+    """
+    if engine_identity() != engine:
+        raise OtherEngine(engine_identity())
+    begin = time.perf_counter()
+    jobs, reduce = pickle.loads(work)
+    table = reduced(reduce, dumbbell.run_many(jobs, threads=1, progress=False))
+    return table, time.perf_counter() - begin
+
+
+def connected(on: Client | str) -> Client:
+    """Return the client of a cluster.
+
+    Parameters
+    ----------
+    on
+        The client, or the address of the scheduler, as ``"tcp://10.0.0.1:8786"``.
+
+    Raises
+    ------
+    ScenarioError
+        Dask is not installed, or nothing answers at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise refusal(
+            "scheduler", str(on), "pip install dumbbell[dask]", problem="needs Dask, which is not installed"
+        ) from None
+    if isinstance(on, Client):
+        return on
+    if not isinstance(on, str):
+        raise refusal("on", type(on).__name__, "a distributed.Client or the address of a scheduler")
+    try:
+        return Client(on, timeout=PATIENCE_S)
+    except (OSError, ValueError) as error:
+        raise refusal(
+            "scheduler",
+            on,
+            "the address of a Dask scheduler, as tcp://10.0.0.1:8786",
+            problem=f"does not answer ({error})",
+        ) from error
+
+
+@contextmanager
+def cluster_of(on: Client | str | None) -> Iterator[tuple[Client | None, list[str]]]:
+    """Yield the client of a cluster and warnings about its workers; ``None`` without a cluster.
+
+    A client that is made for an address is closed in the end.
+
+    Parameters
+    ----------
+    on
+        The client, the address of the scheduler, or ``None``.
+
+    Raises
+    ------
+    ScenarioError
+        See `connected` and `checked`.
+    """
+    if on is None:
+        yield None, []
+        return
+    client = connected(on)
+    try:
+        yield client, checked(client)
+    finally:
+        if client is not on:
+            client.close()
+
+
+def checked(client: Client) -> list[str]:
+    """Return warnings about the packages of the workers, after a look at their engines.
+
+    Raises
+    ------
+    ScenarioError
+        There is no worker, or one of them has another engine or none.
+    """
+    address = str(client.scheduler.address)
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_S)
+    except TimeoutError:
+        raise refusal(
+            "scheduler", address, "a scheduler with at least one worker", problem="has no worker"
+        ) from None
+    found = client.run(_of_worker, on_error="return")
+    here = computing()
+    warnings: list[str] = []
+    for worker, answer in found.items():
+        if isinstance(answer, OSError):
+            # It is gone already; its work goes to others.
+            continue
+        if isinstance(answer, Exception):
+            raise refusal(
+                "scheduler",
+                worker,
+                f"workers that have Dumbbell with the engine {engine_identity()}",
+                problem=f"is a worker without it ({answer})",
+            )
+        engine, packages = answer
+        if engine != engine_identity():
+            raise _other_engine(worker, engine)
+        other = [f"{name} {packages.get(name)}" for name in here if packages.get(name) != here[name]]
+        if other:
+            warnings.append(
+                f"{worker}: has {', '.join(other)}; here it is {', '.join(f'{n} {v}' for n, v in here.items())}"
+            )
+    return warnings
+
+
+def _pickled(work: object, module: ModuleType | None) -> bytes:
+    """Return work as bytes, with the code of a module that workers do not have."""
+    import cloudpickle
+
+    if module is None:
+        return bytes(cloudpickle.dumps(work))
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(work))
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+def _of_worker() -> tuple[str, dict[str, str]]:
+    return engine_identity(), computing()
+
+
+def _other_engine(where: str, engine: str) -> ScenarioError:
+    return refusal(
+        "scheduler",
+        where,
+        f"workers with the engine of this process, {engine_identity()}",
+        problem=f"is a worker with the engine {engine}",
+    )
+
+
+def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
+    """Return what makes runs on a Dask cluster; finished ones are kept about once a second.
+
+    Parameters
+    ----------
+    reduce
+        What is kept of the runs. It is pickled, with its module if that is not installed, and called by the workers.
+    client
+        The client of the cluster.
+    """
+
+    def make(planned: Sequence[Planned], keep: Keep) -> None:
+        _Hands(reduce, client, planned, keep).make()
+
+    return make
+
+
+class _Hands:
+    """Hands out batches of runs, and takes in what comes back."""
+
+    def __init__(self, reduce: Reduction, client: Client, planned: Sequence[Planned], keep: Keep) -> None:
+        self._reduce = reduce
+        module = getattr(reduce, "__module__", None)
+        # What is not installed here is not there either.
+        self._module = sys.modules[module] if module is not None and own_sources(module) else None
+        self._client = client
+        self._planned = planned
+        self._keep = keep
+        self._name = f"dumbbell-{uuid4().hex[:12]}"
+        self._next = 0
+        self._again: deque[_Batch] = deque()
+        self._pending: dict[Future, _Batch] = {}
+        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._numbers: list[int] = []
+        self._tables: list[pa.Table] = []
+        self._kept_s = self._counted_s = -float("inf")
+        self._threads = 1
+        self._submitted = 0
+        # What the workers took so far, s, and for how many runs.
+        self._took_s = 0.0
+        self._made = 0
+
+    def make(self) -> None:
+        try:
+            while self._pending or self._again or self._next < len(self._planned):
+                self._hand_out()
+                self._take_in(timeout=HEARTBEAT_S)
+                if time.monotonic() - self._kept_s >= HEARTBEAT_S:
+                    self._store()
+        except KeyboardInterrupt:
+            while not self._ended.empty():
+                self._take_in(timeout=0.0)
+            raise
+        finally:
+            # Also after an error, what was finished is kept.
+            try:
+                self._store()
+            finally:
+                self._client.cancel(list(self._pending), force=True)
+
+    def _hand_out(self) -> None:
+        now = time.monotonic()
+        if now - self._counted_s >= COUNTED_S:
+            self._threads = max(1, sum(self._client.nthreads().values()))
+            self._counted_s = now
+        while len(self._pending) < AHEAD * self._threads:
+            if self._again:
+                batch = self._again.popleft()
+            elif self._next < len(self._planned):
+                end = min(len(self._planned), self._next + self._size())
+                batch = _Batch(range(self._next, end), float(end - self._next))
+                self._next = end
+            else:
+                return
+            self._submit(batch)
+
+    def _size(self) -> int:
+        """Return how many runs the next batch has."""
+        if self._made == 0:
+            # Nobody knows yet how long they take.
+            return 1
+        # Towards the end batches become smaller, so that all threads end at about the same time.
+        left = len(self._planned) - self._next
+        fair = -(-left // (2 * self._threads))
+        return max(1, min(round(BATCH_S * self._made / max(self._took_s, 1e-9)), fair, LARGEST_BATCH))
+
+    def _submit(self, batch: _Batch) -> None:
+        jobs: list[Job] = [job_of(self._planned[position]) for position in batch.positions]
+        work = _pickled((jobs, self._reduce), self._module)
+        future = self._client.submit(
+            make_batch, engine_identity(), work, key=f"{self._name}-{self._submitted}", pure=False
+        )
+        self._submitted += 1
+        self._pending[future] = batch
+        future.add_done_callback(self._ended.put)
+
+    def _take_in(self, timeout: float) -> None:
+        """Take in what has ended, and wait for it if nothing has."""
+        from distributed import KilledWorker
+
+        try:
+            future = self._ended.get(timeout=timeout) if timeout > 0 else self._ended.get_nowait()
+        except queue.Empty:
+            return
+        batch = self._pending.pop(future)
+        if future.status == "cancelled":
+            raise self._lost()
+        try:
+            table, took_s = future.result()
+        except KilledWorker as error:
+            if batch.suspected >= SUSPECTED:
+                planned = self._planned[batch.positions[0]]
+                raise ClusterError(
+                    f"workers die of run {planned.run} with seed {planned.seed} of scenario {planned.scenario.hash} "
+                    f"({error}); what was finished is kept"
+                ) from error
+            self._again.extend(batch.halves())
+            return
+        except OtherEngine as error:
+            raise _other_engine(str(self._client.scheduler.address), error.identity) from None
+        self._numbers += batch.positions
+        self._tables.append(table)
+        self._took_s += took_s
+        self._made += len(batch.positions)
+
+    def _store(self) -> None:
+        """Keep what was taken in."""
+        if self._numbers:
+            numbers, tables = self._numbers, self._tables
+            self._numbers, self._tables = [], []
+            self._keep(numbers, pa.concat_tables(tables, promote_options="permissive"))
+        self._kept_s = time.monotonic()
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            "the scheduler is gone, or gave the runs up; what was finished is kept, and the same campaign goes on from there"
+        )

@@ -1,0 +1,230 @@
+"""Planned runs and the store that keeps them: which are kept, which are missing, and making those.
+
+Everything that makes many runs goes this way: a user's campaign, the runs of a paper, both sides of a grid. They differ in
+who plans, in what is kept of a run, and in who makes the missing ones: see `dumbbell.campaign.execution`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dumbbell.campaign.progress import Display
+from dumbbell.campaign.store import INDEX, Store, arrow
+from dumbbell.quantities import bits_per_second, nanoseconds
+from dumbbell.scenario import Scenario
+
+__all__ = ["Interrupted", "Keep", "Make", "Planned", "PlannedRuns", "cost", "in_order", "interrupted"]
+
+
+class Planned(Protocol):
+    """A run that is wanted. It may have a ``stage`` too: stages are made, and their times told, one after the other."""
+
+    @property
+    def key(self) -> str:
+        """Name of the configuration it belongs to."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What to run."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the random streams."""
+
+    @property
+    def run(self) -> int:
+        """Number of the replication."""
+
+
+P = TypeVar("P", bound=Planned)
+
+Keep = Callable[[Sequence[int], "pd.DataFrame | pa.Table"], None]
+"""Told which runs are finished, as positions in the list to make, and what is kept of them, a row for each in this order.
+
+The table may be left out (empty) for runs that failed: they count as dealt with, and nothing is kept of them.
+"""
+
+Make = Callable[[Sequence[P], Keep], None]
+"""Makes missing runs in the given order, and tells of them as they end, in the calling thread."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A campaign was interrupted; the message says what was kept and how to go on."""
+
+
+class PlannedRuns(Generic[P]):
+    """Planned runs beside the store that keeps them. Several that share scenario, seed and run are one run.
+
+    Parameters
+    ----------
+    name
+        What they are called, before the names of stages.
+    plan
+        The runs that are wanted.
+    store
+        Where finished runs are kept; it stays open.
+    cost
+        About how long a run of a scenario takes, compared with others.
+
+    Attributes
+    ----------
+    wanted
+        A row for each planned run: ``key``, ``stage``, the columns of `INDEX`, ``cost``.
+    missing
+        Those of its rows that are to be made, each run once.
+    total, reused, done
+        Number of all runs, of those kept from before, and of those kept by now.
+    times
+        Wall-clock time of each stage that was made, s.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plan: Sequence[P],
+        store: Store,
+        *,
+        cost: Callable[[Scenario], float] | None = None,
+    ) -> None:
+        self.name = name
+        self.plan = plan
+        self.store = store
+        self.wanted = _wanted(plan, cost)
+        distinct = self.wanted.drop_duplicates(INDEX)
+        kept = pd.MultiIndex.from_frame(distinct[INDEX]).isin(store.known())
+        self.missing = distinct[~kept]
+        self.total = len(distinct)
+        self.reused = self.done = int(kept.sum())
+        self.times: dict[str, float] = {}
+
+    @property
+    def stages(self) -> Mapping[str, pd.DataFrame]:
+        """The missing runs by stage, in the order of the plan."""
+        return {str(name): rows for name, rows in self.missing.groupby("stage", sort=False)}
+
+    def announce(self, display: Display, kind: str = "") -> None:
+        """Tell the display what is missing, and which kind of runs they are."""
+        for stage, rows in self.stages.items():
+            display.expect(f"{self.name}/{stage}", len(rows), float(rows["cost"].sum()), kind)
+
+    def make(self, make: Make[P], display: Display, title: str = "") -> None:
+        """Make the missing runs, stage by stage. Each is kept as soon as it is told of.
+
+        Parameters
+        ----------
+        make
+            Who makes them.
+        display
+            Where to say how far it is.
+        title
+            What the display calls them; the name of their stage if it is left out.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C. What was finished is kept.
+        ResultsError
+            What was finished could not be written.
+        """
+        for stage, rows in self.stages.items():
+            begin = time.monotonic()
+            told = display.stage(f"{self.name}/{stage}", title or stage, len(rows))
+            self._make_stage(in_order(rows), make, told)
+            self.times[stage] = time.monotonic() - begin
+
+    def _make_stage(self, rows: pd.DataFrame, make: Make[P], told: Callable[[int, float], None]) -> None:
+        costs = rows["cost"].to_numpy()
+        names = pa.Table.from_pandas(rows[INDEX], preserve_index=False).replace_schema_metadata(None)
+
+        def keep(done: Sequence[int], kept: pd.DataFrame | pa.Table) -> None:
+            if len(kept):
+                table = kept if isinstance(kept, pa.Table) else arrow(kept)
+                part = names.take(pa.array(np.asarray(done, dtype=np.int64)))
+                for column in table.column_names:
+                    part = part.append_column(column, table[column])
+                self.store.add(part)
+                self.done += len(done)
+            told(len(done), float(costs[list(done)].sum()))
+
+        make([self.plan[row] for row in rows.index], keep)
+
+    def results(self, columns: Iterable[str], *, how: Literal["left", "inner"] = "left") -> pd.DataFrame:
+        """Return what is kept of the planned runs, a row for each in the order of the plan.
+
+        Parameters
+        ----------
+        columns
+            The reduced columns, after ``key``, ``stage`` and those of `INDEX`. One that nobody kept is missing (NaN).
+        how
+            ``"left"`` for all planned runs, ``"inner"`` for those that are kept.
+        """
+        kept = self.store.frame()
+        results: pd.DataFrame = self.wanted.merge(kept, on=INDEX, how=how, validate="many_to_one")
+        return results.reindex(columns=["key", "stage", *INDEX, *columns])
+
+
+class _Counted(Protocol):
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def done(self) -> int: ...
+
+
+def interrupted(works: Iterable[_Counted], place: object) -> Interrupted:
+    """Return what ends an interrupted campaign.
+
+    Parameters
+    ----------
+    works
+        What was planned.
+    place
+        Where the runs are kept.
+    """
+    listed = list(works)
+    if not listed:
+        return Interrupted("interrupted before any run")
+    made, total = sum(work.done for work in listed), sum(work.total for work in listed)
+    return Interrupted(
+        f"interrupted; {made} of {total} runs are kept in {place}, and the same command goes on from there"
+    )
+
+
+def in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return missing runs in the order in which they are made.
+
+    The longest come first, so that no thread is left alone with one at the end, and equal ones are mixed, so that the time
+    left is told right from the start.
+    """
+    mixed = np.random.default_rng(0).permutation(len(rows))
+    return rows.iloc[np.lexsort((mixed, -rows["cost"].to_numpy()))]
+
+
+def cost(scenario: Scenario) -> float:
+    """Return about how long a run takes, compared with others: the bits its slowest link can carry, on every link."""
+    rates = [bits_per_second(link["rate"], "rate") for link in scenario.to_dict()["links"]]
+    return nanoseconds(scenario.duration, "duration") / 1e9 * min(rates) * len(rates)
+
+
+def _wanted(plan: Sequence[Planned], cost_of: Callable[[Scenario], float] | None) -> pd.DataFrame:
+    """Return the plan as a table, one row for each planned run."""
+    # Most plans share scenarios; equal objects are looked at once.
+    distinct = {id(planned.scenario): planned.scenario for planned in plan}
+    hashes = {identity: scenario.hash for identity, scenario in distinct.items()}
+    costs = {identity: (cost_of or cost)(scenario) for identity, scenario in distinct.items()}
+    return pd.DataFrame(
+        {
+            "key": pd.Series([planned.key for planned in plan], dtype=str),
+            "stage": pd.Series([getattr(planned, "stage", "runs") for planned in plan], dtype=str),
+            "hash": pd.Series([hashes[id(planned.scenario)] for planned in plan], dtype=str),
+            "seed": np.array([planned.seed for planned in plan], dtype=np.uint64),
+            "run": np.array([planned.run for planned in plan], dtype=np.uint64),
+            "cost": pd.Series([costs[id(planned.scenario)] for planned in plan], dtype=float),
+        }
+    )

@@ -1,0 +1,180 @@
+"""The points of a campaign: a base scenario with other values at some of its fields."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from dumbbell.addressing import value_at
+from dumbbell.errors import ScenarioError, refusal
+from dumbbell.scenario import Data, Scenario
+from dumbbell.scenario.parts import plain
+
+__all__ = ["Grid", "Point", "column", "grid_of", "points_of", "replications"]
+
+MOST_POINTS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All combinations of the values of some axes, each with the same replications.
+
+    Parameters
+    ----------
+    axes
+        Values by the addresses they are set at.
+    runs
+        Numbers of the replications.
+    """
+
+    axes: Mapping[str, tuple[Any, ...]]
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A scenario of a campaign.
+
+    Parameters
+    ----------
+    parameters
+        The values of the axes as the frames show them: a table is JSON text, a field that nobody stated is ``None``.
+    scenario
+        What is run.
+    runs
+        Numbers of the replications, ascending.
+    """
+
+    parameters: Mapping[str, Any]
+    scenario: Scenario
+    runs: tuple[int, ...]
+
+
+def grid_of(axes: Mapping[str, Iterable[Any]], runs: int | Iterable[int]) -> Grid:
+    """Return a grid as it was asked for.
+
+    Raises
+    ------
+    ScenarioError
+        An axis has no values or is not a list, or the replications are not whole numbers from 0.
+    """
+    if not isinstance(axes, Mapping):
+        raise refusal("axes", type(axes).__name__, "a table of lists of values by addresses")
+    listed: dict[str, tuple[Any, ...]] = {}
+    for address, values in axes.items():
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+            raise refusal(f"axes.{address}", plain(values, str(address)), "a list of values")
+        listed[str(address)] = tuple(values)
+        if not listed[str(address)]:
+            raise refusal(f"axes.{address}", "[]", "at least one value", quoted=False)
+    size = 1
+    for values in listed.values():
+        size *= len(values)
+    if size > MOST_POINTS:
+        raise refusal(
+            "axes", f"{size} points", f"at most {MOST_POINTS}", problem="are too many", quoted=False
+        )
+    return Grid(listed, replications(runs))
+
+
+def replications(runs: int | Iterable[int]) -> tuple[int, ...]:
+    """Return the numbers of replications, ascending.
+
+    Raises
+    ------
+    ScenarioError
+        They are not whole numbers from 0.
+    """
+    accepted = "a whole number from 1, or whole numbers from 0 to 2^64 - 1"
+    if (
+        isinstance(runs, bool)
+        or not isinstance(runs, int | Iterable)
+        or isinstance(runs, str | bytes | Mapping)
+    ):
+        raise refusal("runs", str(runs), accepted)
+    if isinstance(runs, int):
+        if runs < 1:
+            raise refusal("runs", runs, accepted)
+        return tuple(range(runs))
+    numbers = list(runs)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
+            raise refusal("runs", str(number), accepted)
+    if not numbers:
+        raise refusal("runs", "[]", accepted, quoted=False)
+    return tuple(sorted(set(numbers)))
+
+
+def points_of(base: Scenario, grids: Sequence[Grid]) -> list[Point]:
+    """Return the points of some grids. What is there twice is one point with the replications of both.
+
+    Raises
+    ------
+    ScenarioError
+        An address leads nowhere, or a value is not accepted there.
+    """
+    addresses = list(dict.fromkeys(address for grid in grids for address in grid.axes))
+    stated, resolved = base.to_dict(), base.resolved()
+    unmoved = {address: _stated(stated, resolved, address) for address in addresses}
+    points: dict[str, Point] = {}
+    for grid in grids:
+        for values in itertools.product(*grid.axes.values()):
+            changes = dict(zip(grid.axes, values, strict=True))
+            scenario = _changed(base, changes)
+            known = points.get(scenario.hash)
+            if known is None:
+                shown = unmoved | {name: _shown(value, name) for name, value in changes.items()}
+                points[scenario.hash] = Point(shown, scenario, grid.runs)
+            else:
+                runs = tuple(sorted({*known.runs, *grid.runs}))
+                points[scenario.hash] = Point(known.parameters, known.scenario, runs)
+    return list(points.values())
+
+
+def _changed(base: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    if not changes:
+        return base
+    try:
+        return base.with_values(changes)
+    except ScenarioError as error:
+        stated = ", ".join(f"{name} = {_shown(value, name)!r}" for name, value in changes.items())
+        refused = ScenarioError(f"axes: {stated}: {error}")
+        for name in ("field", "value", "accepted", "suggestion"):
+            setattr(refused, name, getattr(error, name, None))
+        raise refused from None
+
+
+def _stated(stated: Data, resolved: Data, address: str) -> Any:
+    """Return what the base scenario has at an address, as frames show it; ``None`` where it has nothing."""
+    for data in (stated, resolved):
+        try:
+            return _shown(value_at(data, address), address)
+        except ScenarioError:
+            continue
+    return None
+
+
+def _shown(value: Any, address: str) -> Any:
+    """Return a value as frames show it."""
+    if value is None:
+        return None
+    data = plain(value, address)
+    return json.dumps(data, ensure_ascii=False) if isinstance(data, dict | list) else data
+
+
+def column(values: Sequence[Any]) -> pa.Array:
+    """Return the values of an axis as an Arrow column; those of several types are text."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        values = [
+            value if isinstance(value, str) or value is None else json.dumps(value, ensure_ascii=False)
+            for value in values
+        ]
+    elif kinds == {int, float}:
+        values = [None if value is None else float(value) for value in values]
+    return pa.array(values, type=pa.string() if not kinds else None)

@@ -1,0 +1,69 @@
+"""``dumbbell campaign``: the runs of a campaign file, on this machine or on a Dask cluster."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from dumbbell.campaign import Campaign, Status, duration
+from dumbbell.cli.refusals import note
+from dumbbell.cli.tables import Column, console, print_table
+
+__all__ = ["campaign"]
+
+
+def campaign(
+    file: Path,
+    *,
+    scheduler: str | None,
+    output: Path | None,
+    status: bool,
+    threads: int | None,
+    fresh: bool,
+    json_output: bool,
+) -> None:
+    """Make what is missing of a campaign and write its tables, or only say how far it is."""
+    wanted = Campaign.from_toml(file, store=output)
+    if status:
+        found = wanted.status()
+        for text in found.warnings:
+            note(f"warning: {text}")
+        if json_output:
+            sys.stdout.write(json.dumps(_data(wanted, found), ensure_ascii=False) + "\n")
+        else:
+            _print_points(found)
+        return
+    wanted.run(scheduler, threads=threads, fresh=fresh)
+    written = wanted.export(wanted.store)
+    found = wanted.status()
+    if json_output:
+        sys.stdout.write(json.dumps(_data(wanted, found), ensure_ascii=False) + "\n")
+        return
+    out = console()
+    out.print(
+        f"{len(found.points)} points, {found.runs} runs, {found.runs - wanted.made} of them kept from before; "
+        f"{duration(wanted.run_time_s)}",
+        soft_wrap=True,
+    )
+    out.print("tables: " + ", ".join(str(path) for path in written), soft_wrap=True)
+
+
+def _data(wanted: Campaign, found: Status) -> dict[str, object]:
+    return {
+        "store": str(wanted.store),
+        "runs": found.runs,
+        "done": found.done,
+        "missing": found.missing,
+        "made": wanted.made,
+        "points": json.loads(found.points.to_json(orient="records")),
+        "warnings": [*found.warnings],
+    }
+
+
+def _print_points(found: Status) -> None:
+    """Print the points with the runs that are done and missing, then their sums."""
+    columns = [Column(name, name) for name in found.points.columns if name != "hash"]
+    records = found.points.drop(columns="hash").to_dict("records")
+    print_table(columns, [{str(name): value for name, value in row.items()} for row in records])
+    console().print(str(found), soft_wrap=True)

@@ -1,0 +1,113 @@
+"""The planned runs of a paper, and what is kept of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from dumbbell.campaign import (
+    Display,
+    PlannedRuns,
+    Store,
+    engine_identity,
+    on_cluster,
+    on_threads,
+    reduction_identity,
+)
+from dumbbell.errors import refusal
+from dumbbell.papers.paper import Paper, PlannedRun, Settings, experiment_of, load
+from dumbbell.run import Runs
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["PaperRuns", "store_of"]
+
+
+def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
+    """Return the store of a paper in a folder of results. It keeps what this engine and this reduction made."""
+    identity = f"{engine_identity()}-{reduction_identity(paper)}"
+    return Store(place / "cache" / paper.name, paper.columns, fresh=fresh, identity=identity)
+
+
+class PaperRuns(PlannedRuns[PlannedRun]):
+    """The runs of one paper.
+
+    Parameters
+    ----------
+    paper
+        The paper.
+    settings
+        How it is to be reproduced.
+    store
+        Where finished runs are kept; it stays open.
+    """
+
+    def __init__(self, paper: Paper, settings: Settings, store: Store) -> None:
+        super().__init__(paper.name, list(paper.plan(settings)), store)
+        self.paper = paper
+        self.settings = settings
+
+    def complete(self, display: Display, client: Client | None = None) -> None:
+        """Make the missing runs, see `PlannedRuns.make`; on this machine, or on a Dask cluster."""
+        if client is None:
+            self.make(on_threads(_reduction(self.paper), self.settings.threads), display)
+        else:
+            self.make(on_cluster(_Remote.of(self.paper), client), display)
+
+    def table(self) -> pd.DataFrame:
+        """Return the table of results: ``key``, ``stage``, ``hash``, ``seed``, ``run`` and the columns of the paper."""
+        return self.results(self.paper.columns)
+
+
+def _reduction(paper: Paper) -> Callable[[Runs], pd.DataFrame]:
+    """Return the reduction of a paper, which tells when it does not keep to what the paper says."""
+
+    def reduce(runs: Runs) -> pd.DataFrame:
+        frame = paper.reduce(runs)
+        if list(frame.columns) != list(paper.columns):
+            raise ValueError(
+                f"{paper.name}: reduce returned the columns {list(frame.columns)} instead of {list(paper.columns)}"
+            )
+        return frame
+
+    return reduce
+
+
+@dataclass(frozen=True)
+class _Remote:
+    """The reduction of a paper as workers find it: in the folder of the paper, which they have to have.
+
+    Parameters
+    ----------
+    folder
+        The folder of the papers.
+    name
+        The paper, and after a slash its experiment.
+    identity
+        The reduction that is wanted.
+    """
+
+    folder: Path
+    name: str
+    identity: str
+
+    @classmethod
+    def of(cls, paper: Paper) -> _Remote:
+        package = sys.modules[type(paper).__module__.split(".")[0]]
+        return cls(Path(str(package.__file__)).parents[1], paper.name, reduction_identity(paper))
+
+    def __call__(self, runs: Runs) -> pd.DataFrame:
+        name, _, experiment = self.name.partition("/")
+        paper = load(name, self.folder)
+        paper = experiment_of(paper, experiment) if experiment else paper
+        if reduction_identity(paper) != self.identity:
+            raise refusal(
+                "scheduler", self.name, "workers with this checkout", problem="is another paper on a worker"
+            )
+        return _reduction(paper)(runs)

@@ -1,0 +1,219 @@
+"""Campaigns on a Dask cluster: the same bits as on this machine, whatever becomes of the workers."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dask
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+from dumbbell import Campaign, Flow, ScenarioError, Uniform, campaign, papers, topologies
+from dumbbell.campaign import cluster
+from small_paper import SMALL, forget_papers, write_paper
+
+QUEUE = "links.r1-r2.queue.limit"
+
+# The scheduler and the client say what they think of killed workers.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def goodput(runs):
+    return runs.flows.groupby("job")[["goodput_bps"]].mean()
+
+
+def failing(runs):
+    if any(job.run == 3 for job in runs.jobs):
+        raise ZeroDivisionError("nothing to divide")
+    return goodput(runs)
+
+
+def deadly(runs):
+    if any(job.run == 3 for job in runs.jobs):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return goodput(runs)
+
+
+def scenario(duration):
+    flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
+    shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="10 ms")
+    return shape.scenario(duration=duration, flows=[flow])
+
+
+def wanted(store, *, duration="2 s", runs=20, **options):
+    return Campaign(
+        scenario(duration), {QUEUE: ["5 packets", "10 packets"]}, runs=runs, store=store, **options
+    )
+
+
+def content(folder):
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(Path(folder).rglob("*"))
+        if file.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers on this machine; a batch whose worker dies twice comes back."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        ) as local,
+        Client(local) as found,
+    ):
+        yield found
+
+
+@pytest.mark.parametrize("reduce", [None, goodput])
+def test_a_cluster_makes_the_same_bits(client, tmp_path, reduce):
+    wanted(tmp_path / "here", reduce=reduce).run(progress=False)
+    there = wanted(tmp_path / "there", reduce=reduce).run(client, progress=False)
+    assert (there.made, there.warnings) == (40, [])
+    assert content(tmp_path / "here") == content(tmp_path / "there")
+    assert there.run(client.scheduler.address, progress=False).made == 0
+
+
+def test_killed_workers_lose_nothing(client, tmp_path):
+    """A small version of ``tests/torture/campaign.py``."""
+    size = {"duration": "60 s", "runs": 150}
+    wanted(tmp_path / "here", **size).run(progress=False)
+    there = wanted(tmp_path / "there", **size)
+    alive, killed = client.run(os.getpid), []
+
+    def kill():
+        deadline = time.monotonic() + 60
+        while there.status().done < 20 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        killed.append(random.Random(1).choice(sorted(alive.values())))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    there.run(client, progress=False)
+    killer.join()
+    assert there.made == 300
+    client.wait_for_workers(2, timeout=60)
+    assert killed[0] not in client.run(os.getpid).values()
+    assert content(tmp_path / "here") == content(tmp_path / "there")
+
+
+def test_a_killed_campaign_loses_only_what_was_under_way(client, tmp_path):
+    size = {"duration": "60 s", "runs": 100}
+    file = tmp_path / "small.toml"
+    (tmp_path / "base.toml").write_text(scenario("60 s").to_toml(), encoding="utf-8")
+    file.write_text(
+        f'base = "base.toml"\nruns = 100\n[axes]\n"{QUEUE}" = ["5 packets", "10 packets"]\n', encoding="utf-8"
+    )
+    found = wanted(tmp_path / "killed", **size)
+    draw, before = random.Random(2), 0
+    for options in ([], ["--scheduler", client.scheduler.address]):
+        command = [sys.executable, "-m", "dumbbell.cli", "campaign", file, "--output", found.store, *options]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while found.status().done < before + 30 and process.poll() is None:
+                time.sleep(0.02)
+            time.sleep(draw.uniform(0.0, 0.3))
+        finally:
+            process.kill()
+            process.wait(timeout=30)
+        names = found.frame()[["hash", "seed", "run"]]
+        assert not names.duplicated().any()
+        assert not found.status().warnings
+        assert len(names) >= before
+        before = len(names)
+    assert before >= 30
+    found.run(client, progress=False)
+    assert found.made == 200 - before
+    for name in ("runs", "flows", "links"):
+        (found.store / f"{name}.parquet").unlink(missing_ok=True)
+    wanted(tmp_path / "straight", **size).run(progress=False)
+    assert content(tmp_path / "straight") == content(tmp_path / "killed")
+
+
+def test_a_reduction_that_fails_is_told_and_what_was_done_is_kept(client, tmp_path):
+    found = wanted(tmp_path, reduce=failing)
+    with pytest.raises(ZeroDivisionError, match="nothing to divide"):
+        found.run(client, progress=False)
+    assert 0 <= found.status().done < 40
+
+
+def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
+    found = wanted(tmp_path, runs=[2, 3], reduce=deadly)
+    with pytest.raises(
+        campaign.ClusterError, match=r"workers die of run 3 with seed 1 of scenario [0-9a-f]{16}"
+    ):
+        found.run(client, progress=False)
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_another_engine_is_refused(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "engine_identity", lambda: "0.0.0-other")
+    with pytest.raises(
+        ScenarioError, match=r"is a worker with the engine .*; expected workers with the engine"
+    ):
+        wanted(tmp_path).run(client, progress=False)
+    # A worker that comes later is asked with its first batch.
+    monkeypatch.setattr(cluster, "checked", lambda _client: [])
+    with pytest.raises(ScenarioError, match="is a worker with the engine"):
+        wanted(tmp_path).run(client, progress=False)
+    assert wanted(tmp_path).status().done == 0
+
+
+def test_other_packages_are_said(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "computing", lambda: {"numpy": "0.1"})
+    found = wanted(tmp_path, runs=1).run(client, progress=False)
+    assert len(found.warnings) == 2
+    assert "here it is numpy 0.1" in found.warnings[0]
+
+
+def test_a_cluster_that_is_not_there_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE_S", 0.5)
+    with pytest.raises(ScenarioError, match="does not answer"):
+        wanted(tmp_path).run("tcp://127.0.0.1:9", progress=False)
+    with pytest.raises(ScenarioError, match=r"expected a distributed\.Client or the address"):
+        wanted(tmp_path).run(8786, progress=False)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None, processes=False) as empty,
+        Client(empty) as nobody,
+        pytest.raises(ScenarioError, match="has no worker"),
+    ):
+        wanted(tmp_path).run(nobody, progress=False)
+
+
+def test_a_paper_is_reproduced_on_a_cluster(client, tmp_path, request):
+    folder = tmp_path / "papers"
+    write_paper(folder, "small-paper", SMALL)
+    request.addfinalizer(forget_papers)
+    here, there = (
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / name, quiet=True, on=on)
+        for name, on in (("here", None), ("there", client))
+    )
+    assert there.data["claims"] == here.data["claims"]
+    assert content(tmp_path / "here" / "cache") == content(tmp_path / "there" / "cache")
+
+
+def test_batches_are_halved_down_to_a_single_run():
+    batch = cluster._Batch(range(5), 5.0)
+    sizes = []
+    while batch.suspected < 3:
+        sizes.append(len(batch.positions))
+        batch = batch.halves()[0]
+    assert sizes == [5, 2, 1, 1, 1]
+
+
+def test_frames_of_a_cluster_are_those_of_this_machine(client, tmp_path):
+    here = wanted(tmp_path / "here", runs=2).run(progress=False)
+    there = wanted(tmp_path / "there", runs=2).run(client, progress=False)
+    pd.testing.assert_frame_equal(here.frame("links"), there.frame("links"), check_exact=True)
+    assert json.loads(here.status().points.to_json()) == json.loads(there.status().points.to_json())
