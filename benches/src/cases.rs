@@ -97,7 +97,7 @@ impl Case {
                 "name": format!("f{number}"), "from": source, "to": sink, "start": format!("{start} s"),
                 "tcp": {
                     "variant": self.variant, "mss": format!("{PAYLOAD} bytes"),
-                    "header": format!("{HEADER} bytes"), "ack_size": format!("{HEADER} bytes"),
+                    "headers": { "data": format!("{HEADER} bytes"), "ack": format!("{HEADER} bytes") },
                 },
                 "source": "greedy",
             }));

@@ -28,7 +28,7 @@ impl Sender {
             return;
         }
         let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
-        if recovery.uses_sack() {
+        if (is_duplicate || !ack.sack.is_empty()) && recovery.uses_sack() {
             if is_duplicate && recovery.ignores_duplicates() {
                 return;
             }
@@ -58,10 +58,9 @@ impl Sender {
         let news = recovery.on_new_ack(connection, now, ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
-        let (cwnd, ssthresh) = (connection.congestion.cwnd(), connection.congestion.ssthresh());
-        let is_cwnd_limited = connection.limits.is_cwnd_limited(cwnd, ssthresh);
+        let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
         let rtt = connection.acknowledge(now, ack);
-        if recovery.clears_sacked(news) && connection.scoreboard.has_sacked() {
+        if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
         }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
@@ -77,7 +76,7 @@ impl Sender {
         {
             connection.episodes.end_initial_slow_start(connection.snd_max);
         }
-        connection.see_to_timer(now, recovery.timer_after(connection, news));
+        connection.see_to_timer(now, news.timer);
         recovery.on_acknowledged(connection, now, news, acked, rtt);
         connection.pacer.on_ack(now, rtt, connection.snd_una, connection.snd_nxt);
     }

@@ -107,7 +107,7 @@ impl Connection {
             written: 0,
             scoreboard: Scoreboard::default(),
             next_index: 0,
-            duplicates: Duplicates::new(params.limited_transmit),
+            duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
             resend_head: false,
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
@@ -169,7 +169,7 @@ impl Connection {
     }
 
     /// The next segment that the window lets go: what was sent before, from `snd_nxt` on, then new data.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_window(&mut self, now: Time) -> Option<DataSegment> {
         let again = self.scoreboard.get(self.next_index).map(|sent| sent.len);
         let len = match again {
@@ -189,9 +189,10 @@ impl Connection {
             self.congestion.on_restart(&context, &restart);
         }
         let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
-        if needed > self.cwnd().min(self.max_window) {
-            self.stats.receive_window_limited += u64::from(self.max_window <= self.cwnd());
-            return self.pause(true);
+        let cwnd = self.cwnd();
+        if needed > cwnd.min(self.max_window) {
+            self.stats.receive_window_limited += u64::from(self.max_window <= cwnd);
+            return self.pause_at(cwnd, true);
         }
         match again {
             Some(_) => {
@@ -204,7 +205,13 @@ impl Connection {
         }
     }
 
+    /// The same in a recovery that leaves the order of segments as it is.
+    pub(super) fn poll_window_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
+        self.poll_window(now)
+    }
+
     /// Steps over what was reported: a segment that the receiver has is not sent again.
+    #[inline]
     pub(super) fn skip_sacked(&mut self) {
         while let Some(sent) = self.scoreboard.get(self.next_index).filter(|sent| sent.is_sacked()) {
             self.snd_nxt = sent.end();
@@ -228,8 +235,14 @@ impl Connection {
     /// Nothing can be sent now, whether there is data or not.
     #[inline]
     pub(super) fn pause(&mut self, has_data: bool) -> Option<DataSegment> {
+        self.pause_at(self.cwnd(), has_data)
+    }
+
+    /// The same with the window known.
+    #[inline]
+    fn pause_at(&mut self, cwnd: f64, has_data: bool) -> Option<DataSegment> {
         let flight = (self.snd_nxt - self.snd_una) as f64;
-        let is_full = flight + f64::from(self.mss) > self.cwnd();
+        let is_full = flight + f64::from(self.mss) > cwnd;
         self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
         None
     }

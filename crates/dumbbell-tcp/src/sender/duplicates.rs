@@ -14,11 +14,19 @@ pub(super) struct Duplicates {
     limited_transmit: bool,
     /// New bytes that limited transmit has sent on them.
     limited_bytes: u64,
+    /// True if the first two stop the sender.
+    stop_sender: bool,
 }
 
 impl Duplicates {
-    pub(super) fn new(limited_transmit: bool) -> Self {
-        Duplicates { count: 0, inflation: 0.0, limited_transmit, limited_bytes: 0 }
+    pub(super) fn new(limited_transmit: bool, stop_sender: bool) -> Self {
+        Duplicates { count: 0, inflation: 0.0, limited_transmit, limited_bytes: 0, stop_sender }
+    }
+
+    /// True if nothing is sent at present but what repairs a loss.
+    #[inline]
+    pub(super) fn stop_sender(&self) -> bool {
+        self.stop_sender && (1..DUPLICATE_THRESHOLD).contains(&self.count)
     }
 
     /// True if the one that has just come is the third.
@@ -40,7 +48,7 @@ impl Duplicates {
 
     /// A new segment of `len` bytes left outside of a recovery.
     pub(super) fn on_new_segment(&mut self, len: u32) {
-        if self.limited_transmit && self.count > 0 {
+        if self.count > 0 && self.limited_transmit {
             self.limited_bytes += u64::from(len);
         }
     }

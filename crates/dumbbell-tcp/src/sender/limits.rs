@@ -5,6 +5,8 @@
 //! more than half of it was in use, since a window that doubles is not used up at once. Linux draws the line in the same
 //! place.
 
+use dumbbell_cc::Algorithm;
+
 /// How much of the congestion window is in use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
@@ -32,8 +34,13 @@ impl Limits {
 
     /// True if the congestion window limits the sender.
     #[inline]
-    pub(super) fn is_cwnd_limited(&self, cwnd: f64, ssthresh: f64) -> bool {
-        self.is_cwnd_limited || cwnd < ssthresh && cwnd < 2.0 * self.largest_flight as f64
+    pub(super) fn is_cwnd_limited(&self, congestion: &Algorithm) -> bool {
+        self.is_cwnd_limited || self.fills_slow_start(congestion.cwnd(), congestion.ssthresh())
+    }
+
+    /// True in slow start if more than half of the window was in use.
+    fn fills_slow_start(&self, cwnd: f64, ssthresh: f64) -> bool {
+        cwnd < ssthresh && cwnd < 2.0 * self.largest_flight as f64
     }
 
     /// True if nothing but the application keeps the sender from sending.
@@ -49,29 +56,33 @@ mod tests {
 
     const UNLIMITED: f64 = f64::INFINITY;
 
+    fn is_limited(limits: &Limits, cwnd: f64, ssthresh: f64) -> bool {
+        limits.is_cwnd_limited || limits.fills_slow_start(cwnd, ssthresh)
+    }
+
     #[test]
     fn a_window_that_was_full_limits_until_that_window_of_data_is_acknowledged() {
         let mut limits = Limits::default();
         // Ten segments in flight fill the window; then the application has nothing for a while.
         limits.on_pause(true, true, 0, 10_000);
         limits.on_pause(false, false, 5_000, 12_000);
-        assert!(limits.is_cwnd_limited(10_000.0, 5_000.0) && limits.is_app_limited());
+        assert!(is_limited(&limits, 10_000.0, 5_000.0) && limits.is_app_limited());
         limits.on_pause(false, false, 10_000, 12_000);
-        assert!(!limits.is_cwnd_limited(10_000.0, 5_000.0));
+        assert!(!is_limited(&limits, 10_000.0, 5_000.0));
     }
 
     #[test]
     fn in_slow_start_more_than_half_of_the_window_is_use_enough() {
         let mut limits = Limits::default();
         limits.on_pause(false, false, 0, 5_000);
-        assert!(limits.is_cwnd_limited(9_999.0, UNLIMITED));
-        assert!(!limits.is_cwnd_limited(10_000.0, UNLIMITED));
-        assert!(!limits.is_cwnd_limited(9_999.0, 9_000.0));
+        assert!(is_limited(&limits, 9_999.0, UNLIMITED));
+        assert!(!is_limited(&limits, 10_000.0, UNLIMITED));
+        assert!(!is_limited(&limits, 9_999.0, 9_000.0));
         // The most within a window of data counts, not the last; the next one begins with what it has.
         limits.on_pause(false, false, 4_000, 5_000);
-        assert!(limits.is_cwnd_limited(9_999.0, UNLIMITED));
+        assert!(is_limited(&limits, 9_999.0, UNLIMITED));
         limits.on_pause(false, false, 5_000, 6_000);
-        assert!(!limits.is_cwnd_limited(2_000.0, UNLIMITED));
+        assert!(!is_limited(&limits, 2_000.0, UNLIMITED));
     }
 
     #[test]

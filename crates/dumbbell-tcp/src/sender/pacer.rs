@@ -56,6 +56,9 @@ impl Pacer {
     /// When a transmission that has to wait may leave; `None` if it may leave now.
     #[inline]
     pub(super) fn wait(&self, now: Time, urgency: Urgency) -> Option<Time> {
+        if now >= self.until {
+            return None;
+        }
         let at = self.until - self.lead;
         (now < at && !self.spares(urgency)).then_some(at)
     }

@@ -27,17 +27,23 @@ impl Sender {
         }
         // What has come is not waited for any more, whatever keeps the sender from sending.
         connection.timers.stop(TimerKind::Pacing);
-        if recovery.withholds(connection) {
+        if connection.duplicates.stop_sender() {
             return None;
         }
-        let mut limit = connection.burst.limit;
-        if connection.in_recovery {
-            limit = limit.min(recovery.burst_limit());
-        }
-        if connection.burst.sent >= limit || connection.is_paced(now, Urgency::Regular) {
+        if connection.burst.sent >= connection.burst.limit || connection.is_paced(now, Urgency::Regular) {
             return connection.pause(true);
         }
-        let segment = recovery.poll(connection, now)?;
+        let segment = if connection.in_recovery {
+            if connection.burst.sent >= recovery.burst_limit() {
+                return connection.pause(true);
+            }
+            recovery.poll(connection, now)?
+        } else {
+            if connection.scoreboard.has_sacked() && recovery.keeps_scoreboard() {
+                connection.skip_sacked();
+            }
+            connection.poll_window(now)?
+        };
         connection.burst.sent += 1;
         connection.pacer.on_sent(segment.len, now, Urgency::Regular);
         Some(segment)

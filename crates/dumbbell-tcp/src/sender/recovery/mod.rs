@@ -31,11 +31,13 @@ pub(super) struct NewAck {
     pub(super) is_partial: bool,
     /// The window does not grow with it.
     pub(super) in_recovery: bool,
+    /// What it does to the retransmission timer.
+    pub(super) timer: TimerRule,
 }
 
 impl NewAck {
-    const PARTIAL: NewAck = NewAck { is_partial: true, in_recovery: true };
-    const FULL: NewAck = NewAck { is_partial: false, in_recovery: false };
+    const PARTIAL: NewAck = NewAck { is_partial: true, in_recovery: true, timer: TimerRule::Restart };
+    const FULL: NewAck = NewAck { is_partial: false, in_recovery: false, timer: TimerRule::Restart };
 }
 
 /// A loss recovery.
@@ -55,6 +57,8 @@ pub(super) trait LossRecovery: Sized {
     const DEFERS_THRESHOLD: bool = false;
     /// True if it times a segment on that is sent again.
     const TIMES_RESENT: bool = false;
+    /// True if the first two duplicate ACKs stop the sender but for what repairs a loss.
+    const STOPS_ON_DUPLICATES: bool = false;
 
     /// Required: the state at the start of a connection.
     fn new(params: &Self::Params, start: &Start) -> Self;
@@ -86,11 +90,6 @@ pub(super) trait LossRecovery: Sized {
         false
     }
 
-    /// Optional: what the timer does after an ACK for new data.
-    fn timer_after(&self, _connection: &Connection, _ack: NewAck) -> TimerRule {
-        TimerRule::Restart
-    }
-
     /// Optional: the ACK was taken in: `acked` bytes, and the round-trip time of the newest segment if it is known.
     fn on_acknowledged(
         &mut self,
@@ -109,20 +108,14 @@ pub(super) trait LossRecovery: Sized {
     /// Optional: the timer of a probe or of reordering, which the recovery has set, expired.
     fn on_timer(&mut self, _connection: &mut Connection, _kind: TimerKind, _now: Time) {}
 
-    /// Optional: nothing is sent on the present event but what repairs a loss.
-    fn withholds(&self, _connection: &Connection) -> bool {
-        false
-    }
-
     /// Optional: the oldest segment, which a loss asks for at once; `None` if there is none.
     fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
         (!connection.scoreboard.is_empty()).then(|| connection.send_again(0, now))
     }
 
-    /// Optional: how much may go and which segment is next.
-    #[inline]
+    /// Optional: how much may go and which segment is next while a recovery goes on.
     fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        connection.poll_window(now)
+        connection.poll_window_in_recovery(now)
     }
 }
 
@@ -182,6 +175,11 @@ macro_rules! recoveries {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::TIMES_RESENT, )+ }
             }
 
+            /// True if the first two duplicate ACKs stop the sender.
+            pub(super) fn stops_on_duplicates(&self) -> bool {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::STOPS_ON_DUPLICATES, )+ }
+            }
+
             /// True if it leaves the threshold as it is while the window is cut by a quarter.
             pub fn defers_threshold(&self) -> bool {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DEFERS_THRESHOLD, )+ }
@@ -206,6 +204,12 @@ macro_rules! recoveries {
             #[inline]
             pub(super) fn uses_sack(&self) -> bool {
                 match self { $( Recovery::$Type(_) => <$module::$Type>::USES_SACK, )+ }
+            }
+
+            /// See [`LossRecovery::KEEPS_SCOREBOARD`].
+            #[inline]
+            pub(super) fn keeps_scoreboard(&self) -> bool {
+                match self { $( Recovery::$Type(_) => <$module::$Type>::KEEPS_SCOREBOARD, )+ }
             }
 
             /// See [`LossRecovery::burst_limit`].
@@ -243,12 +247,6 @@ macro_rules! recoveries {
                 match self { $( Recovery::$Type(recovery) => recovery.clears_sacked(ack), )+ }
             }
 
-            /// See [`LossRecovery::timer_after`].
-            #[inline]
-            pub(super) fn timer_after(&self, connection: &Connection, ack: NewAck) -> TimerRule {
-                match self { $( Recovery::$Type(recovery) => recovery.timer_after(connection, ack), )+ }
-            }
-
             /// See [`LossRecovery::on_acknowledged`].
             #[inline]
             pub(super) fn on_acknowledged(
@@ -274,19 +272,12 @@ macro_rules! recoveries {
                 match self { $( Recovery::$Type(recovery) => recovery.on_timer(connection, kind, now), )+ }
             }
 
-            /// See [`LossRecovery::withholds`].
-            #[inline]
-            pub(super) fn withholds(&self, connection: &Connection) -> bool {
-                match self { $( Recovery::$Type(recovery) => recovery.withholds(connection), )+ }
-            }
-
             /// See [`LossRecovery::poll_head`].
             pub(super) fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
                 match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection, now), )+ }
             }
 
             /// See [`LossRecovery::poll`].
-            #[inline]
             pub(super) fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
                 match self { $( Recovery::$Type(recovery) => recovery.poll(connection, now), )+ }
             }

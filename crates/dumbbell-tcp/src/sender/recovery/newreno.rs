@@ -125,17 +125,14 @@ impl LossRecovery for NewReno {
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
         if connection.in_recovery {
             if self.recover.is_some_and(|recover| ack < recover) {
-                return NewAck::PARTIAL;
+                let is_impatient = self.rules.partial_ack == PartialAck::Impatient && self.saw_partial_ack;
+                let timer = if is_impatient { TimerRule::GoOn } else { TimerRule::Restart };
+                return NewAck { timer, ..NewAck::PARTIAL };
             }
             connection.leave_recovery(now, -std::mem::take(&mut self.deflated));
         }
         connection.duplicates.clear();
         NewAck::FULL
-    }
-
-    fn timer_after(&self, _connection: &Connection, ack: NewAck) -> TimerRule {
-        let is_impatient = self.rules.partial_ack == PartialAck::Impatient && self.saw_partial_ack;
-        if ack.is_partial && is_impatient { TimerRule::GoOn } else { TimerRule::Restart }
     }
 
     fn on_acknowledged(

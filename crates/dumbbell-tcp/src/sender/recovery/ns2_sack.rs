@@ -91,7 +91,7 @@ impl LossRecovery for Ns2Sack {
         }
         self.ignores_duplicates = false;
         connection.duplicates.clear();
-        NewAck { is_partial: false, in_recovery: was_in_recovery }
+        NewAck { in_recovery: was_in_recovery, ..NewAck::FULL }
     }
 
     fn clears_sacked(&self, ack: NewAck) -> bool {
@@ -120,6 +120,6 @@ impl LossRecovery for Ns2Sack {
     }
 
     fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        if connection.in_recovery { self.poll_recovery(connection, now) } else { connection.poll_window(now) }
+        self.poll_recovery(connection, now)
     }
 }

@@ -75,6 +75,7 @@ impl LossRecovery for Ns2Vegas {
     const MECHANISMS: &'static str = "CDE";
     const DEFERS_THRESHOLD: bool = true;
     const TIMES_RESENT: bool = true;
+    const STOPS_ON_DUPLICATES: bool = true;
 
     fn new(rules: &Ns2VegasRules, start: &Start) -> Self {
         let mut checks = FineChecks::new(start.mechanisms, rules.check_both);
@@ -104,11 +105,9 @@ impl LossRecovery for Ns2Vegas {
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, _ack: u64) -> NewAck {
         connection.leave_recovery(now, self.kept(connection));
         connection.duplicates.clear();
-        NewAck::FULL
-    }
-
-    fn timer_after(&self, connection: &Connection, _ack: NewAck) -> TimerRule {
-        if connection.unsent_segment() > 0 { TimerRule::RestartAlways } else { TimerRule::Restart }
+        let is_stalled = connection.unsent_segment() > 0;
+        let timer = if is_stalled { TimerRule::RestartAlways } else { TimerRule::Restart };
+        NewAck { timer, ..NewAck::FULL }
     }
 
     fn on_acknowledged(
@@ -136,10 +135,6 @@ impl LossRecovery for Ns2Vegas {
         self.checks.on_reduction(now);
         self.cut_window = 0.0;
         connection.duplicates.count = 0;
-    }
-
-    fn withholds(&self, connection: &Connection) -> bool {
-        (1..DUPLICATE_THRESHOLD).contains(&connection.duplicates.count)
     }
 
     fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {

@@ -60,10 +60,7 @@ impl LossRecovery for Ns3Sack {
     }
 
     fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        if connection.in_recovery {
-            let must_send = std::mem::take(&mut self.must_send);
-            return self.scoreboard.poll_recovery(connection, now, must_send);
-        }
-        self.scoreboard.poll(connection, now)
+        let must_send = std::mem::take(&mut self.must_send);
+        self.scoreboard.poll_recovery(connection, now, must_send)
     }
 }

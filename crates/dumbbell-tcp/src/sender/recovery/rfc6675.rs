@@ -124,12 +124,7 @@ impl LossRecovery for Rfc6675 {
         connection.duplicates.count = 0;
     }
 
-    #[inline]
     fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        if connection.in_recovery {
-            return self.poll_recovery(connection, now, false);
-        }
-        connection.skip_sacked();
-        connection.poll_window(now)
+        self.poll_recovery(connection, now, false)
     }
 }
