@@ -30,13 +30,14 @@ impl Sender {
         if connection.duplicates.stop_sender() {
             return None;
         }
-        if connection.burst.sent >= connection.burst.limit || connection.is_paced(now, Urgency::Regular) {
+        let mut limit = connection.burst.limit;
+        if connection.in_recovery {
+            limit = limit.min(recovery.burst_limit());
+        }
+        if connection.burst.sent >= limit || connection.is_paced(now, Urgency::Regular) {
             return connection.pause(true);
         }
         let segment = if connection.in_recovery {
-            if connection.burst.sent >= recovery.burst_limit() {
-                return connection.pause(true);
-            }
             recovery.poll(connection, now)?
         } else {
             if connection.scoreboard.has_sacked() && recovery.keeps_scoreboard() {
