@@ -135,8 +135,8 @@ def test_legends_are_whole_however_many_names_they_have(names):
     trace = pd.concat(pd.DataFrame({"time_s": times, "name": label, "value": zeros}) for label in labels)
     drawn = [
         plots.trace_figure("cwnd", trace).axes[0],
-        plots.lines({label: (times, zeros) for label in labels}, x_label="x", y_label="y"),
-        plots.sweep({label: (times, zeros, zeros, zeros) for label in labels}, x_label="x", y_label="y"),
+        plots.lines(dict.fromkeys(labels, (times, zeros)), x_label="x", y_label="y"),
+        plots.sweep(dict.fromkeys(labels, (times, zeros, zeros, zeros)), x_label="x", y_label="y"),
         plots.scatter_against(range(names), range(names), label="x", by=labels),
     ]
     for ax in drawn:

@@ -379,7 +379,7 @@ def scale_by_logarithm(ax: Axes, axes: Sequence[str]) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-def _add_legend(ax: Axes, names: int, *, loc: str = "best") -> None:
+def _add_legend(ax: Axes, names: int, *, loc: Literal["best", "lower right"] = "best") -> None:
     """Add a legend to a plot of several names: inside it, or beside it if it would hide the curves."""
     if len(ax.get_legend_handles_labels()[1]) > _MOST_NAMES_INSIDE:
         legend_beside(ax)

@@ -132,6 +132,8 @@ def legend_beside(ax: Axes) -> None:
     ax : Axes
         A plot with labels, in a figure with constrained layout, as `figure` makes it.
     """
+    from matplotlib.figure import Figure
+
     names = len(ax.get_legend_handles_labels()[1])
     made = ax.get_figure()
     renderer = getattr(getattr(made, "canvas", None), "get_renderer", None)
@@ -145,7 +147,7 @@ def legend_beside(ax: Axes) -> None:
         return float(box.width), float(box.height)
 
     width, height = placed(1)
-    if made is None or not names or not height:
+    if not isinstance(made, Figure) or not names or not height:
         return
     grid = ax.get_subplotspec()
     rows, across = grid.get_gridspec().get_geometry() if grid is not None else (1, 1)
