@@ -27,13 +27,13 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy lint rust python walks torture quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format clean
+.PHONY: help reproduce test fmt tidy licences lint rust python walks torture quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make reproduce   build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
-	@echo "make test        everything that has to hold: fmt tidy lint rust python walks, each a target of its own"
+	@echo "make test        everything that has to hold: fmt tidy licences lint rust python walks, each a target of its own"
 	@echo "make quick       the same with fewer replications"
 	@echo "make witness     the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; witness-smoke: a part of them"
 	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
@@ -63,7 +63,7 @@ witness-smoke: $(STAMPS)/engine
 
 # --- what has to hold ---
 
-test: fmt tidy lint rust python walks
+test: fmt tidy licences lint rust python walks
 	@echo "make test: everything holds"
 
 fmt: $(STAMPS)/test-packages
@@ -72,6 +72,15 @@ fmt: $(STAMPS)/test-packages
 
 tidy:
 	cargo run --quiet --locked --package xtask -- tidy
+
+# cargo-deny where it is installed; it takes minutes to build, so the list of licences is checked without it otherwise.
+licences:
+	@if cargo deny --version >/dev/null 2>&1; then \
+		echo "cargo deny check licenses bans sources" && cargo deny --log-level error check licenses bans sources; \
+	else \
+		echo "cargo-deny is not installed: licences are checked against deny.toml, bans and sources are SKIPPED" >&2; \
+		cargo run --quiet --locked --package xtask -- licences; \
+	fi
 
 # The fuzz targets are checked against the interfaces they use; their library in C++ is not built for that.
 lint: $(STAMPS)/test-packages

@@ -16,6 +16,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
+REGISTRY_LINE = re.compile(r'^ {4}"(\w+)" => \w+::\w+,$', flags=re.MULTILINE)
+
+# Tests of the package whose cases follow from what is registered.
+OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py", "test_stub.py", "test_run.py")
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 # A test of the copy only: the new algorithm is listed, and a scenario that names it runs.
@@ -32,7 +36,12 @@ def run(command: str, folder: Path) -> str:
     done = subprocess.run(
         command.split(),
         cwd=folder,
-        env=os.environ | {"CARGO_TARGET_DIR": str(TARGET)},
+        env=os.environ
+        | {
+            "CARGO_TARGET_DIR": str(TARGET),
+            "PYO3_PYTHON": sys.executable,
+            "PYTHONPATH": str(folder / "python"),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -56,13 +65,50 @@ def checkout() -> Path:
     return copy
 
 
+def registered(checkout: Path) -> list[str]:
+    """Return the names in the registry of congestion controls, in its order."""
+    return REGISTRY_LINE.findall((checkout / REGISTRY).read_text(encoding="utf-8"))
+
+
+def add_algorithm(checkout: Path, suffix: str = "") -> tuple[str, str]:
+    """Apply the walk: one file and one line. With a suffix, the algorithm has a name of its own.
+
+    Returns its name and its file.
+    """
+    (page_file,) = [path for path in blocks() if path.startswith("crates/") and path != REGISTRY]
+    stem = Path(page_file).stem
+
+    def renamed(text: str) -> str:
+        return text.replace(stem, stem + suffix).replace(stem.capitalize(), stem.capitalize() + suffix)
+
+    new_file = renamed(page_file)
+    (checkout / new_file).write_text(renamed(blocks()[page_file]), encoding="utf-8")
+    text = (checkout / REGISTRY).read_text(encoding="utf-8")
+    end = list(REGISTRY_LINE.finditer(text))[-1].end() + 1
+    (checkout / REGISTRY).write_text(text[:end] + renamed(blocks()[REGISTRY]) + text[end:], encoding="utf-8")
+    return stem + suffix, new_file
+
+
+def check_in_simulator(checkout: Path, name: str) -> None:
+    """Run the new algorithm in the simulator of the copy."""
+    in_simulator = checkout / "crates/dumbbell-sim/tests/new_algorithm.rs"
+    in_simulator.parent.mkdir(exist_ok=True)
+    in_simulator.write_text(RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", name), encoding="utf-8")
+    tested = run("cargo test --locked --package dumbbell-sim --test new_algorithm", checkout)
+    assert "2 passed" in tested
+
+
+def check_in_python(checkout: Path) -> None:
+    """Build the engine of the copy, and run the tests of the package that walk the registry."""
+    run("cargo build --release --locked --quiet --package dumbbell-py", checkout)
+    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
+    shutil.copy2(TARGET / "release" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
+    tests = " ".join(f"tests/python/{name}" for name in OF_THE_REGISTRY)
+    run(f"{sys.executable} -m pytest -q -p no:cacheprovider {tests}", checkout)
+
+
 def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
-    (new_file,) = [path for path in blocks() if path.startswith("crates/") and path != REGISTRY]
-    name = Path(new_file).stem
-    (checkout / new_file).write_text(blocks()[new_file], encoding="utf-8")
-    before, end = (checkout / REGISTRY).read_text(encoding="utf-8"), "}\n"
-    assert before.endswith(end), "the registry stands at the end of its file"
-    (checkout / REGISTRY).write_text(before.removesuffix(end) + blocks()[REGISTRY] + end, encoding="utf-8")
+    name, new_file = add_algorithm(checkout)
 
     assert run("git ls-files --others", checkout).splitlines() == [new_file]
     assert run("git diff --numstat", checkout).splitlines() == [f"1\t0\t{REGISTRY}"]
@@ -71,12 +117,20 @@ def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
     run("cargo run --quiet --locked --package xtask -- tidy", checkout)
     tested = run("cargo test --locked --package dumbbell-cc", checkout)
     assert f"algorithms::{name}::tests" in tested
+    check_in_simulator(checkout, name)
 
-    in_simulator = checkout / "crates/dumbbell-sim/tests/new_algorithm.rs"
-    in_simulator.parent.mkdir(exist_ok=True)
-    in_simulator.write_text(RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", name), encoding="utf-8")
-    tested = run("cargo test --locked --package dumbbell-sim --test new_algorithm", checkout)
-    assert "2 passed" in tested
+
+def test_a_twentieth_congestion_control_is_one_file_and_one_line_too(checkout: Path) -> None:
+    names = []
+    while len(registered(checkout)) < 20:
+        names.append(add_algorithm(checkout, suffix="" if not names else chr(ord("a") + len(names)))[0])
+    assert run("git diff --numstat", checkout).splitlines() == [f"{len(names)}\t0\t{REGISTRY}"]
+
+    run("cargo run --quiet --locked --package xtask -- tidy", checkout)
+    tested = run("cargo test --locked --package dumbbell-cc", checkout)
+    assert all(f"algorithms::{name}::tests" in tested for name in names)
+    check_in_simulator(checkout, names[-1])
+    check_in_python(checkout)
 
 
 def test_an_experiment_is_one_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pyarrow.parquet
@@ -20,6 +21,7 @@ import dumbbell
 from bad_input import CASES, spoilt
 from dumbbell import Scenario
 from dumbbell.cli import app
+from dumbbell.cli.refusals import guarded
 
 FLOW_KEYS = [
     "name",
@@ -242,6 +244,18 @@ def test_wrong_usage_is_exit_code_2_without_a_traceback(file, args):
     assert result.exit_code == 2
     assert "Error: " in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_warnings_of_runs_are_lines_on_standard_error(capsys):
+    @guarded
+    def command():
+        warnings.warn("a flow never starts", dumbbell.ScenarioWarning, stacklevel=1)
+        warnings.warn("runs are equal", dumbbell.IdenticalRunsWarning, stacklevel=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        command()
+    assert capsys.readouterr().err == "warning: a flow never starts\nwarning: runs are equal\n"
 
 
 # list, schema, version, reproduce

@@ -128,6 +128,29 @@ def test_a_trace_is_drawn_as_steps_of_each_flow():
     assert not plots.trace_figure("cwnd", trace.iloc[:0]).axes[0].lines
 
 
+@pytest.mark.parametrize("names", [2, 7, 13, 30, 60])
+def test_legends_are_whole_however_many_names_they_have(names):
+    labels = [f"a label of some length, number {number}" for number in range(names)]
+    times, zeros = [0.0, 1.0], [0.0, 0.0]
+    trace = pd.concat(pd.DataFrame({"time_s": times, "name": label, "value": zeros}) for label in labels)
+    drawn = [
+        plots.trace_figure("cwnd", trace).axes[0],
+        plots.lines(dict.fromkeys(labels, (times, zeros)), x_label="x", y_label="y"),
+        plots.sweep(dict.fromkeys(labels, (times, zeros, zeros, zeros)), x_label="x", y_label="y"),
+        plots.scatter_against(range(names), range(names), label="x", by=labels),
+    ]
+    for ax in drawn:
+        figure = ax.get_figure()
+        figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        assert legend.x0 >= 0.0
+        assert legend.y0 >= 0.0
+        assert legend.x1 <= figure.bbox.width + 0.5
+        assert legend.y1 <= figure.bbox.height + 0.5
+        # The legend takes nothing from the plot: the figure grows.
+        assert ax.get_window_extent().width > 250.0
+
+
 def test_intervals_are_drawn_in_rows_with_a_reference():
     data = {
         "reno": Interval(estimate=1.0, low=0.5, high=1.5, confidence=0.9, n=5),

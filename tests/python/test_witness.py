@@ -455,6 +455,27 @@ def test_strict_asks_for_every_criterion(folder, tmp_path):
     assert code("--strict", "--grid", "formula") == 0
 
 
+def test_a_part_of_the_grids_has_a_page_of_its_own(folder, tmp_path):
+    out = tmp_path / "out"
+
+    def pages(*args):
+        assert invoke("witness", "small", "--peers", folder, "--output", out, *args).exit_code == 0
+        return {path.parent.name: path.read_bytes() for path in out.glob("*/index.html")}
+
+    whole = pages()
+    assert set(whole) == {"witness-small"}
+    parts = pages("--grid", "formula")
+    parts = pages("--share", "0.5") | parts
+    parts = pages("--grid", "formula", "--share", "0.5") | parts
+    assert set(parts) == {
+        "witness-small",
+        "witness-small-formula",
+        "witness-small-50-percent",
+        "witness-small-formula-50-percent",
+    }
+    assert parts["witness-small"] == whole["witness-small"]
+
+
 def test_the_criteria_are_printed_as_a_table(folder, tmp_path):
     result = invoke("witness", "small", "--peers", folder, "--output", tmp_path / "out")
     assert result.exit_code == 0

@@ -1,20 +1,23 @@
 //! Tasks of the checkout that are written in Rust, so that they need nothing but the toolchain.
 //!
 //! `cargo run -p xtask -- tidy` checks the house rules that no compiler and no linter knows, and ends with status 1 when one is broken.
+//! `cargo run -p xtask -- licences` checks the licences of dependencies in the same way.
 
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
 
+mod licences;
 mod tidy;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo run -p xtask -- tidy";
+const USAGE: &str = "usage: cargo run -p xtask -- tidy|licences";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => run_tidy(),
+        ["licences"] => run_licences(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -26,13 +29,32 @@ fn main() -> ExitCode {
     }
 }
 
-/// Checks the checkout that this crate belongs to.
-fn run_tidy() -> ExitCode {
-    // Asked when it runs, not when it was built: checkouts may share one target folder.
+/// The checkout that this crate belongs to. Asked when it runs, not when it was built: checkouts may share one target
+/// folder.
+fn checkout() -> PathBuf {
     let manifest =
         std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
-    let root = Path::new(&manifest).parent().expect("xtask lies in the checkout");
-    let tree = match tidy::Tree::of_checkout(root) {
+    Path::new(&manifest).parent().expect("xtask lies in the checkout").to_owned()
+}
+
+/// Checks the licences of all dependencies.
+fn run_licences() -> ExitCode {
+    match licences::check(&checkout()) {
+        Ok((findings, read)) => {
+            findings.iter().for_each(|finding| eprintln!("{finding}"));
+            println!("licences: {read} dependencies read, {} findings", findings.len());
+            if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("licences: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Checks the checkout that this crate belongs to.
+fn run_tidy() -> ExitCode {
+    let tree = match tidy::Tree::of_checkout(&checkout()) {
         Ok(tree) => tree,
         Err(error) => {
             eprintln!("tidy: cannot read the checkout: {error}");

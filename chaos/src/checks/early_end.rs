@@ -14,7 +14,9 @@ pub fn holds(case: &Case<'_>) -> Verdict {
         let early = case.run(&scenario)?;
         let end = Time(nanoseconds(early.simulated_s).ok_or(Exit::NotApplicable)?);
         applies_if(end < scenario.duration && end > scenario.measure_from)?;
-        let whole = case.run(&Scenario { duration: end, stop_when_complete: Vec::new(), ..scenario })?;
+        let measure_until = scenario.measure_until.map(|until| until.min(end));
+        let stop_when_complete = Vec::new();
+        let whole = case.run(&Scenario { duration: end, measure_until, stop_when_complete, ..scenario })?;
         let difference =
             difference::of_results(&early, &whole).or_else(|| difference::of_recordings(&early, &whole));
         if let Some(difference) = difference {

@@ -243,6 +243,8 @@ pub struct VegasWindow {
     ssthresh: f64,
     /// Growth per ACK in bytes until the next check: a segment, its share, or nothing.
     increment: f64,
+    /// That growth is slow start's, which ends at the threshold.
+    is_slow_start_growth: bool,
     grow_this_rtt: bool,
     /// Open exponentially at once after a timeout [hengartner2000 §VII.A].
     fix_timeout: bool,
@@ -259,6 +261,7 @@ impl VegasWindow {
             cwnd: setup.initial_window,
             ssthresh: setup.initial_ssthresh,
             increment: 0.0,
+            is_slow_start_growth: false,
             grow_this_rtt: true,
             fix_timeout,
         }
@@ -295,6 +298,7 @@ impl VegasWindow {
     pub fn check_slow_start(&mut self, diff: f64, gamma: f64, mss: f64) {
         if self.mechanisms.slow_start_detection {
             self.grow_this_rtt = !self.grow_this_rtt;
+            self.is_slow_start_growth = true;
             self.increment = if !self.grow_this_rtt {
                 0.0
             } else if diff > gamma {
@@ -336,6 +340,7 @@ impl VegasWindow {
     /// The window gains a segment until the next check.
     pub fn grow_until_check(&mut self, mss: f64) {
         self.increment = mss * mss / self.cwnd;
+        self.is_slow_start_growth = false;
     }
 
     /// The window gains a segment now, unless something else limits the connection, and then
@@ -357,7 +362,7 @@ impl VegasWindow {
 
     /// New data was acknowledged, and a check that fell due has decided.
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        if self.increment >= context.mss && self.cwnd >= self.ssthresh {
+        if self.is_slow_start_growth && self.cwnd >= self.ssthresh {
             self.increment = 0.0;
         }
         if self.keeps_up(context, ack) {
@@ -411,6 +416,7 @@ impl VegasWindow {
                 self.cwnd = context.loss_window;
                 if self.fix_timeout {
                     self.increment = mss;
+                    self.is_slow_start_growth = true;
                     self.grow_this_rtt = true;
                 }
             }
@@ -440,5 +446,57 @@ impl VegasWindow {
     /// The connection was idle: at most the initial window is left.
     pub fn on_restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_spread_over_a_window_of_one_is_gained_with_its_ack() {
+        let mss = 1000.0;
+        let mechanisms = Mechanisms::from_letters("AB").expect("two mechanisms");
+        let setup = Setup::new(Time::ZERO, mss, mss).with_initial_ssthresh(mss).with_mechanisms(mechanisms);
+        let mut window = VegasWindow::new(&setup, false);
+        let thresholds = Thresholds { alpha: 1.0, beta: 3.0, gamma: 1.0, increase: Increase::Spread };
+        let mut acknowledge = |number: u64, diff: Option<f64>| {
+            let context = Context::new(Time::ZERO, mss).with_sent(number * 1000, (number + 1) * 1000);
+            let ack = Ack::new(number * 1000, 1000);
+            if let Some(diff) = diff {
+                window.decide(diff, &thresholds, &context, &ack);
+            }
+            window.on_ack(&context, &ack);
+            window.cwnd()
+        };
+        // 1000 * 1000 / 1000: the share of the only ACK of a round is the whole segment.
+        assert_eq!(acknowledge(1, Some(0.0)), 2000.0);
+        // Of the next segment each of two ACKs has a half, 1000 * 1000 / 2000.
+        assert_eq!(acknowledge(2, Some(0.0)), 2500.0);
+        assert_eq!(acknowledge(3, None), 3000.0);
+        // Two segments queued hold the window, four take one.
+        assert_eq!(acknowledge(4, Some(2.0)), 3000.0);
+        assert_eq!(acknowledge(5, Some(4.0)), 2000.0);
+    }
+
+    #[test]
+    fn the_growth_of_slow_start_ends_at_the_threshold() {
+        let mss = 1000.0;
+        let mechanisms = Mechanisms::from_letters("AB").expect("two mechanisms");
+        let setup = Setup::new(Time::ZERO, mss, 2.0 * mss)
+            .with_initial_ssthresh(4.0 * mss)
+            .with_mechanisms(mechanisms);
+        let mut window = VegasWindow::new(&setup, false);
+        let context = Context::new(Time::ZERO, mss);
+        // The second check of slow start grants a segment per ACK, up to the threshold of four.
+        window.check_slow_start(0.0, 1.0, mss);
+        window.check_slow_start(0.0, 1.0, mss);
+        let grown: Vec<f64> = (1..5)
+            .map(|number| {
+                window.on_ack(&context, &Ack::new(number * 1000, 1000));
+                window.cwnd()
+            })
+            .collect();
+        assert_eq!(grown, [3000.0, 4000.0, 4000.0, 4000.0]);
     }
 }

@@ -2,7 +2,7 @@
 //! component's name, so adding a flow never shifts another one's draws.
 
 use crate::math;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// FNV-1a over some bytes: 64 bits, stable on every platform.

@@ -11,7 +11,7 @@ from dumbbell.bench.criteria import Criterion, criteria_table
 from dumbbell.bench.outcome import load, machine
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.environment import environment_fact
-from dumbbell.plots import figure, styles, to_svg
+from dumbbell.plots import figure, legend_beside, styles, to_svg
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
 
 __all__ = ["machine_facts", "number", "peers_page", "rate_text", "spread_cell"]
@@ -189,7 +189,7 @@ def _figure(measured: Sequence[tuple[Case, Mapping[str, Turns]]], contenders: Se
     ax.set_yticks(range(len(measured)), [case.title for case, _ in measured])
     ax.set_ylim(len(measured) - 0.5, -0.5)
     ax.set_xlabel("delivered packets per CPU second [1/s]")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    legend_beside(ax)
     return Figure(
         svg=to_svg(made),
         caption="Median and range over the turns of each simulator; the axis is logarithmic.",

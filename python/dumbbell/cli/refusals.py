@@ -1,16 +1,17 @@
-"""How the command line says no: one line on standard error and an exit code, never a traceback."""
+"""How the command line says no, or warns: one line on standard error, an exit code, never a traceback."""
 
 from __future__ import annotations
 
 import functools
 import os
 import sys
+import warnings
 from collections.abc import Callable
-from typing import NoReturn, ParamSpec
+from typing import NoReturn, ParamSpec, TextIO
 
 import typer
 
-from dumbbell.errors import RunsInterrupted, ScenarioError
+from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioError, ScenarioWarning
 
 __all__ = ["UNFINISHED", "guarded", "note", "refuse"]
 
@@ -25,12 +26,29 @@ def note(text: str) -> None:
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Return the command with bad input and interrupts turned into one line and an exit code."""
+    """Return the command with warnings, bad input and interrupts turned into one line, and an exit code."""
 
     @functools.wraps(command)
     def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                shown = warnings.showwarning
+
+                def show(
+                    message: Warning | str,
+                    category: type[Warning],
+                    filename: str,
+                    lineno: int,
+                    file: TextIO | None = None,
+                    line: str | None = None,
+                ) -> None:
+                    if issubclass(category, ScenarioWarning | IdenticalRunsWarning):
+                        note(f"warning: {message}")
+                    else:
+                        shown(message, category, filename, lineno, file, line)
+
+                warnings.showwarning = show
+                command(*args, **kwargs)
             sys.stdout.flush()
         except ScenarioError as error:
             refuse(str(error))

@@ -15,7 +15,7 @@ from dumbbell.plots.designs import (
     residual_quantiles,
     residuals_against_predicted,
 )
-from dumbbell.plots.look import COLOURS, MARKERS, Style, figure, style, styles, to_svg
+from dumbbell.plots.look import COLOURS, MARKERS, Style, figure, legend_beside, style, styles, to_svg
 
 __all__ = [
     "COLOURS",
@@ -26,6 +26,7 @@ __all__ = [
     "half_normal",
     "interaction",
     "intervals",
+    "legend_beside",
     "lines",
     "main_effects",
     "pareto",

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dumbbell.errors import refusal
-from dumbbell.plots.look import GREY, axes_or_new, figure, literal, name_rows, styles, with_unit
+from dumbbell.plots.look import (
+    GREY,
+    axes_or_new,
+    figure,
+    legend_beside,
+    literal,
+    name_rows,
+    styles,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,8 +80,7 @@ def lines(
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
         ax.set_title(literal(title))
-    if len(series) > 1:
-        ax.legend(frameon=False)
+    _add_legend(ax, len(series))
     return ax
 
 
@@ -110,8 +118,8 @@ def trace_figure(
     )
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.margins(x=0.01)
-    if ax.get_legend() is not None:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    if len(series) > 1:
+        legend_beside(ax)
     return made
 
 
@@ -255,10 +263,7 @@ def sweep(
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
         ax.set_title(literal(title))
-    if len(ax.get_legend_handles_labels()[1]) > _MOST_NAMES_INSIDE:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    elif len(series) + len(paper or {}) > 1:
-        ax.legend(frameon=False)
+    _add_legend(ax, len(series) + len(paper or {}))
     return ax
 
 
@@ -342,8 +347,7 @@ def scatter_against(
     ax.set_ylabel(with_unit(f"{label}, model", unit))
     if title:
         ax.set_title(literal(title))
-    if len(looks) > 1:
-        ax.legend(frameon=False, loc="lower right")
+    _add_legend(ax, len(looks), loc="lower right")
     return ax
 
 
@@ -373,6 +377,14 @@ def scale_by_logarithm(ax: Axes, axes: Sequence[str]) -> None:
             axis.set_minor_formatter(StrMethodFormatter("{x:g}"))
         else:
             axis.set_minor_formatter(NullFormatter())
+
+
+def _add_legend(ax: Axes, names: int, *, loc: Literal["best", "lower right"] = "best") -> None:
+    """Add a legend to a plot of several names: inside it, or beside it if it would hide the curves."""
+    if len(ax.get_legend_handles_labels()[1]) > _MOST_NAMES_INSIDE:
+        legend_beside(ax)
+    elif names > 1:
+        ax.legend(frameon=False, loc=loc)
 
 
 def _label_and_algorithm(name: str | tuple[str, str]) -> tuple[str, str]:

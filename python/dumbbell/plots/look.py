@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["COLOURS", "MARKERS", "Style", "figure", "style", "styles", "to_svg"]
+__all__ = ["COLOURS", "MARKERS", "Style", "figure", "legend_beside", "style", "styles", "to_svg"]
 
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000",
@@ -115,6 +116,48 @@ def dress(ax: Axes) -> None:
     ax.grid(visible=True, linewidth=0.4, color="#DDDDDD")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+# Of the width that axes have in their figure, a legend beside them may take this much; for more the figure grows.
+LEGEND_SHARE = 0.4
+# Of their height, what lies between title and label of the axis.
+PLOT_SHARE = 0.85
+
+
+def legend_beside(ax: Axes) -> None:
+    """Put the legend to the right of the plot, whole: in as many columns as its names need, in a wider figure if need be.
+
+    Parameters
+    ----------
+    ax : Axes
+        A plot with labels, in a figure with constrained layout, as `figure` makes it.
+    """
+    from matplotlib.figure import Figure
+
+    names = len(ax.get_legend_handles_labels()[1])
+    made = ax.get_figure()
+    renderer = getattr(getattr(made, "canvas", None), "get_renderer", None)
+
+    def placed(columns: int) -> tuple[float, float]:
+        """Return width and height, in pixels."""
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=columns)
+        if renderer is None:
+            return 0.0, 0.0
+        box = legend.get_window_extent(renderer())
+        return float(box.width), float(box.height)
+
+    width, height = placed(1)
+    if not isinstance(made, Figure) or not names or not height:
+        return
+    grid = ax.get_subplotspec()
+    rows, across = grid.get_gridspec().get_geometry() if grid is not None else (1, 1)
+    room = PLOT_SHARE * made.bbox.height / rows
+    if height > room:
+        width, _ = placed(math.ceil(names / max(1, int(room / (height / names)))))
+    beyond = width - LEGEND_SHARE * made.bbox.width / across
+    if beyond > 0.0:
+        size = made.get_size_inches()
+        made.set_size_inches(size[0] + across * beyond / made.dpi, size[1])
 
 
 def axes_or_new(ax: Axes | None, *, height: float = HEIGHT) -> Axes:

@@ -243,5 +243,5 @@ def _arms(
 def _figure(made: Any, ax: Axes, caption: str) -> Figure:
     """Return the drawn figure, with a legend beside it if its points have names."""
     if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        plots.legend_beside(ax)
     return Figure(svg=plots.to_svg(made), caption=caption)
