@@ -199,10 +199,12 @@ def interrupted(works: Iterable[_Counted], place: object) -> Interrupted:
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     """Return missing runs in the order in which they are made.
 
-    The longest come first, so that no thread is left alone with one at the end, and equal ones are mixed, so that the time
-    left is told right from the start.
+    The longest come first, so that no thread is left alone with one at the end. Equal ones are mixed, so that the time left is
+    estimated well from the start, but those of one seed and run stay together: their scenarios may share a beginning, which
+    a batch makes once.
     """
-    mixed = np.random.default_rng(0).permutation(len(rows))
+    groups = rows.groupby(["seed", "run"], sort=False).ngroup().to_numpy()
+    mixed = np.random.default_rng(0).permutation(len(rows))[groups]
     return rows.iloc[np.lexsort((mixed, -rows["cost"].to_numpy()))]
 
 
