@@ -250,7 +250,7 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
     import pyarrow as pa
 
     job = Job(scenario, seed, run)
-    _warn_of([scenario])
+    warn_of([scenario])
     result = _engine.run(scenario.canonical_json, job.seed, job.run)
     return Run(
         scenario=scenario,
@@ -271,6 +271,7 @@ def run_many(
     threads: int | None = None,
     progress: bool | Progress = True,
     finished: Callable[[Runs], None] | None = None,
+    warn: bool = True,
 ) -> Runs:
     """Run many jobs on all cores.
 
@@ -292,6 +293,8 @@ def run_many(
         Told about once a second, and at the end, the results of the jobs that finished since it was told last. Its
         `Runs` has all jobs in ``jobs`` and rows of the newly finished ones. They are kept nowhere else: what is
         returned has empty tables.
+    warn
+        Whether to warn of what scenarios state without effect, and of replications that do not differ.
 
     Returns
     -------
@@ -330,7 +333,8 @@ def run_many(
     indexed = [
         (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
     ]
-    _warn_of({job.scenario.canonical_json: job.scenario for job in listed}.values())
+    if warn:
+        warn_of({job.scenario.canonical_json: job.scenario for job in listed}.values())
     fingerprints: dict[int, int] = {}
     failures: list[BaseException] = []
     with _watched(progress, len(listed)) as watch:
@@ -349,7 +353,8 @@ def run_many(
         def handed_over(result: _engine.ManyResult) -> None:
             if finished is not None:
                 some = _runs(listed, result)
-                fingerprints.update(_fingerprints(some))
+                if warn:
+                    fingerprints.update(_fingerprints(some))
                 finished(some)
 
         result = _engine.run_many(
@@ -365,9 +370,9 @@ def run_many(
     done = _runs(listed, result)
     if result.completed < len(listed):
         raise RunsInterrupted(replace(done, completed=result.completed))
-    if len(texts) < len(listed):
+    if warn and len(texts) < len(listed):
         fingerprints.update(_fingerprints(done))
-        _warn_of_identical_runs(listed, indexed, fingerprints)
+        _look_for_identical_runs(listed, indexed, fingerprints)
     return replace(done, completed=result.completed)
 
 
@@ -386,8 +391,8 @@ def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult) -> Runs:
     )
 
 
-def _warn_of(scenarios: Iterable[Scenario]) -> None:
-    """Warn once of all that scenarios state without effect."""
+def warn_of(scenarios: Iterable[Scenario]) -> None:
+    """Warn the caller's caller once of all that scenarios state without effect."""
     found = dict.fromkeys(text for scenario in scenarios for text in scenario.warnings)
     if found:
         shown = list(found)[:MOST_WARNINGS]
@@ -401,10 +406,10 @@ def _fingerprints(runs: Runs) -> dict[int, int]:
     return dict(zip(*columns, strict=True))
 
 
-def _warn_of_identical_runs(
+def _look_for_identical_runs(
     jobs: Sequence[Job], indexed: Sequence[tuple[int, int, int]], fingerprints: Mapping[int, int]
 ) -> None:
-    """Warn once if different runs of one scenario have equal fingerprints."""
+    """Warn the caller's caller once if different runs of one scenario have equal fingerprints."""
     runs_of: dict[int, dict[tuple[int, int], int]] = {}
     for number, (place, seed, run) in enumerate(indexed):
         runs_of.setdefault(place, {})[seed, run] = number
@@ -413,8 +418,20 @@ def _warn_of_identical_runs(
         for runs in runs_of.values()
         if (distinct := len({fingerprints[number] for number in runs.values()})) < len(runs)
     ]
-    if not alike:
-        return
+    if alike:
+        warn_of_identical_runs(alike, stacklevel=4)
+
+
+def warn_of_identical_runs(alike: Sequence[tuple[Scenario, int, int]], *, stacklevel: int = 3) -> None:
+    """Warn once of replications that do not differ.
+
+    Parameters
+    ----------
+    alike
+        Scenarios, each with the number of its runs and of their different fingerprints.
+    stacklevel
+        Whom to warn; the caller's caller by default.
+    """
     said = [
         f'{runs} runs of "{scenario.name or "unnamed"}" have {distinct} different '
         f"fingerprint{'' if distinct == 1 else 's'}"
@@ -426,7 +443,7 @@ def _warn_of_identical_runs(
         f"{', '.join(said)}: equal runs are no replications; draw something at random, such as "
         'start=Uniform(uniform=("0 s", "1 s")), or make one run',
         IdenticalRunsWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
 
 

@@ -323,6 +323,22 @@ def test_an_interruption_keeps_what_was_done(base, tmp_path, monkeypatch):
     assert wanted.run(progress=False).made == 2
 
 
+def test_replications_that_do_not_differ_are_said(base, tmp_path):
+    wanted = Campaign(base, {"flows.fg.start": ["0 s", {"uniform": ["0 s", "1 s"]}]}, runs=3, store=tmp_path)
+    for _ in range(2):
+        with pytest.warns(
+            dumbbell.IdenticalRunsWarning, match="3 runs of .* have 1 different fingerprint:"
+        ) as said:
+            wanted.run(progress=False)
+        assert len(said) == 1
+
+
+def test_what_has_no_effect_is_said(base, tmp_path):
+    wanted = Campaign(base, {"flows.fg.start": ["9 s"]}, store=tmp_path)
+    with pytest.warns(dumbbell.ScenarioWarning, match=r"9 s is not before the end"):
+        wanted.run(progress=False)
+
+
 def test_probes_that_nobody_keeps_are_said(base, tmp_path):
     data = base.to_dict() | {"probes": [Probe(flows=["fg"], quantities=["cwnd"]).to_dict()]}
     wanted = Campaign(dumbbell.Scenario.from_dict(data), store=tmp_path).run(progress=False)
@@ -435,6 +451,17 @@ def test_a_campaign_file_is_run_and_its_tables_are_written(file, tmp_path):
     again = json.loads(invoke("campaign", file, "--output", tmp_path / "out", "--json").stdout)
     assert (again["runs"], again["done"], again["missing"], again["made"]) == (5, 5, 0, 0)
     assert [point["done"] for point in again["points"]] == [2, 2, 1]
+
+
+def test_warnings_are_lines_of_the_command(file, tmp_path):
+    file.write_text(
+        FILE.replace("flows.fg.tcp =", 'flows.fg.start = ["0.5 s"]\nflows.fg.tcp ='), encoding="utf-8"
+    )
+    result = invoke("campaign", file, "--output", tmp_path / "out")
+    assert result.exit_code == 0
+    lines = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert len(lines) == 1
+    assert "equal runs are no replications" in lines[0]
 
 
 def test_a_campaign_goes_where_the_file_says(file, tmp_path, monkeypatch):

@@ -178,7 +178,7 @@ def test_other_packages_are_said(client, tmp_path, monkeypatch):
 
 
 def test_a_cluster_that_is_not_there_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(cluster, "TIMEOUT_S", 0.5)
     with pytest.raises(ScenarioError, match="does not answer"):
         wanted(tmp_path).run("tcp://127.0.0.1:9", progress=False)
     with pytest.raises(ScenarioError, match=r"expected a distributed\.Client or the address"):
@@ -204,7 +204,7 @@ def test_a_paper_is_reproduced_on_a_cluster(client, tmp_path, request):
 
 
 def test_batches_are_halved_down_to_a_single_run():
-    batch = cluster._Batch(range(5), 5.0)
+    batch = cluster._Batch(range(5))
     sizes = []
     while batch.suspected < 3:
         sizes.append(len(batch.positions))

@@ -154,11 +154,13 @@ def test_within_a_block_any_three_mechanisms_are_balanced():
 
 
 def test_the_longest_runs_are_made_first_and_equal_ones_are_mixed():
-    rows = pd.DataFrame({"cost": [1.0] * 12 + [2.0] * 12})
+    rows = pd.DataFrame({"seed": 1, "run": np.arange(24) // 2, "cost": [1.0] * 12 + [2.0] * 12})
     made = in_order(rows)
     assert sorted(made.index) == list(range(24))
     assert made["cost"].is_monotonic_decreasing
     assert made.index.tolist() != rows.sort_values("cost", ascending=False, kind="stable").index.tolist()
+    # Those of one run may share their beginning.
+    assert (made["run"].to_numpy()[::2] == made["run"].to_numpy()[1::2]).all()
 
 
 # Analysis

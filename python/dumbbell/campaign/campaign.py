@@ -23,7 +23,7 @@ from dumbbell.campaign.reductions import function_identity, tables
 from dumbbell.campaign.store import INDEX, Store, engine_identity
 from dumbbell.errors import refusal
 from dumbbell.files import replacing
-from dumbbell.run import LARGEST_SEED
+from dumbbell.run import LARGEST_SEED, warn_of, warn_of_identical_runs
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -303,11 +303,17 @@ class Campaign:
             The scheduler is gone. What was finished is kept.
         Interrupted
             Ctrl-C. What was finished is kept.
+
+        Warns
+        -----
+        ScenarioWarning
+            Scenarios state something without effect, such as a start after the end.
+        IdenticalRunsWarning
+            Replications do not differ, because nothing is drawn at random.
         """
         if threads is not None and (on is not None or threads < 1):
-            raise refusal(
-                "threads", threads, "a whole number from 1, where the runs are made on this machine"
-            )
+            raise refusal("threads", threads, "a whole number from 1, without a cluster")
+        warn_of(point.scenario for point in self._points)
         begin = time.monotonic()
         work: PlannedRuns[CampaignRun] | None = None
         try:
@@ -334,7 +340,27 @@ class Campaign:
         finally:
             self.made = 0 if work is None else work.done - work.reused
             self.run_time_s = time.monotonic() - begin
+        alike = self._alike()
+        if alike:
+            warn_of_identical_runs(alike)
         return self
+
+    def _alike(self) -> list[tuple[Scenario, int, int]]:
+        """Return the scenarios some of whose runs are equal, with the number of runs and of different ones.
+
+        Only a reduction that keeps fingerprints, as the default one does, can tell.
+        """
+        runs = self.tables()[RUNS]
+        if "fingerprint" not in runs.column_names:
+            return []
+        counts = runs.group_by("hash").aggregate([("run", "count"), ("fingerprint", "count_distinct")])
+        counted = dict(zip(counts["hash"].to_pylist(), counts.to_pylist(), strict=True))
+        found = [(point.scenario, counted[point.scenario.hash]) for point in self._points]
+        return [
+            (scenario, row["run_count"], row["fingerprint_count_distinct"])
+            for scenario, row in found
+            if row["fingerprint_count_distinct"] < row["run_count"]
+        ]
 
     def status(self) -> Status:
         """Return how far the campaign is. Nothing is run, and a process that is at it is not disturbed.

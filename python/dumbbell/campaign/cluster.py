@@ -1,12 +1,11 @@
-"""Making runs on a Dask cluster: the same bits as on one machine, whatever happens to its workers.
+"""Runs on a Dask cluster: the same bits as on one machine, whatever happens to its workers.
 
-This process hands out batches of runs, the workers make and reduce them, and their tables come back to this process, which
-alone writes to the store. A worker that dies takes with it what it was making: the scheduler hands that to another one, and
-once it suspects the runs themselves (`distributed.KilledWorker`) the batch is halved and tried again from here, down to a
-single run. How long a batch takes is about a second, so that little is lost with a worker and the scheduler has little to
-do.
+The calling process submits batches of runs. Workers compute and reduce them, and return tables to the calling process, which
+alone writes to the store. A batch takes about a second, so that little is lost with a worker and the scheduler has few tasks.
+When a worker dies the scheduler reassigns its batches. Once the scheduler suspects a batch itself
+(`distributed.KilledWorker`), the batch is halved and submitted again, down to a single run.
 
-A worker has to have the engine of this process, to the digest: the batch of another engine is refused.
+Workers need the engine of the calling process, compared by its digest: another one is refused.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ AHEAD = 3
 
 LARGEST_BATCH = 2000
 
-# A single run may be suspected so often of killing its workers before it is given up.
+# A single run is given up when the scheduler has suspected it so often of killing its workers.
 SUSPECTED = 3
 
 # How long a scheduler and its first worker are waited for, s.
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 class ClusterError(ConnectionError):
@@ -80,10 +79,9 @@ class OtherEngine(RuntimeError):  # noqa: N818 - told by a worker, and turned in
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some runs that one worker makes: their positions, their cost, and how often they were suspected."""
+    """Runs for one worker: their positions, and how often a single run was suspected of killing its worker."""
 
     positions: Sequence[int]
-    cost: float
     suspected: int = 0
 
     def halves(self) -> list[_Batch]:
@@ -91,10 +89,7 @@ class _Batch:
         if len(self.positions) == 1:
             return [replace(self, suspected=self.suspected + 1)]
         middle = len(self.positions) // 2
-        return [
-            replace(self, positions=part, cost=self.cost * len(part) / len(self.positions))
-            for part in (self.positions[:middle], self.positions[middle:])
-        ]
+        return [replace(self, positions=part) for part in (self.positions[:middle], self.positions[middle:])]
 
 
 def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
@@ -121,7 +116,7 @@ def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
         raise OtherEngine(engine_identity())
     begin = time.perf_counter()
     jobs, reduce = pickle.loads(work)
-    table = reduced(reduce, dumbbell.run_many(jobs, threads=1, progress=False))
+    table = reduced(reduce, dumbbell.run_many(jobs, threads=1, progress=False, warn=False))
     return table, time.perf_counter() - begin
 
 
@@ -149,7 +144,7 @@ def connected(on: Client | str) -> Client:
     if not isinstance(on, str):
         raise refusal("on", type(on).__name__, "a distributed.Client or the address of a scheduler")
     try:
-        return Client(on, timeout=PATIENCE_S)
+        return Client(on, timeout=TIMEOUT_S)
     except (OSError, ValueError) as error:
         raise refusal(
             "scheduler",
@@ -196,7 +191,7 @@ def checked(client: Client) -> list[str]:
     """
     address = str(client.scheduler.address)
     try:
-        client.wait_for_workers(1, timeout=PATIENCE_S)
+        client.wait_for_workers(1, timeout=TIMEOUT_S)
     except TimeoutError:
         raise refusal(
             "scheduler", address, "a scheduler with at least one worker", problem="has no worker"
@@ -264,13 +259,13 @@ def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
     """
 
     def make(planned: Sequence[Planned], keep: Keep) -> None:
-        _Hands(reduce, client, planned, keep).make()
+        _Batches(reduce, client, planned, keep).make()
 
     return make
 
 
-class _Hands:
-    """Hands out batches of runs, and takes in what comes back."""
+class _Batches:
+    """Submits batches of runs and collects what comes back."""
 
     def __init__(self, reduce: Reduction, client: Client, planned: Sequence[Planned], keep: Keep) -> None:
         self._reduce = reduce
@@ -297,13 +292,13 @@ class _Hands:
     def make(self) -> None:
         try:
             while self._pending or self._again or self._next < len(self._planned):
-                self._hand_out()
-                self._take_in(timeout=HEARTBEAT_S)
+                self._submit_some()
+                self._collect(timeout=HEARTBEAT_S)
                 if time.monotonic() - self._kept_s >= HEARTBEAT_S:
                     self._store()
         except KeyboardInterrupt:
             while not self._ended.empty():
-                self._take_in(timeout=0.0)
+                self._collect(timeout=0.0)
             raise
         finally:
             # Also after an error, what was finished is kept.
@@ -312,7 +307,7 @@ class _Hands:
             finally:
                 self._client.cancel(list(self._pending), force=True)
 
-    def _hand_out(self) -> None:
+    def _submit_some(self) -> None:
         now = time.monotonic()
         if now - self._counted_s >= COUNTED_S:
             self._threads = max(1, sum(self._client.nthreads().values()))
@@ -322,7 +317,7 @@ class _Hands:
                 batch = self._again.popleft()
             elif self._next < len(self._planned):
                 end = min(len(self._planned), self._next + self._size())
-                batch = _Batch(range(self._next, end), float(end - self._next))
+                batch = _Batch(range(self._next, end))
                 self._next = end
             else:
                 return
@@ -348,8 +343,8 @@ class _Hands:
         self._pending[future] = batch
         future.add_done_callback(self._ended.put)
 
-    def _take_in(self, timeout: float) -> None:
-        """Take in what has ended, and wait for it if nothing has."""
+    def _collect(self, timeout: float) -> None:
+        """Collect a batch that has ended; wait for one up to `timeout`, s."""
         from distributed import KilledWorker
 
         try:
@@ -378,7 +373,7 @@ class _Hands:
         self._made += len(batch.positions)
 
     def _store(self) -> None:
-        """Keep what was taken in."""
+        """Keep what was collected."""
         if self._numbers:
             numbers, tables = self._numbers, self._tables
             self._numbers, self._tables = [], []

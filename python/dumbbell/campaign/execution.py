@@ -58,7 +58,11 @@ def on_threads(reduce: Reduction, threads: int | None = None) -> Make[Planned]:
 
         try:
             dumbbell.run_many(
-                [job_of(one) for one in planned], threads=threads, progress=False, finished=finished
+                [job_of(one) for one in planned],
+                threads=threads,
+                progress=False,
+                finished=finished,
+                warn=False,
             )
         except RunsInterrupted:
             raise KeyboardInterrupt from None

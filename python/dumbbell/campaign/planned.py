@@ -1,7 +1,7 @@
-"""Planned runs and the store that keeps them: which are kept, which are missing, and making those.
+"""Planned runs and the store that keeps them: look up what is done, run what is missing.
 
-Everything that makes many runs goes this way: a user's campaign, the runs of a paper, both sides of a grid. They differ in
-who plans, in what is kept of a run, and in who makes the missing ones: see `dumbbell.campaign.execution`.
+A user's campaign, the runs of a paper and both sides of a grid share this loop. They differ in the plan, in what is kept of a
+run, and in what executes the missing ones: see `dumbbell.campaign.execution` and `dumbbell.campaign.cluster`.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Planned(Protocol):
 P = TypeVar("P", bound=Planned)
 
 Keep = Callable[[Sequence[int], "pd.DataFrame | pa.Table"], None]
-"""Told which runs are finished, as positions in the list to make, and what is kept of them, a row for each in this order.
+"""Called with the positions of finished runs in the list to make, and a table with a row for each of them, in this order.
 
-The table may be left out (empty) for runs that failed: they count as dealt with, and nothing is kept of them.
+The table is empty for runs that failed: they count as done in the progress, and nothing is kept of them.
 """
 
 Make = Callable[[Sequence[P], Keep], None]
-"""Makes missing runs in the given order, and tells of them as they end, in the calling thread."""
+"""Executes missing runs in the given order and calls the second argument as they end, in the calling thread."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -109,21 +109,21 @@ class PlannedRuns(Generic[P]):
         return {str(name): rows for name, rows in self.missing.groupby("stage", sort=False)}
 
     def announce(self, display: Display, kind: str = "") -> None:
-        """Tell the display what is missing, and which kind of runs they are."""
+        """Announce the missing runs to the display, with the kind of runs they are."""
         for stage, rows in self.stages.items():
             display.expect(f"{self.name}/{stage}", len(rows), float(rows["cost"].sum()), kind)
 
     def make(self, make: Make[P], display: Display, title: str = "") -> None:
-        """Make the missing runs, stage by stage. Each is kept as soon as it is told of.
+        """Run what is missing, stage by stage. Results are kept as they arrive.
 
         Parameters
         ----------
         make
-            Who makes them.
+            What executes the runs, see `on_threads` and `on_cluster`.
         display
-            Where to say how far it is.
+            Shows the progress.
         title
-            What the display calls them; the name of their stage if it is left out.
+            Title of the progress bar; the name of the stage by default.
 
         Raises
         ------
@@ -199,10 +199,12 @@ def interrupted(works: Iterable[_Counted], place: object) -> Interrupted:
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     """Return missing runs in the order in which they are made.
 
-    The longest come first, so that no thread is left alone with one at the end, and equal ones are mixed, so that the time
-    left is told right from the start.
+    The longest come first, so that no thread is left alone with one at the end. Equal ones are mixed, so that the time left is
+    estimated well from the start, but those of one seed and run stay together: their scenarios may share a beginning, which
+    a batch makes once.
     """
-    mixed = np.random.default_rng(0).permutation(len(rows))
+    groups = rows.groupby(["seed", "run"], sort=False).ngroup().to_numpy()
+    mixed = np.random.default_rng(0).permutation(len(rows))[groups]
     return rows.iloc[np.lexsort((mixed, -rows["cost"].to_numpy()))]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 from dumbbell.campaign import Campaign, Status, duration
 from dumbbell.cli.refusals import note
 from dumbbell.cli.tables import Column, console, print_table
+from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning
 
 __all__ = ["campaign"]
 
@@ -34,7 +36,12 @@ def campaign(
         else:
             _print_points(found)
         return
-    wanted.run(scheduler, threads=threads, fresh=fresh)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ScenarioWarning)
+        warnings.simplefilter("always", IdenticalRunsWarning)
+        wanted.run(scheduler, threads=threads, fresh=fresh)
+    for one in caught:
+        note(f"warning: {one.message}")
     written = wanted.export(wanted.store)
     found = wanted.status()
     if json_output:

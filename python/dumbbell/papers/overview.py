@@ -92,7 +92,7 @@ def reproduce_all(
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
-    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads)
+    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads, on=on)
     place = Path(output) if output is not None else Path("results")
     begin = time.monotonic()
     loaded, failures = _load_all(papers)

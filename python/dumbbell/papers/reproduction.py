@@ -104,7 +104,9 @@ def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
     return rows
 
 
-def settings_of(*, quick: bool, runs: int | None, seed: int, threads: int | None) -> Settings:
+def settings_of(
+    *, quick: bool, runs: int | None, seed: int, threads: int | None, on: Client | str | None = None
+) -> Settings:
     """Return the settings of a reproduction.
 
     Raises
@@ -116,8 +118,8 @@ def settings_of(*, quick: bool, runs: int | None, seed: int, threads: int | None
         raise refusal("runs", runs, "a whole number from 2")
     if not 0 <= seed < 2**64:
         raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
-    if threads is not None and threads < 1:
-        raise refusal("threads", threads, "a whole number from 1")
+    if threads is not None and (on is not None or threads < 1):
+        raise refusal("threads", threads, "a whole number from 1, without a cluster")
     return Settings(quick=quick, runs=runs, seed=seed, threads=threads)
 
 
@@ -274,7 +276,7 @@ def reproduce(
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
-    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads)
+    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads, on=on)
     paper = load(name, papers)
     if experiment is not None:
         paper = experiment_of(paper, experiment)
