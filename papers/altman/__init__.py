@@ -13,6 +13,7 @@ import pandas as pd
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import content, measures, plan, sensitivity
 from . import grid_claims as _grid_claims  # registers its claims
@@ -39,7 +40,7 @@ class Altman:
     reduce = staticmethod(measures.reduce)
 
     def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
+        self._moves: Sensitivity[Any] = Sensitivity()
 
     @staticmethod
     def claims() -> list[Claim[Evidence]]:
@@ -60,7 +61,7 @@ class Altman:
         claims = self.claims()
         findings = judge(claims, evidence)
         self._moves = sensitivity.study(claims, evidence, findings)
-        return sensitivity.explain(findings, self._moves)
+        return self._moves.explain(findings)
 
     def sections(
         self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dumbbell import Scenario
+from dumbbell import Scenario, sensitivity
 from dumbbell.papers import PlannedRun, Settings
 
 from . import scenarios
@@ -148,15 +148,11 @@ def replications(settings: Settings) -> Replications:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variation:
+class Variation(sensitivity.Variation):
     """An assumption moved.
 
     Parameters
     ----------
-    name
-        Group of its runs.
-    assumption, value
-        What is moved and where to, in words.
     kinds
         The experiments it bears on; others are taken from the base.
     assumptions
@@ -169,9 +165,6 @@ class Variation:
         Reading of the smallest round-trip time in the model.
     """
 
-    name: str
-    assumption: str
-    value: str
     kinds: tuple[str, ...] = ()
     assumptions: Mapping[str, Any] = field(default_factory=dict)
     reno: Mover = "reno"

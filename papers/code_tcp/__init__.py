@@ -43,7 +43,7 @@ class CodeTcp:
     reduce = staticmethod(reduction.reduce)
 
     def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
+        self._moves = sensitivity.Study()
 
     @staticmethod
     def claims() -> list[Claim[Evidence]]:
@@ -63,7 +63,7 @@ class CodeTcp:
         evidence, claims = Evidence(results), self.claims()
         findings = judge(claims, evidence)
         self._moves = sensitivity.study(claims, evidence, scenarios.counts(settings))
-        return sensitivity.explain(findings, self._moves)
+        return self._moves.explain(findings)
 
     def sections(
         self, _settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]

@@ -13,6 +13,7 @@ import pandas as pd
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import asymmetry_claims as _asymmetry_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
@@ -40,7 +41,7 @@ class RoVegas:
     reduce = staticmethod(readings.read)
 
     def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
+        self._moves: Sensitivity[Any] = Sensitivity()
 
     @staticmethod
     def claims() -> list[Claim[Evidence]]:
@@ -67,7 +68,7 @@ class RoVegas:
         self._moves = sensitivity.study(
             claims, evidence, Assumptions(), planning.replications(settings).moved
         )
-        return sensitivity.explain(findings, self._moves)
+        return self._moves.explain(findings)
 
     def sections(
         self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dumbbell import sensitivity
+
 from .assumptions import Assumptions
 
 __all__ = ["ANALYSIS", "CONNECTIONS", "EVERYTHING", "TRAFFIC", "VARIATIONS", "Variation"]
@@ -16,26 +18,17 @@ CONNECTIONS = ("fig-15", "fig-17", "fig-18")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variation:
+class Variation(sensitivity.Variation):
     """One open assumption moved, for the sensitivity section.
 
     Parameters
     ----------
-    name
-        Its name in keys.
-    assumption
-        What is moved.
-    value
-        Where it is moved to, in words.
     changes
         The changed fields of `Assumptions`.
     touches
         The experiments it concerns.
     """
 
-    name: str
-    assumption: str
-    value: str
     changes: Mapping[str, Any]
     touches: Sequence[str]
 

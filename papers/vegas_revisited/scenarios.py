@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dumbbell import Scenario
+from dumbbell import Scenario, sensitivity
 from dumbbell.papers import PlannedRun, Settings
 
 from .printed import CELLS
@@ -395,24 +395,15 @@ def replications(settings: Settings) -> Replications:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variation:
+class Variation(sensitivity.Variation):
     """One open assumption moved, for the sensitivity section.
 
     Parameters
     ----------
-    name
-        Its name in keys.
-    assumption
-        What is moved.
-    value
-        Where it is moved to, in words.
     changes
         The changed fields of `Assumptions`.
     """
 
-    name: str
-    assumption: str
-    value: str
     changes: Mapping[str, Any]
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
@@ -40,7 +41,7 @@ class WestwoodPlus:
     reduce = staticmethod(reduction.reduce)
 
     def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
+        self._moves: Sensitivity[Any] = Sensitivity()
 
     @staticmethod
     def claims() -> list[Claim[Evidence]]:
@@ -60,7 +61,7 @@ class WestwoodPlus:
         claims = self.claims()
         findings = judge(claims, Evidence(results))
         self._moves = sensitivity.study(claims, results)
-        return sensitivity.explain(findings, self._moves)
+        return self._moves.explain(findings)
 
     def sections(
         self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]

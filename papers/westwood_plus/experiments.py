@@ -12,7 +12,7 @@ from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
 from . import networks
-from .assumptions import CONNECTION, CROWD, HOPS, READINGS, WIRELESS, Assumptions
+from .assumptions import CONNECTION, CROWD, HOPS, VARIATIONS, WIRELESS, Assumptions
 
 __all__ = [
     "BAD_S",
@@ -322,7 +322,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
     experiments: list[Experiment] = []
     for make in (_algorithm, _connection, _crowd, _hops, _wireless):
         experiments += make(usual, chosen)
-    for reading in READINGS:
+    for reading in VARIATIONS:
         for group in reading.groups:
             experiments += [
                 replace(experiment, key=f"{reading.name}|{experiment.key}")

@@ -84,12 +84,6 @@ def test_the_film_has_its_mean_rate_in_whole_packets():
 # Traces
 
 
-def test_a_time_mean_weighs_values_by_how_long_they_hold():
-    # 1 until 2 s, 3 until 4 s, 5 afterwards: from 1 to 5 s it is (1 + 6 + 5) / 4.
-    times, values = np.array([0.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])
-    assert traces.time_mean(times, values, 1.0, 5.0) == 3.0
-
-
 def test_a_cut_is_a_fall_by_more_than_a_quarter():
     times = np.array([0.0, 1.0, 2.0, 3.0])
     assert traces.is_cut_after(times, np.array([10.0, 11.0, 5.0, 6.0]), 1.5)

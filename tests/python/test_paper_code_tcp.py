@@ -95,7 +95,7 @@ def test_all_half_widths_of_table_3_follow_from_its_rounds():
 
 def test_what_needs_a_real_network_awaits_the_testbed():
     found = judged(made_up({}), {"fig-19", "table-3"})
-    waiting = {name for name, finding in found.items() if "awaits the Linux testbed" in finding.why}
+    waiting = {name for name, finding in found.items() if finding.verdict == "awaits-testbed"}
     assert {name for name in found if name.startswith(("C-F19", "C-T3-R"))} == waiting
     assert len(waiting) == 46
     assert all(

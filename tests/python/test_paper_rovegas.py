@@ -218,15 +218,6 @@ def test_a_quick_reproduction_is_smaller_and_draws_the_same_numbers():
     assert {run.seed for run in runs[True]} == {7}
 
 
-def test_a_curve_is_averaged_by_time():
-    curve = part("readings").Curve(np.array([0.0, 1.0, 3.0]), np.array([2.0, 4.0, 0.0]))
-    # One second of 2, two of 4, one of 0.
-    assert curve.mean(0.0, 4.0) == pytest.approx(2.5)
-    assert curve.greatest(1.5, 4.0) == 4.0
-    assert curve.at(1.0, before=True) == 2.0
-    assert curve.deviation(3.0, 4.0) == 0.0
-
-
 def test_the_worst_of_several_is_the_farthest():
     worst = part("evidence").worst
     assert worst([np.array([0.9, 1.2]), np.array([1.05, 1.1])], 1.0).tolist() == [0.9, 1.2]
