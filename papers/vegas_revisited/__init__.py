@@ -1,6 +1,6 @@
 """TCP Vegas Revisited [hengartner2000]: scenarios, the paper's numbers, claims, figures and report.
 
-Run with ``dumbbell reproduce vegas-revisited``; with ``--full-factorial``, all combinations of the ten mechanisms.
+Run with ``dumbbell reproduce vegas-revisited``; with ``--experiment full-factorial``, all combinations of the ten mechanisms.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pandas as pd
 from dumbbell.claims import Aims, Claim, Finding, judge
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import content, observations, reduction, register, scenarios, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
@@ -43,7 +44,7 @@ class VegasRevisited:
     experiments: Mapping[str, FullFactorial] = {"full-factorial": FullFactorial()}
 
     def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
+        self._moves: Sensitivity[Any] = Sensitivity()
 
     @staticmethod
     def claims() -> list[Claim[Evidence]]:
@@ -70,7 +71,7 @@ class VegasRevisited:
         claims = self.claims()
         findings = judge(claims, evidence)
         self._moves = sensitivity.study(claims, evidence, scenarios.replications(settings).sensitivity)
-        return sensitivity.explain(findings, self._moves)
+        return self._moves.explain(findings)
 
     def sections(
         self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[Finding]

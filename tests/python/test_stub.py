@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell import _engine, engine
+from dumbbell import _engine
 
 STUB = ast.parse(
     (Path(__file__).resolve().parents[2] / "python" / "dumbbell" / "_engine.pyi").read_text("utf-8")
@@ -84,11 +84,3 @@ def test_the_package_wraps_every_function_of_the_module():
         and node.func.value.id == "_engine"
     }
     assert called == {node.name for node in FUNCTIONS}
-
-
-@pytest.mark.parametrize(("corrected", "first", "second"), [(False, (-2, 2), (3, 6)), (True, (2, 2), (3, 3))])
-def test_table_three_is_replayed(corrected, first, second):
-    checks = [
-        (row["eq3"], row["eq4"]) for row in engine.table3(corrected=corrected) if row["eq3"] is not None
-    ]
-    assert checks == [first, second]
