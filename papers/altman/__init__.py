@@ -15,7 +15,7 @@ from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import content, measures, plan, sensitivity
+from . import content, plan, reduction, sensitivity
 from . import grid_claims as _grid_claims  # registers its claims
 from . import slot_claims as _slot_claims  # registers its claims
 from . import threshold_claims as _threshold_claims  # registers its claims
@@ -36,8 +36,8 @@ class Altman:
         "Its model against Dumbbell's engine."
     )
     order = 5
-    columns = measures.COLUMNS
-    reduce = staticmethod(measures.reduce)
+    columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
 
     def __init__(self) -> None:
         self._moves: Sensitivity[Any] = Sensitivity()

@@ -16,10 +16,11 @@ from dumbbell.report import Column, Details, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
 from . import figures, tables
+from .assumptions import Variation
 from .evidence import Evidence
 from .grid import GRID
 from .grid_claims import reno_errors, vegas_errors
-from .plan import EVOLUTION, Variation, replications
+from .plan import EVOLUTION, replications
 
 __all__ = ["sections"]
 

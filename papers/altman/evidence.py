@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from dumbbell.claims import NotMeasured
 from dumbbell.statistics import resample_weights, resampled_mean
 
+from .assumptions import VARIATIONS, Assumptions
 from .grid import GRID, Connections, Setting
-from .plan import BASE, SENSITIVITY, buffers
-from .scenarios import Assumptions, of_phase
+from .plan import BASE, buffers
+from .scenarios import of_phase
 
 __all__ = ["Averages", "Evidence", "Sweep", "Values"]
 
@@ -81,7 +82,7 @@ class Evidence:
         self.results = results
         self.group = group
         self._seed = seed
-        self._variation = next((moved for moved in SENSITIVITY if moved.name == group), None)
+        self._variation = next((moved for moved in VARIATIONS if moved.name == group), None)
 
     @cached_property
     def _by_key(self) -> dict[str, pd.DataFrame]:

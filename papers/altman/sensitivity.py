@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.sensitivity import Move, Sensitivity
 
+from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
-from .plan import SENSITIVITY, Variation
 
 __all__ = ["study"]
 
@@ -30,7 +30,7 @@ def study(
         The findings on it.
     """
     moves: list[Move[Variation]] = [Move(variation=None, findings=findings, baseline=findings)]
-    for variation in SENSITIVITY:
+    for variation in VARIATIONS:
         if variation.kinds and not evidence.has_runs(variation.name):
             continue
         moved = judge(claims, evidence.moved(variation.name))

@@ -15,7 +15,7 @@ from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
-from . import content, reduction, scenarios, sensitivity
+from . import content, plan, reduction, sensitivity
 from . import rule_claims as _rule_claims  # registers its claims
 from . import sweep_claims as _sweep_claims  # registers its claims
 from . import testbed_claims as _testbed_claims  # registers its claims
@@ -52,7 +52,7 @@ class CodeTcp:
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return scenarios.plan(settings)
+        return plan.plan(settings)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: the rule and the model are evaluated where they are judged."""
@@ -62,7 +62,7 @@ class CodeTcp:
         """Return the findings on every claim; misses say which moved assumptions turn them."""
         evidence, claims = Evidence(results), self.claims()
         findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, scenarios.counts(settings))
+        self._moves = sensitivity.study(claims, evidence, plan.counts(settings))
         return self._moves.explain(findings)
 
     def sections(
@@ -73,7 +73,7 @@ class CodeTcp:
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        count = scenarios.counts(settings)
+        count = plan.counts(settings)
         return [
             ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with an assumption moved"),
             ("main reading", f"cut to three quarters, {100 * BASE.cross:g} % cross traffic in sweeps"),
@@ -81,7 +81,7 @@ class CodeTcp:
 
     def notice(self, settings: Settings) -> str:
         """Return a remark on the number of repetitions, if it is not the paper's."""
-        count = scenarios.counts(settings)
+        count = plan.counts(settings)
         if settings.quick:
             return (
                 f"Quick mode: {count.sweeps} repetitions instead of the paper's {PAPER_REPETITIONS}, and fewer round-trip times. "

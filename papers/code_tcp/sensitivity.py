@@ -16,7 +16,7 @@ from dumbbell.statistics import Interval
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
 from .network import VARIANTS
-from .scenarios import Counts
+from .plan import Counts
 
 __all__ = ["Study", "nearest", "study"]
 

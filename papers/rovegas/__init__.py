@@ -17,9 +17,8 @@ from dumbbell.sensitivity import Sensitivity
 
 from . import asymmetry_claims as _asymmetry_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, readings, register, sensitivity
+from . import content, plan, reduction, register, sensitivity
 from . import mechanism_claims as _mechanism_claims  # registers its claims
-from . import plan as planning
 from . import traffic_claims as _traffic_claims  # registers its claims
 from .assumptions import Assumptions
 from .evidence import Evidence
@@ -37,8 +36,8 @@ class RoVegas:
         "Communications 27, 2004. Reproduced on Dumbbell's engine."
     )
     order = 4
-    columns = readings.COLUMNS
-    reduce = staticmethod(readings.read)
+    columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
 
     def __init__(self) -> None:
         self._moves: Sensitivity[Any] = Sensitivity()
@@ -50,7 +49,7 @@ class RoVegas:
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return planning.plan(settings)
+        return plan.plan(settings)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: all evidence is in the runs."""
@@ -65,9 +64,7 @@ class RoVegas:
         evidence = self.evidence(settings, results)
         claims = self.claims()
         findings = judge(claims, evidence)
-        self._moves = sensitivity.study(
-            claims, evidence, Assumptions(), planning.replications(settings).moved
-        )
+        self._moves = sensitivity.study(claims, evidence, Assumptions(), plan.replications(settings).moved)
         return self._moves.explain(findings)
 
     def sections(
@@ -78,7 +75,7 @@ class RoVegas:
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        counts = planning.replications(settings)
+        counts = plan.replications(settings)
         return [
             ("replications", f"{counts.paper}; {counts.moved} with an assumption moved"),
             ("bursts of the variable-rate sources", f"{Assumptions().burst} on average"),
@@ -87,7 +84,7 @@ class RoVegas:
     def notice(self, settings: Settings) -> str:
         """Return a remark on the number of replications."""
         if settings.quick:
-            counts = planning.replications(settings)
+            counts = plan.replications(settings)
             return (
                 f"Quick mode: {counts.paper} replications and {len(counts.loads)} loads. Intervals are wide, and claims close to "
                 "their limit change sides by chance."

@@ -15,11 +15,11 @@ from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
 from . import analysis, conclusions, figures, set_up
+from .assumptions import Variation
 from .connection_claims import kept_target, true_delay_ms
 from .evidence import Evidence, Values, interval
 from .printed import at_points, data
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
-from .variations import Variation
 
 __all__ = ["sections"]
 

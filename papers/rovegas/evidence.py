@@ -60,7 +60,7 @@ class Evidence:
     Parameters
     ----------
     results
-        The table of results: ``key``, ``run`` and the columns of `readings.COLUMNS`. A key is the group, the experiment, the
+        The table of results: ``key``, ``run`` and the columns of `reduction.COLUMNS`. A key is the group, the experiment, the
         variant and, where there are several, the point of a sweep, as ``paper|fig-10|vegas|0.9``.
     base
         The assumptions of the paper's runs.

@@ -11,7 +11,7 @@ from dumbbell import plots
 from .analysis import windows
 from .evidence import Evidence, Values, interval
 from .printed import at_points, data
-from .readings import SAMPLE_S
+from .reduction import SAMPLE_S
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The paper's networks and scenarios.
 
 A scenario's name is that of the experiment it belongs to, as ``"fig-9"``; how its run is read follows from the name
-(`readings`).
+(`reduction`).
 
 [chan2004 §5-6]
 """

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dumbbell.claims import Claim, judge
 from dumbbell.sensitivity import Move, Sensitivity, quantities
 
-from .assumptions import Assumptions
+from .assumptions import VARIATIONS, Assumptions, Variation
 from .evidence import PAPER, Evidence
-from .variations import VARIATIONS, Variation
 
 __all__ = ["SHOWN", "study"]
 

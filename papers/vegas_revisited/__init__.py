@@ -15,7 +15,7 @@ from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import content, observations, reduction, register, scenarios, sensitivity, table_claims
+from . import assumptions, content, observations, plan, reduction, register, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
@@ -53,7 +53,7 @@ class VegasRevisited:
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return [*scenarios.plan(settings), *observations.plan(settings)]
+        return [*plan.plan(settings), *observations.plan(settings)]
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return what the engine says of itself."""
@@ -61,7 +61,7 @@ class VegasRevisited:
 
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence the claims are judged on."""
-        full = scenarios.replications(settings).table == 50
+        full = plan.replications(settings).table == 50
         seen = observations.conclude(results)
         return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
 
@@ -70,7 +70,7 @@ class VegasRevisited:
         evidence = self.evidence(settings, results, observed)
         claims = self.claims()
         findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, scenarios.replications(settings).sensitivity)
+        self._moves = sensitivity.study(claims, evidence, plan.replications(settings).sensitivity)
         return self._moves.explain(findings)
 
     def sections(
@@ -81,8 +81,8 @@ class VegasRevisited:
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        base = scenarios.calibrated()
-        counts = scenarios.replications(settings)
+        base = assumptions.calibrated()
+        counts = plan.replications(settings)
         return [
             (
                 "replications",
@@ -96,7 +96,7 @@ class VegasRevisited:
 
     def notice(self, settings: Settings) -> str:
         """Return a remark on the number of replications, if it is not the paper's."""
-        counts = scenarios.replications(settings)
+        counts = plan.replications(settings)
         if settings.quick:
             return (
                 f"Quick mode: {counts.table} replications for the tables instead of the paper's 50, and "

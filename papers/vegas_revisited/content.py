@@ -17,18 +17,20 @@ from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table
 from dumbbell.sensitivity import Sensitivity
 
 from . import conclusions, figures
+from .assumptions import Variation, calibrated, calibration
 from .conclusions import MINUS, signed
 from .evidence import Evidence
+from .plan import replications
 from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table
 from .replay import replay
-from .scenarios import BACKGROUNDS, Variation, calibrated, calibration, cell_letters, replications
+from .scenarios import BACKGROUNDS, cell_letters
 from .table_claims import FOREGROUND, MEAN_TOLERANCE, SHORT
 
 __all__ = ["sections"]
 
 LOAD_WORDS = {"low": "low load", "high": "high load", "wan": "WAN"}
 
-# Why each open assumption has the value it has, by field of `scenarios.Assumptions`.
+# Why each open assumption has the value it has, by field of `assumptions.Assumptions`.
 REASONS = {
     "rate": "Fig. 1 survives as a caption; the simulator's example network of the same shape has a 200 KB/s link",
     "delay": "as remembered of the original Vegas papers; of the values tried, the only one that meets every statement on Fig. 2",

@@ -14,6 +14,7 @@ from dumbbell import statistics
 from dumbbell.claims import Outcome
 
 from .evidence import Evidence
+from .plan import seven_cells
 from .printed import TERMS
 from .register import (
     THROUGHPUT_COLUMNS,
@@ -29,7 +30,7 @@ from .register import (
     sign_of,
     throughput_columns,
 )
-from .scenarios import BACKGROUNDS, seven_cells
+from .scenarios import BACKGROUNDS
 
 # Section VIII-D.1: slow start
 

@@ -22,8 +22,9 @@ from dumbbell import factorial
 from dumbbell.claims import NotMeasured
 from dumbbell.statistics import Interval, mean_interval, resample_weights, resampled_mean
 
+from .plan import seven_cells
 from .printed import CELLS, PHASES, printed_column
-from .scenarios import ALIASES, seven_cells, stable_seed
+from .scenarios import ALIASES, stable_seed
 
 __all__ = ["Evidence", "FactorEffects"]
 

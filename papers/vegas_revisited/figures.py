@@ -9,9 +9,10 @@ import numpy as np
 
 from dumbbell import plots, topologies
 
+from .assumptions import calibrated
 from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, effect_column
-from .scenarios import BACKGROUNDS, LOADS, calibrated, experiment
+from .scenarios import BACKGROUNDS, LOADS, experiment
 
 __all__ = ["cells", "effects", "figure_2", "main_effects", "scan", "topology"]
 

@@ -15,8 +15,9 @@ from dumbbell import Job, Scenario
 from dumbbell.papers import Settings
 from dumbbell.traces import StepFunction
 
+from .assumptions import Assumptions, calibrated
 from .looks import Look, Part, Seen, scenario_name
-from .scenarios import Assumptions, calibrated, network, tcp
+from .scenarios import network, tcp
 from .traces import TracedRun, Values, round_trips
 
 __all__ = ["LOOKS", "single"]

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dumbbell.claims import Claim, judge
 from dumbbell.sensitivity import Move, Sensitivity
 
+from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
-from .scenarios import SENSITIVITY, Variation
 
 __all__ = ["study"]
 
@@ -69,7 +69,7 @@ def study(
     moves: list[Move[Variation]] = [
         Move(variation=None, findings=baseline, baseline=baseline, shown=_means(base))
     ]
-    for variation in SENSITIVITY:
+    for variation in VARIATIONS:
         if not any(key.startswith(f"{variation.name}/") for key in evidence.names()):
             continue
         moved = evidence.with_group(variation.name, replications)

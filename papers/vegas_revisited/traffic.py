@@ -13,8 +13,9 @@ from dumbbell import Scenario, statistics
 from dumbbell.papers import Settings
 from dumbbell.traces import StepFunction
 
+from .assumptions import calibrated
 from .looks import Look, Part, Seen, scenario_name
-from .scenarios import FIGURE_2_STARTS_S, calibrated, experiment, network, stable_seed, tcp
+from .scenarios import FIGURE_2_STARTS_S, experiment, network, stable_seed, tcp
 from .traces import TracedRun, Values, bytes_of, round_trips
 
 __all__ = ["LOOKS"]

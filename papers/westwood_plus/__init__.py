@@ -17,7 +17,7 @@ from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, experiments, reduction, register, sensitivity
+from . import content, plan, reduction, register, sensitivity
 from . import crowd_claims as _crowd_claims  # registers its claims
 from . import hops_claims as _hops_claims  # registers its claims
 from . import live_claims as _live_claims  # registers its claims
@@ -50,7 +50,7 @@ class WestwoodPlus:
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return experiments.plan(settings)
+        return plan.plan(settings)
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: all evidence is in the runs."""
@@ -71,7 +71,7 @@ class WestwoodPlus:
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        chosen = experiments.size(settings)
+        chosen = plan.size(settings)
         return [
             (
                 "replications",

@@ -10,9 +10,9 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from . import rules
 from .evidence import Evidence, averaged
-from .experiments import QUEUEING_MS
-from .networks import SEGMENT_BITS
+from .plan import QUEUEING_MS
 from .register import Measure, claim
+from .scenarios import SEGMENT_BITS
 
 __all__ = ["throughputs"]
 

@@ -13,8 +13,8 @@ from . import crowd_claims, hops_claims, printed
 from .assumptions import VARIATIONS
 from .connection_claims import BUSY
 from .evidence import Evidence, signed
-from .experiments import DELAYED, EACH
 from .lossy_claims import bad_ms, gains
+from .plan import DELAYED, EACH
 from .sensitivity import worst_miss
 
 __all__ = ["channel", "fairness", "hops", "misses", "table_1"]

@@ -11,10 +11,10 @@ from dumbbell.claims import NotMeasured, Outcome
 from . import printed
 from .assumptions import Assumptions
 from .evidence import Evidence, averaged, quotient, recorded, signed, windowed
-from .experiments import VARIANTS
-from .networks import EDGES_S, SEGMENT_BITS, bdp_packets, connection
+from .plan import VARIANTS
 from .register import Measure, claim
 from .rules import filtered
+from .scenarios import EDGES_S, SEGMENT_BITS, bdp_packets, connection
 
 __all__ = ["BUSY", "QUIET", "estimates_at_congestion", "fig_2_filters", "peaks"]
 

@@ -20,9 +20,9 @@ from dumbbell.sensitivity import Sensitivity
 from . import conclusions, figures, printed, rules
 from .assumptions import REASONS, VARIATIONS, Assumptions, Variation
 from .evidence import Evidence, signed
-from .experiments import DELAYED, EACH, VARIANTS, size
 from .figures import NAMES
 from .lossy_claims import bad_ms, goodputs
+from .plan import DELAYED, EACH, VARIANTS, size
 from .sensitivity import GROUPS, worst_miss
 
 __all__ = ["sections"]

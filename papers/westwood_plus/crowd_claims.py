@@ -12,7 +12,7 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from . import printed
 from .evidence import Evidence, averaged, quotient, signed
-from .experiments import VARIANTS
+from .plan import VARIANTS
 from .register import Measure, claim
 
 __all__ = ["flows", "jain"]

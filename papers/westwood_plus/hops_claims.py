@@ -11,9 +11,9 @@ from dumbbell.claims import Outcome
 
 from .assumptions import Assumptions
 from .evidence import Evidence, averaged, quotient
-from .experiments import VARIANTS
-from .networks import bdp_packets, hops
+from .plan import VARIANTS
 from .register import Measure, claim
+from .scenarios import bdp_packets, hops
 
 __all__ = ["goodput", "hop_counts", "total"]
 

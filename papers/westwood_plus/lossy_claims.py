@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from dumbbell.claims import NotMeasured, Outcome
 
 from .evidence import Evidence, averaged, recorded, signed
-from .experiments import DELAYED, EACH
-from .networks import DURATION_S
+from .plan import DELAYED, EACH
 from .register import Measure, claim
+from .scenarios import DURATION_S
 
 __all__ = ["bad_ms", "gains", "goodputs"]
 

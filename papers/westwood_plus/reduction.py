@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dumbbell import Runs
 from dumbbell.traces import StepFunction
 
-from .networks import EDGES_S, SEGMENT_BITS
+from .scenarios import EDGES_S, SEGMENT_BITS
 
 __all__ = ["COLUMNS", "TRACED", "reduce"]
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .evidence import recorded
-from .networks import SEGMENT_BITS
+from .scenarios import SEGMENT_BITS
 
 __all__ = [
     "CASES",

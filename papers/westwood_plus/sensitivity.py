@@ -19,9 +19,9 @@ from .assumptions import CONNECTION, CROWD, HOPS, VARIATIONS, WIRELESS, Variatio
 from .connection_claims import BUSY
 from .crowd_claims import jain
 from .evidence import Evidence
-from .experiments import EACH, VARIANTS
 from .hops_claims import goodput
 from .lossy_claims import gains
+from .plan import EACH, VARIANTS
 
 __all__ = ["GROUPS", "SHOWN", "study", "worst_miss"]
 

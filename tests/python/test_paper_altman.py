@@ -25,7 +25,7 @@ def part(name):
 
 grid, scenarios, traces = part("grid"), part("scenarios"), part("traces")
 plan, evidence_of, register = part("plan"), part("evidence"), part("register")
-BASE = scenarios.Assumptions()
+BASE = part("assumptions").Assumptions()
 
 
 def made(scenario, runs=1):
@@ -68,9 +68,9 @@ def test_every_run_is_planned_once_and_every_variation_has_runs():
     planned = plan.plan(papers.Settings(quick=True))
     assert len({(run.key, run.run) for run in planned}) == len(planned)
     groups = {run.key.split("|")[0] for run in planned}
-    assert groups == {plan.BASE} | {moved.name for moved in plan.SENSITIVITY if moved.kinds}
+    assert groups == {plan.BASE} | {moved.name for moved in part("assumptions").VARIATIONS if moved.kinds}
     kinds = {str(run.scenario.name).split()[0] for run in planned}
-    assert kinds == set(part("measures").READINGS)
+    assert kinds == set(part("reduction").READINGS)
 
 
 def test_the_film_has_its_mean_rate_in_whole_packets():

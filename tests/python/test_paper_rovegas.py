@@ -185,15 +185,15 @@ def test_what_was_not_run_is_not_checkable_and_says_why(lone):
 
 def test_every_assumption_is_explained_and_moved():
     names = {item.name for item in dataclasses.fields(PLACE)}
-    moved = {name for variation in part("variations").VARIATIONS for name in variation.changes}
+    moved = {name for variation in part("assumptions").VARIATIONS for name in variation.changes}
     assert set(part("set_up").WORDS) == names == moved
-    for variation in part("variations").VARIATIONS:
+    for variation in part("assumptions").VARIATIONS:
         assert variation.place(PLACE) != PLACE
-        assert set(variation.touches) <= set(part("variations").EVERYTHING)
+        assert set(variation.touches) <= set(part("assumptions").EVERYTHING)
 
 
 def test_a_moved_assumption_changes_scenarios_and_the_place_they_are_judged_by():
-    experiments, variations = part("plan").experiments, part("variations").VARIATIONS
+    experiments, variations = part("plan").experiments, part("assumptions").VARIATIONS
     base = {key: scenario.hash for key, scenario, _ in experiments(PLACE, (1.0,))}
     for variation in variations:
         touched = (

@@ -15,8 +15,8 @@ from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 
 from ..evidence import Evidence
+from ..plan import replications
 from ..register import REGISTER
-from ..scenarios import replications
 from ..transfers import transfers
 from . import content, effects
 from .clusters import Agreement, agreement

@@ -21,7 +21,7 @@ from dumbbell.traces import StepFunction
 
 from .assumptions import payload_bytes
 
-__all__ = ["COLUMNS", "read"]
+__all__ = ["COLUMNS", "reduce"]
 
 Values = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ COLUMNS = (
     "guard",
     "opening",
 )
-"""Names of the columns; `read` says what they hold."""
+"""Names of the columns; `reduce` says what they hold."""
 
 SAMPLE_S = 0.02
 ROUNDING_S = 1e-6
@@ -330,7 +330,7 @@ def _opening(run: Traced) -> list[float]:
     return [(end - begin) / doublings, cut]
 
 
-def read(runs: Runs) -> pd.DataFrame:
+def reduce(runs: Runs) -> pd.DataFrame:
     """Return one row for each finished run, indexed by job.
 
     Columns
