@@ -134,7 +134,7 @@ def _recovery_window(_settings: Settings) -> Iterator[Part]:
 
 
 def _share_left(run: TracedRun) -> dict[str, Values]:
-    return {"share": run.flows("cwnd_after_recovery")}
+    return {"share": run.episodes("cwnd_after_recovery")}
 
 
 # F: round trips from the fast retransmit to the next new segment, after one loss from a full pipe

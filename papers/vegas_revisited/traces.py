@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from dumbbell import Runs
 from dumbbell.traces import StepFunction
 
+from .episodes import episodes
+
 __all__ = ["TracedRun", "Values", "bytes_of", "round_trips"]
 
 Values = NDArray[np.float64]
@@ -49,6 +51,10 @@ class TracedRun:
     def flows(self, column: str) -> Values:
         """Return a column of the results for all flows."""
         return self._of_job(self._runs.flows)[column].to_numpy(dtype=np.float64)
+
+    def episodes(self, column: str) -> Values:
+        """Return a number of `episodes.COLUMNS` for all flows."""
+        return episodes(self._of_job(self._runs.flows))[column]
 
 
 def round_trips(sent: StepFunction, acked: StepFunction, mss: int) -> tuple[Values, Values]:
