@@ -34,6 +34,11 @@ OTHER_NAMES = {
 NAMES = sorted(path.name for path in PAPERS.iterdir() if (path / "__init__.py").is_file())
 
 
+def test_contributing_names_every_role():
+    text = (PAPERS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    assert [file for file in ROLES if f"`{file}`" not in text] == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_paper_has_a_file_for_every_role(name):
     there = {path.name for path in (PAPERS / name).iterdir()}
