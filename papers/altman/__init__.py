@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
@@ -26,8 +26,8 @@ from .register import REGISTER
 __all__ = ["PAPER", "Altman"]
 
 
-class Altman:
-    """The paper, as `dumbbell.papers` takes it."""
+class Altman(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "altman"
     title = "Analysis of TCP Vegas and TCP Reno"
@@ -38,36 +38,31 @@ class Altman:
     order = 5
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
-
-    def __init__(self) -> None:
-        self._moves: Sensitivity[Any] = Sensitivity()
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
-        """Return every claim of the paper."""
-        return REGISTER.claims()
+    register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return plan.plan(settings)
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: the model is evaluated where it is compared."""
-        return {}
+    def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return what the claims are judged on."""
+        return Evidence(results, seed=settings.seed)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence = Evidence(results, seed=settings.seed)
-        claims = self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, findings)
-        return self._moves.explain(findings)
+    def study(
+        self,
+        _settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, findings)
 
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    def content(
+        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, Evidence(results, seed=settings.seed), findings, self._moves)
+        return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""

@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import content, plan, reduction, sensitivity
@@ -29,8 +30,8 @@ __all__ = ["PAPER", "CodeTcp"]
 PAPER_REPETITIONS = 20
 
 
-class CodeTcp:
-    """The paper, as `dumbbell.papers` takes it."""
+class CodeTcp(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "code-tcp"
     title = "CODE TCP: A competitive delay-based TCP"
@@ -41,35 +42,35 @@ class CodeTcp:
     order = 2
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
+    register = REGISTER
 
     def __init__(self) -> None:
+        super().__init__()
         self._moves = sensitivity.Study()
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
-        """Return every claim of the paper."""
-        return REGISTER.claims()
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return plan.plan(settings)
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: the rule and the model are evaluated where they are judged."""
-        return {}
+    def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return what the claims are judged on."""
+        return Evidence(results)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence, claims = Evidence(results), self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, plan.counts(settings))
-        return self._moves.explain(findings)
+    def study(
+        self,
+        settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, plan.counts(settings))
 
-    def sections(
-        self, _settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    def content(
+        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(Evidence(results), findings, self._moves)
+        return content.sections(evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""

@@ -10,17 +10,18 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Aims, Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Aims, Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import assumptions, content, observations, plan, reduction, register, sensitivity, table_claims
+from . import assumptions, content, observations, plan, reduction, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
 from .evidence import Evidence
 from .full_factorial import FullFactorial
+from .register import REGISTER
 
 __all__ = ["PAPER", "VegasRevisited"]
 
@@ -30,8 +31,8 @@ def _by_load(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {load}" for load, count in counts.items())
 
 
-class VegasRevisited:
-    """The paper, as `dumbbell.papers` takes it."""
+class VegasRevisited(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "vegas-revisited"
     title = "TCP Vegas Revisited"
@@ -40,16 +41,13 @@ class VegasRevisited:
     aims = Aims(orderings=90, values=70)
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
+    register = REGISTER
 
     experiments: Mapping[str, FullFactorial] = {"full-factorial": FullFactorial()}
 
-    def __init__(self) -> None:
-        self._moves: Sensitivity[Any] = Sensitivity()
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
+    def claims(self) -> list[Claim[Evidence]]:
         """Return every claim of the paper."""
-        return [*table_claims.claims(), *register.REGISTER.claims()]
+        return [*table_claims.claims(), *REGISTER.claims()]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
@@ -65,19 +63,21 @@ class VegasRevisited:
         seen = observations.conclude(results)
         return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence = self.evidence(settings, results, observed)
-        claims = self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, plan.replications(settings).sensitivity)
-        return self._moves.explain(findings)
+    def study(
+        self,
+        settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, plan.replications(settings).sensitivity)
 
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[Finding]
+    def content(
+        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, self.evidence(settings, results, observed), findings, self._moves)
+        return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""

@@ -22,7 +22,8 @@ from .traces import TracedRun, Values, round_trips
 
 __all__ = ["LOOKS", "single"]
 
-FLOW_QUANTITIES = ("cwnd", "ssthresh", "base_rtt", "vegas_diff", "seq_sent", "seq_acked", "rto")
+FLOW_QUANTITIES = ("cwnd", "ssthresh", "seq_sent", "seq_acked", "rto")
+VEGAS_QUANTITIES = ("base_rtt", "vegas_diff")
 
 
 def single(
@@ -63,6 +64,9 @@ def single(
     # A handshake would only add a segment without data to the traces.
     place = assumptions or replace(calibrated(), handshake=False, tick_phase="0 s")
     table = tcp(variant, place) if isinstance(variant, str) else dict(variant)
+    quantities = list(FLOW_QUANTITIES)
+    if table.get("congestion") != "reno":
+        quantities += VEGAS_QUANTITIES
     impairments: dict[str, Any] = {}
     if lost:
         impairments["r1-r2"] = [{"kind": "forced", "packets": list(lost)}]
@@ -83,7 +87,7 @@ def single(
             "duration": f"{duration_s:g} s",
             **network(place, queue=queue, hosts=[("h1", "h3"), ("h2", "h4")], impairments=impairments),
             "flows": flows,
-            "probes": [{"flows": ["fg"], "quantities": list(FLOW_QUANTITIES)}],
+            "probes": [{"flows": ["fg"], "quantities": quantities}],
         }
     )
 

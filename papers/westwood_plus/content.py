@@ -404,10 +404,10 @@ def _live() -> Section:
 
 
 def sections(
-    settings: Settings, results: pd.DataFrame, findings: Sequence[Finding], moves: Sensitivity[Variation]
+    settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity[Variation]
 ) -> list[Section]:
     """Return the sections of the report."""
-    evidence = Evidence(results)
+    results = evidence.results
     return [
         _set_up(),
         _rules(evidence),

@@ -32,6 +32,7 @@ class Evidence:
     """
 
     def __init__(self, results: pd.DataFrame, reading: str = "", only: dict[str, int] | None = None) -> None:
+        self.results = results
         mark = f"{reading}|" if reading else ""
         self._runs: dict[str, pd.DataFrame] = {}
         for key, rows in results.groupby("key", sort=False):

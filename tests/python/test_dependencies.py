@@ -16,7 +16,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 RUN = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
 BUILD = [Requirement(text) for text in PROJECT["build-system"]["requires"]]
-TEST = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["test"]]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+TEST = [Requirement(text) for text in EXTRAS["test"]]
+OPTIONAL = [Requirement(text) for name, texts in EXTRAS.items() if name != "test" for text in texts]
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 
@@ -48,7 +50,7 @@ def imported(folder):
 @pytest.mark.parametrize(
     ("folder", "declared"),
     [
-        ("python", RUN),
+        ("python", RUN + OPTIONAL),
         ("papers", RUN),
         ("peers", RUN),
         ("examples", RUN),
@@ -87,6 +89,10 @@ def test_the_lock_agrees_with_the_project(file, required):
     blocks = re.split(r"\n(?=\S)", text.strip())
     assert all("--hash=sha256:" in block for block in blocks)
     assert len(blocks) == sum(map(len, pins.values()))
+
+
+def test_what_tests_need_of_the_options_is_among_their_requirements():
+    assert names(OPTIONAL) <= names(TEST)
 
 
 def test_both_locks_have_the_same_versions():
