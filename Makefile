@@ -16,6 +16,7 @@ CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))
 
 # The engine is built for the interpreter of the environment, whatever else is on the machine.
@@ -27,7 +28,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python walks torture quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format clean
+.PHONY: help reproduce test fmt tidy licences lint rust python walks torture quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -42,6 +43,7 @@ help:
 	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos       CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
 	@echo "make format      write the sources as fmt wants them"
+	@echo "make lock        resolve the Python packages anew, after a change of dependencies in pyproject.toml"
 	@echo "make clean       remove builds and the environment; results/ stays"
 
 # --- the main job ---
@@ -153,15 +155,22 @@ $(STAMPS)/python:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/packages: pyproject.toml $(STAMPS)/python
-	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.txt
-	$(BIN)/pip install --requirement $(STAMPS)/packages.txt
+# Packages are those of the locks, by version and checksum; pyproject.toml says what is asked for, and a test compares both.
+$(STAMPS)/packages: requirements.lock $(STAMPS)/python
+	$(BIN)/pip install --require-hashes --requirement requirements.lock
 	@touch $@
 
-$(STAMPS)/test-packages: $(STAMPS)/packages
-	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.txt
-	$(BIN)/pip install --requirement $(STAMPS)/test-packages.txt
+$(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
+	$(BIN)/pip install --require-hashes --requirement requirements-test.lock
 	@touch $@
+
+# Resolves pyproject.toml anew for every Python and platform it allows; the only target that changes what is installed.
+lock: $(STAMPS)/python
+	$(BIN)/pip install "uv>=0.5"
+	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.in
+	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.in
+	$(LOCK) $(STAMPS)/packages.in --output-file requirements.lock
+	$(LOCK) $(STAMPS)/packages.in $(STAMPS)/test-packages.in --constraint requirements.lock --output-file requirements-test.lock
 
 # The interface in Python is installed as it stands in python/, so only a change of the engine builds again.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages

@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
-from . import content, measures, plan, sensitivity
+from . import content, plan, reduction, sensitivity
 from . import grid_claims as _grid_claims  # registers its claims
 from . import slot_claims as _slot_claims  # registers its claims
 from . import threshold_claims as _threshold_claims  # registers its claims
@@ -25,8 +26,8 @@ from .register import REGISTER
 __all__ = ["PAPER", "Altman"]
 
 
-class Altman:
-    """The paper, as `dumbbell.papers` takes it."""
+class Altman(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "altman"
     title = "Analysis of TCP Vegas and TCP Reno"
@@ -35,38 +36,33 @@ class Altman:
         "Its model against Dumbbell's engine."
     )
     order = 5
-    columns = measures.COLUMNS
-    reduce = staticmethod(measures.reduce)
-
-    def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
-        """Return every claim of the paper."""
-        return REGISTER.claims()
+    columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
+    register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
         return plan.plan(settings)
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: the model is evaluated where it is compared."""
-        return {}
+    def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return what the claims are judged on."""
+        return Evidence(results, seed=settings.seed)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence = Evidence(results, seed=settings.seed)
-        claims = self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, findings)
-        return sensitivity.explain(findings, self._moves)
+    def study(
+        self,
+        _settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, findings)
 
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    def content(
+        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, Evidence(results, seed=settings.seed), findings, self._moves)
+        return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""

@@ -12,14 +12,15 @@ import numpy as np
 from dumbbell.claims import Finding, number
 from dumbbell.models import altman
 from dumbbell.papers import Settings
-from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.report import Column, Details, Figure, Section, Table, Text
+from dumbbell.sensitivity import Sensitivity
 
 from . import figures, tables
+from .assumptions import Variation
 from .evidence import Evidence
 from .grid import GRID
 from .grid_claims import reno_errors, vegas_errors
 from .plan import EVOLUTION, replications
-from .sensitivity import Moved
 
 __all__ = ["sections"]
 
@@ -218,67 +219,6 @@ def _laws(evidence: Evidence) -> Section:
     )
 
 
-def _sensitivity(moves: Sequence[Moved]) -> Section:
-    rows: list[list[Cell | str]] = []
-    lists: list[Block] = []
-    for move in moves:
-        rows.append(
-            [
-                move.variation.assumption,
-                move.variation.value,
-                str(len(move.changed)),
-                Cell(text=", ".join(finding.claim.id for finding in move.gained), tone="good"),
-                Cell(text=", ".join(finding.claim.id for finding in move.lost), tone="bad"),
-            ]
-        )
-        if move.gained or move.lost:
-            lists.append(
-                Details(
-                    title=f"{move.variation.assumption}: {move.variation.value}",
-                    blocks=[
-                        Table(
-                            caption="Claims whose verdict changes",
-                            columns=[_left(title) for title in ("", "claim", "measured", "why")],
-                            rows=[
-                                [
-                                    label,
-                                    finding.claim.id,
-                                    number(finding.measured, digits=4),
-                                    finding.why,
-                                ]
-                                for label, found in (("gained", move.gained), ("lost", move.lost))
-                                for finding in found
-                            ],
-                        )
-                    ],
-                )
-            )
-    return Section(
-        anchor="sensitivity",
-        title="Sensitivity",
-        blocks=[
-            Text(
-                paragraphs=[
-                    "Each assumption was moved, one at a time, the runs it bears on were made again, and all claims judged again. Moved runs are fewer, so that claims close to their limit "
-                    "change sides by chance as well."
-                ]
-            ),
-            Table(
-                caption="What moving one assumption does",
-                columns=[
-                    _left("assumption"),
-                    _left("moved to"),
-                    Column(title="claims measured differently"),
-                    _left("hold only then"),
-                    _left("hold no longer"),
-                ],
-                rows=rows,
-            ),
-            *lists,
-        ],
-    )
-
-
 # What stands behind a miss, in words; the numbers are in the column beside it.
 BEHIND = {
     "ALT-03": "At a load of 0.8 the exogenous packets that wait when the burst comes are not counted by the closed form, still so where the window before is three bandwidth-delay products. The fluid recursion, which counts them, is within its bound everywhere.",
@@ -385,7 +325,7 @@ def _awaiting() -> Section:
 
 
 def sections(
-    settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Moved]
+    settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity[Variation]
 ) -> list[Section]:
     """Return the sections of the report."""
     return [
@@ -396,7 +336,12 @@ def sections(
         _theorem_2(evidence),
         _figure_3(evidence),
         _misses(findings),
-        _sensitivity(moves),
+        moves.section(
+            paragraphs=[
+                "Each assumption was moved, one at a time, the runs it bears on were made again, and all claims judged again. Moved runs are fewer, so that claims close to their limit "
+                "change sides by chance as well."
+            ]
+        ),
         _rules(evidence),
         _laws(evidence),
         _awaiting(),

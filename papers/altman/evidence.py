@@ -16,10 +16,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured
+from dumbbell.statistics import resample_weights, resampled_mean
 
+from .assumptions import VARIATIONS, Assumptions
 from .grid import GRID, Connections, Setting
-from .plan import BASE, SENSITIVITY, buffers
-from .scenarios import Assumptions, of_phase
+from .plan import BASE, buffers
+from .scenarios import of_phase
 
 __all__ = ["Averages", "Evidence", "Sweep", "Values"]
 
@@ -80,8 +82,7 @@ class Evidence:
         self.results = results
         self.group = group
         self._seed = seed
-        self._variation = next((moved for moved in SENSITIVITY if moved.name == group), None)
-        self._weights: dict[int, Values] = {}
+        self._variation = next((moved for moved in VARIATIONS if moved.name == group), None)
 
     @cached_property
     def _by_key(self) -> dict[str, pd.DataFrame]:
@@ -123,11 +124,7 @@ class Evidence:
 
     def weights(self, count: int) -> Values:
         """Return the weights of runs: all equal in the first row, then those of each resample."""
-        if count not in self._weights:
-            random = np.random.default_rng([self._seed, count])
-            drawn = random.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES) / count
-            self._weights[count] = np.vstack([np.full(count, 1.0 / count), drawn])
-        return self._weights[count]
+        return resample_weights(count, seed=(self._seed, count), resamples=RESAMPLES)
 
     def mean(self, values: Values) -> Values:
         """Return means over runs with resamples, leaving missing ones out: shape (1 + resamples, ...).
@@ -137,11 +134,7 @@ class Evidence:
         values
             Runs along the last axis.
         """
-        known = np.isfinite(values)
-        weights = self.weights(values.shape[-1])
-        total = np.tensordot(weights, np.where(known, values, 0.0), axes=(1, values.ndim - 1))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(total / np.tensordot(weights, known.astype(float), axes=(1, values.ndim - 1)))
+        return resampled_mean(values, self.weights(values.shape[-1]))
 
     def column(self, name: str, column: str) -> Values:
         """Return a column over the runs of a configuration."""

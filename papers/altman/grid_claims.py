@@ -68,7 +68,7 @@ def slow_start_windows(evidence: Evidence) -> tuple[Values, Values]:
 
 
 @claim("ALT-06")
-def _(evidence: Evidence) -> Outcome:
+def share_of_runs_with_window_between_thresholds(evidence: Evidence) -> Outcome:
     window = evidence.table("steady", "window")
     low = evidence.model("steady", lambda row: row.stable.low)
     high = evidence.model("steady", lambda row: row.stable.high)
@@ -81,7 +81,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-07")
-def _(evidence: Evidence) -> Outcome:
+def largest_distance_from_whole_number_window(evidence: Evidence) -> Outcome:
     low = evidence.model("steady", lambda row: row.stable.low)
     difference = np.abs(evidence.mean(evidence.table("steady", "window") - low))
     largest = difference.max(axis=1)
@@ -94,7 +94,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-08")
-def _(evidence: Evidence) -> Outcome:
+def mean_error_of_window_at_low_loads(evidence: Evidence) -> Outcome:
     chosen = np.array([row.load <= HALF and row.link.bdp >= 10.0 for row in GRID])
     rows = [row for row, wanted in zip(GRID, chosen, strict=True) if wanted]
     errors = vegas_errors(evidence, "window", lambda row: row.stable.low)[:, chosen]
@@ -107,7 +107,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-09")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_round_trip_time_from_window(evidence: Evidence) -> Outcome:
     rate = evidence.model("steady", lambda row: row.link.available_rate)
     predicted = evidence.table("steady", "window") / rate
     errors = evidence.errors(predicted, evidence.table("steady", "rtt"))
@@ -115,7 +115,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-10")
-def _(evidence: Evidence) -> Outcome:
+def rows_where_slow_start_ends_as_predicted(evidence: Evidence) -> Outcome:
     simulated, predicted = slow_start_windows(evidence)
     equal = simulated == predicted
     near = np.maximum(simulated / predicted, predicted / simulated) <= 2.0
@@ -130,13 +130,13 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-11")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_vegas_throughput(evidence: Evidence) -> Outcome:
     errors = vegas_errors(evidence, "throughput", lambda row: row.link.available_rate)
     return Outcome.of(_largest(errors), note=_where(errors, GRID))
 
 
 @claim("ALT-12")
-def _(evidence: Evidence) -> Outcome:
+def mean_error_of_vegas_throughput(evidence: Evidence) -> Outcome:
     return Outcome.of(_mean(vegas_errors(evidence, "throughput", lambda row: row.link.available_rate)))
 
 
@@ -144,7 +144,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-13")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_reno_throughput_with_full_queue(evidence: Evidence) -> Outcome:
     errors = reno_errors(evidence, "throughput", lambda row: row.link.available_rate)
     light, heavy = _largest(errors[:, ~EMPTIES & LIGHT]), _largest(errors[:, ~EMPTIES & ~LIGHT])
     return Outcome.of(
@@ -155,7 +155,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-14")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_reno_throughput_of_ideal_cycle(evidence: Evidence) -> Outcome:
     chosen = EMPTIES & LIGHT
     paper = _largest(reno_errors(evidence, "throughput", lambda row: row.cycle.throughput)[:, chosen])
     fluid = _largest(reno_errors(evidence, "throughput", lambda row: row.fluid_reno.throughput)[:, chosen])
@@ -165,7 +165,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-15")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_reno_round_trip_time(evidence: Evidence) -> Outcome:
     errors = reno_errors(evidence, "rtt", lambda row: row.cycle.rtt)[:, LIGHT]
     fluid = _largest(reno_errors(evidence, "rtt", lambda row: row.fluid_reno.rtt)[:, LIGHT])
     paper, mean = _largest(errors), _mean(errors)
@@ -178,13 +178,13 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-16")
-def _(evidence: Evidence) -> Outcome:
+def share_of_rows_with_underestimated_round_trip_time(evidence: Evidence) -> Outcome:
     errors = reno_errors(evidence, "rtt", lambda row: row.cycle.rtt)
     return Outcome.share(errors[0] < 0.0)
 
 
 @claim("ALT-17")
-def _(evidence: Evidence) -> Outcome:
+def round_trip_time_over_largest_with_full_queue(evidence: Evidence) -> Outcome:
     rows = [row for row in GRID if row.id in FILLED]
     rate = evidence.model("cycles", lambda row: row.link.available_rate, rows)
     ratio = evidence.mean(
@@ -197,7 +197,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-18")
-def _(evidence: Evidence) -> Outcome:
+def surplus_packets_of_cycle_times_largest_window(evidence: Evidence) -> Outcome:
     window = evidence.table("cycles", "loss_window")
     ideal = 3.0 / 8.0 * window * (window + 2.0)
     surplus = evidence.mean((evidence.table("cycles", "cycle_packets") / ideal - 1.0) * window).mean(axis=1)
@@ -214,7 +214,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-19")
-def _(evidence: Evidence) -> Outcome:
+def error_of_throughput_less_that_of_round_trip_time(evidence: Evidence) -> Outcome:
     throughput = _mean(reno_errors(evidence, "throughput", lambda row: row.cycle.throughput))
     rtt = _mean(reno_errors(evidence, "rtt", lambda row: row.cycle.rtt))
     return Outcome.of(
@@ -225,13 +225,13 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-27")
-def _(evidence: Evidence) -> Outcome:
+def share_of_rows_with_shorter_round_trip_time_of_vegas(evidence: Evidence) -> Outcome:
     vegas, reno = (evidence.mean(evidence.table(kind, "rtt"))[0] for kind in ("steady", "cycles"))
     return Outcome.share(vegas < reno)
 
 
 @claim("ALT-32")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_loss_window_by_fluid_recursion(evidence: Evidence) -> Outcome:
     errors = reno_errors(evidence, "loss_window", lambda row: row.fluid_reno.loss_window)
     light, heavy = _largest(errors[:, LIGHT]), _largest(errors[:, ~LIGHT])
     return Outcome.of(

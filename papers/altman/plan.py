@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
 from . import scenarios
+from .assumptions import VARIATIONS, Assumptions, Mover
 from .film import MEAN_RATE, film
 from .grid import CONNECTIONS, GRID, Connections, Setting, by_id, with_threshold_sweep
-from .scenarios import Assumptions, Mover, of_phase
+from .scenarios import of_phase
 
 __all__ = [
     "BASE",
     "EVOLUTION",
     "IDENTITY",
     "LAW_PROBABILITIES",
-    "SENSITIVITY",
     "SLOTS",
     "VIDEO_BUFFERS",
     "VIDEO_RATES",
     "Replications",
-    "Variation",
     "buffers",
     "identity_buffers",
     "plan",
@@ -145,119 +143,6 @@ def replications(settings: Settings) -> Replications:
         return Replications(grid=grid, cycles=4, threshold=4, video=4, law=2, moved=2, moved_threshold=0)
     grid = settings.runs or 12
     return Replications(grid=grid, cycles=8, threshold=8, video=12, law=6, moved=4, moved_threshold=4)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Variation:
-    """An assumption moved.
-
-    Parameters
-    ----------
-    name
-        Group of its runs.
-    assumption, value
-        What is moved and where to, in words.
-    kinds
-        The experiments it bears on; others are taken from the base.
-    assumptions
-        The fields of `Assumptions` that change.
-    reno
-        Variant of Reno in the cycles.
-    film
-        Whether the video is our stand-in rather than the engine's synthetic one.
-    service
-        Reading of the smallest round-trip time in the model.
-    """
-
-    name: str
-    assumption: str
-    value: str
-    kinds: tuple[str, ...] = ()
-    assumptions: Mapping[str, Any] = field(default_factory=dict)
-    reno: Mover = "reno"
-    film: bool = True
-    service: str = "mu"
-
-    @property
-    def moved(self) -> Assumptions:
-        """The assumptions with this one moved."""
-        return replace(Assumptions(), **self.assumptions)
-
-
-GRIDS = ("steady", "cycles", "threshold", "connections")
-
-SENSITIVITY: Sequence[Variation] = (
-    Variation(
-        name="constant",
-        assumption="exogenous packets",
-        value="equally spaced instead of each at a random place of its gap",
-        kinds=GRIDS,
-        assumptions={"exogenous": "constant"},
-    ),
-    Variation(
-        name="poisson",
-        assumption="exogenous packets",
-        value="a Poisson process of the same rate",
-        kinds=GRIDS,
-        assumptions={"exogenous": "poisson"},
-    ),
-    Variation(
-        name="phase",
-        assumption="phase of the source's packets",
-        value="right after a departure in most rows, as the grid's delays have it, instead of spread over the runs",
-        kinds=(*GRIDS, "video"),
-        assumptions={"phase": "as given"},
-    ),
-    Variation(
-        name="service",
-        assumption="packet in service",
-        value="counts towards the buffer",
-        kinds=("cycles", "threshold", "connections"),
-        assumptions={"counts_service": True},
-    ),
-    Variation(
-        name="generation",
-        assumption="growth of Reno",
-        value="a whole packet once a generation instead of 1/W with every acknowledgement",
-        kinds=("cycles",),
-        reno="generation",
-    ),
-    Variation(
-        name="spread",
-        assumption="increase of Vegas",
-        value="the engine's default: with the acknowledgements of the round, and expecting by what is in transit",
-        kinds=("steady", "threshold", "connections", "video"),
-        assumptions={"increase": "spread", "numerator": "in-transit"},
-    ),
-    Variation(
-        name="flight",
-        assumption="what is halved",
-        value="the packets outstanding instead of the window",
-        kinds=("cycles",),
-        assumptions={"reduction_base": "flight"},
-    ),
-    Variation(
-        name="impatient",
-        assumption="retransmission timer",
-        value="restarted by the first partial acknowledgement of a recovery only",
-        kinds=("video",),
-        assumptions={"partial_ack": "impatient"},
-    ),
-    Variation(
-        name="synthetic",
-        assumption="video",
-        value="the engine's synthetic video instead of frames of a fixed pattern of types",
-        kinds=("video",),
-        film=False,
-    ),
-    Variation(
-        name="nu",
-        assumption="smallest round-trip time of the model",
-        value="contains 1/(mu - lambda) instead of 1/mu",
-        service="nu",
-    ),
-)
-"""The assumptions that are moved."""
 
 
 def _seed(settings: Settings, name: str) -> int:
@@ -402,7 +287,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
         made.add(f"{BASE}|evolution/{variant}", "figures", scenario, _seed(settings, "evolution"), 0)
     made.video(BASE, "figures", base, counts.video, own=True)
     made.laws(counts.law)
-    for variation in SENSITIVITY:
+    for variation in VARIATIONS:
         moved = variation.moved
         made.grid(
             variation.name, "sensitivity", variation.kinds, moved, counts.moved, counts.cycles, variation.reno

@@ -2,14 +2,14 @@
 
 One TCP source and constant-rate traffic share a drop-tail queue; data and acknowledgements each take half of the fixed
 delay d. A scenario is named by the experiment it belongs to, the first word of its name, and how a run is read follows
-from that word (`measures`).
+from that word (`reduction`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from dumbbell import (
@@ -31,14 +31,13 @@ from dumbbell import (
 )
 from dumbbell.scenario import Source
 
+from .assumptions import Assumptions, Mover
 from .grid import Setting
 
 __all__ = [
     "HEADER",
     "PACKET",
     "PAYLOAD",
-    "Assumptions",
-    "Mover",
     "connections",
     "cycles",
     "evolution",
@@ -71,43 +70,9 @@ COARSE_TIMEOUT = Rfc6298Timer(minimum="1 s", maximum="60 s", initial="3 s")
 # A threshold that is never reached: slow start goes on.
 NEVER = 1e6
 
-Mover = Literal["reno", "generation", "vegas"]
-"""A source that goes through cycles."""
 
 LARGEST_SLOW_START = 1024
 """Largest window of the runs in slow start, packets."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assumptions:
-    """What the paper leaves open, as chosen here.
-
-    Parameters
-    ----------
-    exogenous
-        How the exogenous packets are spaced: each at a random place of its gap, all equally, or exponentially.
-    phase
-        Where in a service time the source's packets reach the queue: spread over the runs, or as the fixed delay of the
-        grid has it.
-    counts_service
-        Whether the buffer counts the packet in service.
-    increase
-        How Vegas takes the packet a test grants: at once, or with the acknowledgements of the round.
-    numerator
-        What the rate that Vegas expects is computed from: the window, or what is in transit.
-    partial_ack
-        Whether every partial acknowledgement restarts the retransmission timer, or the first of a recovery alone.
-    reduction_base
-        What a loss reduces.
-    """
-
-    exogenous: Literal["jittered", "constant", "poisson"] = "jittered"
-    phase: Literal["spread", "as given"] = "spread"
-    counts_service: bool = False
-    increase: Literal["at-once", "spread"] = "at-once"
-    numerator: Literal["cwnd", "in-transit"] = "cwnd"
-    partial_ack: Literal["slow-but-steady", "impatient"] = "slow-but-steady"
-    reduction_base: Literal["whole-window", "flight"] = "whole-window"
 
 
 def of_phase(setting: Setting, run: int, runs: int, assumptions: Assumptions) -> Setting:

@@ -31,14 +31,14 @@ def _by_load(found: list[SlotErrors], name: str) -> str:
 
 
 @claim("ALT-01")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_mini_slot_with_standing_window(evidence: Evidence) -> Outcome:
     found = slots.standing(evidence)
     errors = [worst(np.concatenate([slot.paper_error, slot.duration_error])) for slot in found]
     return Outcome.of(max(errors), note=f"by load: round-trip time {_by_load(found, 'paper_error')}")
 
 
 @claim("ALT-02")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_round_trip_time_with_growing_window(evidence: Evidence) -> Outcome:
     found = slots.growth(evidence)
     light = [slot for slot in found if slot.setting.load <= HALF]
     paper = np.concatenate([slot.paper_error for slot in light])
@@ -73,19 +73,19 @@ def _slow_start(found: list[SlotErrors], judged: list[SlotErrors]) -> Outcome:
 
 
 @claim("ALT-03")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_reno_slow_start(evidence: Evidence) -> Outcome:
     found = slots.slow_start(evidence, "reno-slow-start")
     return _slow_start(found, found)
 
 
 @claim("ALT-04")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_vegas_slow_start(evidence: Evidence) -> Outcome:
     found = slots.slow_start(evidence, "vegas-slow-start")
     return _slow_start(found, [slot for slot in found if slot.setting.load <= HALF])
 
 
 @claim("ALT-05")
-def _(evidence: Evidence) -> Outcome:
+def smallest_excess_of_vegas_doubling_time(evidence: Evidence) -> Outcome:
     both = [*slots.slow_start(evidence, "reno-slow-start"), *slots.slow_start(evidence, "vegas-slow-start")]
     excesses, errors = [], []
     for setting in dict.fromkeys(slot.setting for slot in both):

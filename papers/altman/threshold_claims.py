@@ -47,7 +47,7 @@ def _by_load(sweeps: Sequence[tuple[Connections, Sweep]]) -> str:
 
 
 @claim("ALT-20")
-def _(evidence: Evidence) -> Outcome:
+def largest_excess_over_critical_buffer(evidence: Evidence) -> Outcome:
     sweeps = row_sweeps(evidence)
     surplus = [_surplus(sweep) for _, sweep in sweeps]
     inside = sum(-1 <= found <= 4 for found in surplus)
@@ -77,7 +77,7 @@ def identity_differences(evidence: Evidence, one: str, other: str) -> dict[tuple
 
 
 @claim("ALT-21")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_cycles_below_threshold(evidence: Evidence) -> Outcome:
     same = identity_differences(evidence, "vegas-at-once", "generation")
     own = identity_differences(evidence, "vegas-spread", "reno")
     worst = max(same, key=lambda key: same[key])
@@ -92,7 +92,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-22")
-def _(evidence: Evidence) -> Outcome:
+def losing_runs_well_above_threshold(evidence: Evidence) -> Outcome:
     losing = {
         setting.id: float(evidence.column(f"ample/{setting.id}/{ample_buffer(setting)}", "still_loses").sum())
         for setting in IDENTITY
@@ -103,7 +103,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-23")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_needed_buffers_at_high_load(evidence: Evidence) -> Outcome:
     sweeps = [evidence.sweep("threshold", Connections(flows=1, setting=by_id(name))) for name in LOADED]
     smallest = [sweep.smallest_stable for sweep in sweeps]
     ratio = smallest[-1] / smallest[0]
@@ -116,7 +116,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-24")
-def _(evidence: Evidence) -> Outcome:
+def largest_excess_over_critical_buffer_of_several(evidence: Evidence) -> Outcome:
     sweeps = connection_sweeps(evidence)
     # How far outside the accepted range, 0 inside it.
     outside = [max(-_surplus(sweep), _surplus(sweep) - (case.flows + 2), 0) for case, sweep in sweeps]
@@ -134,7 +134,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-25")
-def _(evidence: Evidence) -> Outcome:
+def share_of_rows_where_more_connections_need_more_buffer(evidence: Evidence) -> Outcome:
     rows: dict[str, list[int]] = {}
     for case, sweep in connection_sweeps(evidence):
         rows.setdefault(case.setting.id, []).append(sweep.smallest_stable)
@@ -142,7 +142,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-26")
-def _(evidence: Evidence) -> Outcome:
+def smallest_window_of_reno_over_largest(evidence: Evidence) -> Outcome:
     row = evidence.frame("evolution/vegas").iloc[0]
     times, window = np.asarray(row["curve_times"]), np.asarray(row["curve"])
     late = window[times > 0.7 * times[-1]]

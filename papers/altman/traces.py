@@ -18,8 +18,6 @@ __all__ = [
     "cycles",
     "generations",
     "is_cut_after",
-    "time_mean",
-    "value_at",
     "without_inflation",
 ]
 
@@ -30,28 +28,6 @@ CUT = 0.75
 
 # Windows are sums of fractions of a packet.
 ROUNDING = 1e-9
-
-
-def value_at(times: Values, values: Values, at: Values) -> Values:
-    """Return the value at each of some times of a quantity that keeps its value until the next change.
-
-    Parameters
-    ----------
-    times, values
-        The changes, in order.
-    at
-        Times to look at; before the first change the value is 0.
-    """
-    index = np.searchsorted(times, at, side="right") - 1
-    return np.asarray(np.where(index >= 0, values[np.maximum(index, 0)], 0.0))
-
-
-def time_mean(times: Values, values: Values, begin: float, end: float) -> float:
-    """Return the mean over a stretch of time of a quantity that keeps its value until the next change."""
-    inside = (times > begin) & (times < end)
-    edges = np.concatenate(([begin], times[inside], [end]))
-    held = np.concatenate((value_at(times, values, np.array([begin])), values[inside]))
-    return float(held @ np.diff(edges) / (end - begin))
 
 
 def without_inflation(

@@ -23,7 +23,7 @@ def ratio(evidence: Evidence, column: str, rate: float, buffer: int) -> Values:
 
 
 @claim("ALT-28")
-def _(evidence: Evidence) -> Outcome:
+def largest_ratio_of_retransmissions(evidence: Evidence) -> Outcome:
     cases = [(300.0, buffer) for buffer in VIDEO_BUFFERS if buffer >= 20]
     cases += [(600.0, buffer) for buffer in VIDEO_BUFFERS if buffer >= 40]
     ratios = np.array([ratio(evidence, "retransmitted", *case) for case in cases])
@@ -37,7 +37,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-29")
-def _(evidence: Evidence) -> Outcome:
+def smaller_difference_with_small_buffer(evidence: Evidence) -> Outcome:
     parts, differences = [], []
     for rate in (300.0, 600.0):
         window, losses = (ratio(evidence, column, rate, 5) for column in ("window", "losses"))
@@ -50,13 +50,13 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("ALT-30")
-def _(evidence: Evidence) -> Outcome:
+def fall_of_loss_ratio_with_available_bandwidth(evidence: Evidence) -> Outcome:
     low, high = (ratio(evidence, "losses", rate, 40) for rate in (150.0, 600.0))
     return Outcome.of(low - high, holds=high <= low, note=f"{low[0]:.3f} and {high[0]:.3f}")
 
 
 @claim("ALT-31")
-def _(_evidence: Evidence) -> Outcome:
+def cited_gain_of_vegas_over_reno(_evidence: Evidence) -> Outcome:
     raise NotMeasured(
         "The paper quotes it from [brakmo1995] as background and neither derives nor simulates it."
     )

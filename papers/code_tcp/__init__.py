@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
-from . import content, reduction, scenarios, sensitivity
+from . import content, plan, reduction, sensitivity
 from . import rule_claims as _rule_claims  # registers its claims
 from . import sweep_claims as _sweep_claims  # registers its claims
 from . import testbed_claims as _testbed_claims  # registers its claims
@@ -29,8 +30,8 @@ __all__ = ["PAPER", "CodeTcp"]
 PAPER_REPETITIONS = 20
 
 
-class CodeTcp:
-    """The paper, as `dumbbell.papers` takes it."""
+class CodeTcp(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "code-tcp"
     title = "CODE TCP: A competitive delay-based TCP"
@@ -41,39 +42,39 @@ class CodeTcp:
     order = 2
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
+    register = REGISTER
 
     def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
-        """Return every claim of the paper."""
-        return REGISTER.claims()
+        super().__init__()
+        self._moves = sensitivity.Study()
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return scenarios.plan(settings)
+        return plan.plan(settings)
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: the rule and the model are evaluated where they are judged."""
-        return {}
+    def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return what the claims are judged on."""
+        return Evidence(results)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence, claims = Evidence(results), self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, scenarios.counts(settings))
-        return sensitivity.explain(findings, self._moves)
+    def study(
+        self,
+        settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, plan.counts(settings))
 
-    def sections(
-        self, _settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    def content(
+        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(Evidence(results), findings, self._moves)
+        return content.sections(evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        count = scenarios.counts(settings)
+        count = plan.counts(settings)
         return [
             ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with an assumption moved"),
             ("main reading", f"cut to three quarters, {100 * BASE.cross:g} % cross traffic in sweeps"),
@@ -81,7 +82,7 @@ class CodeTcp:
 
     def notice(self, settings: Settings) -> str:
         """Return a remark on the number of repetitions, if it is not the paper's."""
-        count = scenarios.counts(settings)
+        count = plan.counts(settings)
         if settings.quick:
             return (
                 f"Quick mode: {count.sweeps} repetitions instead of the paper's {PAPER_REPETITIONS}, and fewer round-trip times. "

@@ -17,7 +17,7 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from .algorithms import GUEST_S
 from .assumptions import BASE
-from .evidence import Evidence, Run, Trace, Values
+from .evidence import Evidence, Run, Values
 from .network import BOTTLENECK, PACKET, RECEIVER_FIELDS, tcp
 from .register import claim
 
@@ -30,12 +30,6 @@ SERVICE_S = 8 * PACKET / 10e6
 
 def _run(evidence: Evidence, name: str) -> Run:
     return evidence.all_runs(f"algorithm/{name}")[0]
-
-
-def _at(trace: Trace, times: Values, *, before: bool = False) -> Values:
-    """Return the value a trace has at some times, or has just before them."""
-    places = np.searchsorted(trace[0], times, side="left" if before else "right") - 1
-    return np.where(places >= 0, trace[1][np.maximum(places, 0)], np.nan)
 
 
 @dataclass(frozen=True)
@@ -80,9 +74,9 @@ class Rounds:
         for index, (begin, end) in enumerate(itertools.pairwise(bounds), start=1):
             if end > begin:
                 means[index], minima[index] = rtt[begin:end].mean(), rtt[begin:end].min()
-        window = _at(cwnd, times, before=True)
+        window = cwnd.at(times, before=True)
         sent = np.diff(np.searchsorted(sent_at, times), prepend=0) * float(PACKET)
-        return cls(times, delta, window, _at(cwnd, times) - window, means, minima, sent / means)
+        return cls(times, delta, window, cwnd.at(times) - window, means, minima, sent / means)
 
     def after(self, time_s: float) -> Rounds:
         """Return the checks after a time."""
@@ -92,7 +86,7 @@ class Rounds:
 
 def _alpha_steps(run: Run, sign: int) -> Values:
     """Return the steps up or down of a variant's alpha beside a guest, packets."""
-    steps = np.diff(run.trace("alpha")[1])
+    steps = np.diff(run.trace("alpha").value)
     found: Values = steps[np.sign(steps) == sign]
     if not found.size:
         raise NotMeasured("The thresholds did not move.")
@@ -119,7 +113,7 @@ def _register_starts() -> None:
     for name, (kind, threshold) in starts.items():
 
         @claim(name)
-        def _(_: Evidence, kind: str = kind, threshold: str = threshold) -> Outcome:
+        def threshold_at_start(_: Evidence, kind: str = kind, threshold: str = threshold) -> Outcome:
             return Outcome(measured=float(_as_read(kind)["congestion"][threshold]))
 
 
@@ -127,7 +121,7 @@ _register_starts()
 
 
 @claim("C-ALG-R1")
-def _(evidence: Evidence) -> Outcome:
+def growth_of_reno_per_round_trip(evidence: Evidence) -> Outcome:
     run = _run(evidence, "reno-growth")
     time, cwnd = run.trace("cwnd")
     backlog = np.interp(time, *run.trace("backlog", BOTTLENECK))
@@ -138,16 +132,16 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-V1")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_vegas_delta(evidence: Evidence) -> Outcome:
     run = _run(evidence, "guest-vegas")
     rounds = Rounds.of(run).after(SETTLED_S)
-    base = _at(run.trace("base_rtt"), rounds.times)
+    base = run.trace("base_rtt").at(rounds.times)
     errors = np.abs(rounds.delta - rounds.window * (1 - base / rounds.rtt_mean))
     return Outcome(measured=float(np.nanmax(errors)), note=f"over {errors.size} round trips beside a guest")
 
 
 @claim("C-ALG-V2")
-def _(evidence: Evidence) -> Outcome:
+def round_trips_per_doubling_in_vegas_slow_start(evidence: Evidence) -> Outcome:
     run = _run(evidence, "vegas-start")
     time, cwnd = run.trace("cwnd")
     peak = float(cwnd[: int(np.argmax(np.diff(cwnd) < -1)) + 1].max())
@@ -159,14 +153,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-V3")
-def _(evidence: Evidence) -> Outcome:
+def share_of_window_lost_when_vegas_leaves_slow_start(evidence: Evidence) -> Outcome:
     _, cwnd = _run(evidence, "vegas-start").trace("cwnd")
     at = int(np.argmax(np.diff(cwnd) < -1))
     return Outcome(measured=float(1 - cwnd[at + 1] / cwnd[at]))
 
 
 @claim("C-ALG-V4")
-def _(evidence: Evidence) -> Outcome:
+def share_of_vegas_decisions_by_the_rule(evidence: Evidence) -> Outcome:
     rounds = Rounds.of(_run(evidence, "guest-vegas")).after(SETTLED_S)
     expected = np.where(rounds.delta < 1.0, 1.0, np.where(rounds.delta > 3.0, -1.0, 0.0))
     # A window of two packets goes no lower.
@@ -176,25 +170,25 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-V5")
-def _(evidence: Evidence) -> Outcome:
+def base_rtt_less_smallest_round_trip_time(evidence: Evidence) -> Outcome:
     run = _run(evidence, "guest-vegas")
-    return Outcome(measured=float(run.trace("base_rtt")[1][-1]) - run.one("rtt_min", "variant"))
+    return Outcome(measured=float(run.trace("base_rtt").value[-1]) - run.one("rtt_min", "variant"))
 
 
 @claim("C-ALG-V6")
-def _(evidence: Evidence) -> Outcome:
+def retransmission_before_third_duplicate(evidence: Evidence) -> Outcome:
     run = _run(evidence, "vegas-early")
     again, timeouts = run.one("fast_retransmits", "variant"), run.one("timeouts", "variant")
     return Outcome(measured=again, holds=again >= 1 and timeouts == 0, note=f"{timeouts:g} timeouts")
 
 
 @claim("C-ALG-V7")
-def _(evidence: Evidence) -> Outcome:
+def share_of_window_kept_after_first_loss(evidence: Evidence) -> Outcome:
     return Outcome(measured=_run(evidence, "vegas-loss").one("kept", "variant"))
 
 
 @claim("C-ALG-V8")
-def _(evidence: Evidence) -> Outcome:
+def share_of_window_kept_after_lost_retransmission(evidence: Evidence) -> Outcome:
     run = _run(evidence, "vegas-lost-again")
     if run.one("lost", "variant") != 2 or run.one("retransmitted", "variant") != 2:
         raise NotMeasured("The retransmission was not the second packet lost.")
@@ -205,7 +199,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-V9")
-def _(evidence: Evidence) -> Outcome:
+def cuts_for_two_losses_in_one_round_trip(evidence: Evidence) -> Outcome:
     _, cwnd = _run(evidence, "vegas-two-losses").trace("cwnd")
     start = int(np.argmax(cwnd))
     level, cuts = float(cwnd[:start].max()), 0
@@ -223,24 +217,24 @@ def _window_before_timeout(run: Run) -> tuple[float, float]:
 
 
 @claim("C-ALG-V10")
-def _(evidence: Evidence) -> Outcome:
+def window_after_coarse_timeout(evidence: Evidence) -> Outcome:
     return Outcome(measured=_window_before_timeout(_run(evidence, "vegas-timeout"))[1])
 
 
 @claim("C-ALG-V11")
-def _(evidence: Evidence) -> Outcome:
+def threshold_after_coarse_timeout_over_window(evidence: Evidence) -> Outcome:
     run = _run(evidence, "vegas-timeout")
-    threshold = float(run.trace("ssthresh")[1].max())
+    threshold = float(run.trace("ssthresh").value.max())
     return Outcome(measured=threshold / _window_before_timeout(run)[0])
 
 
 @claim("C-ALG-N3")
-def _(evidence: Evidence) -> Outcome:
+def mean_raise_of_newvegas_thresholds(evidence: Evidence) -> Outcome:
     return Outcome(measured=float(_alpha_steps(_run(evidence, "guest-newvegas"), 1).mean()))
 
 
 @claim("C-ALG-N4")
-def _(evidence: Evidence) -> Outcome:
+def mean_step_down_of_newvegas_thresholds(evidence: Evidence) -> Outcome:
     return Outcome(measured=float(-_alpha_steps(_run(evidence, "guest-newvegas"), -1).mean()))
 
 
@@ -252,21 +246,20 @@ def _scaled(evidence: Evidence, kind: str) -> tuple[float, float]:
 
 
 @claim("C-ALG-N5")
-def _(evidence: Evidence) -> Outcome:
+def newvegas_alpha_after_loss(evidence: Evidence) -> Outcome:
     before, after = _scaled(evidence, "newvegas")
     return Outcome(measured=after, note=f"{before:g} before the loss")
 
 
 @claim("C-ALG-N6")
-def _(evidence: Evidence) -> Outcome:
+def newvegas_beta_after_loss(evidence: Evidence) -> Outcome:
     run = _run(evidence, "loss-newvegas")
-    times, cwnd = run.trace("cwnd")
-    alpha_at, alpha = run.trace("alpha")
+    window, alpha = run.trace("cwnd"), run.trace("alpha")
     checked, delta = run.trace("vegas_diff")
-    lost = float(alpha_at[1:][np.argmin(np.diff(alpha))])
+    lost = float(alpha.time[1:][np.argmin(np.diff(alpha.value))])
     # From the loss on until the thresholds move again, without the round of the recovery.
-    chosen = (checked > lost + 0.5) & (_at((alpha_at, alpha), checked) == 1.0)
-    shrinks = _at((times, cwnd), checked) < _at((times, cwnd), checked, before=True)
+    chosen = (checked > lost + 0.5) & (alpha.at(checked) == 1.0)
+    shrinks = window.at(checked) < window.at(checked, before=True)
     fitting = [beta for beta in range(21) if np.array_equal(delta[chosen] > beta, shrinks[chosen])]
     if len(fitting) != 1:
         raise NotMeasured(f"{len(fitting)} whole numbers agree with {int(chosen.sum())} decisions.")
@@ -274,21 +267,21 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-N7")
-def _(evidence: Evidence) -> Outcome:
+def newvegas_raises_while_window_grows(evidence: Evidence) -> Outcome:
     run = _run(evidence, "guest-newvegas")
     times, alpha = run.trace("alpha")
     raised = times[1:][np.diff(alpha) > 0]
     cwnd = run.trace("cwnd")
-    grew = _at(cwnd, raised) > _at(cwnd, raised, before=True)
+    grew = cwnd.at(raised) > cwnd.at(raised, before=True)
     return Outcome(measured=float(grew.sum()), note=f"{raised.size} raises")
 
 
 @claim("C-ALG-A3")
-def _(evidence: Evidence) -> Outcome:
+def vegas_a_raises_while_throughput_falls(evidence: Evidence) -> Outcome:
     run = _run(evidence, "guest-vegasa")
     rounds = Rounds.of(run)
     alpha = run.trace("alpha")
-    raised = _at(alpha, rounds.times) > _at(alpha, rounds.times, before=True)
+    raised = alpha.at(rounds.times) > alpha.at(rounds.times, before=True)
     fell = np.diff(rounds.throughput, prepend=np.nan) < 0
     guest = (rounds.times > GUEST_S[0]) & (rounds.times < GUEST_S[1])
     return Outcome(
@@ -298,28 +291,28 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-C1")
-def _(evidence: Evidence) -> Outcome:
+def scale_of_code_thresholds_after_loss(evidence: Evidence) -> Outcome:
     before, after = _scaled(evidence, "code")
     return Outcome(measured=after / before, note=f"from {before:.2f} to {after:.2f}")
 
 
 @claim("C-ALG-C2")
-def _(evidence: Evidence) -> Outcome:
+def mean_raise_of_code_thresholds(evidence: Evidence) -> Outcome:
     return Outcome(measured=float(_alpha_steps(_run(evidence, "guest-code"), 1).mean()))
 
 
 @claim("C-ALG-C3")
-def _(evidence: Evidence) -> Outcome:
+def mean_step_down_of_code_thresholds(evidence: Evidence) -> Outcome:
     return Outcome(measured=float(-_alpha_steps(_run(evidence, "guest-code"), -1).mean()))
 
 
 @claim("C-ALG-C6")
-def _(evidence: Evidence) -> Outcome:
+def share_of_code_steps_foretold_by_smallest_round_trip_time(evidence: Evidence) -> Outcome:
     run = _run(evidence, "guest-code")
     rounds = Rounds.of(run).after(SETTLED_S)
     alpha = run.trace("alpha")
-    before = _at(alpha, rounds.times, before=True)
-    steps = _at(alpha, rounds.times) - before
+    before = alpha.at(rounds.times, before=True)
+    steps = alpha.at(rounds.times) - before
     # Times are read off traces in floating point.
     rose = np.diff(rounds.rtt_minimum, prepend=np.nan) > 1e-9
     foretold = np.where(rose, np.where(rounds.step > 0, 0.0, 2.0), np.where(before > 1.0, -1.0, 0.0))
@@ -328,6 +321,6 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-ALG-C7")
-def _(_: Evidence) -> Outcome:
+def receiver_fields_that_differ_from_reno(_: Evidence) -> Outcome:
     code, reno = _as_read(tcp("code", BASE)), _as_read(tcp("reno", BASE))
     return Outcome(measured=float(sum(code[name] != reno[name] for name in RECEIVER_FIELDS)))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dumbbell import sensitivity
+
 __all__ = ["BASE", "VARIATIONS", "Assumptions", "Variation"]
 
 Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"]
@@ -96,24 +98,17 @@ BASE = Assumptions()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variation:
+class Variation(sensitivity.Variation):
     """One assumption moved alone.
 
     Parameters
     ----------
-    name
-        Its name in the keys of runs.
-    assumption, value
-        What was moved, and where to, for the report.
     assumptions
         The reading with the move.
     figures
         The scenarios it is run on.
     """
 
-    name: str
-    assumption: str
-    value: str
     assumptions: Assumptions
     figures: tuple[Figure, ...] = ("fig9", "rtt", "fig14", "fig15")
 

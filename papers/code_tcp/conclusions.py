@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dumbbell.models import code_tcp
+from dumbbell.sensitivity import Move
 from dumbbell.statistics import Interval
 
-from .assumptions import BASE
+from .assumptions import BASE, Variation
 from .evidence import Evidence
 from .figures import LABELS, epsilon_ratio
 from .network import VARIANTS
 from .printed import data
 from .scenarios import EPSILONS, PHASE_RATES, PHASES
-from .sensitivity import Moved
+from .sensitivity import Study, nearest
 from .sweep_claims import lead, reno_against_reno
 from .tables import phase_ratio
 from .window_claims import rising_slopes
@@ -28,7 +28,7 @@ def _words(ratio: Interval) -> str:
     return f"{ratio.estimate:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
-def _measured(move: Moved | None, name: str) -> float | None:
+def _measured(move: Move[Variation] | None, name: str) -> float | None:
     """Return what a claim measured with a move."""
     found = () if move is None else move.findings
     return next((finding.measured for finding in found if finding.claim.id == name), None)
@@ -40,17 +40,13 @@ def _share_of_order(evidence: Evidence) -> float:
     return float(np.mean(np.concatenate([short > 1, long < 1])))
 
 
-def _named(moves: Sequence[Moved], name: str) -> Moved | None:
-    return next((move for move in moves if move.variation is not None and move.variation.name == name), None)
-
-
-def headline(evidence: Evidence, moves: Sequence[Moved]) -> list[str]:
+def headline(evidence: Evidence, moves: Study) -> list[str]:
     """Return what is found on the paper's main claim, with the reading it is found under."""
     ahead, _ = lead(evidence, "fig9")
     ratios = "; ".join(f"{LABELS[kind]} {_words(evidence.pooled('fig9', kind))}" for kind in VARIANTS)
-    known = [move for move in moves if move.ratios and move.variation is not None]
-    nearest = sum(move.nearest == "code" for move in known)
-    others = "; ".join(move.label for move in known if move.nearest != "code")
+    known = [(move, nearest(ratios)) for move, ratios in moves.in_figure_9 if move.variation is not None]
+    ahead_in = sum(kind == "code" for _, kind in known)
+    others = "; ".join(move.label for move, kind in known if kind != "code")
     return [
         f"Over all rates of Fig. 9 the throughput of each variant over that of Reno, with its 95 % interval, is: {ratios}. "
         + (
@@ -60,36 +56,36 @@ def headline(evidence: Evidence, moves: Sequence[Moved]) -> list[str]:
         ),
         "This is the main reading: the algorithms as the paper states them (a cut to three quarters, one cut a round trip, Delta by "
         "Eq. 1), and a little random traffic at the bottleneck, which the paper does not mention. "
-        f"CODE is nearest to 1 in {nearest} of the {len(known)} other readings tried on Fig. 9"
+        f"CODE is nearest to 1 in {ahead_in} of the {len(known)} other readings tried on Fig. 9"
         + (f"; it is not with: {others}." if others else "."),
         *_alone(evidence, moves),
     ]
 
 
-def _alone(evidence: Evidence, moves: Sequence[Moved]) -> list[str]:
+def _alone(evidence: Evidence, moves: Study) -> list[str]:
     """Return what the claim comes to in the network as the paper words it."""
-    quiet = _named(moves, "quiet")
-    if quiet is None or not quiet.ratios:
+    quiet = moves.ratios_of("quiet")
+    if not quiet:
         return []
-    if quiet.nearest == "code":
+    first = nearest(quiet)
+    if first == "code":
         return ["In a network of the two connections alone CODE is nearest to 1 as well."]
-    means = replace(evidence, group="quiet").means("fig9", quiet.nearest)
+    means = replace(evidence, group="quiet").means("fig9", first)
     return [
         "In a network of the two connections alone, which is what the paper's words describe, the claim does not come out: CODE gets more than "
-        f"Reno, {_words(quiet.ratios['code'])}, and the variant nearest to 1 on average is {LABELS[quiet.nearest]}, whose mean ratio goes from "
+        f"Reno, {_words(quiet['code'])}, and the variant nearest to 1 on average is {LABELS[first]}, whose mean ratio goes from "
         f"{means.min():.2f} to {means.max():.2f} over the rates."
     ]
 
 
-def decides(evidence: Evidence, moves: Sequence[Moved]) -> list[str]:
+def decides(evidence: Evidence, moves: Study) -> list[str]:
     """Return what decides how CODE and Reno share, and why the main reading is what it is."""
-    quiet, jitter = _named(moves, "quiet"), _named(moves, "jitter-alone")
-    halving = _named(moves, "halving")
+    quiet, jitter, halving = (moves.ratios_of(name) for name in ("quiet", "jitter-alone", "halving"))
     ratios = {
         kind: [phase_ratio(evidence, kind, rate, times) for rate in PHASE_RATES for times in PHASES]
         for kind in ("code", "reno")
     }
-    ordered = _measured(quiet, "C-F13-4")
+    ordered = _measured(moves.named("quiet"), "C-F13-4")
     paragraphs = [
         "Without anything random a drop-tail network locks in phase. A connection that is clocked by acknowledgements sends one packet "
         "for each that leaves the queue; a full queue then drops the packet of whoever grows in that round trip, and packets that "
@@ -110,25 +106,25 @@ def decides(evidence: Evidence, moves: Sequence[Moved]) -> list[str]:
         "18) are of networks without either. The paper mentions neither, and the choice was made knowing how Fig. 9 comes out with and "
         "without it; so every other choice is shown beside.",
     ]
-    if quiet is not None and quiet.ratios:
+    if quiet:
         paragraphs.append(
             "Locked in phase, CODE takes more than Reno: "
-            + "; ".join(f"{LABELS[kind]} {_words(quiet.ratios[kind])}" for kind in VARIANTS)
+            + "; ".join(f"{LABELS[kind]} {_words(quiet[kind])}" for kind in VARIANTS)
             + ". Reno grows in every round trip and loses at every overflow; CODE grows in about half of them and is spared at some "
             "(table below). Its window does fall to three quarters at each loss of its own, as Eq. 4 has it; but both losses empty the "
             "queue so far that Delta lies below epsilon times alpha, and CODE grows at once where Fig. 6 has it sink."
         )
-    if jitter is not None and jitter.ratios:
+    if jitter:
         paragraphs.append(
             "Processing times alone, without cross traffic, break the ties but hardly change who grows at an overflow: "
-            + "; ".join(f"{LABELS[kind]} {_words(jitter.ratios[kind])}" for kind in VARIANTS)
+            + "; ".join(f"{LABELS[kind]} {_words(jitter[kind])}" for kind in VARIANTS)
             + ". It is the cross traffic that brings CODE to an equal share: it spreads the losses (table below), and its own ups and downs "
             "make round-trip times fall often enough for CODE's thresholds to sink between two raises."
         )
-    if halving is not None and halving.ratios:
+    if halving:
         paragraphs.append(
             "With a cut to one half, as Linux makes and the paper does not state, CODE/Reno is "
-            f"{_words(halving.ratios['code'])} in the main reading's network."
+            f"{_words(halving['code'])} in the main reading's network."
         )
     return paragraphs
 
@@ -165,7 +161,7 @@ def analysis(evidence: Evidence) -> list[str]:
 def homogeneous(evidence: Evidence) -> list[str]:
     """Return what is found on CODE among its like."""
     runs = evidence.traced("fig17-code")
-    alone = [float(run.trace("cwnd", "first")[1][run.trace("cwnd", "first")[0] < 50].max()) for run in runs]
+    alone = [float(run.trace("cwnd", "first").between(0.0, 50.0).value.max()) for run in runs]
     return [
         "Here the rule of Table 1, taken to the letter, does not do what the paper reports. A packet that CODE adds lengthens its own round trips; "
         "one round trip later the window stands still, the measured time has grown, and the thresholds rise by two, of which "

@@ -10,12 +10,12 @@ from dumbbell.report import Details, Figure, Section, Text
 
 from . import conclusions, figures, set_up, tables
 from .evidence import Evidence
-from .sensitivity import Moved
+from .sensitivity import Study
 
 __all__ = ["sections"]
 
 
-def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Moved]) -> list[Section]:
+def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> list[Section]:
     """Return the sections of the report."""
     equal, different = figures.networks()
     return [
@@ -89,10 +89,11 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sequence[Mo
             ],
         ),
         Section(anchor="transfers", title="Short transfers (section 5)", blocks=[tables.transfers(evidence)]),
-        Section(
-            anchor="sensitivity",
-            title="One assumption moved at a time",
-            blocks=[tables.moves(moves)],
+        moves.section(
+            paragraphs=[
+                "Every assumption was moved, one at a time, and the claims on Figs. 9 to 15 and Table 2 judged again on runs with the same seeds, at "
+                "some of the rates, round-trip times, buffers and mixes, and compared with the main reading at the same points and repetitions."
+            ]
         ),
         Section(anchor="misses", title="What was not reproduced, and why", blocks=[tables.misses(findings)]),
         Section(

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dumbbell.traces import StepFunction
+
 from .assumptions import BASE
 from .evidence import Run, Values
 from .network import BOTTLENECK, PACKET
@@ -180,7 +182,7 @@ def cycles(run: Run) -> list[Cycle]:
         at = first + int(np.argmin(windows.cwnd[first:last]))
         lowest = float(windows.time[at])
 
-        def delivered(trace: tuple[Values, Values], begin: float = begin, end: float = end) -> float:
+        def delivered(trace: StepFunction, begin: float = begin, end: float = end) -> float:
             return float(np.diff(np.interp([begin, end], *trace))[0])
 
         found.append(

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured
 from dumbbell.statistics import Interval
+from dumbbell.traces import StepFunction
 
 from .network import PACKET, VARIANTS
 from .printed import interval
 
-__all__ = ["Evidence", "Run", "Trace", "Values"]
+__all__ = ["Evidence", "Run", "Values"]
 
 Values = NDArray[np.float64]
-Trace = tuple[Values, Values]
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,18 @@ class Run:
         return float(np.asarray(self.row[column], dtype=np.float64)[self.names.index(name)])
 
     @cached_property
-    def _traces(self) -> dict[str, Trace]:
+    def _traces(self) -> dict[str, StepFunction]:
         lengths = np.asarray(self.row["trace_length"], dtype=np.int64)
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         times = np.asarray(self.row["trace_time"], dtype=np.float64)
         values = np.asarray(self.row["trace_value"], dtype=np.float64)
         return {
-            str(name): (times[begin:end], values[begin:end])
+            str(name): StepFunction(times[begin:end], values[begin:end])
             for name, begin, end in zip(self.row["trace_of"], bounds[:-1], bounds[1:], strict=True)
         }
 
-    def trace(self, quantity: str, name: str = "variant") -> Trace:
-        """Return the times (s) and values of a probed quantity."""
+    def trace(self, quantity: str, name: str = "variant") -> StepFunction:
+        """Return a probed quantity."""
         return self._traces[f"{name} {quantity}"]
 
     def has_trace(self, quantity: str, name: str = "variant") -> bool:

@@ -18,7 +18,7 @@ from .evidence import Evidence, Run
 from .network import BOTTLENECK, VARIANTS
 from .printed import data, interval
 from .scenarios import EPSILON_RATE, EPSILONS, rate_point, rtt_point
-from .sensitivity import Moved
+from .sensitivity import Study
 from .sweep_claims import fairness
 
 __all__ = [
@@ -333,13 +333,13 @@ def alike(evidence: Evidence) -> str:
     return plots.to_svg(drawn)
 
 
-def readings(moves: Sequence[Moved]) -> str:
+def readings(moves: Study) -> str:
     """Draw every variant's pooled ratio in Fig. 9 under each reading."""
-    known = [move for move in moves if move.ratios]
+    known = moves.in_figure_9
     drawn, axes = plots.figure(1, 1, width=9.0, height=1.0 + 0.28 * len(known))
     ax = axes[0, 0]
-    for row, move in enumerate(known):
-        for kind, ratio in move.ratios.items():
+    for row, (_, ratios) in enumerate(known):
+        for kind, ratio in ratios.items():
             look = plots.style(kind)
             ax.plot([ratio.low, ratio.high], [row, row], color=look.colour, linewidth=1.6)
             ax.plot(
@@ -351,7 +351,7 @@ def readings(moves: Sequence[Moved]) -> str:
                 label=LABELS[kind] if row == 0 else None,
             )
     ax.axvline(1.0, color=GREY, linewidth=0.9, linestyle="--")
-    ax.set_yticks(range(len(known)), [move.label for move in known])
+    ax.set_yticks(range(len(known)), [move.label for move, _ in known])
     ax.set_ylim(len(known) - 0.5, -0.5)
     ax.set_xlim(left=0)
     ax.set_xlabel("variant/Reno in Fig. 9, 95 % interval")

@@ -33,7 +33,7 @@ def _register_table1() -> None:
         for column in range(6):
 
             @claim(f"C-T1-{quantity}-{column}")
-            def _(_: Evidence, attribute: str = attribute, column: int = column) -> Outcome:
+            def entry_of_table_1(_: Evidence, attribute: str = attribute, column: int = column) -> Outcome:
                 return Outcome(measured=float(getattr(table1()[column], attribute)))
 
 
@@ -49,17 +49,17 @@ def _risen() -> Rule:
 
 
 @claim("C-ALG-N9")
-def _(_: Evidence) -> Outcome:
+def worked_alpha_before_loss(_: Evidence) -> Outcome:
     return Outcome(measured=_risen().alpha)
 
 
 @claim("C-ALG-N10")
-def _(_: Evidence) -> Outcome:
+def worked_beta_before_loss(_: Evidence) -> Outcome:
     return Outcome(measured=_risen().beta)
 
 
 @claim("C-ALG-C4")
-def _(_: Evidence) -> Outcome:
+def growth_in_three_queued_round_trips(_: Evidence) -> Outcome:
     return Outcome(measured=climb(2.0), note=f"NewVegas under the same conditions: {climb(1.0):g}")
 
 
@@ -68,62 +68,62 @@ def _cycle() -> code_tcp.Cycle:
 
 
 @claim("C-EPS-1")
-def _(_: Evidence) -> Outcome:
+def share_of_peak_that_code_keeps(_: Evidence) -> Outcome:
     return Outcome(measured=EPSILON + _cycle().decrease_rounds)
 
 
 @claim("C-EPS-2")
-def _(_: Evidence) -> Outcome:
+def mean_window_of_reno_over_peak(_: Evidence) -> Outcome:
     cycle = _cycle()
     return Outcome(measured=cycle.reno_packets / cycle.rounds / cycle.reno_peak)
 
 
 @claim("C-EPS-3")
-def _(_: Evidence) -> Outcome:
+def packets_of_reno_cycle_over_squared_peak(_: Evidence) -> Outcome:
     cycle = _cycle()
     return Outcome(measured=cycle.reno_packets / cycle.reno_peak**2)
 
 
 @claim("C-EPS-4")
-def _(_: Evidence) -> Outcome:
+def rounds_of_cycle_over_reno_peak(_: Evidence) -> Outcome:
     cycle = _cycle()
     return Outcome(measured=cycle.rounds / cycle.reno_peak)
 
 
 @claim("C-EPS-5")
-def _(_: Evidence) -> Outcome:
+def falling_rounds_of_code_over_peak(_: Evidence) -> Outcome:
     return Outcome(measured=_cycle().decrease_rounds)
 
 
 @claim("C-EPS-6")
-def _(_: Evidence) -> Outcome:
+def quadratic_coefficient_of_epsilon(_: Evidence) -> Outcome:
     return Outcome(measured=code_tcp.quadratic()[0])
 
 
 @claim("C-EPS-7")
-def _(_: Evidence) -> Outcome:
+def linear_coefficient_of_epsilon(_: Evidence) -> Outcome:
     return Outcome(measured=code_tcp.quadratic()[1])
 
 
 @claim("C-EPS-8")
-def _(_: Evidence) -> Outcome:
+def constant_of_quadratic(_: Evidence) -> Outcome:
     return Outcome(measured=code_tcp.quadratic()[2])
 
 
 @claim("C-EPS-9")
-def _(_: Evidence) -> Outcome:
+def smaller_root_of_quadratic(_: Evidence) -> Outcome:
     root = code_tcp.epsilon_roots().smaller
     return Outcome(measured=root, note=f"{root:.4f} to four digits")
 
 
 @claim("C-EPS-10")
-def _(_: Evidence) -> Outcome:
+def larger_root_of_quadratic(_: Evidence) -> Outcome:
     root = code_tcp.epsilon_roots().larger
     return Outcome(measured=root, note=f"{root:.4f} to four digits")
 
 
 @claim("C-EPS-11")
-def _(_: Evidence) -> Outcome:
+def falling_time_with_larger_root(_: Evidence) -> Outcome:
     roots = code_tcp.epsilon_roots()
     time = data()["analysis"]["kept"] - roots.larger
     return Outcome(

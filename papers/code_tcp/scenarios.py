@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from dumbbell import Probe, Scenario, Uniform
-from dumbbell.papers import PlannedRun, Settings
 
-from . import algorithms
-from .assumptions import BASE, VARIATIONS, Assumptions
-from .network import BOTTLENECK, VARIANTS, Connection, network, tcp
+from .assumptions import BASE, Assumptions
+from .network import BOTTLENECK, Connection, network, tcp
 from .printed import data
 
 __all__ = [
@@ -27,9 +25,6 @@ __all__ = [
     "RATES",
     "RTTS",
     "START_SIZES",
-    "Counts",
-    "counts",
-    "plan",
 ]
 
 RATES = tuple(data()["table2"]["rates"])
@@ -75,74 +70,6 @@ PERIOD_S = 0.05
 
 START_RANGE = Uniform(uniform=("0 s", "25 s"))
 """Of the connections of Figs. 9-15; the range is stated, the law assumed. [chan2010 §4.1]"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counts:
-    """Replications.
-
-    Parameters
-    ----------
-    sweeps
-        Of each point of Figs. 9-15 and of Table 2; 20 in the paper.
-    windows
-        Of the scenarios with windows against time.
-    short
-        Of each short transfer.
-    phases
-        Of each pair of base round-trip times that hardly differ.
-    moved
-        Of each point with a moved assumption.
-    rtts
-        Swept round-trip times of Figs. 10-13.
-    moved_rates, moved_rtts, moved_buffers, moved_mixes
-        The points at which moved assumptions are tried.
-    variations
-        Names of the moves that are tried.
-    """
-
-    sweeps: int
-    windows: int
-    short: int
-    phases: int
-    moved: int
-    rtts: tuple[int, ...]
-    moved_rates: tuple[int, ...]
-    moved_rtts: tuple[int, ...]
-    moved_buffers: tuple[int, ...]
-    moved_mixes: tuple[int, ...]
-    variations: tuple[str, ...]
-
-
-def counts(settings: Settings) -> Counts:
-    """Return the replications for some settings."""
-    if settings.quick:
-        return Counts(
-            sweeps=settings.runs or 2,
-            windows=settings.runs or 4,
-            short=settings.runs or 2,
-            phases=2,
-            moved=2,
-            rtts=(50, 80, 110, 150),
-            moved_rates=(10, 30),
-            moved_rtts=(),
-            moved_buffers=(),
-            moved_mixes=(),
-            variations=("quiet", "jitter-alone", "halving"),
-        )
-    return Counts(
-        sweeps=settings.runs or 20,
-        windows=settings.runs or 20,
-        short=settings.runs or 20,
-        phases=5,
-        moved=4,
-        rtts=RTTS,
-        moved_rates=(5, 10, 20, 30, 40, 50),
-        moved_rtts=(50, 90, 130),
-        moved_buffers=(10, 20, 40, 60, 80, 100),
-        moved_mixes=(1, 3, 5, 7, 9),
-        variations=tuple(variation.name for variation in VARIATIONS),
-    )
 
 
 def pair(kind: str, assumptions: Assumptions, **changes: object) -> list[Connection]:
@@ -312,116 +239,3 @@ def solo_transfer(kind: str, buffer: int) -> Scenario:
         cross=False,
         stop_when_complete=["short"],
     )
-
-
-def _repeated(key: str, scenario: Scenario, runs: int, seed: int, stage: str) -> Iterator[PlannedRun]:
-    for run in range(runs):
-        yield PlannedRun(key=key, scenario=scenario, seed=seed, run=run, stage=stage)
-
-
-def _sweeps(
-    group: str,
-    assumptions: Assumptions,
-    figures: Sequence[str],
-    count: Counts,
-    runs: int,
-    seed: int,
-    stages: bool,
-) -> Iterator[PlannedRun]:
-    """Return the runs of Figs. 2, 3, 5, 9-18 and Table 2 for one reading."""
-
-    def repeated(key: str, scenario: Scenario, stage: str) -> Iterator[PlannedRun]:
-        return _repeated(f"{group}/{key}", scenario, runs, seed, stage if stages else "sensitivity")
-
-    rates, rtts = (RATES, count.rtts) if stages else (count.moved_rates, count.moved_rtts)
-    buffers, mixes = (BUFFERS, MIXES) if stages else (count.moved_buffers, count.moved_mixes)
-    for kind in VARIANTS:
-        if "fig9" in figures:
-            for rate in rates:
-                yield from repeated(f"fig9/{kind}/{rate}", rate_point(kind, rate, assumptions), "Fig. 9")
-        if "fig14" in figures:
-            for buffer in buffers:
-                yield from repeated(
-                    f"fig14/{kind}/{buffer}", buffer_point(kind, buffer, assumptions), "Fig. 14"
-                )
-        if "fig15" in figures:
-            for reno in mixes:
-                yield from repeated(f"fig15/{kind}/{reno}", mix_point(kind, reno, assumptions), "Fig. 15")
-        if "table2" in figures and kind != "vegasa" and rates:
-            for rate in rates:
-                yield from repeated(f"table2/{kind}/{rate}", alike_point(kind, rate, assumptions), "Table 2")
-    traced = count.windows if stages else runs
-    for figure in TRACED if "windows" in figures else ():
-        yield from _repeated(
-            f"{group}/{figure}",
-            window_run(figure, assumptions),
-            traced,
-            seed,
-            "windows" if stages else "sensitivity",
-        )
-    for figure in ("fig16", "fig17-vegas", "fig17-code", "mixed") if "pairs" in figures else ():
-        yield from _repeated(
-            f"{group}/{figure}",
-            newcomer_run(figure, assumptions),
-            traced,
-            seed,
-            "windows" if stages else "sensitivity",
-        )
-    if "rtt" in figures:
-        for kind in (*VARIANTS, "reno"):
-            for panel in "ab":
-                for rtt in rtts:
-                    yield from repeated(
-                        f"rtt-{panel}/{kind}/{rtt}", rtt_point(kind, panel, rtt, assumptions), "Figs. 10-13"
-                    )
-
-
-def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
-    """Return the runs of the algorithms, of the analysis, and of the claims made in words."""
-    for name, scenario in algorithms.scenarios().items():
-        yield from _repeated(f"algorithm/{name}", scenario, 1, seed, "algorithms")
-    yield from _repeated("fig5-cross", window_run("fig5", BASE, cross=True), count.windows, seed, "windows")
-    yield from _repeated("base/together", newcomer_run("together", BASE), 1, seed, "windows")
-    for kind in ("code", "reno"):
-        for rate in PHASE_RATES:
-            for variant_ms, reno_ms in PHASES:
-                key = f"phase/{kind}/{rate}/{variant_ms:g}-{reno_ms:g}"
-                scenario = phase_point(kind, rate, variant_ms, reno_ms)
-                yield from _repeated(key, scenario, count.phases, seed, "phases")
-    for epsilon in EPSILONS:
-        yield from _repeated(f"epsilon/{epsilon}", epsilon_point(epsilon), count.sweeps, seed, "epsilon")
-    for kind in ("reno", "code"):
-        for size in START_SIZES:
-            for beside in (False, True):
-                key = f"startup/{kind}/{size}/{'beside' if beside else 'alone'}"
-                yield from _repeated(
-                    key, short_transfer(kind, size, beside), count.short if beside else 1, seed, "transfers"
-                )
-    for kind in ("reno", "vegas"):
-        for buffer in GAIN_BUFFERS:
-            yield from _repeated(f"gain/{kind}/{buffer}", solo_transfer(kind, buffer), 1, seed, "transfers")
-    for kind in ("vegas", "newvegas", "code"):
-        for rate in RATES:
-            yield from _repeated(
-                f"together/{kind}/{rate}", alike_point(kind, rate, BASE, jittered=False), 1, seed, "Table 2"
-            )
-
-
-def plan(settings: Settings) -> list[PlannedRun]:
-    """Return the runs to make."""
-    count = counts(settings)
-    every = ("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs")
-    runs = list(_sweeps("base", BASE, every, count, count.sweeps, settings.seed, True))
-    runs += _details(count, settings.seed)
-    for variation in VARIATIONS:
-        if variation.name in count.variations:
-            runs += _sweeps(
-                variation.name,
-                variation.assumptions,
-                variation.figures,
-                count,
-                count.moved,
-                settings.seed,
-                False,
-            )
-    return runs

@@ -7,17 +7,18 @@ points and repetitions, so that the difference is the assumption's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from dumbbell.claims import Claim, Finding, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.sensitivity import Move, Sensitivity
 from dumbbell.statistics import Interval
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
 from .network import VARIANTS
-from .scenarios import Counts
+from .plan import Counts
 
-__all__ = ["Moved", "explain", "study"]
+__all__ = ["Study", "nearest", "study"]
 
 SCENARIOS = {
     "fig9": ("fig-9",),
@@ -31,52 +32,37 @@ SCENARIOS = {
 """The scenarios of the claims that are judged on the runs of a figure."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """What moving one assumption did.
+class Study(Sensitivity[Variation]):
+    """The moves, and what each does to the ratios of Fig. 9.
 
     Parameters
     ----------
-    variation
-        The assumption and where it was moved; ``None`` for the main reading at the same points.
-    findings
-        The claims judged on the moved runs.
-    gained, lost
-        Claims reproduced only with, and only without, the move.
+    moves
+        The main reading at the points of the moves, and every move that was run.
     ratios
-        Pooled mean ratio to Reno in Fig. 9 by variant, with its 95 % interval; empty if Fig. 9 was not run.
+        For each move, the pooled mean ratio to Reno in Fig. 9 by variant, with its 95 % interval; empty if Fig. 9 was not run.
     """
 
-    variation: Variation | None
-    findings: Sequence[Finding]
-    gained: Sequence[Finding]
-    lost: Sequence[Finding]
-    ratios: Mapping[str, Interval]
+    def __init__(
+        self, moves: Sequence[Move[Variation]] = (), ratios: Sequence[Mapping[str, Interval]] = ()
+    ) -> None:
+        super().__init__(moves)
+        self.ratios = list(ratios)
 
     @property
-    def label(self) -> str:
-        """The move in words."""
-        return (
-            "main reading"
-            if self.variation is None
-            else f"{self.variation.assumption}: {self.variation.value}"
-        )
+    def in_figure_9(self) -> list[tuple[Move[Variation], Mapping[str, Interval]]]:
+        """The moves that Fig. 9 was run with, and its ratios."""
+        return [(move, ratio) for move, ratio in zip(self.moves, self.ratios, strict=True) if ratio]
 
-    @property
-    def reproduced(self) -> int:
-        """Number of claims reproduced."""
-        return sum(finding.verdict == "reproduced" for finding in self.findings)
+    def ratios_of(self, name: str) -> Mapping[str, Interval]:
+        """Return the ratios of Fig. 9 with a variation; empty if it was not run."""
+        found = (ratio for move, ratio in self.in_figure_9 if move.variation and move.variation.name == name)
+        return next(found, {})
 
-    @property
-    def checked(self) -> int:
-        """Number of claims that could be judged."""
-        return sum(finding.verdict != "not-checkable" for finding in self.findings)
 
-    @property
-    def nearest(self) -> str:
-        """The variant whose ratio in Fig. 9 is nearest to 1; empty if Fig. 9 was not run."""
-        far = {kind: abs(ratio.estimate - 1) for kind, ratio in self.ratios.items()}
-        return min(far, key=far.__getitem__) if far else ""
+def nearest(ratios: Mapping[str, Interval]) -> str:
+    """Return the variant whose ratio in Fig. 9 is nearest to 1."""
+    return min(ratios, key=lambda kind: abs(ratios[kind].estimate - 1))
 
 
 def _ratios(evidence: Evidence) -> dict[str, Interval]:
@@ -85,7 +71,7 @@ def _ratios(evidence: Evidence) -> dict[str, Interval]:
     return {kind: evidence.pooled("fig9", kind) for kind in VARIANTS}
 
 
-def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) -> list[Moved]:
+def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) -> Study:
     """Return the main reading at the points of the moves, and every move that was run.
 
     Parameters
@@ -107,47 +93,20 @@ def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) 
     }
     base = replace(evidence, runs=count.moved, points=points)
     tested = [claim for claim in claims if any(claim.scenario in names for names in SCENARIOS.values())]
-    baseline = {finding.claim.id: finding for finding in judge(tested, base)}
-    study = [
-        Moved(variation=None, findings=list(baseline.values()), gained=(), lost=(), ratios=_ratios(base))
-    ]
+    chosen = judge(tested, base)
+    moves: list[Move[Variation]] = [Move(variation=None, findings=chosen, baseline=chosen)]
+    ratios = [_ratios(base)]
     for variation in VARIATIONS:
         if variation.name not in count.variations:
             continue
         moved = replace(base, group=variation.name)
         wanted = {name for figure in variation.figures for name in SCENARIOS[figure]}
-        findings = judge([claim for claim in tested if claim.scenario in wanted], moved)
-        changed = [
-            finding
-            for finding in findings
-            if "not-checkable" not in (finding.verdict, baseline[finding.claim.id].verdict)
-            and finding.verdict != baseline[finding.claim.id].verdict
-        ]
-        study.append(
-            Moved(
+        moves.append(
+            Move(
                 variation=variation,
-                findings=findings,
-                gained=[finding for finding in changed if finding.verdict == "reproduced"],
-                lost=[finding for finding in changed if finding.verdict != "reproduced"],
-                ratios=_ratios(moved),
+                findings=judge([claim for claim in tested if claim.scenario in wanted], moved),
+                baseline=[finding for finding in chosen if finding.claim.scenario in wanted],
             )
         )
-    return study
-
-
-def explain(findings: Sequence[Finding], moves: Sequence[Moved]) -> list[Finding]:
-    """Return the findings with, for each miss, the moved assumptions under which the claim holds."""
-    turned: dict[str, list[str]] = {}
-    for move in moves:
-        for gain in move.gained:
-            turned.setdefault(gain.claim.id, []).append(move.label)
-    explained = []
-    for finding in findings:
-        labels = turned.get(finding.claim.id, [])
-        if finding.verdict == "not-reproduced" and labels:
-            listed = "; ".join(labels[:3]) + (f"; and {len(labels) - 3} more" if len(labels) > 3 else "")
-            finding = replace(
-                finding, why=f"{finding.why} It holds with another assumption ({listed}).".strip()
-            )
-        explained.append(finding)
-    return explained
+        ratios.append(_ratios(moved))
+    return Study(moves, ratios)

@@ -29,7 +29,7 @@ def _below(name: str, figure: str, kind: str, bound: float) -> None:
     """Register a claim that the ratio to Reno is below a bound at each point."""
 
     @claim(name)
-    def _(evidence: Evidence) -> Outcome:
+    def share_of_points_below_bound(evidence: Evidence) -> Outcome:
         means = evidence.means(figure, kind)
         return Outcome.share(means < bound, note=f"mean ratios {listed(evidence.swept(figure, kind), means)}")
 
@@ -61,14 +61,14 @@ def lead(evidence: Evidence, figure: str) -> tuple[float, str]:
 
 
 @claim("C-F9a-2")
-def _(evidence: Evidence) -> Outcome:
+def largest_mean_backlog_of_vegas(evidence: Evidence) -> Outcome:
     rates = evidence.swept("fig9", "vegas")
     means = [float(evidence.queued("vegas", rate).mean()) for rate in rates]
     return Outcome(measured=max(means), holds=max(means) <= 4.0, note=listed(rates, means))
 
 
 @claim("C-F9c-2")
-def _(evidence: Evidence) -> Outcome:
+def newvegas_gets_more_than_vegas(evidence: Evidence) -> Outcome:
     flags = [
         evidence.goodputs("fig9", "newvegas", rate)[0].mean()
         > evidence.goodputs("fig9", "vegas", rate)[0].mean()
@@ -89,25 +89,25 @@ def _pooled(evidence: Evidence, figure: str, kind: str) -> Outcome:
 
 
 @claim("C-F9d-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_ratio_of_code_over_rates(evidence: Evidence) -> Outcome:
     return _pooled(evidence, "fig9", "code")
 
 
 @claim("C-F9-1")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_code_in_nearness_to_equal_share(evidence: Evidence) -> Outcome:
     measured, words = lead(evidence, "fig9")
     return Outcome(measured=measured, holds=measured > 0, note=words)
 
 
 @claim("C-F9-2")
-def _(evidence: Evidence) -> Outcome:
+def distance_of_code_interval_from_equal_share(evidence: Evidence) -> Outcome:
     found = evidence.pooled("fig9", "code")
     gap = max(found.low - 1.0, 1.0 - found.high, 0.0)
     return Outcome(measured=gap, note=f"{found.low:.3f} to {found.high:.3f}")
 
 
 @claim("C-F12-2")
-def _(evidence: Evidence) -> Outcome:
+def spread_of_newvegas_over_random_starts(evidence: Evidence) -> Outcome:
     spreads = []
     for panel in ("rtt-a", "rtt-b"):
         for rtt in evidence.swept(panel, "newvegas"):
@@ -120,7 +120,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F13a-1")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_code_with_shorter_round_trip(evidence: Evidence) -> Outcome:
     # With equal round trips neither has the shorter one.
     swept = evidence.swept("rtt-a", "code")
     means = evidence.means("rtt-a", "code")
@@ -128,7 +128,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F13a-2")
-def _(evidence: Evidence) -> Outcome:
+def code_takes_no_more_than_reno_in_its_place(evidence: Evidence) -> Outcome:
     code, reno = evidence.means("rtt-a", "code"), reno_against_reno(evidence, "rtt-a")
     return Outcome.share(
         code[1:] <= reno[1:], note=f"Reno in its place: {listed(evidence.swept('rtt-a', 'code'), reno)}"
@@ -145,7 +145,7 @@ def reno_against_reno(evidence: Evidence, panel: str) -> Values:
 
 
 @claim("C-F13b-1")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_code_with_longer_round_trip(evidence: Evidence) -> Outcome:
     swept = evidence.swept("rtt-b", "code")
     far = {kind: np.abs(evidence.means("rtt-b", kind) - 1) for kind in VARIANTS}
     nearest = np.min([far[kind] for kind in VARIANTS if kind != "code"], axis=0)
@@ -155,7 +155,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F13-3")
-def _(evidence: Evidence) -> Outcome:
+def least_lead_of_code_over_both_panels(evidence: Evidence) -> Outcome:
     leads = {panel: lead(evidence, panel) for panel in ("rtt-a", "rtt-b")}
     least = min(found for found, _ in leads.values())
     return Outcome(
@@ -166,7 +166,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F13-4")
-def _(evidence: Evidence) -> Outcome:
+def reno_with_shorter_round_trip_gets_more(evidence: Evidence) -> Outcome:
     short, long = reno_against_reno(evidence, "rtt-a")[1:], reno_against_reno(evidence, "rtt-b")[1:]
     swept = evidence.swept("rtt-a", "reno")[1:]
     return Outcome.share(
@@ -177,7 +177,7 @@ def _(evidence: Evidence) -> Outcome:
 
 def _correlation(name: str, kind: str) -> None:
     @claim(name)
-    def _(evidence: Evidence) -> Outcome:
+    def rank_correlation_with_buffer(evidence: Evidence) -> Outcome:
         swept, means = evidence.swept("fig14", kind), evidence.means("fig14", kind)
         rho = float(stats.spearmanr(swept, means).statistic)
         return Outcome(measured=rho, holds=rho < -0.8, note=f"mean ratios {listed(swept, means)}")
@@ -188,7 +188,7 @@ _correlation("C-F14c-3", "newvegas")
 
 
 @claim("C-F14a-2")
-def _(evidence: Evidence) -> Outcome:
+def fall_of_vegas_share_with_buffer(evidence: Evidence) -> Outcome:
     means = evidence.means("fig14", "vegas")
     fall = float(means[0] - means[-1])
     return Outcome(measured=fall, holds=fall > 0, note=f"{means[0]:.2f} and {means[-1]:.2f}")
@@ -198,7 +198,7 @@ def _at_end(name: str, kind: str, end: int, above: bool) -> None:
     """Register a claim on the ratio at the smallest (0) or the largest (-1) buffer, by repetitions."""
 
     @claim(name)
-    def _(evidence: Evidence) -> Outcome:
+    def share_of_repetitions_on_one_side(evidence: Evidence) -> Outcome:
         swept = evidence.swept("fig14", kind)
         ratios = evidence.ratios("fig14", kind, swept[end])
         return Outcome.share(
@@ -214,7 +214,7 @@ _at_end("C-F14c-2", "newvegas", -1, False)
 
 
 @claim("C-F14b-3")
-def _(evidence: Evidence) -> Outcome:
+def buffer_at_which_vegas_a_is_nearest_to_reno(evidence: Evidence) -> Outcome:
     swept, means = evidence.swept("fig14", "vegasa"), evidence.means("fig14", "vegasa")
     return Outcome(
         measured=float(swept[int(np.argmin(np.abs(means - 1)))]), note=f"mean ratios {listed(swept, means)}"
@@ -225,7 +225,7 @@ def _above(name: str, kind: str) -> None:
     """Register a claim that CODE gets more than another variant does at the same buffer."""
 
     @claim(name)
-    def _(evidence: Evidence) -> Outcome:
+    def share_of_buffers_with_more_than_variant(evidence: Evidence) -> Outcome:
         flags = [
             evidence.goodputs("fig14", "code", size)[0].mean()
             > evidence.goodputs("fig14", kind, size)[0].mean()
@@ -239,19 +239,19 @@ _above("C-F14d-2", "newvegas")
 
 
 @claim("C-F14d-3")
-def _(evidence: Evidence) -> Outcome:
+def code_gets_more_than_reno_at_every_buffer(evidence: Evidence) -> Outcome:
     means = evidence.means("fig14", "code")
     return Outcome.share(means > 1.0, note=f"mean ratios {listed(evidence.swept('fig14', 'code'), means)}")
 
 
 @claim("C-F14-4")
-def _(evidence: Evidence) -> Outcome:
+def variants_unfair_at_some_buffer(evidence: Evidence) -> Outcome:
     unfair = [bool((np.abs(evidence.means("fig14", kind) - 1) > 0.1).any()) for kind in VARIANTS]
     return Outcome(measured=float(sum(unfair)))
 
 
 @claim("C-F14-5")
-def _(evidence: Evidence) -> Outcome:
+def least_excess_of_log_range_over_code(evidence: Evidence) -> Outcome:
     ranges = {kind: float(np.ptp(np.log(evidence.means("fig14", kind)))) for kind in VARIANTS}
     gap = min(ranges[kind] for kind in VARIANTS if kind != "code") - ranges["code"]
     return Outcome(
@@ -265,7 +265,7 @@ def _few_reno(name: str, kind: str) -> None:
     """Register a claim that a variant falls short with the fewest Reno connections."""
 
     @claim(name)
-    def _(evidence: Evidence) -> Outcome:
+    def sign_of_excess_with_fewest_reno(evidence: Evidence) -> Outcome:
         excess = float(evidence.means("fig15", kind)[0]) - 1
         return Outcome(measured=float(np.sign(excess)), holds=excess < 0, note=f"ratio {1 + excess:.2f}")
 
@@ -276,7 +276,7 @@ _few_reno("C-F15c-2", "newvegas")
 
 
 @claim("C-F15d-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_ratio_of_code_over_mixes(evidence: Evidence) -> Outcome:
     outcome = _pooled(evidence, "fig15", "code")
     means = listed(evidence.swept("fig15", "code"), evidence.means("fig15", "code"))
     return Outcome(
@@ -288,7 +288,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F15-3")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_code_over_mixes(evidence: Evidence) -> Outcome:
     measured, words = lead(evidence, "fig15")
     return Outcome(measured=measured, holds=measured > 0, note=words)
 
@@ -314,7 +314,7 @@ for _rate in RATES:
 
 
 @claim("C-T2-S1")
-def _(evidence: Evidence) -> Outcome:
+def fairness_of_code_less_that_of_others(evidence: Evidence) -> Outcome:
     means = {
         kind: float(
             np.mean([fairness(evidence, kind, rate).mean() for rate in evidence.swept("table2", kind)])

@@ -17,14 +17,13 @@ from .printed import COLUMNS, data, interval
 from .rule_claims import FIELDS
 from .rules import table1
 from .scenarios import PHASE_RATES, PHASES, START_SIZES
-from .sensitivity import Moved
+from .sensitivity import Study, nearest
 from .sweep_claims import fairness
 
 __all__ = [
     "awaiting",
     "intervals",
     "misses",
-    "moves",
     "phase_ratio",
     "phases",
     "readings",
@@ -241,55 +240,28 @@ def transfers(evidence: Evidence) -> Table:
     )
 
 
-def readings(moves: Sequence[Moved]) -> Table:
+def readings(moves: Study) -> Table:
     """Return Fig. 9's ratios under every reading."""
     rows: list[list[Cell | str]] = []
-    for move in moves:
-        if not move.ratios:
-            continue
+    for move, ratios in moves.in_figure_9:
         row: list[Cell | str] = [Cell(text=move.label, tone="strong" if move.variation is None else "")]
+        first = nearest(ratios)
         for kind in VARIANTS:
-            ratio = move.ratios[kind]
+            ratio = ratios[kind]
             row.append(
                 Cell(
                     text=f"{ratio.estimate:.2f}",
                     detail=f"{ratio.low:.2f} to {ratio.high:.2f}",
-                    tone="good" if kind == "code" == move.nearest else "bad" if kind == move.nearest else "",
+                    tone="good" if kind == "code" == first else "bad" if kind == first else "",
                 )
             )
-        row.append(LABELS[move.nearest])
+        row.append(LABELS[first])
         rows.append(row)
     return Table(
         caption="Fig. 9 under every reading: throughput over that of Reno, pooled, with its 95 % interval",
         columns=_columns("reading", *(LABELS[kind] for kind in VARIANTS), "nearest to 1"),
         rows=rows,
         note="All readings at the same rates and repetitions.",
-    )
-
-
-def moves(study: Sequence[Moved]) -> Table:
-    """Return what moving each assumption turns."""
-    rows: list[list[Cell | str]] = []
-    for move in study:
-        rows.append(
-            [
-                Cell(text=move.label, tone="strong" if move.variation is None else ""),
-                f"{move.reproduced} of {move.checked}",
-                ", ".join(finding.claim.id for finding in move.gained) or "–",
-                ", ".join(finding.claim.id for finding in move.lost) or "–",
-            ]
-        )
-    return Table(
-        caption="Claims on Figs. 9 to 15 and Table 2 with one assumption moved",
-        columns=[
-            Column(title="assumption", align="left"),
-            Column(title="reproduced"),
-            Column(title="gained", align="left"),
-            Column(title="lost", align="left"),
-        ],
-        rows=rows,
-        note="Each move is compared with the main reading at the points and repetitions it was run at; it is run on the figures "
-        "it can matter to.",
     )
 
 
@@ -314,7 +286,7 @@ def misses(findings: Sequence[Finding]) -> Table:
 
 def awaiting(findings: Sequence[Finding]) -> Table:
     """Return the claims that await the testbed."""
-    waiting = [finding for finding in findings if finding.verdict == "not-checkable"]
+    waiting = [finding for finding in findings if not finding.is_judged]
     groups: dict[tuple[str, str], list[str]] = {}
     for finding in waiting:
         groups.setdefault((finding.claim.source, finding.why), []).append(finding.claim.id)

@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.claims import AwaitsTestbed, Outcome
 
 from .evidence import Evidence, Values
 from .printed import COLUMNS, data, interval
 from .register import claim
 
-LINUX = "awaits the Linux testbed: kernel connections through an emulated bottleneck"
-INTERNET = (
-    "awaits the Linux testbed: uploads over a real path, whose rate and traffic the paper does not give"
-)
+LINUX = "It needs from the Linux testbed: kernel connections through an emulated bottleneck."
+INTERNET = "It needs from the Linux testbed: uploads over a real path, whose rate and traffic the paper does not give."
 
 PARTNERS = {"RV-Reno": "Vegas", "RV-Vegas": "Reno", "RC-Reno": "CODE", "RC-CODE": "Reno"}
 
 
 def _awaits(name: str, reason: str) -> None:
     @claim(name)
-    def _(_: Evidence) -> Outcome:
-        raise NotMeasured(reason)
+    def needs_the_testbed(_: Evidence) -> Outcome:
+        raise AwaitsTestbed(reason)
 
 
 for _name in ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5"):
@@ -42,13 +40,15 @@ def _register_arithmetic() -> None:
     for column in COLUMNS:
 
         @claim(f"C-T3-AVG-{column}")
-        def _(_: Evidence, column: str = column) -> Outcome:
+        def mean_of_printed_rounds(_: Evidence, column: str = column) -> Outcome:
             return Outcome(measured=float(_printed(column).mean()), note="from the printed rounds")
 
         for level in (99, 95, 90):
 
             @claim(f"C-T3-CI{level}-{column}")
-            def _(_: Evidence, column: str = column, level: int = level) -> Outcome:
+            def half_width_of_printed_rounds(
+                _: Evidence, column: str = column, level: int = level
+            ) -> Outcome:
                 found = interval(_printed(column), level / 100)
                 return Outcome(
                     measured=found.half_width, note="from the printed rounds, by the normal quantile"
@@ -59,22 +59,22 @@ _register_arithmetic()
 
 
 @claim("C-T3-S1")
-def _(_: Evidence) -> Outcome:
+def printed_ratio_of_reno_over_vegas(_: Evidence) -> Outcome:
     return Outcome(measured=float(_printed("RV-Reno").mean() / _printed("RV-Vegas").mean()))
 
 
 @claim("C-T3-S2")
-def _(_: Evidence) -> Outcome:
+def printed_ratio_of_code_over_reno(_: Evidence) -> Outcome:
     return Outcome(measured=float(_printed("RC-CODE").mean() / _printed("RC-Reno").mean()))
 
 
 @claim("C-T3-S3")
-def _(_: Evidence) -> Outcome:
+def share_of_printed_rounds_with_faster_reno(_: Evidence) -> Outcome:
     return Outcome.share(_printed("RV-Reno") > _printed("RV-Vegas"), note="rounds")
 
 
 @claim("C-T3-S4")
-def _(evidence: Evidence) -> Outcome:
+def simulated_less_printed_ratio_of_reno_over_vegas(evidence: Evidence) -> Outcome:
     printed = float(_printed("RV-Reno").mean() / _printed("RV-Vegas").mean())
     simulated = float(1 / evidence.pooled("fig9", "vegas").estimate)
     return Outcome(
@@ -85,7 +85,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-T3-S5")
-def _(_: Evidence) -> Outcome:
+def variation_of_vegas_rounds_less_that_of_code(_: Evidence) -> Outcome:
     relative = {
         column: interval(_printed(column)).half_width / float(_printed(column).mean())
         for column in ("RV-Vegas", "RC-CODE")

@@ -31,13 +31,13 @@ def _mean_window(run: Run, name: str) -> float:
 
 
 @claim("C-F2-1")
-def _(evidence: Evidence) -> Outcome:
+def cuts_of_reno_beside_vegas(evidence: Evidence) -> Outcome:
     counts = [len(reno_cuts(run)) for run in evidence.traced("fig2")]
     return Outcome.share(np.array(counts) >= 3, note=f"{np.mean(counts):.1f} cuts in 200 s")
 
 
 @claim("C-F2-2")
-def _(evidence: Evidence) -> Outcome:
+def growth_of_vegas_while_queue_is_not_empty(evidence: Evidence) -> Outcome:
     flags = []
     for run in evidence.traced("fig2"):
         time, cwnd = run.trace("cwnd")
@@ -51,7 +51,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F2-3")
-def _(evidence: Evidence) -> Outcome:
+def window_of_vegas_less_than_reno(evidence: Evidence) -> Outcome:
     pairs = [(_mean_window(run, "variant"), _mean_window(run, "reno")) for run in evidence.traced("fig2")]
     means = np.mean(pairs, axis=0)
     return Outcome.share(
@@ -85,12 +85,12 @@ def _pooled(runs: Sequence[Sequence[Cycle]], part: str) -> Values:
 
 
 @claim("C-ALG-N8")
-def _(evidence: Evidence) -> Outcome:
+def rising_slope_of_newvegas(evidence: Evidence) -> Outcome:
     return mean_of(_pooled(cycles_of(evidence, "fig3"), "rising"))
 
 
 @claim("C-ALG-N11")
-def _(evidence: Evidence) -> Outcome:
+def falling_slope_of_newvegas(evidence: Evidence) -> Outcome:
     return mean_of(_pooled(cycles_of(evidence, "fig3"), "falling"))
 
 
@@ -101,14 +101,14 @@ def rising_slopes(evidence: Evidence) -> tuple[float, float]:
 
 
 @claim("C-ALG-C5")
-def _(evidence: Evidence) -> Outcome:
+def rising_slope_of_code_over_reno(evidence: Evidence) -> Outcome:
     runs = cycles_of(evidence, "fig5")
     code, reno = _pooled(runs, "rising"), _pooled(runs, "reno_rising")
     return mean_of(code / reno, note=f"{code.mean():.2f} against {reno.mean():.2f} packets a round trip")
 
 
 @claim("C-F3-1")
-def _(evidence: Evidence) -> Outcome:
+def packets_of_newvegas_cycle_over_reno(evidence: Evidence) -> Outcome:
     every = [cycle for run in cycles_of(evidence, "fig3") for cycle in run]
     ratio = np.mean([cycle.packets / cycle.reno_packets for cycle in every])
     return Outcome.share(
@@ -117,7 +117,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F3-2")
-def _(evidence: Evidence) -> Outcome:
+def newvegas_falls_while_reno_grows(evidence: Evidence) -> Outcome:
     every = [cycle for run in cycles_of(evidence, "fig3") for cycle in run]
     known = [cycle for cycle in every if cycle.reno_falling.rounds > 0 and cycle.falling.rounds > 0]
     return Outcome.share(
@@ -126,14 +126,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F3-3")
-def _(evidence: Evidence) -> Outcome:
+def newvegas_rises_more_slowly_than_reno(evidence: Evidence) -> Outcome:
     every = [cycle for run in cycles_of(evidence, "fig3") for cycle in run]
     known = [cycle for cycle in every if cycle.reno_rising.rounds > 0]
     return Outcome.share([cycle.rising.slope < cycle.reno_rising.slope for cycle in known], note="cycles")
 
 
 @claim("C-F5-1")
-def _(evidence: Evidence) -> Outcome:
+def nearness_of_code_mean_window_to_reno(evidence: Evidence) -> Outcome:
     far = {
         figure: np.array(
             [
@@ -150,14 +150,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-EPS-12")
-def _(evidence: Evidence) -> Outcome:
+def packets_of_code_cycle_over_reno(evidence: Evidence) -> Outcome:
     runs = cycles_of(evidence, "fig5")
     ratios = [sum(c.packets for c in run) / sum(c.reno_packets for c in run) for run in runs]
     return mean_of(ratios, note="complete cycles of the network without cross traffic")
 
 
 @claim("C-EPS-13")
-def _(evidence: Evidence) -> Outcome:
+def lowest_window_of_code_over_peak(evidence: Evidence) -> Outcome:
     runs = cycles_of(evidence, "fig5")
     return mean_of(
         [np.mean([cycle.lowest / cycle.peak for cycle in run]) for run in runs],
@@ -180,7 +180,7 @@ def _halves(run: Run, name: str, share: float) -> Values:
 
 
 @claim("C-F16-1")
-def _(evidence: Evidence) -> Outcome:
+def largest_deviation_of_settled_code_windows(evidence: Evidence) -> Outcome:
     return mean_of(
         [
             max(float(_halves(run, name, 0.5).std()) for name in ("first", "second"))
@@ -190,7 +190,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F16-2")
-def _(evidence: Evidence) -> Outcome:
+def highest_code_window_when_second_joins(evidence: Evidence) -> Outcome:
     peaks = []
     for run in evidence.traced("fig16"):
         best = [(_smooth(cwnd).max(), time[_smooth(cwnd).argmax()]) for time, cwnd in _windows(run)]
@@ -224,12 +224,12 @@ def _share_ratio(evidence: Evidence, kind: str) -> Outcome:
 
 
 @claim("C-F17-1")
-def _(evidence: Evidence) -> Outcome:
+def settled_ratio_of_two_vegas_windows(evidence: Evidence) -> Outcome:
     return _share_ratio(evidence, "vegas")
 
 
 @claim("C-F17-2")
-def _(evidence: Evidence) -> Outcome:
+def settled_ratio_of_two_code_windows(evidence: Evidence) -> Outcome:
     return _share_ratio(evidence, "code")
 
 
@@ -238,7 +238,7 @@ def _pairs(evidence: Evidence) -> list[tuple[Run, Run]]:
 
 
 @claim("C-F17-3")
-def _(evidence: Evidence) -> Outcome:
+def code_settles_later_than_vegas(evidence: Evidence) -> Outcome:
     times = np.array([(_settling(code), _settling(vegas)) for code, vegas in _pairs(evidence)])
     means = times.mean(axis=0)
     return Outcome.share(times[:, 0] > times[:, 1], note=f"{means[0]:.1f} s against {means[1]:.1f} s")
@@ -255,7 +255,7 @@ def _last_queue(run: Run) -> Values:
 
 
 @claim("C-F18-1")
-def _(evidence: Evidence) -> Outcome:
+def larger_deviation_of_settled_queue(evidence: Evidence) -> Outcome:
     spread = {
         kind: np.array([_last_queue(run).std() for run in evidence.traced(f"fig17-{kind}")])
         for kind in ("vegas", "code")
@@ -267,7 +267,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F18-2")
-def _(evidence: Evidence) -> Outcome:
+def settled_queue_of_code_less_that_of_vegas(evidence: Evidence) -> Outcome:
     means = np.array(
         [(_last_queue(code).mean(), _last_queue(vegas).mean()) for code, vegas in _pairs(evidence)]
     )
@@ -276,7 +276,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-F18-3")
-def _(evidence: Evidence) -> Outcome:
+def queue_settles_later_with_code(evidence: Evidence) -> Outcome:
     times = np.array(
         [
             (settled_s(*_queue(code), 50.0), settled_s(*_queue(vegas), 50.0))
@@ -288,19 +288,16 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("C-MIX-1")
-def _(evidence: Evidence) -> Outcome:
+def alpha_of_code_beside_vegas_less_initial(evidence: Evidence) -> Outcome:
     left = []
     for run in evidence.traced("mixed"):
-        times, alpha = run.trace("alpha", "first")
-        end = run.trace("cwnd", "first")[0][-1]
-        # A threshold keeps its value until it is recorded again.
-        grid = np.arange(0.75 * end, end, 0.05)
-        left.append(float(alpha[np.searchsorted(times, grid, side="right") - 1].mean()) - 1.0)
+        alpha, end = run.trace("alpha", "first"), float(run.trace("cwnd", "first").time[-1])
+        left.append(float(alpha.resample(0.75 * end, end, 0.05).value.mean()) - 1.0)
     return mean_of(left)
 
 
 @claim("C-CONC-1")
-def _(evidence: Evidence) -> Outcome:
+def share_of_short_transfers_reno_finishes_first(evidence: Evidence) -> Outcome:
     flags: list[bool] = []
     factors = []
     for size in START_SIZES:
@@ -335,12 +332,12 @@ def _gains(evidence: Evidence) -> Values:
 
 
 @claim("C-INTRO-1")
-def _(evidence: Evidence) -> Outcome:
+def least_gain_of_vegas_over_reno(evidence: Evidence) -> Outcome:
     gains = _gains(evidence)
     return Outcome(measured=float(gains.min()), note=f"by buffer in packets: {listed(GAIN_BUFFERS, gains)}")
 
 
 @claim("C-INTRO-2")
-def _(evidence: Evidence) -> Outcome:
+def largest_gain_of_vegas_over_reno(evidence: Evidence) -> Outcome:
     gains = _gains(evidence)
     return Outcome(measured=float(gains.max()), note=f"by buffer in packets: {listed(GAIN_BUFFERS, gains)}")

@@ -10,24 +10,25 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import asymmetry_claims as _asymmetry_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, readings, register, sensitivity
+from . import content, plan, reduction, sensitivity
 from . import mechanism_claims as _mechanism_claims  # registers its claims
-from . import plan as planning
 from . import traffic_claims as _traffic_claims  # registers its claims
 from .assumptions import Assumptions
 from .evidence import Evidence
+from .register import REGISTER
 
 __all__ = ["PAPER", "RoVegas"]
 
 
-class RoVegas:
-    """The paper, as `dumbbell.papers` takes it."""
+class RoVegas(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "rovegas"
     title = "RoVegas"
@@ -36,48 +37,37 @@ class RoVegas:
         "Communications 27, 2004. Reproduced on Dumbbell's engine."
     )
     order = 4
-    columns = readings.COLUMNS
-    reduce = staticmethod(readings.read)
-
-    def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
-        """Return every claim of the paper."""
-        return register.REGISTER.claims()
+    columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
+    register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return planning.plan(settings)
+        return plan.plan(settings)
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: all evidence is in the runs."""
-        return {}
-
-    def evidence(self, settings: Settings, results: pd.DataFrame) -> Evidence:
-        """Return the evidence the claims are judged on."""
+    def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return what the claims are judged on."""
         return Evidence(results, Assumptions(), seed=settings.seed)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence = self.evidence(settings, results)
-        claims = self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(
-            claims, evidence, Assumptions(), planning.replications(settings).moved
-        )
-        return sensitivity.explain(findings, self._moves)
+    def study(
+        self,
+        settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, Assumptions(), plan.replications(settings).moved)
 
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    def content(
+        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(self.evidence(settings, results), findings, self._moves)
+        return content.sections(evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        counts = planning.replications(settings)
+        counts = plan.replications(settings)
         return [
             ("replications", f"{counts.paper}; {counts.moved} with an assumption moved"),
             ("bursts of the variable-rate sources", f"{Assumptions().burst} on average"),
@@ -86,7 +76,7 @@ class RoVegas:
     def notice(self, settings: Settings) -> str:
         """Return a remark on the number of replications."""
         if settings.quick:
-            counts = planning.replications(settings)
+            counts = plan.replications(settings)
             return (
                 f"Quick mode: {counts.paper} replications and {len(counts.loads)} loads. Intervals are wide, and claims close to "
                 "their limit change sides by chance."

@@ -67,32 +67,32 @@ def _packet_ratio(evidence: Evidence, k: float) -> Values:
 
 
 @claim("RV-ANA-01")
-def _(evidence: Evidence) -> Outcome:
+def smallest_mean_forward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, SYMMETRIES, "forward")
     least = np.minimum.reduce(queues)
     return outcome(least, holds=least >= ALPHA, note=note)
 
 
 @claim("RV-ANA-02")
-def _(evidence: Evidence) -> Outcome:
+def largest_mean_forward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, SYMMETRIES, "forward")
     most = np.maximum.reduce(queues)
     return outcome(most, holds=most <= BETA, note=note)
 
 
 @claim("RV-ANA-03")
-def _(evidence: Evidence) -> Outcome:
+def largest_backward_queue_of_vegas_at_small_k(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, SYMMETRIES, "backward")
     return outcome(np.maximum.reduce(queues), note=note)
 
 
 @claim("RV-ANA-04")
-def _(evidence: Evidence) -> Outcome:
+def throughput_of_vegas_over_capacity(evidence: Evidence) -> Outcome:
     return outcome(worst((evidence.throughput("ana", "vegas", k) / FORWARD_RATE_KBPS for k in SYMMETRIES), 1))
 
 
 @claim("RV-ANA-05")
-def _(evidence: Evidence) -> Outcome:
+def smallest_mean_backward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, ASYMMETRIC, "backward")
     least = np.minimum.reduce(queues)
     # Rounding lets Diff lie half a packet below alpha.
@@ -100,37 +100,37 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-ANA-06")
-def _(evidence: Evidence) -> Outcome:
+def largest_mean_backward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, ASYMMETRIC, "backward")
     most = np.maximum.reduce(queues)
     return outcome(most, holds=most <= BETA, note=note)
 
 
 @claim("RV-ANA-07")
-def _(evidence: Evidence) -> Outcome:
+def largest_forward_queue_of_vegas_at_large_k(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, ASYMMETRIC, "forward")
     return outcome(np.maximum.reduce(queues), note=note)
 
 
 @claim("RV-ANA-08")
-def _(evidence: Evidence) -> Outcome:
+def throughput_of_vegas_over_capacity_by_k(evidence: Evidence) -> Outcome:
     shares = [evidence.throughput("ana", "vegas", k) * k / FORWARD_RATE_KBPS for k in ASYMMETRIC]
     return outcome(worst(shares, 1), note=listing(_names(ASYMMETRIC), shares, "{:.4f}"))
 
 
 @claim("RV-ANA-09")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_rovegas_and_vegas_at_small_k(evidence: Evidence) -> Outcome:
     return outcome(np.maximum.reduce([np.abs(_packet_ratio(evidence, k) - 1) for k in SYMMETRIES]))
 
 
 @claim("RV-ANA-10")
-def _(evidence: Evidence) -> Outcome:
+def least_excess_of_rovegas_over_capacity_by_k(evidence: Evidence) -> Outcome:
     excess = [_packets_per_second(evidence, "rovegas", k) - FORWARD_PACKETS / k for k in ASYMMETRIC]
     return above(excess, note=listing(_names(ASYMMETRIC), excess, "{:.1f}"))
 
 
 @claim("RV-ANA-11")
-def _(evidence: Evidence) -> Outcome:
+def smallest_mean_diff_of_rovegas(evidence: Evidence) -> Outcome:
     free = [k for k in ASYMMETRIC if float(_steady(evidence, PER_ACK, k)[0]) < KEEP_UP_BINDS]
     if not free:
         raise NotMeasured("The keep-up rule binds at every asymmetric factor.")
@@ -140,14 +140,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-ANA-12")
-def _(evidence: Evidence) -> Outcome:
+def largest_mean_diff_of_rovegas(evidence: Evidence) -> Outcome:
     diffs = [_steady(evidence, DIFF, k) for k in ASYMMETRIC]
     most = np.maximum.reduce(diffs)
     return outcome(most, holds=most <= BETA, note=listing(_names(ASYMMETRIC), diffs))
 
 
 @claim("RV-ANA-13")
-def _(evidence: Evidence) -> Outcome:
+def share_of_acknowledgements_to_drop(evidence: Evidence) -> Outcome:
     # By its scenario's rates: what a full forward link offers and what the backward link takes.
     k = _offered(evidence)
     return Outcome(
@@ -156,7 +156,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-ANA-14")
-def _(evidence: Evidence) -> Outcome:
+def packets_per_acknowledgement_needed(evidence: Evidence) -> Outcome:
     dropped = float(np.asarray(model.ack_drop_ratio(_offered(evidence))))
     return Outcome(measured=1 / (1 - dropped), note="the model, at the rates of the scenario")
 
@@ -187,7 +187,7 @@ for _name, _index, _aim in (
 
 
 @claim("RV-ANA-18")
-def _(evidence: Evidence) -> Outcome:
+def excess_beyond_which_window_does_not_grow(evidence: Evidence) -> Outcome:
     rows = [evidence.rows("unit-keepup", "rovegas", k)[0]["guard"] for k in LIMITED]
     grew, held = max(row[0] for row in rows), min(row[1] for row in rows)
     # The threshold lies between the greatest excess that still let the window grow and the least that did not.
@@ -200,20 +200,20 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-ANA-19")
-def _(evidence: Evidence) -> Outcome:
+def least_ratio_of_rovegas_over_vegas(evidence: Evidence) -> Outcome:
     ratios = [_packet_ratio(evidence, k) for k in ASYMMETRIC]
     return above(ratios, 1.0, listing(_names(ASYMMETRIC), ratios))
 
 
 @claim("RV-ANA-20")
-def _(evidence: Evidence) -> Outcome:
+def largest_ratio_of_rovegas_over_vegas(evidence: Evidence) -> Outcome:
     ratios = [_packet_ratio(evidence, k) for k in ASYMMETRIC]
     most = np.maximum.reduce(ratios)
     return outcome(most, holds=most <= 3.05, note=listing(_names(ASYMMETRIC), ratios))
 
 
 @claim("RV-ANA-21")
-def _(evidence: Evidence) -> Outcome:
+def ratio_without_option_over_ratio_of_packets(evidence: Evidence) -> Outcome:
     return outcome(
         worst(
             (_ratio(evidence, k) / _packet_ratio(evidence, k) for k in ASYMMETRIC),
@@ -223,7 +223,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-ANA-22")
-def _(evidence: Evidence) -> Outcome:
+def unused_share_of_forward_link(evidence: Evidence) -> Outcome:
     return above([FORWARD_PACKETS - _packets_per_second(evidence, "rovegas", 8)])
 
 
@@ -257,7 +257,7 @@ claim("RV-F5-03")(_last("backward_queue", MEAN, "fig-5", "rovegas"))
 
 
 @claim("RV-F3-04")
-def _(evidence: Evidence) -> Outcome:
+def variance_of_settled_vegas_window(evidence: Evidence) -> Outcome:
     def variance(row: Row) -> float:
         return float(row["window"][1]) ** 2
 
@@ -265,7 +265,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-F4-01")
-def _(evidence: Evidence) -> Outcome:
+def fall_of_vegas_window_with_asymmetry(evidence: Evidence) -> Outcome:
     wide, narrow = (
         evidence.first("window", 0, "fig-3", "vegas"),
         evidence.first("window", 0, "fig-4", "vegas"),
@@ -274,29 +274,29 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-F4-02")
-def _(evidence: Evidence) -> Outcome:
+def mean_backward_queue_of_vegas_at_k_2(evidence: Evidence) -> Outcome:
     return above([evidence.first("backward_queue", 0, "fig-4", "vegas")])
 
 
 @claim("RV-F4-05")
-def _(evidence: Evidence) -> Outcome:
+def throughput_of_vegas_at_k_2(evidence: Evidence) -> Outcome:
     return outcome(evidence.throughput("fig-4", "vegas"))
 
 
 @claim("RV-F5-04")
-def _(evidence: Evidence) -> Outcome:
+def window_of_rovegas_less_that_of_vegas(evidence: Evidence) -> Outcome:
     return above(
         [evidence.first("window", 0, "fig-5", "rovegas") - evidence.first("window", 0, "fig-4", "vegas")]
     )
 
 
 @claim("RV-F5-05")
-def _(evidence: Evidence) -> Outcome:
+def throughput_of_rovegas_at_k_2(evidence: Evidence) -> Outcome:
     return outcome(evidence.throughput("fig-5", "rovegas"))
 
 
 @claim("RV-F7-01")
-def _(evidence: Evidence) -> Outcome:
+def backward_rate_that_makes_k_4(evidence: Evidence) -> Outcome:
     links = alone("ana", "vegas", 4, evidence.place("ana")).resolved()["links"]
     rate = next(link["rate"] for link in links if link["name"] == "r2-r1")
     return Outcome(
@@ -344,7 +344,7 @@ claim("RV-F8-16")(_falls("rovegas"))
 
 
 @claim("RV-F8-17")
-def _(evidence: Evidence) -> Outcome:
+def least_lead_of_rovegas_over_all_k(evidence: Evidence) -> Outcome:
     return above(
         [
             evidence.throughput("ana", "rovegas", k) - evidence.throughput("ana", "vegas", k)
@@ -354,6 +354,6 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-F8-18")
-def _(evidence: Evidence) -> Outcome:
+def throughput_of_rovegas_at_k_2_over_full_link(evidence: Evidence) -> Outcome:
     full = FORWARD_RATE_KBPS * model.goodput_share()
     return outcome(evidence.throughput("ana", "rovegas", 2) / full)

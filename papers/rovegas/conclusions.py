@@ -1,19 +1,17 @@
-"""What the report concludes: what does not hold and why, what stops the window, sensitivity, the paper's own tensions."""
+"""What the report concludes: what does not hold and why, what stops the window, averaging times, the paper's own tensions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from dumbbell.claims import Finding, number
 from dumbbell.models import rovegas as model
-from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.report import Block, Cell, Column, Section, Table, Text
 
-from . import figures
 from .connection_claims import kept_target
 from .evidence import Evidence, interval
-from .sensitivity import SHOWN, Moved
 
-__all__ = ["UNCERTAIN", "limit_at_three", "misses", "sensitivity", "tensions"]
+__all__ = ["UNCERTAIN", "averages", "limit_at_three", "misses", "tensions"]
 
 MINUS = "−"
 
@@ -131,105 +129,7 @@ def limit_at_three(evidence: Evidence) -> Text:
     return Text(paragraphs=paragraphs)
 
 
-def sensitivity(evidence: Evidence, moves: Sequence[Moved]) -> Section:
-    """Return the section on what the open assumptions decide."""
-    if len(moves) < 2:
-        return Section(
-            anchor="sensitivity",
-            title="Sensitivity",
-            blocks=[
-                Text(paragraphs=["No assumption was moved in this reproduction."]),
-                _averages(evidence),
-            ],
-        )
-    baseline = moves[0]
-    rows: list[list[Cell | str]] = []
-    for move in moves:
-        row: list[Cell | str]
-        if move.variation is None:
-            row = [Cell(text="none", tone="strong"), "as chosen", str(move.reproduced), "", ""]
-        else:
-            row = [
-                move.variation.assumption,
-                move.variation.value,
-                str(move.reproduced),
-                f"+{len(move.gained)}",
-                f"{MINUS}{len(move.lost)}",
-            ]
-        for value, usual in zip(move.shown, baseline.shown, strict=True):
-            if value is None or usual is None or (move.variation is not None and value == usual):
-                row.append("")
-            else:
-                far = abs(value / usual - 1) > 0.1
-                row.append(Cell(text=number(value), tone="strong" if far else ""))
-        rows.append(row)
-    lists: list[Block] = [
-        Details(
-            title=f"{move.variation.assumption}, {move.variation.value}: {len(move.gained)} gained, {len(move.lost)} lost",
-            blocks=[
-                Table(
-                    caption="Claims whose verdict changes",
-                    columns=[
-                        Column(title="", align="left"),
-                        Column(title="claim", align="left"),
-                        Column(title="statement", align="left"),
-                        Column(title="paper"),
-                        Column(title="measured"),
-                        Column(title="interval"),
-                    ],
-                    rows=list(_changes(move)),
-                )
-            ],
-        )
-        for move in moves[1:]
-        if move.variation is not None and (move.gained or move.lost)
-    ]
-    return Section(
-        anchor="sensitivity",
-        title="Sensitivity",
-        blocks=[
-            Text(
-                paragraphs=[
-                    "Every open assumption was moved, one at a time, and all claims judged again on runs with the same seeds and on as "
-                    "many of the unmoved ones. What a move does not concern was not run again. Claims close to their limit change "
-                    "sides by chance as well: what matters is where many change, or one of the quantities moves far (bold: by more than "
-                    "10 %)."
-                ]
-            ),
-            Figure(svg=figures.sensitivity(moves), caption="Claims that change their verdict."),
-            Table(
-                caption="What moving one assumption does",
-                columns=[
-                    Column(title="assumption", align="left"),
-                    Column(title="moved to", align="left"),
-                    Column(title="reproduced"),
-                    Column(title="gained"),
-                    Column(title="lost"),
-                ]
-                + [Column(title=name) for name in SHOWN],
-                rows=rows,
-                note="Figs. 8 to 13: RoVegas over Vegas. Fig. 15: queue with eight connections, packets. Figs. 17 and 18: fairness index.",
-            ),
-            *lists,
-            _averages(evidence),
-        ],
-    )
-
-
-def _changes(move: Moved) -> Iterable[list[Cell | str]]:
-    for label, findings, tone in (("gained", move.gained, "good"), ("lost", move.lost, "bad")):
-        for finding in findings:
-            yield [
-                Cell(text=label, tone="good" if tone == "good" else "bad"),
-                finding.claim.id,
-                finding.claim.statement,
-                number(finding.claim.paper_value),
-                number(finding.measured),
-                "" if finding.low is None else f"{number(finding.low)} to {number(finding.high)}",
-            ]
-
-
-def _averages(evidence: Evidence) -> Table:
+def averages(evidence: Evidence) -> Table:
     """Return the table of what other averaging times than ours give."""
     cases = (
         ("Fig. 9, load 0.9", "fig-9", "", (50, 60, 100)),

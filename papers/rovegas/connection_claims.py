@@ -62,47 +62,47 @@ def _stated(evidence: Evidence, name: str) -> float:
 
 
 @claim("RV-F15-02")
-def _(evidence: Evidence) -> Outcome:
+def most_packets_four_connections_should_queue(evidence: Evidence) -> Outcome:
     return Outcome(measured=4 * _stated(evidence, "beta"))
 
 
 @claim("RV-F15-22")
-def _(evidence: Evidence) -> Outcome:
+def alpha_of_scenario(evidence: Evidence) -> Outcome:
     return Outcome(measured=_stated(evidence, "alpha"))
 
 
 @claim("RV-F15-23")
-def _(evidence: Evidence) -> Outcome:
+def beta_of_scenario(evidence: Evidence) -> Outcome:
     return Outcome(measured=_stated(evidence, "beta"))
 
 
 @claim("RV-F15-03")
-def _(evidence: Evidence) -> Outcome:
+def queue_of_four_vegas_connections(evidence: Evidence) -> Outcome:
     return above([evidence.queue_after("vegas", 4)], limit=4 * BETA)
 
 
 @claim("RV-F15-08")
-def _(evidence: Evidence) -> Outcome:
+def share_of_entries_with_kept_target(evidence: Evidence) -> Outcome:
     queues = _queues(evidence, "rovegas")
     kept = [n * ALPHA <= queue[0] <= n * BETA for n, queue in zip(CONNECTIONS, queues, strict=True)]
     return Outcome.share(kept, 1.0, listing([f"n = {n}" for n in CONNECTIONS], queues, "{:.1f}"))
 
 
 @claim("RV-F15-09")
-def _(evidence: Evidence) -> Outcome:
+def queue_of_eight_rovegas_over_vegas(evidence: Evidence) -> Outcome:
     ratio = evidence.queue_after("rovegas", 8) / evidence.queue_after("vegas", 8)
     return outcome(ratio, holds=ratio < 0.6)
 
 
 @claim("RV-F15-10")
-def _(evidence: Evidence) -> Outcome:
+def least_step_of_queue_per_vegas_connection(evidence: Evidence) -> Outcome:
     each = [queue / n for n, queue in zip(CONNECTIONS, _queues(evidence, "vegas"), strict=True)]
     steps = [two - one for one, two in pairwise(each)]
     return above(steps, note=listing([f"n = {n}" for n in CONNECTIONS], each))
 
 
 @claim("RV-F15-11")
-def _(evidence: Evidence) -> Outcome:
+def queue_of_eight_over_four_vegas_connections(evidence: Evidence) -> Outcome:
     return outcome(evidence.queue_after("vegas", 8) / evidence.queue_after("vegas", 4))
 
 
@@ -129,7 +129,7 @@ for _n in CONNECTIONS:
 
 
 @claim("RV-F15-20")
-def _(evidence: Evidence) -> Outcome:
+def least_step_of_late_vegas_base_rtt(evidence: Evidence) -> Outcome:
     base = _last_base_rtts(evidence, "vegas")
     # The second overestimates the fixed delay, and each later one more than the one before it.
     true = true_delay_ms(evidence, "vegas")
@@ -140,7 +140,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-F15-21")
-def _(evidence: Evidence) -> Outcome:
+def largest_error_of_rovegas_base_rtt(evidence: Evidence) -> Outcome:
     true = true_delay_ms(evidence, "rovegas")
     errors = np.maximum.reduce([base - true for base in _last_base_rtts(evidence, "rovegas")])
     # To a thousandth of a millisecond, as a derived base round-trip time is exact.
@@ -148,7 +148,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-CTX-05")
-def _(evidence: Evidence) -> Outcome:
+def least_queue_of_joining_vegas_connection(evidence: Evidence) -> Outcome:
     kept = []
     for n in CONNECTIONS[1:]:
         window = (20.0 * n - 10.0, 20.0 * n)
@@ -222,7 +222,7 @@ for _figure in ("fig-17", "fig-18"):
 
 
 @claim("RV-F17-08")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_newest_vegas_connection(evidence: Evidence) -> Outcome:
     *others, newest = evidence.throughputs("fig-17", "b")
     return above([newest - np.maximum.reduce(others)])
 
@@ -240,7 +240,7 @@ for _connection in range(1, 6):
 
 
 @claim("RV-CTX-02")
-def _(evidence: Evidence) -> Outcome:
+def share_of_longest_delay_vegas_less_reno(evidence: Evidence) -> Outcome:
     def longest(variant: str) -> Values:
         rates = evidence.throughputs("fig-18", variant)
         return np.asarray(rates[0] / np.sum(rates, axis=0))
@@ -250,6 +250,6 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-CTX-04")
-def _(evidence: Evidence) -> Outcome:
+def share_of_reno_less_vegas(evidence: Evidence) -> Outcome:
     vegas, reno = evidence.throughputs("ctx", "head-to-head")
     return above([reno - vegas], note=f"Vegas {vegas[0]:.0f}, Reno {reno[0]:.0f} kbit/s")

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured, Outcome
-from dumbbell.statistics import jain_index
+from dumbbell.statistics import jain_index, resample_weights
 
 from .assumptions import PACKET_BYTES, Assumptions, payload_bytes
 
@@ -60,7 +60,7 @@ class Evidence:
     Parameters
     ----------
     results
-        The table of results: ``key``, ``run`` and the columns of `readings.COLUMNS`. A key is the group, the experiment, the
+        The table of results: ``key``, ``run`` and the columns of `reduction.COLUMNS`. A key is the group, the experiment, the
         variant and, where there are several, the point of a sweep, as ``paper|fig-10|vegas|0.9``.
     base
         The assumptions of the paper's runs.
@@ -90,7 +90,6 @@ class Evidence:
         self._moved = moved or base
         self._seed = seed
         self._limit = limit
-        self._weights: dict[int, Values] = {}
 
     @cached_property
     def _by_key(self) -> dict[str, list[Row]]:
@@ -148,11 +147,7 @@ class Evidence:
 
     def weights(self, count: int) -> Values:
         """Return the weights of `count` runs: all equal first, then those of each resample."""
-        if count not in self._weights:
-            random = np.random.default_rng([self._seed, count])
-            drawn = random.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
-            self._weights[count] = np.vstack([np.full(count, 1 / count), drawn])
-        return self._weights[count]
+        return resample_weights(count, seed=(self._seed, count), resamples=RESAMPLES)
 
     def mean(self, rows: Sequence[Row], reading: Reading) -> Values:
         """Return the mean of what is read from each run, with resamples."""

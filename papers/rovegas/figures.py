@@ -11,9 +11,8 @@ from dumbbell import plots
 from .analysis import windows
 from .evidence import Evidence, Values, interval
 from .printed import at_points, data
-from .readings import SAMPLE_S
+from .reduction import SAMPLE_S
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
-from .sensitivity import Moved
 
 __all__ = [
     "asymmetric",
@@ -24,7 +23,6 @@ __all__ = [
     "model",
     "persistent",
     "rerouting",
-    "sensitivity",
     "single_connection",
     "traffic",
 ]
@@ -305,21 +303,4 @@ def rerouting(evidence: Evidence) -> str:
             ax.set_ylim(bottom=0)
             for time in REROUTE_S:
                 ax.axvline(time, color=GREY, linestyle=":", linewidth=0.8)
-    return plots.to_svg(figure)
-
-
-def sensitivity(moves: Sequence[Moved]) -> str:
-    """Draw how many claims each moved assumption gains and loses."""
-    moved = [move for move in moves if move.variation is not None]
-    figure, axes = plots.figure(width=8.5, height=0.6 + 0.24 * len(moved))
-    ax = axes[0, 0]
-    place = np.arange(len(moved))[::-1]
-    gained, lost = [len(move.gained) for move in moved], [-len(move.lost) for move in moved]
-    ax.barh(place, gained, color=plots.COLOURS[2], height=0.7, label="reproduced only with the move")
-    ax.barh(place, lost, color=plots.COLOURS[1], height=0.7, label="lost by the move")
-    ax.axvline(0, color="#333333", linewidth=0.8)
-    labels = [f"{move.variation.assumption}: {move.variation.value}" for move in moved if move.variation]
-    ax.set_yticks(place, labels, fontsize=8)
-    ax.set_xlabel("claims")
-    ax.legend(frameon=False, fontsize=8)
     return plots.to_svg(figure)

@@ -28,7 +28,7 @@ SETTLED_S = 20.0
 
 
 @claim("RV-MEC-01")
-def _(evidence: Evidence) -> Outcome:
+def largest_deviation_of_derived_base_rtt(evidence: Evidence) -> Outcome:
     runs = [("ana", float(k)) for k in ASYMMETRIES] + [("fig-9", ""), ("fig-12", "")]
     spreads = [
         float(row["base_rtt"][GREATEST] - row["base_rtt"][LEAST])
@@ -42,7 +42,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-MEC-02")
-def _(evidence: Evidence) -> Outcome:
+def derived_over_true_base_rtt_on_congested_path(evidence: Evidence) -> Outcome:
     true = true_delay_ms(evidence, "rovegas")
     # Every connection but the first meets the queue of those before it.
     derived = [
@@ -73,7 +73,7 @@ def _rerouted_rate(evidence: Evidence, label: str, by: str, start_s: float, end_
 
 
 @claim("RV-MEC-03")
-def _(evidence: Evidence) -> Outcome:
+def least_gain_in_base_rtt_after_lengthening(evidence: Evidence) -> Outcome:
     gains, found = [], []
     for by in WAYS:
         errors = []
@@ -88,7 +88,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-MEC-04")
-def _(evidence: Evidence) -> Outcome:
+def least_loss_of_vegas_after_lengthening(evidence: Evidence) -> Outcome:
     begin, end = REROUTE_S
     names, losses = [], []
     for by in WAYS:
@@ -102,7 +102,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-MEC-05")
-def _(evidence: Evidence) -> Outcome:
+def least_fall_of_vegas_base_rtt_after_shortening(evidence: Evidence) -> Outcome:
     begin, end = REROUTE_S
     falls, kept = [], []
     for by in WAYS:
@@ -166,7 +166,7 @@ def _wire(variant: str, index: int) -> Callable[[Evidence], Values]:
 
 
 @claim("RV-MEC-11")
-def _(evidence: Evidence) -> Outcome:
+def growth_of_acknowledgement_by_option(evidence: Evidence) -> Outcome:
     return outcome(_wire("rovegas", 1)(evidence) - _wire("vegas", 1)(evidence))
 
 
@@ -184,35 +184,35 @@ claim("RV-MEC-13")(_overhead(1000.0))
 
 
 @claim("RV-MEC-14")
-def _(evidence: Evidence) -> Outcome:
+def size_of_vegas_acknowledgement(evidence: Evidence) -> Outcome:
     return outcome(_wire("vegas", 1)(evidence))
 
 
 @claim("RV-MEC-15")
-def _(evidence: Evidence) -> Outcome:
+def size_of_rovegas_acknowledgement(evidence: Evidence) -> Outcome:
     return outcome(_wire("rovegas", 1)(evidence))
 
 
 @claim("RV-MEC-16")
-def _(evidence: Evidence) -> Outcome:
+def size_of_data_packet(evidence: Evidence) -> Outcome:
     return outcome(worst((_wire(variant, 0)(evidence) for variant in ("vegas", "rovegas")), 1000.0))
 
 
 @claim("RV-MEC-17")
-def _(evidence: Evidence) -> Outcome:
+def largest_queue_under_overload(evidence: Evidence) -> Outcome:
     rows = evidence.rows("fig-10", "vegas", max(evidence.points("fig-10", "vegas")))
     return Outcome(measured=max(float(row["wire"][2]) for row in rows))
 
 
 @claim("RV-MEC-18")
-def _(evidence: Evidence) -> Outcome:
+def rate_of_source_while_on(evidence: Evidence) -> Outcome:
     scenario = backward_load("fig-10", "vegas", 1.0, evidence.place("fig-10"))
     source = next(flow["source"] for flow in scenario.resolved()["flows"] if flow["name"] == "v1")
     return Outcome(measured=bits_per_second(source["rate"], "rate") / 1e6, note="the rate of the scenario")
 
 
 @claim("RV-MEC-19")
-def _(evidence: Evidence) -> Outcome:
+def base_rtt_in_mixed_network_is_least_seen(evidence: Evidence) -> Outcome:
     """Count the runs of the mixed network whose base round-trip time is not the least one measured."""
     violations = rises = 0
     for point in ("none", "r2", "all"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
-from .assumptions import Assumptions
+from .assumptions import ANALYSIS, CONNECTIONS, TRAFFIC, VARIATIONS, Assumptions
 from .evidence import PAPER
 from .scenarios import (
     ASYMMETRIES,
@@ -26,7 +26,6 @@ from .scenarios import (
     unequal_delays,
     window_rule,
 )
-from .variations import ANALYSIS, CONNECTIONS, TRAFFIC, VARIATIONS
 
 __all__ = ["Replications", "experiments", "plan", "replications"]
 

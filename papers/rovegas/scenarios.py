@@ -1,7 +1,7 @@
 """The paper's networks and scenarios.
 
 A scenario's name is that of the experiment it belongs to, as ``"fig-9"``; how its run is read follows from the name
-(`readings`).
+(`reduction`).
 
 [chan2004 §5-6]
 """
@@ -164,6 +164,11 @@ def alone(
     )
 
 
+def _base_rtt(variant: str) -> list[Probe]:
+    """Return the probe of the base round-trip time, which Reno does not have."""
+    return [] if variant == "reno" else [Probe(flows=["c1"], quantities=["base_rtt"])]
+
+
 def backward_load(
     name: str,
     variant: str,
@@ -194,7 +199,7 @@ def backward_load(
         flows=flows,
         probes=[
             Probe(flows=["c1"], quantities=["delivered"], period="1 s"),
-            Probe(flows=["c1"], quantities=["base_rtt"]),
+            *_base_rtt(variant),
         ],
     )
 
@@ -245,7 +250,7 @@ def parking_lot(
         flows=flows,
         probes=[
             Probe(flows=["c1"], quantities=["delivered"], period="1 s"),
-            Probe(flows=["c1"], quantities=["base_rtt"]),
+            *_base_rtt(variant),
         ],
     )
 
@@ -330,6 +335,7 @@ def _connections(
 ) -> Scenario:
     alpha, beta = (place.equal_band, place.equal_band) if equal else (1.0, 3.0)
     tcp = vegas_rules(variant, place, alpha=alpha, beta=beta)
+    shown = ["delivered", "cwnd"] if variant == "reno" else ["delivered", "base_rtt", "cwnd"]
     return shape.scenario(
         name=name,
         duration=f"{duration_s:g} s",
@@ -339,7 +345,7 @@ def _connections(
             for index, start in enumerate(starts_s, start=1)
         ],
         probes=[
-            Probe(flows=["*"], quantities=["delivered", "base_rtt", "cwnd"], period="1 s"),
+            Probe(flows=["*"], quantities=shown, period="1 s"),
             Probe(links=[shape.bottlenecks[-1]], quantities=["backlog"]),
         ],
     )
@@ -411,7 +417,7 @@ def rerouted(
         flows=[_connection(1, tcp, **settings)],
         probes=[
             Probe(flows=["c1"], quantities=["delivered", "cwnd"], period="1 s"),
-            Probe(flows=["c1"], quantities=["base_rtt"]),
+            *_base_rtt(variant),
         ],
     )
 

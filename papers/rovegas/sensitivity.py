@@ -7,84 +7,58 @@ that the difference is the assumption's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from dumbbell.claims import Claim, Finding, NotMeasured, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.sensitivity import Move, Sensitivity, quantities
 
-from .assumptions import Assumptions
-from .evidence import PAPER, Evidence, Values
-from .variations import VARIATIONS, Variation
+from .assumptions import VARIATIONS, Assumptions, Variation
+from .evidence import PAPER, Evidence
 
-__all__ = ["SHOWN", "Moved", "explain", "study"]
+__all__ = ["SHOWN", "study"]
 
 
-def _ratio(figure: str, point: float | str) -> Callable[[Evidence], Values]:
-    return lambda evidence: (
-        evidence.throughput(figure, "rovegas", point) / evidence.throughput(figure, "vegas", point)
+def _ratio(figure: str, point: float | str) -> Callable[[Evidence], float]:
+    return lambda evidence: float(
+        evidence.throughput(figure, "rovegas", point)[0] / evidence.throughput(figure, "vegas", point)[0]
     )
 
 
-SHOWN: Mapping[str, Callable[[Evidence], Values]] = {
+def _rate_ratio(figure: str, begin_s: float, end_s: float) -> Callable[[Evidence], float]:
+    return lambda evidence: float(
+        evidence.rate(figure, "rovegas", "", begin_s, end_s)[0]
+        / evidence.rate(figure, "vegas", "", begin_s, end_s)[0]
+    )
+
+
+def _queue(variant: str) -> Callable[[Evidence], float]:
+    return lambda evidence: float(evidence.queue_after(variant, 8)[0])
+
+
+def _fairness(figure: str, panel: str) -> Callable[[Evidence], float]:
+    return lambda evidence: float(evidence.jain(figure, panel)[0])
+
+
+SHOWN: Mapping[str, Callable[[Evidence], float]] = {
     "Fig. 8, k = 2": _ratio("ana", 2),
     "k = 4": _ratio("ana", 4),
     "k = 16": _ratio("ana", 16),
-    "Fig. 9": lambda evidence: (
-        evidence.rate("fig-9", "rovegas", "", 50, 200) / evidence.rate("fig-9", "vegas", "", 50, 200)
-    ),
+    "Fig. 9": _rate_ratio("fig-9", 50, 200),
     "Fig. 10, load 1": _ratio("fig-10", 1.0),
-    "Fig. 12, three sources": lambda evidence: (
-        evidence.rate("fig-12", "rovegas", "", 300, 400) / evidence.rate("fig-12", "vegas", "", 300, 400)
-    ),
+    "Fig. 12, three sources": _rate_ratio("fig-12", 300, 400),
     "Fig. 13, load 1": _ratio("fig-13", 1.0),
-    "Fig. 15, Vegas": lambda evidence: evidence.queue_after("vegas", 8),
-    "RoVegas": lambda evidence: evidence.queue_after("rovegas", 8),
-    "Fig. 17 (b)": lambda evidence: evidence.jain("fig-17", "b"),
-    "(d)": lambda evidence: evidence.jain("fig-17", "d"),
-    "Fig. 18 (b)": lambda evidence: evidence.jain("fig-18", "b"),
-    "(d) ": lambda evidence: evidence.jain("fig-18", "d"),
+    "Fig. 15, Vegas": _queue("vegas"),
+    "RoVegas": _queue("rovegas"),
+    "Fig. 17 (b)": _fairness("fig-17", "b"),
+    "(d)": _fairness("fig-17", "d"),
+    "Fig. 18 (b)": _fairness("fig-18", "b"),
+    "Fig. 18 (d)": _fairness("fig-18", "d"),
 }
 """Quantities that the table of the section shows, by heading: ratios of throughputs, queues with eight connections, fairness."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """What moving one assumption did.
-
-    Parameters
-    ----------
-    variation
-        The assumption and where it was moved; ``None`` for the assumptions as they are.
-    findings
-        The claims judged on the moved runs.
-    gained, lost
-        Claims reproduced only with, and only without, the move.
-    shown
-        The quantities of `SHOWN`.
-    """
-
-    variation: Variation | None
-    findings: Sequence[Finding]
-    gained: Sequence[Finding]
-    lost: Sequence[Finding]
-    shown: Sequence[float | None]
-
-    @property
-    def reproduced(self) -> int:
-        """Number of claims reproduced."""
-        return sum(finding.verdict == "reproduced" for finding in self.findings)
-
-
-def _quantities(evidence: Evidence) -> list[float | None]:
-    found: list[float | None] = []
-    for quantity in SHOWN.values():
-        try:
-            found.append(float(quantity(evidence)[0]))
-        except NotMeasured:
-            found.append(None)
-    return found
-
-
-def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, base: Assumptions, runs: int) -> list[Moved]:
+def study(
+    claims: Sequence[Claim[Evidence]], evidence: Evidence, base: Assumptions, runs: int
+) -> Sensitivity[Variation]:
     """Return the assumptions as they are, and every variation that was run.
 
     Parameters
@@ -99,58 +73,23 @@ def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, base: Assumptio
         Runs of a configuration in the comparison.
     """
     if not runs:
-        return []
+        return Sensitivity()
     unmoved = evidence.of_group(PAPER, base, runs)
     baseline = judge(claims, unmoved)
-    found = [Moved(variation=None, findings=baseline, gained=(), lost=(), shown=_quantities(unmoved))]
+    moves: list[Move[Variation]] = [
+        Move(variation=None, findings=baseline, baseline=baseline, shown=quantities(SHOWN, unmoved))
+    ]
     groups = evidence.groups()
     for variation in VARIATIONS:
         if variation.name not in groups:
             continue
         moved = evidence.of_group(variation.name, variation.place(base), runs)
-        findings = judge(claims, moved)
-        gained, lost = [], []
-        for before, after in zip(baseline, findings, strict=True):
-            if before.verdict == after.verdict:
-                continue
-            if after.verdict == "reproduced":
-                gained.append(after)
-            elif before.verdict == "reproduced":
-                lost.append(after)
-        found.append(
-            Moved(variation=variation, findings=findings, gained=gained, lost=lost, shown=_quantities(moved))
+        moves.append(
+            Move(
+                variation=variation,
+                findings=judge(claims, moved),
+                baseline=baseline,
+                shown=quantities(SHOWN, moved),
+            )
         )
-    return found
-
-
-def explain(findings: Sequence[Finding], moves: Sequence[Moved]) -> list[Finding]:
-    """Return the findings with, for each miss, the moved assumptions under which the claim holds.
-
-    Only moves that take the measured number out of its interval are named: others change sides by chance.
-    """
-    missed = {finding.claim.id: finding for finding in findings if finding.verdict == "not-reproduced"}
-    turned: dict[str, list[str]] = {}
-    for move in moves:
-        for gain in move.gained:
-            finding = missed.get(gain.claim.id)
-            if finding is None or gain.measured is None or move.variation is None:
-                continue
-            inside = (
-                finding.low is not None
-                and finding.high is not None
-                and finding.low <= gain.measured <= finding.high
-            )
-            if not inside:
-                turned.setdefault(gain.claim.id, []).append(
-                    f"{move.variation.assumption}: {move.variation.value}"
-                )
-    explained = []
-    for finding in findings:
-        moved = turned.get(finding.claim.id)
-        if moved:
-            listed = "; ".join(moved[:3]) + (f"; and {len(moved) - 3} more" if len(moved) > 3 else "")
-            finding = replace(
-                finding, why=f"{finding.why} It holds with another assumption ({listed}).".strip()
-            )
-        explained.append(finding)
-    return explained
+    return Sensitivity(moves)

@@ -71,22 +71,22 @@ claim("RV-F9-09")(_is(lambda evidence: _loaded("vegas")(evidence) / _alone("vega
 
 
 @claim("RV-F9-02")
-def _(evidence: Evidence) -> Outcome:
+def throughput_of_rovegas_before_load(evidence: Evidence) -> Outcome:
     return outcome(100 * (1 - _alone("rovegas")(evidence) / _alone("vegas")(evidence)))
 
 
 @claim("RV-F9-08")
-def _(evidence: Evidence) -> Outcome:
+def load_on_backward_link(evidence: Evidence) -> Outcome:
     return _stated_load(backward_load("fig-9", "vegas", 0.9, evidence.place("fig-9"), enters_s=ENTERS_S))
 
 
 @claim("RV-F9-10")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_rovegas_under_load(evidence: Evidence) -> Outcome:
     return above([_loaded("rovegas")(evidence) - _loaded("vegas")(evidence)])
 
 
 @claim("RV-F9-11")
-def _(evidence: Evidence) -> Outcome:
+def correlation_of_throughputs_by_second(evidence: Evidence) -> Outcome:
     found = evidence.correlation("fig-9", ("vegas", "rovegas"), "", ENTERS_S)
     return outcome(found, holds=found > 0.3)
 
@@ -125,7 +125,7 @@ claim("RV-F13-05")(_at("fig-13", 0.0))
 
 
 @claim("RV-F10-05")
-def _(evidence: Evidence) -> Outcome:
+def largest_relative_rise_with_load(evidence: Evidence) -> Outcome:
     rises = []
     for variant in ("vegas", "rovegas"):
         curve = [evidence.throughput("fig-10", variant, load) for load in evidence.points("fig-10", variant)]
@@ -135,7 +135,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-F10-06")
-def _(evidence: Evidence) -> Outcome:
+def largest_relative_fall_of_ratio_with_load(evidence: Evidence) -> Outcome:
     curve = [_ratio(evidence, "fig-10", load) for load in evidence.points("fig-10", "vegas")]
     falls = [1 - two / one for one, two in pairwise(curve)]
     most = np.maximum.reduce(falls)
@@ -143,7 +143,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-F10-07")
-def _(evidence: Evidence) -> Outcome:
+def simulated_time_of_point(evidence: Evidence) -> Outcome:
     load = max(evidence.points("fig-10", "vegas"))
     return outcome(
         evidence.mean(evidence.rows("fig-10", "vegas", load), lambda row: float(row["simulated_s"]))
@@ -154,7 +154,7 @@ claim("RV-F12-01")(_is(lambda evidence: _cross_mbps(evidence, "fig-12", "vegas")
 
 
 @claim("RV-F12-02")
-def _(evidence: Evidence) -> Outcome:
+def load_of_source_on_its_link(evidence: Evidence) -> Outcome:
     return _stated_load(parking_lot("fig-12", "vegas", 0.8, evidence.place("fig-12")))
 
 
@@ -170,7 +170,7 @@ claim("RV-F12-03")(_is(lambda evidence: _entered(evidence, "vegas", (0.0, 100.0)
 
 
 @claim("RV-F12-04")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_rovegas_without_sources(evidence: Evidence) -> Outcome:
     ratio = _gain(evidence, (0.0, 100.0))
     return outcome(ratio, holds=(ratio >= 0.985) & (ratio < 1))
 
@@ -184,47 +184,47 @@ for _index, _window in enumerate(WINDOWS):
 
 
 @claim("RV-F12-08")
-def _(evidence: Evidence) -> Outcome:
+def least_step_of_ratio_by_source(evidence: Evidence) -> Outcome:
     gains = [_gain(evidence, window) for window in WINDOWS]
     return above([two - one for one, two in pairwise(gains)])
 
 
 @claim("RV-F12-09")
-def _(evidence: Evidence) -> Outcome:
+def least_fall_of_vegas_by_source(evidence: Evidence) -> Outcome:
     curve = [_entered(evidence, "vegas", window) for window in ((0.0, 100.0), *WINDOWS)]
     return above([one - two for one, two in pairwise(curve)])
 
 
 @claim("RV-F12-10")
-def _(evidence: Evidence) -> Outcome:
+def least_lead_of_rovegas_with_sources(evidence: Evidence) -> Outcome:
     return above(
         [_entered(evidence, "rovegas", window) - _entered(evidence, "vegas", window) for window in WINDOWS]
     )
 
 
 @claim("RV-F13-03")
-def _(evidence: Evidence) -> Outcome:
+def rise_of_parking_lot_gain_with_load(evidence: Evidence) -> Outcome:
     return above([_ratio(evidence, "fig-13", 1.0) - _ratio(evidence, "fig-13", 0.5)])
 
 
 @claim("RV-F13-04")
-def _(evidence: Evidence) -> Outcome:
+def gain_in_parking_lot_less_single_bottleneck(evidence: Evidence) -> Outcome:
     return above([_ratio(evidence, "fig-13", 1.0) - _ratio(evidence, "fig-10", 1.0)])
 
 
 @claim("RV-F19-01")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_rovegas_with_one_router(evidence: Evidence) -> Outcome:
     return above([evidence.throughput("fig-19", "rovegas", "r2") - evidence.throughput("fig-19", "vegas")])
 
 
 @claim("RV-F19-02")
-def _(evidence: Evidence) -> Outcome:
+def one_router_over_all_routers(evidence: Evidence) -> Outcome:
     ratio = evidence.throughput("fig-19", "rovegas", "r2") / evidence.throughput("fig-19", "rovegas", "all")
     return outcome(ratio, holds=ratio <= 1.05)
 
 
 @claim("RV-F19-03")
-def _(evidence: Evidence) -> Outcome:
+def difference_without_supporting_router(evidence: Evidence) -> Outcome:
     without = evidence.throughput("fig-19", "rovegas", "none")
     plain = evidence.throughput("fig-19", "vegas") * model.goodput_share()
     return outcome(np.abs(without / plain - 1), note=f"{without[0]:.0f} against {plain[0]:.0f} kbit/s")
@@ -234,7 +234,7 @@ claim("RV-F19-04")(_is(lambda evidence: _cross_mbps(evidence, "fig-19", "vegas")
 
 
 @claim("RV-CTX-03")
-def _(evidence: Evidence) -> Outcome:
+def relative_loss_of_vegas_less_reno(evidence: Evidence) -> Outcome:
     lost = {
         variant: 1 - _loaded(variant)(evidence) / _alone(variant)(evidence) for variant in ("vegas", "reno")
     }
@@ -247,7 +247,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("RV-CTX-01")
-def _(evidence: Evidence) -> Outcome:
+def losses_of_reno_less_vegas(evidence: Evidence) -> Outcome:
     def lost(variant: str) -> Values:
         return evidence.first("lost", 0, "fig-10", variant, 0.0)
 

@@ -1,6 +1,6 @@
 """TCP Vegas Revisited [hengartner2000]: scenarios, the paper's numbers, claims, figures and report.
 
-Run with ``dumbbell reproduce vegas-revisited``; with ``--full-factorial``, all combinations of the ten mechanisms.
+Run with ``dumbbell reproduce vegas-revisited``; with ``--experiment full-factorial``, all combinations of the ten mechanisms.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Aims, Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Aims, Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings, Steps
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
-from . import content, observations, reduction, register, scenarios, sensitivity, table_claims
+from . import assumptions, content, observations, plan, reduction, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
 from .evidence import Evidence
 from .full_factorial import FullFactorial
+from .register import REGISTER
 
 __all__ = ["PAPER", "VegasRevisited"]
 
@@ -29,8 +31,8 @@ def _by_load(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {load}" for load, count in counts.items())
 
 
-class VegasRevisited:
-    """The paper, as `dumbbell.papers` takes it."""
+class VegasRevisited(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "vegas-revisited"
     title = "TCP Vegas Revisited"
@@ -39,20 +41,17 @@ class VegasRevisited:
     aims = Aims(orderings=90, values=70)
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
+    register = REGISTER
 
     experiments: Mapping[str, FullFactorial] = {"full-factorial": FullFactorial()}
 
-    def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
+    def claims(self) -> list[Claim[Evidence]]:
         """Return every claim of the paper."""
-        return [*table_claims.claims(), *register.REGISTER.claims()]
+        return [*table_claims.claims(), *REGISTER.claims()]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return [*scenarios.plan(settings), *observations.plan(settings)]
+        return [*plan.plan(settings), *observations.plan(settings)]
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return what the engine says of itself."""
@@ -60,28 +59,30 @@ class VegasRevisited:
 
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence the claims are judged on."""
-        full = scenarios.replications(settings).table == 50
+        full = plan.replications(settings).table == 50
         seen = observations.conclude(results)
         return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
-        evidence = self.evidence(settings, results, observed)
-        claims = self.claims()
-        findings = judge(claims, evidence)
-        self._moves = sensitivity.study(claims, evidence, scenarios.replications(settings).sensitivity)
-        return sensitivity.explain(findings, self._moves)
+    def study(
+        self,
+        settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence, plan.replications(settings).sensitivity)
 
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[Finding]
+    def content(
+        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, self.evidence(settings, results, observed), findings, self._moves)
+        return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        base = scenarios.calibrated()
-        counts = scenarios.replications(settings)
+        base = assumptions.calibrated()
+        counts = plan.replications(settings)
         return [
             (
                 "replications",
@@ -95,7 +96,7 @@ class VegasRevisited:
 
     def notice(self, settings: Settings) -> str:
         """Return a remark on the number of replications, if it is not the paper's."""
-        counts = scenarios.replications(settings)
+        counts = plan.replications(settings)
         if settings.quick:
             return (
                 f"Quick mode: {counts.table} replications for the tables instead of the paper's 50, and "

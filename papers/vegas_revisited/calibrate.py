@@ -56,10 +56,12 @@ def measure(points: Sequence[Point], load: str, runs: int, seed: int) -> list[di
         Seed of all of them.
     """
     paper = papers.load("vegas-revisited", Path(__file__).resolve().parents[1])
-    scenarios: Any = sys.modules[f"{type(paper).__module__}.scenarios"]
+    assumptions, scenarios = (
+        sys.modules[f"{type(paper).__module__}.{part}"] for part in ("assumptions", "scenarios")
+    )
     settings = [
         replace(
-            scenarios.Assumptions(),
+            assumptions.Assumptions(),
             conversation_cap=f"{cap} kB",
             warm_up_s=warm_up,
         )

@@ -1,23 +1,21 @@
-"""What the report concludes: sensitivity to the open assumptions, what does not hold, the paper's own tensions."""
+"""What the report concludes: what does not hold, the paper's own tensions."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dumbbell.claims import Finding, number
-from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.claims import Finding
+from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text
 
-from . import figures
 from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, data, effect_column, foreground_table
 from .scenarios import BACKGROUNDS
-from .sensitivity import SHOWN, Moved
 from .table_claims import FOREGROUND, SHORT
 
-__all__ = ["misses", "sensitivity", "tensions"]
+__all__ = ["misses", "tensions"]
 
 MINUS = "−"
 
@@ -26,106 +24,6 @@ def signed(value: float, digits: int = 2) -> str:
     """Return a number with a true minus sign."""
     text = f"{value:.{digits}f}"
     return text.replace("-", MINUS) if float(text) else f"{0:.{digits}f}"
-
-
-def sensitivity(moves: Sequence[Moved]) -> Section:
-    """Return the section on what the open assumptions decide."""
-    if len(moves) < 2:
-        return Section(
-            anchor="sensitivity",
-            title="Sensitivity",
-            blocks=[Text(paragraphs=["No assumption was moved in this reproduction."])],
-        )
-    baseline = moves[0]
-    total = len(baseline.findings)
-    rows: list[list[Cell | str]] = []
-    for move in moves:
-        if move.variation is None:
-            row: list[Cell | str] = [
-                Cell(text="none", tone="strong"),
-                "as calibrated",
-                str(move.reproduced),
-                "",
-                "",
-            ]
-        else:
-            row = [
-                move.variation.assumption,
-                move.variation.value,
-                str(move.reproduced),
-                f"+{len(move.gained)}",
-                f"{MINUS}{len(move.lost)}",
-            ]
-        for value, usual in zip(move.means, baseline.means, strict=True):
-            far = move.variation is not None and abs(value / usual - 1) > 0.1
-            row.append(Cell(text=f"{value:.1f}", tone="strong" if far else ""))
-        rows.append(row)
-    shown = [f"{'thr' if metric == 'thr' else 'rtx'} {label}" for label, metric, *_ in SHOWN]
-    lists: list[Block] = []
-    for move in moves[1:]:
-        if move.variation is None or not (move.gained or move.lost):
-            continue
-        lists.append(
-            Details(
-                title=f"{move.variation.assumption}, {move.variation.value}: {len(move.gained)} gained, {len(move.lost)} lost",
-                blocks=[
-                    Table(
-                        caption="Claims whose verdict changes",
-                        columns=[
-                            Column(title="", align="left"),
-                            Column(title="claim", align="left"),
-                            Column(title="statement", align="left"),
-                            Column(title="paper"),
-                            Column(title="measured"),
-                            Column(title="interval"),
-                        ],
-                        rows=list(_changes(move)),
-                    )
-                ],
-            )
-        )
-    counts = f"{total} claims on the tables"
-    return Section(
-        anchor="sensitivity",
-        title="Sensitivity",
-        blocks=[
-            Text(
-                paragraphs=[
-                    f"Every open assumption was moved, one at a time, and the {counts} judged again. Moved runs use the seeds of the tables and fewer "
-                    "replications; the baseline is judged on as many. Claims close to their limit change sides by chance as well, so a few changes of either "
-                    "kind mean little: what matters is where many change, or one of the means moves far (bold: by more than 10 %)."
-                ]
-            ),
-            Figure(svg=figures.sensitivity(moves), caption="Claims that change their verdict."),
-            Table(
-                caption="What moving one assumption does",
-                columns=[
-                    Column(title="assumption", align="left"),
-                    Column(title="moved to", align="left"),
-                    Column(title="reproduced"),
-                    Column(title="gained"),
-                    Column(title="lost"),
-                ]
-                + [Column(title=name) for name in shown],
-                rows=rows,
-                note="Means: foreground, load, background; throughput (thr) in KB/s, retransmitted data (rtx) in KB.",
-            ),
-            *lists,
-        ],
-    )
-
-
-def _changes(move: Moved) -> Iterable[list[Cell | str]]:
-    for label, findings, tone in (("gained", move.gained, "good"), ("lost", move.lost, "bad")):
-        for finding in findings:
-            yield [
-                Cell(text=label, tone="good" if tone == "good" else "bad"),
-                finding.claim.id,
-                finding.claim.statement,
-                number(finding.claim.paper_value),
-                number(finding.measured),
-                "" if finding.low is None else f"{number(finding.low)} to {number(finding.high)}",
-            ]
 
 
 SPREAD_STATEMENTS = (

@@ -14,6 +14,7 @@ from dumbbell import statistics
 from dumbbell.claims import Outcome
 
 from .evidence import Evidence
+from .plan import seven_cells
 from .printed import TERMS
 from .register import (
     THROUGHPUT_COLUMNS,
@@ -29,13 +30,13 @@ from .register import (
     sign_of,
     throughput_columns,
 )
-from .scenarios import BACKGROUNDS, seven_cells
+from .scenarios import BACKGROUNDS
 
 # Section VIII-D.1: slow start
 
 
 @claim("VR-Q-68")
-def _(evidence: Evidence) -> Outcome:
+def share_of_slow_start_against_reno_less_vegas(evidence: Evidence) -> Outcome:
     reno, vegas = (evidence.phases("thr", "low", background).percent["ss"] for background in BACKGROUNDS)
     return Outcome.of(reno - vegas, holds=reno > vegas)
 
@@ -51,7 +52,7 @@ def _phase_keys(evidence: Evidence, phase: int, level: str, load: str) -> list[s
 
 
 @claim("VR-Q-69")
-def _(evidence: Evidence) -> Outcome:
+def timeouts_saved_in_first_slow_start(evidence: Evidence) -> Outcome:
     off, on = (
         evidence.pooled(_phase_keys(evidence, 0, level, "low"), "first_slow_start_timeouts")
         for level in ("0", "1")
@@ -62,7 +63,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-70")
-def _(evidence: Evidence) -> Outcome:
+def share_of_transfers_with_overshoot_and_timeout(evidence: Evidence) -> Outcome:
     flags = []
     for background in BACKGROUNDS:
         key = evidence.key("reno", background, "low")
@@ -77,7 +78,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-71")
-def _(evidence: Evidence) -> Outcome:
+def mean_duration_at_low_load(evidence: Evidence) -> Outcome:
     key = evidence.key("reno", "reno", "low")
     interval = statistics.mean_interval(evidence.runs(key, "duration"))
     return Outcome.of(evidence.mean(key, "duration"), interval=(interval.low, interval.high))
@@ -95,12 +96,12 @@ def _seven_low(evidence: Evidence, metric: str, term: str) -> Outcome:
 
 
 @claim("VR-Q-72")
-def _(evidence: Evidence) -> Outcome:
+def share_of_a_in_throughput(evidence: Evidence) -> Outcome:
     return _seven_low(evidence, "thr", "A")
 
 
 @claim("VR-Q-73")
-def _(evidence: Evidence) -> Outcome:
+def least_lead_of_a_in_throughput(evidence: Evidence) -> Outcome:
     margins, notes = [], []
     for background in BACKGROUNDS:
         effects = evidence.seven("thr", "low", background).terms
@@ -111,17 +112,17 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-74")
-def _(evidence: Evidence) -> Outcome:
+def share_of_g_in_throughput(evidence: Evidence) -> Outcome:
     return _seven_low(evidence, "thr", "G")
 
 
 @claim("VR-Q-75")
-def _(evidence: Evidence) -> Outcome:
+def share_of_a_in_retransmissions(evidence: Evidence) -> Outcome:
     return _seven_low(evidence, "rtx", "A")
 
 
 @claim("VR-Q-76")
-def _(evidence: Evidence) -> Outcome:
+def share_of_g_in_retransmissions(evidence: Evidence) -> Outcome:
     return _seven_low(evidence, "rtx", "G")
 
 
@@ -140,17 +141,17 @@ def _seven_sign(evidence: Evidence, metric: str, load: str, term: str, expected:
 
 
 @claim("VR-Q-77")
-def _(evidence: Evidence) -> Outcome:
+def sign_of_g_on_retransmissions(evidence: Evidence) -> Outcome:
     return _seven_sign(evidence, "rtx", "low", "G", 1)
 
 
 @claim("VR-Q-78")
-def _(evidence: Evidence) -> Outcome:
+def sign_of_a_on_retransmissions(evidence: Evidence) -> Outcome:
     return _seven_sign(evidence, "rtx", "low", "A", -1)
 
 
 @claim("VR-Q-79")
-def _(evidence: Evidence) -> Outcome:
+def larger_share_of_slow_start_at_high_load(evidence: Evidence) -> Outcome:
     return Outcome.of(
         maximum([evidence.phases("thr", "high", background).percent["ss"] for background in BACKGROUNDS])
     )
@@ -165,17 +166,17 @@ def _corrected_gains(evidence: Evidence, load: str) -> list[Values]:
 
 
 @claim("VR-Q-80")
-def _(evidence: Evidence) -> Outcome:
+def smaller_wan_gain_of_vegas(evidence: Evidence) -> Outcome:
     return Outcome.of(minimum(_corrected_gains(evidence, "wan")))
 
 
 @claim("VR-Q-81")
-def _(evidence: Evidence) -> Outcome:
+def larger_wan_gain_of_vegas(evidence: Evidence) -> Outcome:
     return Outcome.of(maximum(_corrected_gains(evidence, "wan")))
 
 
 @claim("VR-Q-82")
-def _(evidence: Evidence) -> Outcome:
+def least_shortfall_of_wan_gain(evidence: Evidence) -> Outcome:
     wan = _corrected_gains(evidence, "wan")
     margins = [
         lan - far
@@ -186,7 +187,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-83")
-def _(evidence: Evidence) -> Outcome:
+def least_wan_gain_over_both_backgrounds(evidence: Evidence) -> Outcome:
     return all_positive(_corrected_gains(evidence, "wan"))
 
 
@@ -195,7 +196,7 @@ claim("VR-Q-85")(sign_of("thr", "wan", "vegasfix", "ss", -1))
 
 
 @claim("VR-Q-86")
-def _(evidence: Evidence) -> Outcome:
+def least_margin_of_recovery_in_wan(evidence: Evidence) -> Outcome:
     margins, notes = [], []
     for background in BACKGROUNDS:
         effects = evidence.phases("thr", "wan", background).terms
@@ -208,7 +209,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-87")
-def _(evidence: Evidence) -> Outcome:
+def smaller_slow_start_effect_on_wan_retransmissions(evidence: Evidence) -> Outcome:
     designs = [evidence.phases("rtx", "wan", background) for background in BACKGROUNDS]
     margins = [design.terms["ss"] + design.hw_one_sided for design in designs]
     effects = [design.terms["ss"] for design in designs]
@@ -219,7 +220,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-88")
-def _(evidence: Evidence) -> Outcome:
+def columns_where_recovery_explains_most(evidence: Evidence) -> Outcome:
     first = [
         effects.percent["rec"] >= maximum([effects.percent[term] for term in TERMS])
         for effects in throughput_columns(evidence)
@@ -230,7 +231,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-89")
-def _(evidence: Evidence) -> Outcome:
+def share_of_slow_start_less_recovery_at_low_load(evidence: Evidence) -> Outcome:
     shares = evidence.phases("thr", "low", "reno").percent
     return Outcome.of(shares["ss"] - shares["rec"], holds=shares["ss"] > shares["rec"])
 
@@ -251,14 +252,14 @@ _seven_high_claims()
 
 
 @claim("VR-Q-98")
-def _(evidence: Evidence) -> Outcome:
+def least_gap_in_order_f_d_c_e(evidence: Evidence) -> Outcome:
     shares = evidence.seven("thr", "high", "reno").percent
     margins = [shares["F"] - shares["D"], shares["D"] - shares["C"], shares["C"] - shares["E"]]
     return all_positive(margins, listing("FDCE", [shares[letter] for letter in "FDCE"], "{:.1f} %"))
 
 
 @claim("VR-Q-99")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_f_against_vegas(evidence: Evidence) -> Outcome:
     shares = evidence.seven("thr", "high", "vegasfix").percent
     gap = shares["F"] - maximum([shares[letter] for letter in "ABCDEG"])
     return Outcome.of(
@@ -267,18 +268,18 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-100")
-def _(evidence: Evidence) -> Outcome:
+def share_of_f_against_reno_less_vegas(evidence: Evidence) -> Outcome:
     reno, vegas = (evidence.seven("thr", "high", background).percent["F"] for background in BACKGROUNDS)
     return Outcome.of(reno - vegas, holds=reno > vegas)
 
 
 @claim("VR-Q-101")
-def _(evidence: Evidence) -> Outcome:
+def sign_of_f_at_high_load(evidence: Evidence) -> Outcome:
     return _seven_sign(evidence, "thr", "high", "F", 1)
 
 
 @claim("VR-Q-102")
-def _(evidence: Evidence) -> Outcome:
+def sign_of_d_at_high_load(evidence: Evidence) -> Outcome:
     return _seven_sign(evidence, "thr", "high", "D", 1)
 
 
@@ -296,12 +297,12 @@ def _wait(evidence: Evidence, level: str) -> Outcome:
 
 
 @claim("VR-Q-103")
-def _(evidence: Evidence) -> Outcome:
+def wait_of_reno_after_fast_retransmit(evidence: Evidence) -> Outcome:
     return _wait(evidence, "off")
 
 
 @claim("VR-Q-104")
-def _(evidence: Evidence) -> Outcome:
+def wait_with_f_after_fast_retransmit(evidence: Evidence) -> Outcome:
     return _wait(evidence, "on")
 
 
@@ -316,7 +317,7 @@ def _letter_keys(letter: str, on: bool, load: str, backgrounds: Sequence[str] = 
 
 
 @claim("VR-Q-105")
-def _(evidence: Evidence) -> Outcome:
+def window_kept_with_f_less_without(evidence: Evidence) -> Outcome:
     on, off = (
         evidence.pooled(_letter_keys("F", level, "high"), "cwnd_after_recovery") for level in (True, False)
     )
@@ -324,7 +325,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-106")
-def _(evidence: Evidence) -> Outcome:
+def share_of_timeouts_after_several_losses(evidence: Evidence) -> Outcome:
     keys = [evidence.key("reno", "reno", load) for load in ("low", "high")]
     several = evidence.pooled(keys, "timeouts_multiple_loss")
     every = evidence.pooled(keys, "timeouts")
@@ -334,7 +335,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-107")
-def _(evidence: Evidence) -> Outcome:
+def timeouts_after_several_losses_saved_by_d(evidence: Evidence) -> Outcome:
     on, off = (
         evidence.pooled(_letter_keys("D", level, "high"), "timeouts_multiple_loss") for level in (True, False)
     )
@@ -342,12 +343,12 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-108")
-def _(evidence: Evidence) -> Outcome:
+def throughput_reno_loses_against_vegas(evidence: Evidence) -> Outcome:
     return against_vegas(evidence, "reno", ("high",))
 
 
 @claim("VR-Q-109")
-def _(evidence: Evidence) -> Outcome:
+def loss_of_reno_due_to_f(evidence: Evidence) -> Outcome:
     without = evidence.mean("pair/cell000|vegas-nof|high", "throughput")
     full = evidence.thr("reno", "vegas", "high", "pair")
     reno = evidence.thr("reno", "reno", "high", "pair")
@@ -363,7 +364,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-110")
-def _(evidence: Evidence) -> Outcome:
+def least_gap_below_which_ca_explains(evidence: Evidence) -> Outcome:
     margins = []
     for background in BACKGROUNDS:
         shares = evidence.phases("thr", "low", background).percent
@@ -372,7 +373,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-111")
-def _(evidence: Evidence) -> Outcome:
+def share_of_gain_kept_without_ca(evidence: Evidence) -> Outcome:
     kept = []
     for background in BACKGROUNDS:
         reno, full, without = (
@@ -383,25 +384,25 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-112")
-def _(evidence: Evidence) -> Outcome:
+def gain_without_ca_at_high_load(evidence: Evidence) -> Outcome:
     gap = evidence.thr("vegas-noca", "reno", "high") - evidence.thr("vegasfix", "reno", "high")
     return Outcome.of(gap, holds=gap >= 0)
 
 
 @claim("VR-Q-113")
-def _(evidence: Evidence) -> Outcome:
+def ratio_without_ca_against_vegas(evidence: Evidence) -> Outcome:
     return Outcome.of(
         evidence.thr("vegas-noca", "vegasfix", "high") / evidence.thr("vegasfix", "vegasfix", "high")
     )
 
 
 @claim("VR-Q-114")
-def _(evidence: Evidence) -> Outcome:
+def least_lead_of_only_ca_at_low_load(evidence: Evidence) -> Outcome:
     gaps = only_ca(evidence, "low")
     return all_positive(gaps, listing(BACKGROUNDS, gaps))
 
 
 @claim("VR-Q-115")
-def _(evidence: Evidence) -> Outcome:
+def least_deficit_of_only_ca_at_high_load(evidence: Evidence) -> Outcome:
     gaps = [-gap for gap in only_ca(evidence, "high")]
     return all_positive(gaps, listing(BACKGROUNDS, gaps))

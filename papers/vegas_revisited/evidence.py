@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 
 from dumbbell import factorial
 from dumbbell.claims import NotMeasured
-from dumbbell.statistics import Interval, mean_interval
+from dumbbell.statistics import Interval, mean_interval, resample_weights, resampled_mean
 
+from .plan import seven_cells
 from .printed import CELLS, PHASES, printed_column
-from .scenarios import ALIASES, seven_cells, stable_seed
+from .scenarios import ALIASES, stable_seed
 
 __all__ = ["Evidence", "FactorEffects"]
 
 Values = NDArray[np.float64]
-
-RESAMPLES = 400
 
 METRICS = {"thr": "throughput", "rtx": "retransmitted"}
 """Columns of the results by the name a quantity has in claims."""
@@ -156,7 +155,6 @@ class Evidence:
         self._seed = seed
         self._group = group
         self._limit = replications
-        self._weights: dict[tuple[str, int], Values] = {}
         self._designs: dict[tuple[str, str, str, str], FactorEffects] = {}
 
     @cached_property
@@ -221,22 +219,12 @@ class Evidence:
         """
         group, name = key.split("/", 1)
         stream = f"{group}/{name.rsplit('|', 1)[-1]}" if group == "pair" else f"{self._group}>{key}"
-        identity = (stream, count)
-        if identity not in self._weights:
-            random = np.random.default_rng(stable_seed(self._seed, f"resample/{stream}/{count}"))
-            drawn = random.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
-            self._weights[identity] = np.vstack([np.full(count, 1 / count), drawn])
-        return self._weights[identity]
+        return resample_weights(count, seed=stable_seed(self._seed, f"resample/{stream}/{count}"))
 
     def mean(self, key: str, column: str) -> Values:
         """Return the mean of a column over the runs of a key, with resamples. Missing values are left out."""
         values = self.runs(key, column)
-        weights = self._weight(key, len(values))
-        known = ~np.isnan(values)
-        if known.all():
-            return weights @ values
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return (weights[:, known] @ values[known]) / weights[:, known].sum(axis=1)
+        return resampled_mean(values, self._weight(key, len(values)))
 
     def pooled(self, keys: Iterable[str], column: str) -> Values:
         """Return the mean of a column over the runs of several keys, with resamples."""

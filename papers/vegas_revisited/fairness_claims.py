@@ -26,7 +26,7 @@ from .scenarios import BACKGROUNDS, SWEEP
 
 
 @claim("VR-Q-116")
-def _(evidence: Evidence) -> Outcome:
+def share_of_cuts_above_threshold(evidence: Evidence) -> Outcome:
     rule = evidence.observation("thresholds")
     return Outcome.of(
         rule["cuts_agree"],
@@ -36,7 +36,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-117")
-def _(evidence: Evidence) -> Outcome:
+def share_of_growths_below_threshold(evidence: Evidence) -> Outcome:
     rule = evidence.observation("thresholds")
     return Outcome.of(
         rule["growths_agree"],
@@ -48,16 +48,11 @@ def _(evidence: Evidence) -> Outcome:
 def _five(evidence: Evidence, name: str) -> tuple[Values, Values]:
     """Return the mean of a quantity of the five connections of Fig. 2 over the runs, and its resamples."""
     values = np.asarray(evidence.observation("figure_2")[name], dtype=np.float64)
-    runs = values.shape[0]
-    random = np.random.default_rng(2)
-    weights = np.vstack(
-        [np.full(runs, 1 / runs), random.multinomial(runs, np.full(runs, 1 / runs), size=400) / runs]
-    )
-    return weights @ values, values
+    return statistics.resample_weights(values.shape[0], seed=2) @ values, values
 
 
 @claim("VR-Q-118")
-def _(evidence: Evidence) -> Outcome:
+def smallest_base_rtt_over_rtt(evidence: Evidence) -> Outcome:
     least, _ = _five(evidence, "least_ratio")
     smallest = minimum(list(least.T)) if least.ndim > 1 else least
     return Outcome.of(
@@ -68,7 +63,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-119")
-def _(evidence: Evidence) -> Outcome:
+def least_step_of_base_rtt_by_start(evidence: Evidence) -> Outcome:
     base, _ = _five(evidence, "base_rtt")
     steps = np.diff(base, axis=1).min(axis=1)
     return Outcome.of(
@@ -77,7 +72,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-120")
-def _(evidence: Evidence) -> Outcome:
+def gap_of_first_connection_below_next_window(evidence: Evidence) -> Outcome:
     window, _ = _five(evidence, "window")
     gap = window[:, 1:].min(axis=1) - window[:, 0]
     return Outcome.of(
@@ -86,14 +81,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-121")
-def _(evidence: Evidence) -> Outcome:
+def gap_of_last_connection_above_next_window(evidence: Evidence) -> Outcome:
     window, _ = _five(evidence, "window")
     gap = window[:, 4] - window[:, :4].max(axis=1)
     return Outcome.of(gap, holds=gap > 0)
 
 
 @claim("VR-Q-122")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_last_connection_in_throughput(evidence: Evidence) -> Outcome:
     share, _ = _five(evidence, "share")
     gap = share[:, 4] - share[:, :4].max(axis=1)
     return Outcome.of(
@@ -102,25 +97,25 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-123")
-def _(evidence: Evidence) -> Outcome:
+def window_of_second_less_first(evidence: Evidence) -> Outcome:
     window, _ = _five(evidence, "window")
     return Outcome.of(window[:, 1] - window[:, 0])
 
 
 @claim("VR-Q-124")
-def _(evidence: Evidence) -> Outcome:
+def first_window_at_3_s_less_last_in_the_end(evidence: Evidence) -> Outcome:
     both, _ = _five(evidence, "first_at_3_and_last")
     return Outcome.of(both[:, 0] - both[:, 1], note=f"{both[0, 0]:.1f} and {both[0, 1]:.1f} segments")
 
 
 @claim("VR-Q-125")
-def _(evidence: Evidence) -> Outcome:
+def window_given_up_by_first(evidence: Evidence) -> Outcome:
     both, _ = _five(evidence, "first_at_3_and_end")
     return Outcome.of(both[:, 0] - both[:, 1], holds=both[:, 0] > both[:, 1])
 
 
 @claim("VR-Q-126")
-def _(evidence: Evidence) -> Outcome:
+def growth_of_last_window_after_slow_start(evidence: Evidence) -> Outcome:
     kept, values = _five(evidence, "last_after_slow_start")
     growth = kept[:, 1] - kept[:, 0]
     share = float((values[:, 1] >= values[:, 0] - 1e-9).mean())
@@ -128,7 +123,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-127")
-def _(evidence: Evidence) -> Outcome:
+def deviation_of_settled_windows(evidence: Evidence) -> Outcome:
     spread, _ = _five(evidence, "window_spread")
     losses = np.asarray(evidence.observation("figure_2")["late_losses"])
     mean = spread.mean(axis=1)
@@ -140,14 +135,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-128")
-def _(evidence: Evidence) -> Outcome:
+def least_step_of_windows_by_start(evidence: Evidence) -> Outcome:
     window, _ = _five(evidence, "window")
     steps = np.diff(window, axis=1).min(axis=1)
     return Outcome.of(steps, holds=steps >= 0)
 
 
 @claim("VR-Q-129")
-def _(evidence: Evidence) -> Outcome:
+def fairness_of_reno_less_vegas(evidence: Evidence) -> Outcome:
     fairness = evidence.observation("fairness")
     gap = np.asarray(fairness["reno"]) - np.asarray(fairness["vegasfix"])
     interval = statistics.mean_interval(gap)
@@ -160,7 +155,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-130")
-def _(evidence: Evidence) -> Outcome:
+def least_queue_of_late_connections(evidence: Evidence) -> Outcome:
     queued, _ = _five(evidence, "queued")
     late = queued[:, 3:].min(axis=1)
     return Outcome.of(
@@ -175,17 +170,17 @@ def _default(evidence: Evidence, parameter: str) -> Outcome:
 
 
 @claim("VR-Q-131")
-def _(evidence: Evidence) -> Outcome:
+def default_alpha(evidence: Evidence) -> Outcome:
     return _default(evidence, "alpha")
 
 
 @claim("VR-Q-132")
-def _(evidence: Evidence) -> Outcome:
+def default_beta(evidence: Evidence) -> Outcome:
     return _default(evidence, "beta")
 
 
 @claim("VR-Q-133")
-def _(evidence: Evidence) -> Outcome:
+def least_window_of_vegas(evidence: Evidence) -> Outcome:
     traced = evidence.observation("traced")
     least = min(traced[variant]["least_window"] for variant in ("vegas", "vegasfix"))
     return Outcome.of(
@@ -210,7 +205,7 @@ def _example(term: str) -> tuple[float, float]:
 
 
 @claim("VR-EX-01")
-def _(_evidence: Evidence) -> Outcome:
+def worked_throughput_of_cell(_evidence: Evidence) -> Outcome:
 
     effects = {term.replace("_", ":"): value for term, value in effect_column("VI", "reno").effect.items()}
     cells = factorial.cells_from_effects(effects, ("ss", "ca", "rec"))
@@ -218,12 +213,12 @@ def _(_evidence: Evidence) -> Outcome:
 
 
 @claim("VR-EX-02")
-def _(_evidence: Evidence) -> Outcome:
+def worked_centre_of_interval(_evidence: Evidence) -> Outcome:
     return Outcome.of(_example("ss")[0])
 
 
 @claim("VR-EX-03")
-def _(_evidence: Evidence) -> Outcome:
+def worked_half_width_of_interval(_evidence: Evidence) -> Outcome:
     return Outcome.of(_example("ss")[1])
 
 
@@ -237,23 +232,23 @@ def _stated_size(evidence: Evidence) -> FactorEffects:
 
 
 @claim("VR-EX-04")
-def _(evidence: Evidence) -> Outcome:
+def runs_of_three_factor_design(evidence: Evidence) -> Outcome:
     effects = _stated_size(evidence)
     return Outcome.of(float(effects.cells * effects.replications))
 
 
 @claim("VR-EX-05")
-def _(evidence: Evidence) -> Outcome:
+def effects_of_three_factor_design(evidence: Evidence) -> Outcome:
     return Outcome.of(float(len(evidence.phases("thr", "low", "reno").percent) - 1))
 
 
 @claim("VR-EX-06")
-def _(evidence: Evidence) -> Outcome:
+def effects_of_ten_factor_design(evidence: Evidence) -> Outcome:
     return Outcome.of(float(len(evidence.ten_percent())))
 
 
 @claim("VR-EX-07")
-def _(evidence: Evidence) -> Outcome:
+def replications_of_cell(evidence: Evidence) -> Outcome:
     return Outcome.of(float(_stated_size(evidence).replications))
 
 
@@ -261,7 +256,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-CTX-01")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_reno_beside_vegas(evidence: Evidence) -> Outcome:
     lead = np.asarray(evidence.observation("reno_lead"))
     interval = statistics.mean_interval(lead)
     return Outcome.of(
@@ -270,7 +265,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-CTX-02")
-def _(evidence: Evidence) -> Outcome:
+def share_of_far_connection_vegas_less_reno(evidence: Evidence) -> Outcome:
     shares = evidence.observation("far_share")
     gap = np.asarray(shares["vegasfix"]) - np.asarray(shares["reno"])
     interval = statistics.mean_interval(gap)
@@ -283,7 +278,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-CTX-03")
-def _(evidence: Evidence) -> Outcome:
+def least_deficit_of_only_ca(evidence: Evidence) -> Outcome:
     gaps = [-gap for gap in only_ca(evidence, "high")]
     low = only_ca(evidence, "low")
     note = "the cited Internet transfers met heavy traffic; at low load the lead of only ca is " + listing(
@@ -293,7 +288,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-CTX-04")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_vegas_from_light_to_heavy_traffic(evidence: Evidence) -> Outcome:
     ratios = [
         evidence.mean(f"sweep/cell111|{gap}", "throughput")
         / evidence.mean(f"sweep/cell000|{gap}", "throughput")

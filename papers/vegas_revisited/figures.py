@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dumbbell import plots, topologies
 
+from .assumptions import calibrated
 from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, effect_column
-from .scenarios import BACKGROUNDS, LOADS, calibrated, experiment
-from .sensitivity import Moved
+from .scenarios import BACKGROUNDS, LOADS, experiment
 
-__all__ = ["cells", "effects", "figure_2", "main_effects", "scan", "sensitivity", "topology"]
+__all__ = ["cells", "effects", "figure_2", "main_effects", "scan", "topology"]
 
 PAPER = "#9a9a9a"
 OURS = plots.COLOURS[0]
@@ -199,33 +199,5 @@ def scan(calibration: Mapping[str, Any]) -> str:
     )
     ax.set_xlabel("throughput [KB/s]")
     ax.set_ylabel("retransmitted data [KB]")
-    ax.legend(frameon=False, fontsize=8)
-    return plots.to_svg(figure)
-
-
-def sensitivity(moves: Sequence[Moved]) -> str:
-    """Draw how many claims each moved assumption gains and loses."""
-    moved = [move for move in moves if move.variation is not None]
-    figure, axes = plots.figure(width=8.5, height=0.6 + 0.24 * len(moved))
-    ax = axes[0, 0]
-    position = np.arange(len(moved))[::-1]
-    ax.barh(
-        position,
-        [len(move.gained) for move in moved],
-        color=plots.COLOURS[2],
-        height=0.7,
-        label="reproduced only with the move",
-    )
-    ax.barh(
-        position,
-        [-len(move.lost) for move in moved],
-        color=plots.COLOURS[1],
-        height=0.7,
-        label="lost by the move",
-    )
-    ax.axvline(0, color="#333333", linewidth=0.8)
-    labels = [f"{move.variation.assumption}: {move.variation.value}" for move in moved if move.variation]
-    ax.set_yticks(position, labels, fontsize=8)
-    ax.set_xlabel("claims")
     ax.legend(frameon=False, fontsize=8)
     return plots.to_svg(figure)

@@ -18,8 +18,9 @@ from dumbbell import Runs, ScenarioError
 from dumbbell.papers import PlannedRun, Settings
 
 from . import scripted, traffic
+from .assumptions import calibrated
 from .looks import SEEN, SEEN_VALUES, scenario_name
-from .scenarios import calibrated, experiment, stable_seed
+from .scenarios import experiment, stable_seed
 from .scripted import single
 from .traces import TracedRun
 

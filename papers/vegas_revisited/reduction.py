@@ -7,7 +7,7 @@ import pandas as pd
 
 from dumbbell import Runs
 
-from . import observations
+from . import episodes, observations
 from .looks import SEEN, SEEN_VALUES
 from .transfers import FOREGROUND, transfers
 
@@ -15,17 +15,7 @@ __all__ = ["COLUMNS", "reduce"]
 
 BOTTLENECK = "r1-r2"
 
-FLOW_COLUMNS = (
-    "timeouts",
-    "fast_retransmits",
-    "first_slow_start_timeouts",
-    "first_slow_start_losses",
-    "timeouts_multiple_loss",
-    "timeouts_any_loss",
-    "recovery_wait_rtts",
-    "cwnd_after_recovery",
-    "receive_window_limited",
-)
+FLOW_COLUMNS = ("timeouts", "fast_retransmits")
 
 COLUMNS = (
     "throughput",
@@ -36,6 +26,7 @@ COLUMNS = (
     "utilization",
     "fingerprint_high",
     *FLOW_COLUMNS,
+    *episodes.COLUMNS,
     SEEN,
     SEEN_VALUES,
 )
@@ -63,6 +54,7 @@ def reduce(runs: Runs) -> pd.DataFrame:
     frame = pd.concat([transfers(runs), measured], axis=1)
     for column in FLOW_COLUMNS:
         frame[column] = foreground[column].to_numpy(dtype=np.float64)
+    frame = frame.assign(**episodes.episodes(foreground))
     # Runs of long flows have no foreground.
     frame = frame.reindex(range(len(runs.jobs)))
     return pd.concat([frame, observations.reduce(runs)], axis=1)[list(COLUMNS)]

@@ -13,14 +13,17 @@ import numpy as np
 import dumbbell
 from dumbbell import Job, Scenario
 from dumbbell.papers import Settings
+from dumbbell.traces import StepFunction
 
+from .assumptions import Assumptions, calibrated
 from .looks import Look, Part, Seen, scenario_name
-from .scenarios import Assumptions, calibrated, network, tcp
-from .traces import Curve, TracedRun, Values, round_trips
+from .scenarios import network, tcp
+from .traces import TracedRun, Values, round_trips
 
 __all__ = ["LOOKS", "single"]
 
-FLOW_QUANTITIES = ("cwnd", "ssthresh", "base_rtt", "vegas_diff", "seq_sent", "seq_acked", "rto")
+FLOW_QUANTITIES = ("cwnd", "ssthresh", "seq_sent", "seq_acked", "rto")
+VEGAS_QUANTITIES = ("base_rtt", "vegas_diff")
 
 
 def single(
@@ -61,6 +64,9 @@ def single(
     # A handshake would only add a segment without data to the traces.
     place = assumptions or replace(calibrated(), handshake=False, tick_phase="0 s")
     table = tcp(variant, place) if isinstance(variant, str) else dict(variant)
+    quantities = list(FLOW_QUANTITIES)
+    if table.get("congestion") != "reno":
+        quantities += VEGAS_QUANTITIES
     impairments: dict[str, Any] = {}
     if lost:
         impairments["r1-r2"] = [{"kind": "forced", "packets": list(lost)}]
@@ -81,7 +87,7 @@ def single(
             "duration": f"{duration_s:g} s",
             **network(place, queue=queue, hosts=[("h1", "h3"), ("h2", "h4")], impairments=impairments),
             "flows": flows,
-            "probes": [{"flows": ["fg"], "quantities": list(FLOW_QUANTITIES)}],
+            "probes": [{"flows": ["fg"], "quantities": quantities}],
         }
     )
 
@@ -132,7 +138,7 @@ def _recovery_window(_settings: Settings) -> Iterator[Part]:
 
 
 def _share_left(run: TracedRun) -> dict[str, Values]:
-    return {"share": run.flows("cwnd_after_recovery")}
+    return {"share": run.episodes("cwnd_after_recovery")}
 
 
 # F: round trips from the fast retransmit to the next new segment, after one loss from a full pipe
@@ -230,7 +236,9 @@ def _largest_excess(run: TracedRun) -> dict[str, float]:
     times = window.time[grown]
     step = window.value[grown] - window.value[grown - 1]
     next_byte = np.maximum.accumulate(sent.value + mss)
-    outstanding = (Curve(time=sent.time, value=next_byte).at(times, before=True) - acked.at(times)) / mss
+    outstanding = (
+        StepFunction(time=sent.time, value=next_byte).at(times, before=True) - acked.at(times)
+    ) / mss
     # The segment just acknowledged still counts, as in the released code.
     excess = window.value[grown - 1] - outstanding - 1
     linear = (step < 0.9) & (
@@ -249,7 +257,7 @@ def _spike(_settings: Settings) -> list[Part]:
 def _largest_spike(run: TracedRun) -> dict[str, float]:
     mss = run.mss
     sent, acked = run.curve("seq_sent", "fg"), run.curve("seq_acked", "fg")
-    highest = Curve(time=sent.time, value=np.maximum.accumulate(sent.value + mss))
+    highest = StepFunction(time=sent.time, value=np.maximum.accumulate(sent.value + mss))
     again = np.flatnonzero(np.diff(highest.value) <= 0)
     # Up to the first retransmission the next byte to send is the highest one.
     last = float(sent.time[again[0] + 1]) if len(again) else math.inf
@@ -257,7 +265,7 @@ def _largest_spike(run: TracedRun) -> dict[str, float]:
     ends, rates = [], []
     begin, edge = 0.0, 0.0
     arrival, rtt = round_trips(sent, acked, mss)
-    latest = Curve(time=arrival, value=rtt)
+    latest = StepFunction(time=arrival, value=rtt)
     for now, byte in zip(acked.time, acked.value, strict=True):
         if byte < edge or byte == 0 or now >= last:
             continue
@@ -267,7 +275,7 @@ def _largest_spike(run: TracedRun) -> dict[str, float]:
             ends.append(now)
             rates.append((top - edge) / min(now - begin, float(latest.at(now))))
         begin, edge = now, top
-    current = Curve(time=np.array(ends), value=np.array(rates))
+    current = StepFunction(time=np.array(ends), value=np.array(rates))
     # New segments that follow a new one: a retransmission does not wait for its turn.
     new = np.diff(highest.value) > 0
     fresh = np.flatnonzero(new[1:] & new[:-1] & (sent.time[2:] < last)) + 2

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from dumbbell import engine
 from dumbbell.claims import Claim, NotMeasured, Outcome
 
 from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table, printed_column
 from .register import share_of
+from .replay import replay
 from .scenarios import BACKGROUNDS
 
 __all__ = ["claims"]
@@ -155,14 +155,9 @@ def _replay() -> Iterator[Claim[Evidence]]:
         )
 
 
-def replay_rows(*, corrected: bool) -> list[Mapping[str, Any]]:
-    """Return the engine's replay of Table III: one mapping per event, in the order of the table."""
-    return engine.table3(corrected=corrected)
-
-
 def _replayed(row: int, column: str, *, corrected: bool) -> Callable[[Evidence], Outcome]:
     def measure(_evidence: Evidence) -> Outcome:
-        value = replay_rows(corrected=corrected)[row][column]
+        value = getattr(replay(corrected=corrected)[row], column)
         if value is None:
             raise NotMeasured("The replay made no check at this event.")
         return Outcome.of(float(value))
@@ -171,8 +166,8 @@ def _replayed(row: int, column: str, *, corrected: bool) -> Callable[[Evidence],
 
 
 def _broken_invariant(_evidence: Evidence) -> Outcome:
-    rows = replay_rows(corrected=False)
-    gaps = [float(rows[index]["eq3"]) - float(rows[index]["eq4"]) for index in (2, 4)]
+    rows = replay(corrected=False)
+    gaps = [rows[index].eq3 - rows[index].eq4 for index in (2, 4)]
     return Outcome.of(
         max(gaps), holds=max(gaps) < 0, note=f"Eq. 3 minus Eq. 4 is {gaps[0]:g} and {gaps[1]:g} segments"
     )

@@ -49,61 +49,61 @@ def _gains(evidence: Evidence, metric: str, group: str = "table") -> list[Values
 
 
 @claim("VR-Q-01")
-def _(evidence: Evidence) -> Outcome:
+def least_gain_of_vegas(evidence: Evidence) -> Outcome:
     gains = [gain - 1 for gain in _gains(evidence, "thr")]
     return all_positive(gains, "gains " + listing(case_names(CASES), gains))
 
 
 @claim("VR-Q-02")
-def _(evidence: Evidence) -> Outcome:
+def smallest_gain_in_throughput(evidence: Evidence) -> Outcome:
     return Outcome.of(minimum(_gains(evidence, "thr")) - 1)
 
 
 @claim("VR-Q-03")
-def _(evidence: Evidence) -> Outcome:
+def largest_gain_in_throughput(evidence: Evidence) -> Outcome:
     return Outcome.of(maximum(_gains(evidence, "thr")) - 1)
 
 
 @claim("VR-Q-04")
-def _(evidence: Evidence) -> Outcome:
+def least_saving_of_vegas(evidence: Evidence) -> Outcome:
     savings = [1 - ratio for ratio in _gains(evidence, "rtx")]
     return all_positive(savings, "savings " + listing(case_names(CASES), savings))
 
 
 @claim("VR-Q-05")
-def _(evidence: Evidence) -> Outcome:
+def smallest_saving_in_retransmissions(evidence: Evidence) -> Outcome:
     return Outcome.of(1 - maximum(_gains(evidence, "rtx")))
 
 
 @claim("VR-Q-06")
-def _(evidence: Evidence) -> Outcome:
+def largest_saving_in_retransmissions(evidence: Evidence) -> Outcome:
     return Outcome.of(1 - minimum(_gains(evidence, "rtx")))
 
 
 @claim("VR-Q-07")
-def _(evidence: Evidence) -> Outcome:
+def least_rise_of_gain_with_load(evidence: Evidence) -> Outcome:
     low_reno, low_vegas, high_reno, high_vegas = _gains(evidence, "thr")
     return all_positive([high_reno - low_reno, high_vegas - low_vegas])
 
 
 @claim("VR-Q-08")
-def _(evidence: Evidence) -> Outcome:
+def least_fall_of_saving_with_load(evidence: Evidence) -> Outcome:
     low_reno, low_vegas, high_reno, high_vegas = _gains(evidence, "rtx")
     return all_positive([high_reno - low_reno, high_vegas - low_vegas])
 
 
 @claim("VR-Q-09")
-def _(evidence: Evidence) -> Outcome:
+def least_loss_of_reno_against_vegas(evidence: Evidence) -> Outcome:
     return against_vegas(evidence, "reno", ("low", "high"))
 
 
 @claim("VR-Q-10")
-def _(evidence: Evidence) -> Outcome:
+def least_loss_of_vegas_against_vegas(evidence: Evidence) -> Outcome:
     return against_vegas(evidence, "vegas", ("low", "high"))
 
 
 @claim("VR-Q-11")
-def _(evidence: Evidence) -> Outcome:
+def least_rise_of_retransmissions_against_vegas(evidence: Evidence) -> Outcome:
     names, margins = [], []
     for foreground in ("reno", "vegas"):
         for load in ("low", "high"):
@@ -119,7 +119,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-12")
-def _(evidence: Evidence) -> Outcome:
+def least_loss_with_four_variations(evidence: Evidence) -> Outcome:
     margins = []
     for load in ("low", "high"):
         older = evidence.mean(f"pair/reno-2var|reno|{load}", "throughput")
@@ -131,7 +131,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-13")
-def _(evidence: Evidence) -> Outcome:
+def share_of_timeouts_by_the_rules(evidence: Evidence) -> Outcome:
     cases = evidence.observation("timers")
     share = float(np.mean(cases["agree"]))
     return Outcome.of(share, holds=share == 1.0, note=cases["note"])
@@ -158,30 +158,30 @@ def _run_by_run(evidence: Evidence, first: str, second: str, places: Sequence[st
 
 
 @claim("VR-Q-14")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_all_off_from_reno(evidence: Evidence) -> Outcome:
     places = [f"{background}|{load}" for load in ("low", "high") for background in BACKGROUNDS]
     return _run_by_run(evidence, "reno", "cell000", places)
 
 
 @claim("VR-Q-15")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_all_but_j_from_vegas(evidence: Evidence) -> Outcome:
     return _run_by_run(evidence, "preset", "switches", [f"reno|{load}" for load in ("low", "high")])
 
 
 @claim("VR-Q-16")
-def _(evidence: Evidence) -> Outcome:
+def number_of_switches(evidence: Evidence) -> Outcome:
     letters = evidence.observation("switches")
     return Outcome.of(float(len(letters)), note=f"accepted: {''.join(letters)}")
 
 
 @claim("VR-Q-17")
-def _(evidence: Evidence) -> Outcome:
+def largest_burst(evidence: Evidence) -> Outcome:
     bursts = evidence.observation("burst")
     return Outcome.of(float(bursts["on"]), note=f"{bursts['off']} segments with H off")
 
 
 @claim("VR-Q-18")
-def _(evidence: Evidence) -> Outcome:
+def largest_excess_at_which_window_grew(evidence: Evidence) -> Outcome:
     guard = evidence.observation("guard")
     return Outcome.of(
         guard["on"],
@@ -191,7 +191,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-19")
-def _(evidence: Evidence) -> Outcome:
+def largest_ratio_of_output_rate(evidence: Evidence) -> Outcome:
     spike = evidence.observation("spike")
     return Outcome.of(
         spike["on"],
@@ -201,7 +201,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-20")
-def _(evidence: Evidence) -> Outcome:
+def share_of_window_kept_with_f(evidence: Evidence) -> Outcome:
     ratio = evidence.observation("recovery_window")
     return Outcome.of(
         float(np.mean(ratio["on"])),
@@ -211,7 +211,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-21")
-def _(evidence: Evidence) -> Outcome:
+def start_and_restart_windows_with_g(evidence: Evidence) -> Outcome:
     window = evidence.observation("start_window")
     agree = window["on_start"] == window["on_timeout"] and window["off_start"] == window["off_timeout"] == 1.0
     return Outcome.of(
@@ -222,7 +222,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-22")
-def _(evidence: Evidence) -> Outcome:
+def round_trips_per_doubling_with_a(evidence: Evidence) -> Outcome:
     period = evidence.observation("doubling")
     return Outcome.of(
         float(round(period["on"])),
@@ -234,7 +234,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-23")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_windows_after_timeout(evidence: Evidence) -> Outcome:
     growth = evidence.observation("after_timeout")
     ratio = growth["fixed_window"] / growth["released_window"]
     shapes = growth["released_growth"] <= 1.5 and growth["fixed_growth"] > growth["released_growth"]
@@ -248,7 +248,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-24")
-def _(evidence: Evidence) -> Outcome:
+def time_saved_to_half_window(evidence: Evidence) -> Outcome:
     growth = evidence.observation("after_timeout")
     gap = growth["released_half_s"] - growth["fixed_half_s"]
     return Outcome.of(
@@ -259,7 +259,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-25")
-def _(evidence: Evidence) -> Outcome:
+def increases_of_base_rtt(evidence: Evidence) -> Outcome:
     traced = evidence.observation("traced")
     return Outcome.of(
         float(traced["vegasfix"]["base_rtt_raised"]),
@@ -277,25 +277,25 @@ def _fixes(evidence: Evidence, metric: str) -> list[Values]:
 
 
 @claim("VR-Q-26")
-def _(evidence: Evidence) -> Outcome:
+def least_loss_of_corrected_vegas(evidence: Evidence) -> Outcome:
     losses = [1 - ratio for ratio in _fixes(evidence, "thr")]
     return all_positive(losses, "paired runs; losses " + listing(case_names(CASES), losses, "{:.3f}"))
 
 
 @claim("VR-Q-27")
-def _(evidence: Evidence) -> Outcome:
+def cases_with_more_retransmissions_of_corrected_vegas(evidence: Evidence) -> Outcome:
     ratios = _fixes(evidence, "rtx")
     count = np.sum([ratio > 1 for ratio in ratios], axis=0).astype(float)
     return Outcome.of(count, note="paired runs; ratios " + listing(case_names(CASES), ratios, "{:.3f}"))
 
 
 @claim("VR-Q-28")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_corrected_vegas(evidence: Evidence) -> Outcome:
     return Outcome.of(maximum([np.abs(ratio - 1) for ratio in _fixes(evidence, "thr")]), note="paired runs")
 
 
 @claim("VR-Q-29")
-def _(evidence: Evidence) -> Outcome:
+def growth_of_released_less_corrected(evidence: Evidence) -> Outcome:
     traced = evidence.observation("traced")
     released, fixed = traced["vegas"]["growth_per_rtt"], traced["vegasfix"]["growth_per_rtt"]
     gap = released - fixed
@@ -309,7 +309,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-30")
-def _(evidence: Evidence) -> Outcome:
+def difference_of_tables_1_and_4(evidence: Evidence) -> Outcome:
     unchanged, changed = evidence.observation("tables_one_and_four")
     return Outcome.of(
         unchanged,
@@ -319,7 +319,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-T3-25")
-def _(evidence: Evidence) -> Outcome:
+def checks_expecting_less_than_got(evidence: Evidence) -> Outcome:
     traced = evidence.observation("traced")
     count = traced["vegasfix"]["invariant_broken"]
     return Outcome.of(
@@ -334,7 +334,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-31")
-def _(evidence: Evidence) -> Outcome:
+def share_of_small_effects(evidence: Evidence) -> Outcome:
     shares = evidence.ten_percent()
     small = float((shares < 1).mean())
     largest = float(shares.max())
@@ -376,7 +376,7 @@ def _dominates(evidence: Evidence, background: str) -> Outcome:
 
 
 @claim("VR-Q-32")
-def _(evidence: Evidence) -> Outcome:
+def least_gap_in_order_ss_rec_ca(evidence: Evidence) -> Outcome:
     return _main_order(evidence, "thr", "low", "reno", ("ss", "rec", "ca"))
 
 
@@ -384,7 +384,7 @@ claim("VR-Q-33")(share_of("thr", "low", "reno", "ca"))
 
 
 @claim("VR-Q-34")
-def _(evidence: Evidence) -> Outcome:
+def largest_interaction_against_reno(evidence: Evidence) -> Outcome:
     return _largest(evidence, "thr", "low", "reno", INTERACTIONS, 3.0)
 
 
@@ -392,7 +392,7 @@ claim("VR-Q-35")(share_of("thr", "low", "reno", "error"))
 
 
 @claim("VR-Q-36")
-def _(evidence: Evidence) -> Outcome:
+def least_gap_in_order_rec_ss_ca(evidence: Evidence) -> Outcome:
     return _main_order(evidence, "thr", "low", "vegasfix", ("rec", "ss", "ca"))
 
 
@@ -401,7 +401,7 @@ claim("VR-Q-38")(share_of("thr", "low", "vegasfix", "ca"))
 
 
 @claim("VR-Q-39")
-def _(evidence: Evidence) -> Outcome:
+def largest_interaction_against_vegas(evidence: Evidence) -> Outcome:
     return _largest(evidence, "thr", "low", "vegasfix", INTERACTIONS, 3.0)
 
 
@@ -409,17 +409,17 @@ claim("VR-Q-40")(share_of("thr", "low", "vegasfix", "error"))
 
 
 @claim("VR-Q-41")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_recovery_against_reno(evidence: Evidence) -> Outcome:
     return _dominates(evidence, "reno")
 
 
 @claim("VR-Q-42")
-def _(evidence: Evidence) -> Outcome:
+def largest_other_effect_at_high_load(evidence: Evidence) -> Outcome:
     return _largest(evidence, "thr", "high", "reno", [term for term in TERMS if term != "rec"], 3.0)
 
 
 @claim("VR-Q-43")
-def _(evidence: Evidence) -> Outcome:
+def sign_of_ca_against_reno(evidence: Evidence) -> Outcome:
     return sign_outcome(evidence.phases("thr", "high", "reno"), "ca", -1)
 
 
@@ -427,24 +427,24 @@ claim("VR-Q-44")(share_of("thr", "high", "reno", "error"))
 
 
 @claim("VR-Q-45")
-def _(evidence: Evidence) -> Outcome:
+def lead_of_recovery_against_vegas(evidence: Evidence) -> Outcome:
     return _dominates(evidence, "vegasfix")
 
 
 @claim("VR-Q-46")
-def _(evidence: Evidence) -> Outcome:
+def sign_of_ca_against_vegas(evidence: Evidence) -> Outcome:
     return sign_outcome(evidence.phases("thr", "high", "vegasfix"), "ca", -1)
 
 
 @claim("VR-Q-47")
-def _(evidence: Evidence) -> Outcome:
+def largest_share_of_ca(evidence: Evidence) -> Outcome:
     shares = [effects.percent["ca"] for effects in throughput_columns(evidence)]
     most = maximum(shares)
     return Outcome.of(most, holds=most <= 5, note=listing(case_names(THROUGHPUT_COLUMNS), shares, "{:.1f}"))
 
 
 @claim("VR-Q-48")
-def _(evidence: Evidence) -> Outcome:
+def least_gap_of_ca_below_larger_phase(evidence: Evidence) -> Outcome:
     return all_positive(
         [
             np.maximum(effects.percent["ss"], effects.percent["rec"]) - effects.percent["ca"]
@@ -454,7 +454,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-49")
-def _(evidence: Evidence) -> Outcome:
+def least_ratio_of_other_phases_to_ca(evidence: Evidence) -> Outcome:
     ratios = [
         (effects.percent["ss"] + effects.percent["rec"]) / np.maximum(effects.percent["ca"], 1e-9)
         for effects in throughput_columns(evidence)
@@ -464,7 +464,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-50")
-def _(evidence: Evidence) -> Outcome:
+def columns_with_minor_ca(evidence: Evidence) -> Outcome:
     good = np.sum(
         [
             (effects.percent["ca"] <= 5) | (effects.terms["ca"] < 0)
@@ -509,7 +509,7 @@ _retransmission_claims()
 
 
 @claim("VR-Q-65")
-def _(evidence: Evidence) -> Outcome:
+def larger_saving_at_high_load(evidence: Evidence) -> Outcome:
     savings = [
         1 - evidence.rtx("vegasfix", background, "high") / evidence.rtx("reno", background, "high")
         for background in BACKGROUNDS
@@ -529,10 +529,10 @@ def _lowers_more(evidence: Evidence, load: str, other: str) -> Outcome:
 
 
 @claim("VR-Q-66")
-def _(evidence: Evidence) -> Outcome:
+def least_margin_of_slow_start_over_ca(evidence: Evidence) -> Outcome:
     return _lowers_more(evidence, "low", "ss")
 
 
 @claim("VR-Q-67")
-def _(evidence: Evidence) -> Outcome:
+def least_margin_of_recovery_over_ca(evidence: Evidence) -> Outcome:
     return _lowers_more(evidence, "high", "rec")

@@ -1,56 +1,19 @@
-"""Reading traces: quantities over time, round-trip times, and one run of a batch with what its probes saw."""
+"""One run of a batch with what its probes saw, and round-trip times."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import Runs
+from dumbbell.traces import StepFunction
 
-__all__ = ["Curve", "TracedRun", "Values", "bytes_of", "round_trips"]
+from .episodes import episodes
+
+__all__ = ["TracedRun", "Values", "bytes_of", "round_trips"]
 
 Values = NDArray[np.float64]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curve:
-    """A traced quantity: values from their times on.
-
-    Parameters
-    ----------
-    time
-        Times of the changes, s, ascending.
-    value
-        Values from these times on.
-    """
-
-    time: Values
-    value: Values
-
-    def at(self, times: Values | float, *, before: bool = False) -> Values:
-        """Return the values at some times, or just before them; NaN where nothing was recorded yet."""
-        index = np.searchsorted(self.time, times, side="left" if before else "right") - 1
-        known = np.append(self.value, np.nan)
-        return np.asarray(known[np.where(index < 0, len(self.value), index)])
-
-    def mean(self, start: float, end: float) -> float:
-        """Return the average over a time."""
-        inside = (self.time > start) & (self.time < end)
-        edges = np.concatenate([[start], self.time[inside], [end]])
-        values = self.at(edges[:-1])
-        return float(np.average(values, weights=np.diff(edges)))
-
-    def spread(self, start: float, end: float) -> float:
-        """Return the standard deviation over a time."""
-        inside = (self.time > start) & (self.time < end)
-        edges = np.concatenate([[start], self.time[inside], [end]])
-        values, weights = self.at(edges[:-1]), np.diff(edges)
-        mean = np.average(values, weights=weights)
-        return float(math.sqrt(np.average((values - mean) ** 2, weights=weights)))
 
 
 class TracedRun:
@@ -80,20 +43,21 @@ class TracedRun:
         jobs = frame["job"].to_numpy()
         return frame.iloc[np.searchsorted(jobs, self._job) : np.searchsorted(jobs, self._job, side="right")]
 
-    def curve(self, quantity: str, name: str) -> Curve:
+    def curve(self, quantity: str, name: str) -> StepFunction:
         """Return a traced quantity of a flow or link."""
         rows = self._of_job(self._runs.traces[quantity])
-        rows = rows[rows["name"] == name]
-        return Curve(
-            time=rows["time_s"].to_numpy(dtype=np.float64), value=rows["value"].to_numpy(dtype=np.float64)
-        )
+        return StepFunction.of(rows, name)
 
     def flows(self, column: str) -> Values:
         """Return a column of the results for all flows."""
         return self._of_job(self._runs.flows)[column].to_numpy(dtype=np.float64)
 
+    def episodes(self, column: str) -> Values:
+        """Return a number of `episodes.COLUMNS` for all flows."""
+        return episodes(self._of_job(self._runs.flows))[column]
 
-def round_trips(sent: Curve, acked: Curve, mss: int) -> tuple[Values, Values]:
+
+def round_trips(sent: StepFunction, acked: StepFunction, mss: int) -> tuple[Values, Values]:
     """Return when segments that were sent once were acknowledged, and their round-trip times, s.
 
     Parameters

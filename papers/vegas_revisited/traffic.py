@@ -11,10 +11,12 @@ import numpy as np
 
 from dumbbell import Scenario, statistics
 from dumbbell.papers import Settings
+from dumbbell.traces import StepFunction
 
+from .assumptions import calibrated
 from .looks import Look, Part, Seen, scenario_name
-from .scenarios import FIGURE_2_STARTS_S, calibrated, experiment, network, stable_seed, tcp
-from .traces import Curve, TracedRun, Values, bytes_of, round_trips
+from .scenarios import FIGURE_2_STARTS_S, experiment, network, stable_seed, tcp
+from .traces import TracedRun, Values, bytes_of, round_trips
 
 __all__ = ["LOOKS"]
 
@@ -178,7 +180,9 @@ def _five_windows(run: TracedRun) -> dict[str, Any]:
         "first_at_3_and_last": [at_3, settled[4]],
         "first_at_3_and_end": [at_3, settled[0]],
         "last_after_slow_start": [float(last.at(float(ended))), settled[4]],
-        "window_spread": [windows[name].spread(FIGURE_2_SETTLED_S, FIGURE_2_END_S) for name in CONNECTIONS],
+        "window_spread": [
+            windows[name].deviation(FIGURE_2_SETTLED_S, FIGURE_2_END_S) for name in CONNECTIONS
+        ],
         "late_losses": float(late) - early,
         "shortest": shortest,
         "rule": list(rule.values()),
@@ -233,9 +237,9 @@ def _five(seen: Mapping[str, Sequence[Seen]]) -> dict[str, Any]:
 def _thresholds(
     run: TracedRun,
     name: str,
-    window: Curve,
-    sent: Curve,
-    acked: Curve,
+    window: StepFunction,
+    sent: StepFunction,
+    acked: StepFunction,
     arrival: Values,
     rtt: Values,
     mss: int,
@@ -244,7 +248,7 @@ def _thresholds(
     """Count the cuts and growths of a connection that agree with the thresholds of section IX-A."""
     checks = run.curve("vegas_diff", name)
     base, limit = run.curve("base_rtt", name), run.curve("ssthresh", name)
-    highest = Curve(time=sent.time, value=np.maximum.accumulate(sent.value + mss))
+    highest = StepFunction(time=sent.time, value=np.maximum.accumulate(sent.value + mss))
     for before, now in itertools.pairwise(checks.time):
         if not float(window.at(now, before=True)) >= float(limit.at(now, before=True)):
             continue  # slow start has a rule of its own

@@ -10,24 +10,26 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, experiments, reduction, register, sensitivity
+from . import content, plan, reduction, sensitivity
 from . import crowd_claims as _crowd_claims  # registers its claims
 from . import hops_claims as _hops_claims  # registers its claims
 from . import live_claims as _live_claims  # registers its claims
 from . import lossy_claims as _lossy_claims  # registers its claims
 from .evidence import Evidence
+from .register import REGISTER
 
 __all__ = ["PAPER", "WestwoodPlus"]
 
 
-class WestwoodPlus:
-    """The paper, as `dumbbell.papers` takes it."""
+class WestwoodPlus(ClaimedPaper[Evidence]):
+    """The paper."""
 
     name = "westwood-plus"
     title = "Westwood+, New Reno and Vegas"
@@ -38,39 +40,35 @@ class WestwoodPlus:
     order = 3
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
-
-    def __init__(self) -> None:
-        self._moves: list[sensitivity.Moved] = []
-
-    @staticmethod
-    def claims() -> list[Claim[Evidence]]:
-        """Return every claim of the paper."""
-        return register.REGISTER.claims()
+    register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs to make."""
-        return experiments.plan(settings)
+        return plan.plan(settings)
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: all evidence is in the runs."""
-        return {}
+    def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return what the claims are judged on."""
+        return Evidence(results)
 
-    def evaluate(self, _settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
-        """Return the findings on every claim; misses say which other readings turn them."""
-        claims = self.claims()
-        findings = judge(claims, Evidence(results))
-        self._moves = sensitivity.study(claims, results)
-        return sensitivity.explain(findings, self._moves)
+    def study(
+        self,
+        _settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+        return sensitivity.study(claims, evidence.results)
 
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, _observed: Any, findings: Sequence[Finding]
+    def content(
+        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, results, findings, self._moves)
+        return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return what the head of the report states."""
-        chosen = experiments.size(settings)
+        chosen = plan.size(settings)
         return [
             (
                 "replications",

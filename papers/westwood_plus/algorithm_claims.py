@@ -10,9 +10,9 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from . import rules
 from .evidence import Evidence, averaged
-from .experiments import QUEUEING_MS
-from .networks import SEGMENT_BITS
+from .plan import QUEUEING_MS
 from .register import Measure, claim
+from .scenarios import SEGMENT_BITS
 
 __all__ = ["throughputs"]
 
@@ -29,7 +29,7 @@ def _cuts(evidence: Evidence, key: str, *, timeouts: bool) -> list[rules.Cut]:
 
 
 @claim("W-ALG-1")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_window_from_estimate(evidence: Evidence) -> Outcome:
     cuts = _cuts(evidence, ALONE, timeouts=False)
     gaps = [
         max(abs(cut.ssthresh - cut.by_rule), abs(cut.cwnd - rules.DUPLICATE_SEGMENTS - cut.by_rule))
@@ -42,7 +42,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-ALG-2")
-def _(evidence: Evidence) -> Outcome:
+def largest_difference_of_threshold_at_timeout(evidence: Evidence) -> Outcome:
     cuts = _cuts(evidence, "alg/timeout", timeouts=True)
     return Outcome(
         measured=max(abs(cut.ssthresh - cut.by_rule) for cut in cuts), note="a whole window was lost"
@@ -50,12 +50,12 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-ALG-3")
-def _(evidence: Evidence) -> Outcome:
+def largest_window_after_timeout(evidence: Evidence) -> Outcome:
     return Outcome(measured=max(cut.cwnd for cut in _cuts(evidence, "alg/timeout", timeouts=True)))
 
 
 @claim("W-ALG-4")
-def _(evidence: Evidence) -> Outcome:
+def threshold_on_tiny_pipe(evidence: Evidence) -> Outcome:
     row = evidence.runs("alg/small-pipe").iloc[0]
     pipe = float(np.median(row["bandwidth"])) * float(row["base_rtt"][-1]) / SEGMENT_BITS
     return Outcome(
@@ -65,26 +65,26 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-ALG-5")
-def _(evidence: Evidence) -> Outcome:
+def growth_per_window_of_acknowledgements(evidence: Evidence) -> Outcome:
     return Outcome(measured=rules.growth_per_window(evidence.runs("alg/counting").iloc[0]))
 
 
 @claim("W-ALG-6")
-def _(evidence: Evidence) -> Outcome:
+def weight_of_past_in_filter(evidence: Evidence) -> Outcome:
     new, old = rules.filter_rows(evidence.runs("alg/timeout").iloc[0])
     weight = float((new * old).sum() / (old * old).sum())
     return Outcome(measured=weight, note=f"fitted to {new.size} samples")
 
 
 @claim("W-ALG-7")
-def _(evidence: Evidence) -> Outcome:
+def samples_per_round_trip(evidence: Evidence) -> Outcome:
     row = evidence.runs(ALONE).iloc[0]
     elapsed = float(row["bandwidth_s"][-1] - row["bandwidth_s"][0])
     return Outcome(measured=(len(row["bandwidth_s"]) - 1) * float(row["rtt"][0]) / elapsed)
 
 
 @claim("W-ALG-8")
-def _(evidence: Evidence) -> Outcome:
+def share_of_losses_after_which_backlog_shrinks(evidence: Evidence) -> Outcome:
     row = evidence.runs(ALONE).iloc[0]
     least = float(row["base_rtt"][-1])
     times, backlog = (np.asarray(row[name], dtype=np.float64) for name in ("backlog_s", "backlog"))
@@ -155,7 +155,7 @@ claim("W-EQ3-2")(_exponent_in_loss("westwoodp"))
 
 
 @claim("W-EQ3-3")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_equations(evidence: Evidence) -> Outcome:
     ratios: list[float] = []
     for queueing_ms in QUEUEING_MS:
         _, rtts, west, _ = throughputs(evidence, "westwoodp", queueing_ms)
@@ -171,7 +171,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-EQ3-4")
-def _(evidence: Evidence) -> Outcome:
+def fairness_over_unequal_round_trips(evidence: Evidence) -> Outcome:
     flags = []
     for queueing_ms in QUEUEING_MS:
         west = throughputs(evidence, "westwoodp", queueing_ms)[2]

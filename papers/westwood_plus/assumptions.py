@@ -1,6 +1,6 @@
 """What the paper leaves open, with our choice and its reason, and how each choice is moved.
 
-A field of `Assumptions` is used wherever it applies. A `Reading` is the same paper read differently: a few fields moved, and
+A field of `Assumptions` is used wherever it applies. A `Variation` is the same paper read differently: a few fields moved, and
 the groups of experiments it is run on. [grieco2004 §3]
 """
 
@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["CONNECTION", "CROWD", "HOPS", "READINGS", "REASONS", "WIRELESS", "Assumptions", "Reading"]
+from dumbbell import sensitivity
+
+__all__ = ["CONNECTION", "CROWD", "HOPS", "REASONS", "VARIATIONS", "WIRELESS", "Assumptions", "Variation"]
 
 # The groups of experiments that readings are run on.
 CONNECTION = "connection"
@@ -152,23 +154,18 @@ REASONS: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The paper read differently.
+class Variation(sensitivity.Variation):
+    """The paper read differently; `value` says how.
 
     Parameters
     ----------
-    name
-        Its name in keys of runs.
-    words
-        What is read, in words.
     groups
         The groups of experiments it is run on.
     changes
         The fields of `Assumptions` it moves.
     """
 
-    name: str
-    words: str
+    assumption: str = ""
     groups: tuple[str, ...]
     changes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -177,124 +174,124 @@ class Reading:
         return replace(Assumptions(), **self.changes)
 
 
-READINGS = (
-    Reading(
+VARIATIONS = (
+    Variation(
         name="full-duplex",
-        words="queue of 40 packets on the way back, as on the way out",
+        value="queue of 40 packets on the way back, as on the way out",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40},
     ),
-    Reading(
+    Variation(
         name="full-duplex-spread",
-        words="40 packets on the way back, its round-trip times spread over 43–250 ms",
+        value="40 packets on the way back, its round-trip times spread over 43–250 ms",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40, "connection_reverse_rtts": "spread"},
     ),
-    Reading(
+    Variation(
         name="full-duplex-half",
-        words="40 packets on the way back, its round-trip times 125 ms",
+        value="40 packets on the way back, its round-trip times 125 ms",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40, "connection_reverse_rtts": "half"},
     ),
-    Reading(
+    Variation(
         name="reverse-fast",
-        words="5 Mbit/s and 40 packets on the way back",
+        value="5 Mbit/s and 40 packets on the way back",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40, "reverse_rate": 5.0},
     ),
-    Reading(
+    Variation(
         name="reverse-spread",
-        words="round-trip times on the way back spread over 43–250 ms (single bottleneck: all 250 ms)",
+        value="round-trip times on the way back spread over 43–250 ms (single bottleneck: all 250 ms)",
         groups=(CONNECTION, CROWD),
         changes={"connection_reverse_rtts": "spread", "crowd_reverse_rtts": "equal"},
     ),
-    Reading(
+    Variation(
         name="waiting-only",
-        words="queue limits count waiting packets only",
+        value="queue limits count waiting packets only",
         groups=(CONNECTION, CROWD, HOPS),
         changes={"counts_service": False},
     ),
-    Reading(
+    Variation(
         name="deflation",
-        words="partial acknowledgements deflate the window by what they acknowledge",
+        value="partial acknowledgements deflate the window by what they acknowledge",
         groups=(CONNECTION, CROWD, HOPS, WIRELESS),
         changes={"partial_deflation": True},
     ),
-    Reading(
+    Variation(
         name="impatient",
-        words="timer restarted at the first partial acknowledgement only",
+        value="timer restarted at the first partial acknowledgement only",
         groups=(CONNECTION, CROWD, HOPS, WIRELESS),
         changes={"partial_ack": "impatient"},
     ),
-    Reading(
+    Variation(
         name="short-rto",
-        words="least retransmission timeout 0.2 s",
+        value="least retransmission timeout 0.2 s",
         groups=(CONNECTION, CROWD, HOPS, WIRELESS),
         changes={"minimum_rto": "200 ms"},
     ),
-    Reading(
+    Variation(
         name="no-limited-transmit",
-        words="no limited transmit",
+        value="no limited transmit",
         groups=(CONNECTION, CROWD, HOPS, WIRELESS),
         changes={"limited_transmit": False},
     ),
-    Reading(
+    Variation(
         name="headers",
-        words="40 bytes of headers beside the 1500",
+        value="40 bytes of headers beside the 1500",
         groups=(CONNECTION, CROWD),
         changes={"wire_header": 40},
     ),
-    Reading(
+    Variation(
         name="corrected-vegas",
-        words="Vegas without the simulator's deviations",
+        value="Vegas without the simulator's deviations",
         groups=(CONNECTION, CROWD, HOPS),
         changes={"vegas": "corrected"},
     ),
-    Reading(
+    Variation(
         name="literal-window",
-        words="Westwood+ sets its window to the estimate, also upwards",
+        value="Westwood+ sets its window to the estimate, also upwards",
         groups=(CONNECTION, CROWD, HOPS, WIRELESS),
         changes={"only_reduce": False},
     ),
-    Reading(
+    Variation(
         name="smoothed-interval",
-        words="a sample of the bandwidth per smoothed round-trip time",
+        value="a sample of the bandwidth per smoothed round-trip time",
         groups=(CONNECTION, CROWD, HOPS),
         changes={"interval_rtt": "smoothed"},
     ),
-    Reading(
+    Variation(
         name="interval-floor",
-        words="at least 50 ms for a sample of the bandwidth",
+        value="at least 50 ms for a sample of the bandwidth",
         groups=(CROWD,),
         changes={"minimum_interval": "50 ms"},
     ),
-    Reading(
+    Variation(
         name="together",
-        words="all flows start within 10 ms",
+        value="all flows start within 10 ms",
         groups=(CONNECTION, CROWD, HOPS),
         changes={"start_spread": 0.01},
     ),
-    Reading(
+    Variation(
         name="polled",
-        words="packets move the lossy channel on: the first one after a dwell draws the next state",
+        value="packets move the lossy channel on: the first one after a dwell draws the next state",
         groups=(WIRELESS,),
         changes={"channel": "poll"},
     ),
-    Reading(
+    Variation(
         name="simulator",
-        words="packets move the lossy channel on as in the simulator: each one after a dwell draws until the state has changed",
+        value="packets move the lossy channel on as in the simulator: each one after a dwell draws until the state has changed",
         groups=(WIRELESS,),
         changes={"channel": "packet"},
     ),
-    Reading(
+    Variation(
         name="wired-slow",
-        words="wired bottleneck of 5 Mbit/s",
+        value="wired bottleneck of 5 Mbit/s",
         groups=(WIRELESS,),
         changes={"wired_rate": 5.0},
     ),
-    Reading(
+    Variation(
         name="cross-westwood",
-        words="Westwood+ cross traffic before the wireless hop",
+        value="Westwood+ cross traffic before the wireless hop",
         groups=(WIRELESS,),
         changes={"cross_variant": "westwoodp"},
     ),

@@ -1,4 +1,4 @@
-"""What the report concludes from the numbers: Table I, fairness, hops, the channel, sensitivity, and the misses."""
+"""What the report concludes from the numbers: Table I, fairness, hops, the channel, and the misses."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dumbbell.claims import Finding, number
-from dumbbell.report import Block, Cell, Column, Section, Table, Text
+from dumbbell.report import Cell, Column, Section, Table, Text
 
 from . import crowd_claims, hops_claims, printed
-from .assumptions import READINGS
+from .assumptions import VARIATIONS
 from .connection_claims import BUSY
 from .evidence import Evidence, signed
-from .experiments import DELAYED, EACH
 from .lossy_claims import bad_ms, gains
-from .sensitivity import GROUPS, SHOWN, Moved, worst_miss
+from .plan import DELAYED, EACH
+from .sensitivity import worst_miss
 
-__all__ = ["channel", "fairness", "hops", "misses", "sensitivity_section", "table_1"]
+__all__ = ["channel", "fairness", "hops", "misses", "table_1"]
 
 
 def _mean(evidence: Evidence, variant: str, intervals: Sequence[int]) -> float:
@@ -27,7 +27,7 @@ def _mean(evidence: Evidence, variant: str, intervals: Sequence[int]) -> float:
 def _order(results: pd.DataFrame) -> str:
     """Return in how many readings the three variants stand in the paper's order while the way back is busy."""
     means = []
-    for reading in ("", *(reading.name for reading in READINGS)):
+    for reading in ("", *(reading.name for reading in VARIATIONS)):
         evidence = Evidence(results, reading)
         if "table-1/newreno" in evidence.counts():
             means.append([_mean(evidence, variant, BUSY) for variant in ("westwoodp", "newreno", "vegas")])
@@ -130,59 +130,13 @@ def channel(evidence: Evidence, results: pd.DataFrame) -> list[str]:
         other = Evidence(results, name)
         if not any(key.startswith("fig-27") for key in other.counts()):
             continue
-        words = {reading.name: reading.words for reading in READINGS}[name]
+        words = {reading.name: reading.label for reading in VARIATIONS}[name]
         ranges = [gains(other, "fig-27", acks) for acks in (DELAYED, EACH)]
         paragraphs.append(
             f"If {words}, the gains are {signed(ranges[0].min(), 0)} % to {signed(ranges[0].max(), 0)} % with delayed acknowledgements and "
             f"{signed(ranges[1].min(), 0)} % to {signed(ranges[1].max(), 0)} % without."
         )
     return paragraphs
-
-
-def _marked(findings: Sequence[Finding]) -> str:
-    return ", ".join(finding.claim.id for finding in findings) or "none"
-
-
-def sensitivity_section(moves: Sequence[Moved], runs: int) -> Section:
-    """Return the section on sensitivity."""
-    blocks: list[Block] = [
-        Text(
-            paragraphs=[
-                "Each assumption is moved alone, with the same seeds, and the claims are judged again. The main reading stands here on the same "
-                f"points and runs: {runs} runs of the single connection, fewer runs and points of what has many flows.",
-            ]
-        )
-    ]
-    for group, (words, _) in GROUPS.items():
-        rows: list[list[Cell | str]] = []
-        for move in moves:
-            if move.group != group:
-                continue
-            rows.append(
-                [
-                    "main reading" if move.reading is None else move.reading.words,
-                    *(number(value) if value is not None else "" for value in move.shown),
-                    f"{move.reproduced} of {move.tested}",
-                    _marked(move.gained) if move.reading else "",
-                    _marked(move.lost) if move.reading else "",
-                ]
-            )
-        if len(rows) < 2:
-            continue
-        blocks.append(
-            Table(
-                caption=f"Readings: {words}",
-                columns=[
-                    Column(title="reading", align="left"),
-                    *(Column(title=title) for title in SHOWN[group]),
-                    Column(title="reproduced"),
-                    Column(title="gained", align="left"),
-                    Column(title="lost", align="left"),
-                ],
-                rows=rows,
-            )
-        )
-    return Section(anchor="sensitivity", title="Sensitivity", blocks=blocks)
 
 
 def misses(findings: Sequence[Finding]) -> Section:

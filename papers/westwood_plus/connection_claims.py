@@ -10,11 +10,11 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from . import printed
 from .assumptions import Assumptions
-from .evidence import Evidence, averaged, quotient, signed, step_mean, windowed
-from .experiments import VARIANTS
-from .networks import EDGES_S, SEGMENT_BITS, bdp_packets, connection
+from .evidence import Evidence, averaged, quotient, recorded, signed, windowed
+from .plan import VARIANTS
 from .register import Measure, claim
 from .rules import filtered
+from .scenarios import EDGES_S, SEGMENT_BITS, bdp_packets, connection
 
 __all__ = ["BUSY", "QUIET", "estimates_at_congestion", "fig_2_filters", "peaks"]
 
@@ -55,7 +55,7 @@ def estimates_at_congestion(evidence: Evidence, variant: str) -> list[list[Value
 
 
 @claim("W-F1-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_estimate_at_congestion(evidence: Evidence) -> Outcome:
     runs = estimates_at_congestion(evidence, "westwoodp")
     means = [float(np.mean([flow.mean() for flow in flows])) for flows in runs]
     first = [flow.mean() for flow in runs[0]]
@@ -63,7 +63,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F1-2")
-def _(evidence: Evidence) -> Outcome:
+def largest_estimate_of_original_in_fair_shares(evidence: Evidence) -> Outcome:
     runs = [np.concatenate(flows) for flows in estimates_at_congestion(evidence, "westwood")]
     shares = np.quantile(np.concatenate(runs), (0.5, 0.9, 0.99)) / FAIR_SHARE_MBPS
     return averaged(
@@ -75,7 +75,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F1-3")
-def _(evidence: Evidence) -> Outcome:
+def largest_estimate_over_three_times_plus(evidence: Evidence) -> Outcome:
     largest = {
         variant: np.array(
             [np.concatenate(flows).max() for flows in estimates_at_congestion(evidence, variant)]
@@ -96,8 +96,7 @@ def fig_2_filters(evidence: Evidence) -> tuple[Values, Values, Values]:
     row = evidence.runs("fig-2/westwoodp").iloc[0]
     times = np.asarray(row["bandwidth_s"], dtype=np.float64)
     estimates = np.asarray(row["bandwidth"], dtype=np.float64) / 1e6
-    index = np.searchsorted(row["cwnd_s"], times, side="right") - 1
-    windows = np.asarray(row["cwnd"], dtype=np.float64)[index]
+    windows = recorded(row, "cwnd").at(times)
     rates = windows[1:] * SEGMENT_BITS / np.diff(times) / 1e6
     return times[1:], estimates[1:], filtered(rates, float(rates[0]))
 
@@ -108,20 +107,20 @@ def _settled_filters(evidence: Evidence) -> tuple[Values, Values]:
 
 
 @claim("W-F2-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_of_settled_ack_estimate(evidence: Evidence) -> Outcome:
     acks, _ = _settled_filters(evidence)
     return Outcome(measured=float(acks.mean()))
 
 
 @claim("W-F2-2")
-def _(evidence: Evidence) -> Outcome:
+def excess_of_window_filter(evidence: Evidence) -> Outcome:
     acks, sent = _settled_filters(evidence)
     gap = float(sent.mean() - acks.mean())
     return Outcome(measured=gap, holds=gap > 0, note=f"{sent.mean():.3f} against {acks.mean():.3f} Mbit/s")
 
 
 @claim("W-F2-3")
-def _(evidence: Evidence) -> Outcome:
+def ratio_of_deviations_of_filters(evidence: Evidence) -> Outcome:
     acks, sent = _settled_filters(evidence)
     ratio = float(acks.std() / sent.std())
     return Outcome(measured=ratio, holds=ratio < 1, note=f"{acks.std():.4f} against {sent.std():.4f} Mbit/s")
@@ -151,14 +150,14 @@ for _paper_name, _variant in PAPER_NAMES.items():
 
 
 @claim("W-T1-S1")
-def _(evidence: Evidence) -> Outcome:
+def quiet_goodput_over_rate(evidence: Evidence) -> Outcome:
     ratios = {variant: _interval(evidence, variant, QUIET) / LINK_MBPS for variant in VARIANTS}
     listed = ", ".join(f"{variant} {values.mean():.3f}" for variant, values in ratios.items())
     return averaged(np.mean(list(ratios.values()), axis=0), note=listed)
 
 
 @claim("W-T1-S2")
-def _(evidence: Evidence) -> Outcome:
+def vegas_has_least_busy_goodput(evidence: Evidence) -> Outcome:
     vegas, reno, west = (
         evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)]
         for variant in ("vegas", "newreno", "westwoodp")
@@ -169,7 +168,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-T1-S3")
-def _(evidence: Evidence) -> Outcome:
+def plus_is_ahead_of_newreno_when_busy(evidence: Evidence) -> Outcome:
     west, reno = (
         evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)]
         for variant in ("westwoodp", "newreno")
@@ -178,12 +177,12 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-T1-S4")
-def _(evidence: Evidence) -> Outcome:
+def busy_goodput_of_plus_over_newreno(evidence: Evidence) -> Outcome:
     return quotient(_interval(evidence, "westwoodp", BUSY), _interval(evidence, "newreno", BUSY))
 
 
 @claim("W-T1-S5")
-def _(evidence: Evidence) -> Outcome:
+def busy_over_quiet_goodput_of_vegas(evidence: Evidence) -> Outcome:
     return quotient(_interval(evidence, "vegas", BUSY), _interval(evidence, "vegas", QUIET))
 
 
@@ -224,19 +223,19 @@ def _pipe() -> int:
 
 
 @claim("W-F4-1")
-def _(_evidence: Evidence) -> Outcome:
+def product_of_bandwidth_and_delay(_evidence: Evidence) -> Outcome:
     exact = LINK_MBPS * 1e6 * 0.25 / SEGMENT_BITS
     return Outcome(measured=exact, note="2 Mbit/s, 250 ms, packets of 1500 bytes")
 
 
 @claim("W-F4-2")
-def _(_evidence: Evidence) -> Outcome:
+def queue_of_bottleneck(_evidence: Evidence) -> Outcome:
     queue = connection("newreno", Assumptions()).to_dict()["links"][0]["queue"]["limit"]
     return Outcome(measured=float(queue.split()[0]), note="as the scenario has it")
 
 
 @claim("W-F4-4")
-def _(evidence: Evidence) -> Outcome:
+def windows_are_larger_when_quiet(evidence: Evidence) -> Outcome:
     flags = [
         windowed(row, "cwnd", _spans(QUIET)).mean() > windowed(row, "cwnd", _spans(BUSY)).mean()
         for variant in ("newreno", "westwoodp")
@@ -246,7 +245,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F4-5")
-def _(evidence: Evidence) -> Outcome:
+def share_of_losses_between_queue_and_pipe(evidence: Evidence) -> Outcome:
     windows = np.concatenate(
         [
             peaks(row, BUSY)
@@ -259,21 +258,19 @@ def _(evidence: Evidence) -> Outcome:
     )
 
 
-def _threshold(row: pd.Series, intervals: tuple[int, ...], power: int = 1) -> float:
-    times, values = (np.asarray(row[name], dtype=np.float64) for name in ("ssthresh_s", "ssthresh"))
-    return float(np.mean([step_mean(times, values, begin, end, power) for begin, end in _spans(intervals)]))
+def _threshold(row: pd.Series, intervals: tuple[int, ...]) -> float:
+    threshold = recorded(row, "ssthresh")
+    return float(np.mean([threshold.mean(begin, end) for begin, end in _spans(intervals)]))
 
 
 def _variation(row: pd.Series) -> float:
     """Return the coefficient of variation of the threshold over time, without the start."""
-    times, values = (np.asarray(row[name], dtype=np.float64) for name in ("ssthresh_s", "ssthresh"))
-    mean = step_mean(times, values, START_S, EDGES_S[-1])
-    square = step_mean(times, values, START_S, EDGES_S[-1], power=2)
-    return float(np.sqrt(max(square - mean**2, 0.0)) / mean)
+    threshold, span = recorded(row, "ssthresh"), (START_S, EDGES_S[-1])
+    return threshold.deviation(*span) / threshold.mean(*span)
 
 
 @claim("W-F5-2")
-def _(evidence: Evidence) -> Outcome:
+def threshold_of_plus_varies_less(evidence: Evidence) -> Outcome:
     variation = {
         variant: evidence.of(f"table-1/{variant}", _variation) for variant in ("newreno", "westwoodp")
     }
@@ -294,7 +291,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F5-3")
-def _(evidence: Evidence) -> Outcome:
+def least_number_of_losses_per_interval(evidence: Evidence) -> Outcome:
     least = min(
         peaks(row, (index,)).size
         for variant in ("newreno", "westwoodp")
@@ -305,14 +302,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F6-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_quiet_window_of_vegas(evidence: Evidence) -> Outcome:
     return averaged(
         evidence.of("table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(QUIET)).mean()))
     )
 
 
 @claim("W-F6-2")
-def _(evidence: Evidence) -> Outcome:
+def deviation_of_quiet_vegas_window(evidence: Evidence) -> Outcome:
     # The window climbs by a segment a round trip from what the busy interval left of it: the first 50 s are that.
     spans = [(EDGES_S[index] + START_S, EDGES_S[index + 1]) for index in QUIET]
     return averaged(
@@ -324,7 +321,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F6-3")
-def _(evidence: Evidence) -> Outcome:
+def busy_window_of_vegas_over_pipe(evidence: Evidence) -> Outcome:
     ratios = evidence.of(
         "table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(BUSY)).mean()) / _pipe()
     )
@@ -335,7 +332,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F6-4")
-def _(evidence: Evidence) -> Outcome:
+def vegas_shrinks_when_way_back_gets_busy(evidence: Evidence) -> Outcome:
     flags = []
     for _, row in evidence.runs("table-1/vegas").iterrows():
         for index in BUSY:
@@ -352,13 +349,13 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F7-1")
-def _(evidence: Evidence) -> Outcome:
+def vegas_on_way_back_leaves_link_underused(evidence: Evidence) -> Outcome:
     busy, quiet = (_interval(evidence, "vegas-vegas", intervals) for intervals in (BUSY, QUIET))
     return Outcome.share(busy < quiet, note=f"{busy.mean():.2f} against {quiet.mean():.2f} Mbit/s")
 
 
 @claim("W-F8-1")
-def _(evidence: Evidence) -> Outcome:
+def plain_reno_loses_more_than_newreno(evidence: Evidence) -> Outcome:
     reno, newreno = (
         evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)] for variant in ("reno", "newreno")
     )
@@ -366,5 +363,5 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F8-2")
-def _(evidence: Evidence) -> Outcome:
+def gain_of_vegas_from_vegas_on_way_back(evidence: Evidence) -> Outcome:
     return averaged(_interval(evidence, "vegas-vegas", BUSY) - _interval(evidence, "vegas", BUSY))

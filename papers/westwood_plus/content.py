@@ -15,14 +15,15 @@ from dumbbell import statistics
 from dumbbell.claims import Finding
 from dumbbell.papers import Settings
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
+from dumbbell.sensitivity import Sensitivity
 
 from . import conclusions, figures, printed, rules
-from .assumptions import READINGS, REASONS, Assumptions
+from .assumptions import REASONS, VARIATIONS, Assumptions, Variation
 from .evidence import Evidence, signed
-from .experiments import DELAYED, EACH, VARIANTS, size
 from .figures import NAMES
 from .lossy_claims import bad_ms, goodputs
-from .sensitivity import Moved, worst_miss
+from .plan import DELAYED, EACH, VARIANTS, size
+from .sensitivity import GROUPS, worst_miss
 
 __all__ = ["sections"]
 
@@ -194,11 +195,11 @@ def _table_1(evidence: Evidence) -> Table:
 
 def _readings_of_table_1(results: pd.DataFrame) -> Table:
     rows: list[list[Cell | str]] = []
-    for reading in (None, *READINGS):
+    for reading in (None, *VARIATIONS):
         evidence = Evidence(results, reading.name if reading else "")
         if "table-1/newreno" not in evidence.counts():
             continue
-        row: list[Cell | str] = [reading.words if reading else "main reading"]
+        row: list[Cell | str] = [reading.label if reading else "main reading"]
         for variant in VARIANTS:
             means = evidence.stacked(f"table-1/{variant}", "intervals").mean(axis=0)
             for mean, paper in zip(means, printed.table_1(variant), strict=True):
@@ -380,7 +381,7 @@ def _live() -> Section:
         Text(
             paragraphs=[
                 "The paper's section 4 uploads files over the Internet with Linux implementations of New Reno and Westwood+. Nothing of it "
-                "is simulated here: its claims await the Linux testbed, and are counted as not checkable. What is checked are "
+                "is simulated here: its claims await the Linux testbed, and count neither as reproduced nor as missed. What is checked are "
                 "statements about the printed numbers themselves.",
             ]
         )
@@ -403,10 +404,10 @@ def _live() -> Section:
 
 
 def sections(
-    settings: Settings, results: pd.DataFrame, findings: Sequence[Finding], moves: Sequence[Moved]
+    settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity[Variation]
 ) -> list[Section]:
     """Return the sections of the report."""
-    evidence = Evidence(results)
+    results = evidence.results
     return [
         _set_up(),
         _rules(evidence),
@@ -417,7 +418,13 @@ def sections(
         _hops(evidence),
         _wireless(evidence, results),
         _satellite(evidence),
-        conclusions.sensitivity_section(moves, size(settings).readings),
+        moves.section(
+            paragraphs=[
+                "Each assumption is moved alone, with the same seeds, and the claims are judged again. The main reading stands here on the same "
+                f"points and runs: {size(settings).readings} runs of the single connection, fewer runs and points of what has many flows.",
+            ],
+            groups={group: f"Readings: {words}" for group, (words, _) in GROUPS.items()},
+        ),
         conclusions.misses(findings),
         _live(),
     ]

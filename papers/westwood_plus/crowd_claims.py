@@ -12,7 +12,7 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from . import printed
 from .evidence import Evidence, averaged, quotient, signed
-from .experiments import VARIANTS
+from .plan import VARIANTS
 from .register import Measure, claim
 
 __all__ = ["flows", "jain"]
@@ -39,7 +39,7 @@ def _total(evidence: Evidence, variant: str, count: int) -> Values:
 
 
 @claim("W-F12-1")
-def _(evidence: Evidence) -> Outcome:
+def least_number_of_flows_that_fill_link(evidence: Evidence) -> Outcome:
     counts = flows(evidence)
     if counts[-1] < 100:
         raise NotMeasured("Fewer than 100 flows were run.")
@@ -55,7 +55,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F12-2")
-def _(evidence: Evidence) -> Outcome:
+def total_of_vegas_is_below_newreno(evidence: Evidence) -> Outcome:
     flags = [
         _total(evidence, "vegas", count) < 0.8 * _total(evidence, "newreno", count)
         for count in flows(evidence)
@@ -78,7 +78,7 @@ claim("W-F12-4")(_filled("westwoodp"))
 
 
 @claim("W-F13-1")
-def _(evidence: Evidence) -> Outcome:
+def plus_is_fairer_than_newreno(evidence: Evidence) -> Outcome:
     flags = [
         jain(evidence, "westwoodp", count) > jain(evidence, "newreno", count)
         for count in flows(evidence)
@@ -88,7 +88,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F13-2")
-def _(evidence: Evidence) -> Outcome:
+def vegas_is_fairest(evidence: Evidence) -> Outcome:
     margins = {
         count: float(
             jain(evidence, "vegas", count).mean()
@@ -104,7 +104,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F13-3")
-def _(evidence: Evidence) -> Outcome:
+def share_of_steps_that_lessen_fairness_gap(evidence: Evidence) -> Outcome:
     counts = [count for count in flows(evidence) if count <= 60]
     gaps = [
         float((jain(evidence, "westwoodp", count) - jain(evidence, "newreno", count)).mean())
@@ -141,12 +141,12 @@ def _width(evidence: Evidence, variant: str) -> Values:
 
 
 @claim("W-F15-3")
-def _(evidence: Evidence) -> Outcome:
+def range_of_plus_is_narrower_in_each_run(evidence: Evidence) -> Outcome:
     return Outcome.share(_width(evidence, "westwoodp") < _width(evidence, "newreno"))
 
 
 @claim("W-F15-4")
-def _(evidence: Evidence) -> Outcome:
+def range_of_plus_over_newreno(evidence: Evidence) -> Outcome:
     return quotient(_width(evidence, "westwoodp"), _width(evidence, "newreno"))
 
 
@@ -156,22 +156,22 @@ def _spread(evidence: Evidence, variant: str) -> Values:
 
 
 @claim("W-F15-5")
-def _(evidence: Evidence) -> Outcome:
+def best_over_worst_newreno_flow(evidence: Evidence) -> Outcome:
     return averaged(_spread(evidence, "newreno"))
 
 
 @claim("W-F15-6")
-def _(evidence: Evidence) -> Outcome:
+def best_over_worst_plus_flow(evidence: Evidence) -> Outcome:
     return averaged(_spread(evidence, "westwoodp"))
 
 
 @claim("W-F16-1")
-def _(evidence: Evidence) -> Outcome:
+def vegas_flows_end_closer_than_plus(evidence: Evidence) -> Outcome:
     vegas, west = _spread(evidence, "vegas"), _spread(evidence, "westwoodp")
     return Outcome.share(vegas < west, note=f"{vegas.mean():.2f} against {west.mean():.2f}")
 
 
 @claim("W-F16-2")
-def _(evidence: Evidence) -> Outcome:
+def vegas_flows_carry_less_than_newreno(evidence: Evidence) -> Outcome:
     vegas, reno = (evidence.total(f"fig-12/{variant}/20", "segments") for variant in ("vegas", "newreno"))
     return Outcome.share(vegas < 0.8 * reno, note=f"{vegas.mean() / reno.mean():.2f} of New Reno's")

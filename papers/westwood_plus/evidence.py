@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dumbbell import statistics
 from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.traces import StepFunction
 
-__all__ = ["Evidence", "averaged", "quotient", "signed", "step_mean", "windowed"]
+__all__ = ["Evidence", "averaged", "quotient", "recorded", "signed", "windowed"]
 
 Values = NDArray[np.float64]
 
@@ -31,6 +32,7 @@ class Evidence:
     """
 
     def __init__(self, results: pd.DataFrame, reading: str = "", only: dict[str, int] | None = None) -> None:
+        self.results = results
         mark = f"{reading}|" if reading else ""
         self._runs: dict[str, pd.DataFrame] = {}
         for key, rows in results.groupby("key", sort=False):
@@ -143,17 +145,6 @@ def windowed(row: pd.Series, quantity: str, spans: Sequence[tuple[float, float]]
     return values
 
 
-def step_mean(times: Values, values: Values, begin: float, end: float, power: int = 1) -> float:
-    """Return the mean over time of a quantity (or a power of it) that keeps its value until the next record.
-
-    Raises
-    ------
-    NotMeasured
-        Nothing was recorded before `end`.
-    """
-    edges = np.clip(np.append(times, end), begin, end)
-    weights = np.diff(edges)
-    total = weights.sum()
-    if not total > 0:
-        raise NotMeasured("The runs do not tell the quantity at the times in question.")
-    return float((weights * values**power).sum() / total)
+def recorded(row: pd.Series, quantity: str) -> StepFunction:
+    """Return a quantity as it was recorded in a run."""
+    return StepFunction(row[f"{quantity}_s"], row[quantity])

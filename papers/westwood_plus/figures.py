@@ -13,15 +13,15 @@ from dumbbell import Scenario, plots, statistics, topologies
 from dumbbell.models import throughput
 
 from . import hops_claims, lossy_claims
-from . import networks as shapes
+from . import scenarios as shapes
 from .algorithm_claims import throughputs
 from .assumptions import Assumptions
 from .connection_claims import FAIR_SHARE_MBPS, estimates_at_congestion, fig_2_filters
 from .crowd_claims import flows, jain
 from .evidence import Evidence
-from .experiments import DELAYED, EACH, LOSSY_VARIANTS, QUEUEING_MS, VARIANTS
-from .networks import EDGES_S
+from .plan import DELAYED, EACH, LOSSY_VARIANTS, QUEUEING_MS, VARIANTS
 from .printed import final_sequence_numbers
+from .scenarios import EDGES_S
 
 __all__ = [
     "NAMES",

@@ -11,9 +11,9 @@ from dumbbell.claims import Outcome
 
 from .assumptions import Assumptions
 from .evidence import Evidence, averaged, quotient
-from .experiments import VARIANTS
-from .networks import bdp_packets, hops
+from .plan import VARIANTS
 from .register import Measure, claim
+from .scenarios import bdp_packets, hops
 
 __all__ = ["goodput", "hop_counts", "total"]
 
@@ -47,12 +47,12 @@ def _totals(evidence: Evidence, cross: str, c1: str) -> Values:
 
 
 @claim("W-F17-1")
-def _(_evidence: Evidence) -> Outcome:
+def queue_of_routers(_evidence: Evidence) -> Outcome:
     return Outcome(measured=float(bdp_packets(10.0, 0.15)))
 
 
 @claim("W-F17-2")
-def _(_evidence: Evidence) -> Outcome:
+def fair_share_over_hops(_evidence: Evidence) -> Outcome:
     scenario = hops("newreno", "newreno", 1, Assumptions())
     links = {link["name"]: link for link in scenario.to_dict()["links"]}
     crossing = [flow["name"] for flow in scenario.to_dict()["flows"] if flow["name"][0] in "fx"]
@@ -66,7 +66,7 @@ def _falling(curve: Values) -> list[bool]:
 
 
 @claim("W-F18-1")
-def _(evidence: Evidence) -> Outcome:
+def share_of_hops_without_growth_of_goodput(evidence: Evidence) -> Outcome:
     flags = [flag for c1 in VARIANTS for flag in _falling(_curve(evidence, "newreno", c1))]
     return Outcome(
         measured=float(np.mean(flags)), note=f"{sum(flags)} of {len(flags)} steps of three connections"
@@ -105,7 +105,7 @@ claim("W-F20-1")(_starved("westwoodp"))
 
 
 @claim("W-F18-4")
-def _(evidence: Evidence) -> Outcome:
+def loss_and_round_trip_grow_with_hops(evidence: Evidence) -> Outcome:
     loss, rtt = [], []
     for count in hop_counts(evidence):
         key = f"fig-18/newreno/newreno/{count}"
@@ -138,7 +138,7 @@ claim("W-F21-1")(_flat("westwoodp"))
 
 
 @claim("W-F19-2")
-def _(evidence: Evidence) -> Outcome:
+def largest_share_at_most_hops(evidence: Evidence) -> Outcome:
     last = hop_counts(evidence)[-1]
     shares = [
         float((goodput(evidence, "newreno", c1, last) / total(evidence, "newreno", c1, last)).mean())
@@ -148,14 +148,14 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F20-2")
-def _(evidence: Evidence) -> Outcome:
+def newreno_gets_more_over_plus(evidence: Evidence) -> Outcome:
     over_west = _curve(evidence, "westwoodp", "newreno").mean(axis=1)
     over_reno = _curve(evidence, "newreno", "newreno").mean(axis=1)
     return Outcome.share(over_west > over_reno, note="means over the runs at each number of hops")
 
 
 @claim("W-F22-2")
-def _(evidence: Evidence) -> Outcome:
+def others_exceed_fair_share_over_vegas(evidence: Evidence) -> Outcome:
     curves = [_curve(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")]
     return Outcome.share(
         np.concatenate(curves) > 5.0, note=f"least {min(curve.min() for curve in curves):.2f} Mbit/s"
@@ -163,25 +163,25 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F23-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_total_over_vegas_cross_traffic(evidence: Evidence) -> Outcome:
     totals = np.vstack([_totals(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")])
     return averaged(totals.mean(axis=0), note=f"from {totals.min():.2f} to {totals.max():.2f} Mbit/s")
 
 
 @claim("W-F23-2")
-def _(evidence: Evidence) -> Outcome:
+def total_with_vegas_is_below_newreno(evidence: Evidence) -> Outcome:
     vegas, reno = (_totals(evidence, "vegas", c1) for c1 in ("vegas", "newreno"))
     return Outcome.share(vegas < 0.8 * reno)
 
 
 @claim("W-F24-2")
-def _(evidence: Evidence) -> Outcome:
+def share_of_hops_without_growth_in_homogeneous(evidence: Evidence) -> Outcome:
     flags = [flag for name in ("newreno", "westwoodp") for flag in _falling(_curve(evidence, name, name))]
     return Outcome(measured=float(np.mean(flags)), note=f"{sum(flags)} of {len(flags)} steps")
 
 
 @claim("W-F24-3")
-def _(evidence: Evidence) -> Outcome:
+def vegas_leads_beyond_three_hops(evidence: Evidence) -> Outcome:
     counts = hop_counts(evidence)
     means = {name: _curve(evidence, name, name).mean(axis=1) for name in VARIANTS}
     highest = {
@@ -198,7 +198,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F25-1")
-def _(evidence: Evidence) -> Outcome:
+def total_of_vegas_is_below_others(evidence: Evidence) -> Outcome:
     vegas, *others = (_totals(evidence, name, name) for name in ("vegas", "newreno", "westwoodp"))
     flags = [vegas < 0.8 * other for other in others]
     return Outcome.share(np.concatenate(flags))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.claims import AwaitsTestbed, Outcome
 
 from . import printed
 from .evidence import Evidence
@@ -23,13 +23,13 @@ def total_uploads() -> int:
 
 
 @claim("W-L-1")
-def _(_evidence: Evidence) -> Outcome:
+def files_of_printed_sessions(_evidence: Evidence) -> Outcome:
     files = total_uploads()
     return Outcome(measured=float(files), holds=files > 4000, note="from the printed tables alone")
 
 
 @claim("W-T5-S1")
-def _(_evidence: Evidence) -> Outcome:
+def rank_correlation_of_gain_and_pipe(_evidence: Evidence) -> Outcome:
     ends = [
         (pipe, gain)
         for name in printed.SITES
@@ -45,7 +45,7 @@ def _(_evidence: Evidence) -> Outcome:
 
 
 @claim("W-T5-S2")
-def _(_evidence: Evidence) -> Outcome:
+def largest_printed_gain(_evidence: Evidence) -> Outcome:
     return Outcome(
         measured=max(printed.site(name).gain[1] for name in printed.SITES),
         note="from the printed ranges alone",
@@ -54,7 +54,7 @@ def _(_evidence: Evidence) -> Outcome:
 
 def _awaited(what: str) -> Measure:
     def measure(_evidence: Evidence) -> Outcome:
-        raise NotMeasured(f"awaits the Linux testbed: {what}")
+        raise AwaitsTestbed(f"It needs from the Linux testbed: {what}.")
 
     return measure
 

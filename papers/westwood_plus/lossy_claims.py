@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured, Outcome
 
-from .evidence import Evidence, averaged, signed, step_mean
-from .experiments import DELAYED, EACH
-from .networks import DURATION_S
+from .evidence import Evidence, averaged, recorded, signed
+from .plan import DELAYED, EACH
 from .register import Measure, claim
+from .scenarios import DURATION_S
 
 __all__ = ["bad_ms", "gains", "goodputs"]
 
@@ -101,24 +101,23 @@ claim("W-F30-3")(_ahead("fig-30", EACH))
 
 
 @claim("W-F27b-3")
-def _(evidence: Evidence) -> Outcome:
+def goodput_of_sack_over_newreno(evidence: Evidence) -> Outcome:
     ratios = _means(evidence, "fig-27", "sack", EACH) / _means(evidence, "fig-27", "newreno", EACH)
     return Outcome(measured=float(ratios.mean()), note=f"from {ratios.min():.2f} to {ratios.max():.2f}")
 
 
 def _threshold(row: pd.Series) -> float:
     """Return the mean of the threshold over time, without the start, segments."""
-    times, values = (np.asarray(row[name], dtype=np.float64) for name in ("ssthresh_s", "ssthresh"))
-    return step_mean(times, values, START_S, float(DURATION_S))
+    return recorded(row, "ssthresh").mean(START_S, float(DURATION_S))
 
 
 @claim("W-F28-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_threshold_of_plus(evidence: Evidence) -> Outcome:
     return averaged(evidence.of("fig-28/westwoodp", _threshold))
 
 
 @claim("W-F29-1")
-def _(evidence: Evidence) -> Outcome:
+def mean_threshold_of_newreno(evidence: Evidence) -> Outcome:
     outcome = averaged(evidence.of("fig-28/newreno", _threshold))
     return Outcome(
         measured=outcome.measured,
@@ -129,7 +128,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F30-1")
-def _(evidence: Evidence) -> Outcome:
+def goodput_with_each_over_delayed_acknowledgements(evidence: Evidence) -> Outcome:
     ratios = np.vstack(
         [
             _means(evidence, "fig-30", variant, EACH) / _means(evidence, "fig-30", variant, DELAYED)
@@ -140,7 +139,7 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F30-4")
-def _(evidence: Evidence) -> Outcome:
+def wired_traffic_lessens_gain(evidence: Evidence) -> Outcome:
     if bad_ms(evidence, "fig-27") != bad_ms(evidence, "fig-30"):
         raise NotMeasured("The dwell times of figs. 27 and 30 differ.")
     shared, alone = (gains(evidence, figure, EACH) for figure in ("fig-30", "fig-27"))
@@ -151,6 +150,6 @@ def _(evidence: Evidence) -> Outcome:
 
 
 @claim("W-F32-4")
-def _(evidence: Evidence) -> Outcome:
+def plus_is_at_or_above_others(evidence: Evidence) -> Outcome:
     found = np.vstack([gains(evidence, "fig-32", acks) for acks in (DELAYED, EACH)])
     return Outcome.share((found >= 0).all(axis=0), note=f"least gain {signed(found.min())} %")

@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import Runs
+from dumbbell.traces import StepFunction
 
-from .networks import EDGES_S, SEGMENT_BITS
+from .scenarios import EDGES_S, SEGMENT_BITS
 
 __all__ = ["COLUMNS", "TRACED", "reduce"]
 
@@ -171,8 +172,4 @@ def _last(trace: pd.DataFrame | None, times: Values, *, before: bool = False) ->
     """Return the values a trace had at (or just before) some times; NaN where it had none yet."""
     if trace is None:
         return np.full(times.size, np.nan)
-    recorded = trace["time_s"].to_numpy(dtype=np.float64)
-    values = trace["value"].to_numpy(dtype=np.float64)
-    index = np.searchsorted(recorded, times, side="left" if before else "right") - 1
-    result: Values = np.where(index >= 0, values[np.maximum(index, 0)], np.nan)
-    return result
+    return StepFunction.of(trace).at(times, before=before)

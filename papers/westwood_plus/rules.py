@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .networks import SEGMENT_BITS
+from .evidence import recorded
+from .scenarios import SEGMENT_BITS
 
 __all__ = [
     "CASES",
@@ -145,9 +146,7 @@ class Cut:
 
 
 def _at(row: pd.Series, quantity: str, time_s: float) -> float:
-    times = np.asarray(row[f"{quantity}_s"], dtype=np.float64)
-    index = int(np.searchsorted(times, time_s, side="right")) - 1
-    return float(row[quantity][index]) if index >= 0 else np.nan
+    return float(recorded(row, quantity).at(time_s))
 
 
 def cuts(row: pd.Series) -> list[Cut]:

@@ -7,23 +7,23 @@ is the reading's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, NotMeasured, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.sensitivity import Move, Sensitivity, quantities
 
 from . import printed
-from .assumptions import CONNECTION, CROWD, HOPS, READINGS, WIRELESS, Reading
+from .assumptions import CONNECTION, CROWD, HOPS, VARIATIONS, WIRELESS, Variation
 from .connection_claims import BUSY
 from .crowd_claims import jain
 from .evidence import Evidence
-from .experiments import EACH, VARIANTS
 from .hops_claims import goodput
 from .lossy_claims import gains
+from .plan import EACH, VARIANTS
 
-__all__ = ["GROUPS", "SHOWN", "Moved", "explain", "study", "worst_miss"]
+__all__ = ["GROUPS", "SHOWN", "study", "worst_miss"]
 
 GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     CONNECTION: ("one connection", ("W-T1-",)),
@@ -98,105 +98,36 @@ SHOWN: Mapping[str, Mapping[str, Callable[[Evidence], float]]] = {
 """Quantities that the section's tables show, by group of experiments."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """What a reading did to one group of experiments.
-
-    Parameters
-    ----------
-    reading
-        The reading; ``None`` for the main one, on the runs that the group's first reading is compared with.
-    group
-        The group of experiments.
-    reproduced, tested
-        Claims reproduced, of those judged.
-    gained, lost
-        Claims reproduced only with, and only without, the reading.
-    shown
-        The quantities of `SHOWN`.
-    """
-
-    reading: Reading | None
-    group: str
-    reproduced: int
-    tested: int
-    gained: Sequence[Finding] = ()
-    lost: Sequence[Finding] = ()
-    shown: Sequence[float | None] = ()
-
-
-def _quantities(group: str, evidence: Evidence) -> list[float | None]:
-    found: list[float | None] = []
-    for quantity in SHOWN[group].values():
-        try:
-            found.append(quantity(evidence))
-        except NotMeasured:
-            found.append(None)
-    return found
-
-
-def _held(finding: Finding) -> bool:
-    return finding.verdict == "reproduced"
-
-
-def _reproduced(findings: Sequence[Finding]) -> int:
-    return sum(map(_held, findings))
-
-
-def study(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> list[Moved]:
+def study(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> Sensitivity[Variation]:
     """Return every reading that was run, group by group, the main one first."""
-    found: list[Moved] = []
+    moves: list[Move[Variation]] = []
     for group, (_, beginnings) in GROUPS.items():
         tested = [claim for claim in claims if claim.id.startswith(beginnings)]
-        for reading in READINGS:
-            moved = Evidence(results, reading.name)
-            if group not in reading.groups or not moved.counts():
+        for variation in VARIATIONS:
+            moved = Evidence(results, variation.name)
+            if group not in variation.groups or not moved.counts():
                 continue
             usual = Evidence(results, only=moved.counts())
             before, after = judge(tested, usual), judge(tested, moved)
-            pairs = [pair for pair in zip(before, after, strict=True) if pair[1].verdict != "not-checkable"]
-            if not pairs:
+            if not any(finding.is_judged for finding in after):
                 continue
-            if not any(move.group == group for move in found):
-                found.append(
-                    Moved(
-                        reading=None,
+            if not any(move.group == group for move in moves):
+                moves.append(
+                    Move(
+                        variation=None,
                         group=group,
-                        reproduced=_reproduced([old for old, _ in pairs]),
-                        tested=len(pairs),
-                        shown=_quantities(group, usual),
+                        findings=before,
+                        baseline=before,
+                        shown=quantities(SHOWN[group], usual),
                     )
                 )
-            found.append(
-                Moved(
-                    reading=reading,
+            moves.append(
+                Move(
+                    variation=variation,
                     group=group,
-                    reproduced=_reproduced([new for _, new in pairs]),
-                    tested=len(pairs),
-                    gained=[new for old, new in pairs if _held(new) and not _held(old)],
-                    lost=[new for old, new in pairs if _held(old) and not _held(new)],
-                    shown=_quantities(group, moved),
+                    findings=after,
+                    baseline=before,
+                    shown=quantities(SHOWN[group], moved),
                 )
             )
-    return found
-
-
-def explain(findings: Sequence[Finding], moves: Sequence[Moved]) -> list[Finding]:
-    """Return the findings with, for each miss, the readings under which the claim holds."""
-    turned: dict[str, list[str]] = {}
-    for move in moves:
-        for gain in move.gained:
-            if move.reading is not None:
-                turned.setdefault(gain.claim.id, []).append(move.reading.words)
-    explained = []
-    for finding in findings:
-        readings = turned.get(finding.claim.id)
-        if readings and finding.verdict == "not-reproduced":
-            listed = "; ".join(readings[:3]) + (
-                f"; and {len(readings) - 3} more" if len(readings) > 3 else ""
-            )
-            finding = replace(
-                finding, why=f"{finding.why} It holds under another reading ({listed}).".strip()
-            )
-        explained.append(finding)
-    return explained
+    return Sensitivity(moves)

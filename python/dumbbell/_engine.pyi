@@ -1,7 +1,7 @@
 """The native engine. Private: the `dumbbell` package documents and types what this module returns."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, final
+from typing import Literal, final
 
 __all__ = [
     "ArrowColumns",
@@ -16,7 +16,6 @@ __all__ = [
     "run_many",
     "scenario_hash",
     "schema",
-    "table3",
     "version",
     "warnings",
 ]
@@ -72,4 +71,3 @@ def run_many(
     finished: Callable[[ManyResult], None] | None = None,
     partial: bool = False,
 ) -> ManyResult: ...
-def table3(corrected: bool) -> list[dict[str, Any]]: ...

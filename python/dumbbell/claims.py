@@ -2,7 +2,8 @@
 
 A claim is a sentence of a paper together with a function from evidence (the results of runs) to a measured number with
 an interval. The verdict follows from the number, the interval plays no part in it and is shown beside it. A function
-that finds its evidence missing raises `NotMeasured`, and the claim is not checkable for the reason it gives.
+that finds its evidence missing raises `NotMeasured`, and the claim is not checkable for the reason it gives; one that only
+real machines can check raises `AwaitsTestbed`.
 
 What a claim says stands in a TOML file, how it is measured in a function; a `Register` brings the two together.
 """
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Aims",
+    "AwaitsTestbed",
     "Claim",
     "Finding",
     "Kind",
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
-Verdict = Literal["reproduced", "not-reproduced", "not-checkable"]
+Verdict = Literal["reproduced", "not-reproduced", "not-checkable", "awaits-testbed"]
 
 E = TypeVar("E")
 
@@ -76,6 +78,10 @@ class Aims:
 
 class NotMeasured(Exception):  # noqa: N818 - a finding about the evidence, not a failure of the program
     """The evidence a claim needs is not there; the message says why."""
+
+
+class AwaitsTestbed(NotMeasured):
+    """The claim speaks of real machines and awaits the Linux testbed; the message says what it needs from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +260,7 @@ class Register(Generic[E]):
     A paper's ``__init__.py`` says ``REGISTER = Register(Path(__file__).with_name("claims.toml"))``, and each measure::
 
         @REGISTER.claim("T1-01")
-        def _(evidence: Evidence) -> Outcome:
+        def mean_goodput_of_vegas(evidence: Evidence) -> Outcome:
             return Outcome.of(evidence.goodput("vegas"))
     """
 
@@ -292,7 +298,8 @@ class Register(Generic[E]):
         Raises
         ------
         ValueError
-            The file has no such claim, or the claim has a measure already.
+            The file has no such claim, the claim has a measure already, or the function's name does not say what it
+            measures.
         """
         if name not in self._described:
             raise ValueError(f"{self.path.name} has no claim {name}")
@@ -300,6 +307,10 @@ class Register(Generic[E]):
         def register(measure: Callable[[E], Outcome]) -> Callable[[E], Outcome]:
             if name in self._measures:
                 raise ValueError(f"claim {name} has two measures")
+            if getattr(measure, "__name__", "") == "_":
+                raise ValueError(
+                    f"the measure of claim {name} is called `_`; accepted: a name that says what is measured"
+                )
             self._measures[name] = measure
             return measure
 
@@ -346,7 +357,7 @@ class Finding:
     claim
         The claim.
     verdict
-        ``"reproduced"``, ``"not-reproduced"`` or ``"not-checkable"``.
+        ``"reproduced"``, ``"not-reproduced"``, ``"not-checkable"`` or ``"awaits-testbed"``.
     measured, low, high
         The measured number and the limits of its 90 % interval; ``None`` where there is none.
     support
@@ -362,6 +373,11 @@ class Finding:
     high: float | None
     support: float | None
     why: str
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the claim could be checked."""
+        return self.verdict in ("reproduced", "not-reproduced")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for JSON."""
@@ -479,7 +495,7 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
             findings.append(
                 Finding(
                     claim=claim,
-                    verdict="not-checkable",
+                    verdict="awaits-testbed" if isinstance(reason, AwaitsTestbed) else "not-checkable",
                     measured=None,
                     low=None,
                     high=None,
@@ -507,13 +523,15 @@ def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> di
     """Return the counts of verdicts of some findings, and the share reproduced of those that could be checked."""
     reproduced = sum(finding.verdict == "reproduced" for finding in findings)
     missed = sum(finding.verdict == "not-reproduced" for finding in findings)
+    awaiting = sum(finding.verdict == "awaits-testbed" for finding in findings)
     checked = reproduced + missed
     share = 100 * reproduced / checked if checked else math.nan
     return {
         "name": name,
         "reproduced": reproduced,
         "missed": missed,
-        "unchecked": len(findings) - checked,
+        "unchecked": len(findings) - checked - awaiting,
+        "awaiting": awaiting,
         "share": None if math.isnan(share) else share,
         "percent": f"{share:.1f} %" if checked else "–",
         "width": f"{share:.1f}" if checked else "0",
@@ -535,7 +553,7 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
     -------
     dict
         ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced``, ``missed``, ``unchecked``,
-        ``share`` (percent of the checkable ones) and ``aim`` (percent, or ``None``).
+        ``awaiting`` (the testbed), ``share`` (percent of those that could be checked) and ``aim`` (percent, or ``None``).
     """
     groups = [_tally("all", findings)]
     groups += [

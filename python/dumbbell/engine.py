@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from dumbbell import _engine
 
-__all__ = ["catalogue", "schema", "table3", "version"]
+__all__ = ["catalogue", "schema", "version"]
 
 
 def version() -> str:
@@ -28,20 +28,3 @@ def catalogue() -> dict[str, list[Any]]:
     connection's parameters itself, ``"variants"`` a list of names.
     """
     return cast(dict[str, list[Any]], json.loads(_engine.catalogue()))
-
-
-def table3(*, corrected: bool) -> list[dict[str, Any]]:
-    """Return the engine's Vegas replaying the events of [hengartner2000 table 3].
-
-    Parameters
-    ----------
-    corrected
-        Whether the three corrections are on.
-
-    Returns
-    -------
-    list of dict
-        One row per event: ``event``, the two rates' numerators ``eq3`` and ``eq4`` where they are computed,
-        and the state after it, ``beg_seq``, ``snd_nxt``, ``snd_una``, in segments.
-    """
-    return _engine.table3(corrected)

@@ -1,12 +1,15 @@
-"""Intervals for means, differences and ratios, the fairness index, and corrected p values.
+"""Intervals for means, differences and ratios, the bootstrap, the fairness index, and corrected p values.
 
-What NumPy and SciPy have is used from there; this module adds what a claim about replicated runs needs:
-one `Interval` type, the ratio of two means with its interval, and errors that name the argument.
+What NumPy, SciPy and statsmodels have is used from there; this module adds what a claim about replicated runs needs:
+one `Interval` type, the ratio of two means with its interval, resamples that several quantities share, and errors that
+name the argument.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,6 +27,8 @@ __all__ = [
     "mean_ratio",
     "paired_difference",
     "paired_ratio",
+    "resample_weights",
+    "resampled_mean",
 ]
 
 
@@ -151,11 +156,12 @@ def mean_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> 
     Variances and sizes may differ between the samples.
     """
     first, second = _sample("a", a), _sample("b", b)
-    variances = _variance_of_mean(first), _variance_of_mean(second)
-    degrees = _welch_degrees(variances, (first.size, second.size))
-    error = sum(variances) ** 0.5
-    estimate = float(first.mean() - second.mean())
-    return _t_interval(estimate, error, degrees, check_confidence(confidence), min(first.size, second.size))
+    alpha = 1.0 - check_confidence(confidence)
+    low = high = estimate = float(first.mean() - second.mean())
+    if _varies(first, second):
+        low, high = map(float, _compared(first, second).tconfint_diff(alpha=alpha, usevar="unequal"))
+    n = min(first.size, second.size)
+    return Interval(estimate=estimate, low=low, high=high, confidence=float(confidence), n=n)
 
 
 def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
@@ -190,8 +196,10 @@ def mean_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Inter
     """
     first, second = _sample("a", a), _sample("b", b)
     ratio = _ratio_of_means(first, second)
-    variances = _variance_of_mean(first), ratio**2 * _variance_of_mean(second)
-    degrees = _welch_degrees(variances, (first.size, second.size))
+    contrast = ratio * second
+    degrees = float(min(first.size, second.size) - 1)
+    if _varies(first, contrast):
+        degrees = float(_compared(first, contrast).dof_satt())
     return _fieller(first, second, 0.0, degrees, confidence)
 
 
@@ -199,10 +207,15 @@ def _variance_of_mean(sample: NDArray[np.float64]) -> float:
     return float(sample.var(ddof=1)) / sample.size
 
 
-def _welch_degrees(variances: tuple[float, float], sizes: tuple[int, int]) -> float:
-    """Welch-Satterthwaite degrees of freedom; the smaller sample's when nothing varies."""
-    spread = sum(v * v / (n - 1) for v, n in zip(variances, sizes, strict=True))
-    return sum(variances) ** 2 / spread if spread > 0.0 else float(min(sizes) - 1)
+def _varies(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(a) > 0.0 or np.ptp(b) > 0.0)
+
+
+def _compared(a: NDArray[np.float64], b: NDArray[np.float64]) -> Any:
+    """Return two samples as statsmodels compares their means."""
+    from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+    return CompareMeans(DescrStatsW(a), DescrStatsW(b))
 
 
 def _ratio_of_means(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -228,6 +241,76 @@ def _fieller(
     else:
         low, high = -np.inf, np.inf
     return Interval(estimate=ratio, low=low, high=high, confidence=confidence, n=min(a.size, b.size))
+
+
+@lru_cache(maxsize=256)
+def _drawn(count: int, seed: tuple[int, ...], resamples: int) -> NDArray[np.float64]:
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples) / count
+    weights = np.vstack([np.full(count, 1 / count), drawn])
+    weights.setflags(write=False)
+    return weights
+
+
+def resample_weights(count: int, *, seed: int | Sequence[int], resamples: int = 400) -> NDArray[np.float64]:
+    """Weights of replications in the whole sample and in its bootstrap resamples.
+
+    Quantities that are computed with the same weights are resampled together, so that their differences and ratios, and
+    whatever else is computed of them, have resamples too. The 5 % and 95 % quantiles of these are the limits of the
+    percentile interval (Efron 1979). `scipy.stats.bootstrap` draws for one statistic at a time.
+
+    Parameters
+    ----------
+    count : int
+        Number of replications, at least 1.
+    seed : int or sequence of int
+        Seed of the resamples; quantities with the same seed and count share them.
+    resamples : int
+        Number of resamples.
+
+    Returns
+    -------
+    ndarray, shape (1 + resamples, count)
+        First row: all replications, each 1 / count. Other rows: how often each was drawn, with replacement, over count.
+        Read-only.
+
+    Examples
+    --------
+    >>> weights = resample_weights(4, seed=1, resamples=2)
+    >>> weights[0].tolist(), weights.sum(axis=1).tolist()
+    ([0.25, 0.25, 0.25, 0.25], [1.0, 1.0, 1.0])
+    """
+    if count < 1:
+        raise ValueError(f"count = {count}; accepted: at least 1 replication")
+    return _drawn(count, tuple(np.atleast_1d(seed).tolist()), resamples)
+
+
+def resampled_mean(values: ArrayLike, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over replications, in the whole sample and in each resample.
+
+    Parameters
+    ----------
+    values : array_like, shape (..., n)
+        One value for each replication along the last axis; NaN stands for one that has none and is left out.
+    weights : ndarray, shape (r, n)
+        As `resample_weights` returns them.
+
+    Returns
+    -------
+    ndarray, shape (r, ...)
+        NaN where every replication drawn is left out.
+
+    Examples
+    --------
+    >>> weights = resample_weights(3, seed=1, resamples=1)
+    >>> float(resampled_mean([1.0, float("nan"), 3.0], weights)[0])
+    2.0
+    """
+    table = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(table)
+    if known.all():
+        return np.asarray(weights @ table.T if table.ndim > 1 else weights @ table)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((weights @ np.where(known, table, 0.0).T) / (weights @ known.T.astype(np.float64)))
 
 
 def jain_index(allocations: ArrayLike, axis: int = -1) -> Any:
@@ -300,9 +383,7 @@ def adjust_p_values(p_values: ArrayLike, method: Literal["holm", "bh"] = "holm")
     if method == "bh":
         adjusted[known] = stats.false_discovery_control(tested, method="bh")
         return adjusted
-    order = np.argsort(tested, kind="stable")
-    steps = np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1))
-    result = np.empty_like(tested)
-    result[order] = np.minimum(steps, 1.0)
-    adjusted[known] = result
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted[known] = multipletests(tested, method="holm")[1]
     return adjusted

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dumbbell.claims import Aims, Claim, NotMeasured, Outcome, Register, judge, scoreboard
+from dumbbell.claims import Aims, AwaitsTestbed, Claim, NotMeasured, Outcome, Register, judge, scoreboard
 
 FILE = """
 [A-2]
@@ -132,6 +132,9 @@ def test_the_scoreboard_counts_shares_of_what_could_be_checked():
     def unseen(_):
         raise NotMeasured("no")
 
+    def real(_):
+        raise AwaitsTestbed("kernels")
+
     def claim(kind, measure):
         return Claim(id=kind, source="s", kind=kind, statement="", measure=measure)
 
@@ -140,12 +143,19 @@ def test_the_scoreboard_counts_shares_of_what_could_be_checked():
             claim("ordering", lambda _: Outcome.of(1.0, holds=True)),
             claim("sign", lambda _: Outcome.of(1.0, holds=False)),
             claim("shape", unseen),
+            claim("shape", real),
         ],
         None,
     )
+    assert [(finding.verdict, finding.is_judged) for finding in findings[2:]] == [
+        ("not-checkable", False),
+        ("awaits-testbed", False),
+    ]
+    assert findings[3].why == "kernels"
     groups = {row["name"]: row for row in scoreboard(findings)["groups"]}
     row = groups["orderings, signs and shapes"]
-    assert (row["reproduced"], row["missed"], row["unchecked"], row["share"]) == (1, 1, 1, 50.0)
+    counted = ("reproduced", "missed", "unchecked", "awaiting", "share")
+    assert tuple(row[name] for name in counted) == (1, 1, 1, 1, 50.0)
 
 
 def test_the_aims_are_those_of_the_paper():

@@ -67,7 +67,9 @@ def made_up(experiment, replications, tables, response):
     [("altman", "is no experiment of altman"), ("all", "is not one paper")],
 )
 def test_other_papers_refuse_it(name, message, tmp_path):
-    result = CliRunner().invoke(app, ["reproduce", name, "--full-factorial", "--output", str(tmp_path)])
+    result = CliRunner().invoke(
+        app, ["reproduce", name, "--experiment", "full-factorial", "--output", str(tmp_path)]
+    )
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())

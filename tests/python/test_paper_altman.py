@@ -25,7 +25,7 @@ def part(name):
 
 grid, scenarios, traces = part("grid"), part("scenarios"), part("traces")
 plan, evidence_of, register = part("plan"), part("evidence"), part("register")
-BASE = scenarios.Assumptions()
+BASE = part("assumptions").Assumptions()
 
 
 def made(scenario, runs=1):
@@ -68,9 +68,9 @@ def test_every_run_is_planned_once_and_every_variation_has_runs():
     planned = plan.plan(papers.Settings(quick=True))
     assert len({(run.key, run.run) for run in planned}) == len(planned)
     groups = {run.key.split("|")[0] for run in planned}
-    assert groups == {plan.BASE} | {moved.name for moved in plan.SENSITIVITY if moved.kinds}
+    assert groups == {plan.BASE} | {moved.name for moved in part("assumptions").VARIATIONS if moved.kinds}
     kinds = {str(run.scenario.name).split()[0] for run in planned}
-    assert kinds == set(part("measures").READINGS)
+    assert kinds == set(part("reduction").READINGS)
 
 
 def test_the_film_has_its_mean_rate_in_whole_packets():
@@ -82,12 +82,6 @@ def test_the_film_has_its_mean_rate_in_whole_packets():
 
 
 # Traces
-
-
-def test_a_time_mean_weighs_values_by_how_long_they_hold():
-    # 1 until 2 s, 3 until 4 s, 5 afterwards: from 1 to 5 s it is (1 + 6 + 5) / 4.
-    times, values = np.array([0.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])
-    assert traces.time_mean(times, values, 1.0, 5.0) == 3.0
 
 
 def test_a_cut_is_a_fall_by_more_than_a_quarter():

@@ -95,7 +95,7 @@ def test_all_half_widths_of_table_3_follow_from_its_rounds():
 
 def test_what_needs_a_real_network_awaits_the_testbed():
     found = judged(made_up({}), {"fig-19", "table-3"})
-    waiting = {name for name, finding in found.items() if "awaits the Linux testbed" in finding.why}
+    waiting = {name for name, finding in found.items() if finding.verdict == "awaits-testbed"}
     assert {name for name in found if name.startswith(("C-F19", "C-T3-R"))} == waiting
     assert len(waiting) == 46
     assert all(
@@ -141,7 +141,7 @@ def test_a_quick_plan_is_the_same_twice_and_every_key_is_in_a_reading():
         (run.key, run.scenario.hash, run.run) for run in again
     ]
     groups = {run.key.split("/")[0] for run in plan}
-    variations = set(part("scenarios").counts(QUICK).variations)
+    variations = set(part("plan").counts(QUICK).variations)
     assert variations <= {variation.name for variation in part("assumptions").VARIATIONS}
     assert groups >= {"base", "algorithm", "fig5-cross", "phase", "epsilon", "startup", *variations}
 
@@ -261,15 +261,16 @@ def test_pooled_intervals_follow_the_papers_rule():
 def test_a_moved_assumption_is_compared_at_its_own_points_and_explains_misses():
     ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
-    count = replace(part("scenarios").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
+    count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
     study = part("sensitivity").study(PAPER.claims(), evidence, count)
-    base, moved = study
-    assert base.nearest == "newvegas"
-    assert moved.nearest == "code"
-    assert base.ratios["code"].n == moved.ratios["code"].n == 4
+    (_, chosen), (moved, ratios) = study.in_figure_9
+    nearest = part("sensitivity").nearest
+    assert (nearest(chosen), nearest(ratios)) == ("newvegas", "code")
+    assert chosen["code"].n == ratios["code"].n == 4
+    assert study.ratios_of("quiet") is ratios
     assert {finding.claim.id for finding in moved.gained} == {"C-F9d-1", "C-F9-1", "C-F9-2"}
     findings = claims.judge(PAPER.claims(), evidence)
-    explained = {finding.claim.id: finding for finding in part("sensitivity").explain(findings, study)}
+    explained = {finding.claim.id: finding for finding in study.explain(findings)}
     assert "It holds with another assumption (cross traffic: none)" in explained["C-F9-1"].why
 
 

@@ -44,7 +44,7 @@ def some(*experiments):
 def judged(results):
     return {
         finding.claim.id: finding
-        for finding in claims.judge(PAPER.claims(), PAPER.evidence(papers.Settings(), results))
+        for finding in claims.judge(PAPER.claims(), PAPER.evidence(papers.Settings(), results, {}))
     }
 
 
@@ -93,7 +93,7 @@ def test_the_claims_have_the_printed_numbers():
 
 
 def test_at_k_two_rovegas_fills_the_forward_link_and_vegas_gets_a_share(lone):
-    evidence = PAPER.evidence(papers.Settings(), lone)
+    evidence = PAPER.evidence(papers.Settings(), lone, {})
     assert evidence.throughput("ana", "rovegas", 2)[0] == pytest.approx(1587.2, rel=0.01)
     for k in part("scenarios").ASYMMETRIES:
         assert evidence.throughput("ana", "vegas", k)[0] == pytest.approx(1600 / k, rel=0.01)
@@ -104,14 +104,14 @@ def test_the_analysis_agrees_with_the_simulation(lone):
     analysis = [finding for name, finding in findings.items() if name.startswith("RV-ANA")]
     missed = [finding.claim.id for finding in analysis if finding.verdict == "not-reproduced"]
     assert missed == []
-    for row in part("analysis").windows(PAPER.evidence(papers.Settings(), lone)):
+    for row in part("analysis").windows(PAPER.evidence(papers.Settings(), lone, {})):
         if row.variant == "vegas":
             # A fraction of a packet in the window is not sent.
             assert abs(row.by_model - row.simulated) <= 0.51
 
 
 def test_eight_staggered_connections_queue_forty_packets_with_vegas_and_eighteen_with_rovegas(eight):
-    evidence = PAPER.evidence(papers.Settings(), eight)
+    evidence = PAPER.evidence(papers.Settings(), eight, {})
     assert evidence.queue_after("vegas", 8)[0] == pytest.approx(40, abs=6)
     assert evidence.queue_after("rovegas", 8)[0] == pytest.approx(18, abs=2)
 
@@ -127,7 +127,7 @@ def test_a_base_rtt_is_constant_to_the_nanosecond_on_a_fixed_route(lone, eight):
 
 
 def test_after_a_reroute_rovegas_has_its_rate_again_and_vegas_has_not(rerouted):
-    evidence = PAPER.evidence(papers.Settings(), rerouted)
+    evidence = PAPER.evidence(papers.Settings(), rerouted, {})
     for by in ("delay", "path"):
         kept = {
             label: float(
@@ -185,15 +185,15 @@ def test_what_was_not_run_is_not_checkable_and_says_why(lone):
 
 def test_every_assumption_is_explained_and_moved():
     names = {item.name for item in dataclasses.fields(PLACE)}
-    moved = {name for variation in part("variations").VARIATIONS for name in variation.changes}
+    moved = {name for variation in part("assumptions").VARIATIONS for name in variation.changes}
     assert set(part("set_up").WORDS) == names == moved
-    for variation in part("variations").VARIATIONS:
+    for variation in part("assumptions").VARIATIONS:
         assert variation.place(PLACE) != PLACE
-        assert set(variation.touches) <= set(part("variations").EVERYTHING)
+        assert set(variation.touches) <= set(part("assumptions").EVERYTHING)
 
 
 def test_a_moved_assumption_changes_scenarios_and_the_place_they_are_judged_by():
-    experiments, variations = part("plan").experiments, part("variations").VARIATIONS
+    experiments, variations = part("plan").experiments, part("assumptions").VARIATIONS
     base = {key: scenario.hash for key, scenario, _ in experiments(PLACE, (1.0,))}
     for variation in variations:
         touched = (
@@ -202,7 +202,7 @@ def test_a_moved_assumption_changes_scenarios_and_the_place_they_are_judged_by()
         )
         assert any(scenario.hash != base[key] for key, scenario in touched), variation.name
     evidence = PAPER.evidence(
-        papers.Settings(), pd.DataFrame({"key": ["paper|fig-15|vegas", "bias-40|fig-15|vegas"]})
+        papers.Settings(), pd.DataFrame({"key": ["paper|fig-15|vegas", "bias-40|fig-15|vegas"]}), {}
     )
     moved = next(variation for variation in variations if variation.name == "bias-40").place(PLACE)
     judged_by = evidence.of_group("bias-40", moved, 1)
@@ -218,15 +218,6 @@ def test_a_quick_reproduction_is_smaller_and_draws_the_same_numbers():
     assert {run.seed for run in runs[True]} == {7}
 
 
-def test_a_curve_is_averaged_by_time():
-    curve = part("readings").Curve(np.array([0.0, 1.0, 3.0]), np.array([2.0, 4.0, 0.0]))
-    # One second of 2, two of 4, one of 0.
-    assert curve.mean(0.0, 4.0) == pytest.approx(2.5)
-    assert curve.greatest(1.5, 4.0) == 4.0
-    assert curve.at(1.0, before=True) == 2.0
-    assert curve.deviation(3.0, 4.0) == 0.0
-
-
 def test_the_worst_of_several_is_the_farthest():
     worst = part("evidence").worst
     assert worst([np.array([0.9, 1.2]), np.array([1.05, 1.1])], 1.0).tolist() == [0.9, 1.2]
@@ -235,7 +226,7 @@ def test_the_worst_of_several_is_the_farthest():
 def test_the_report_has_every_figure(lone, eight, rerouted):
     wanted = some("fig-9", "fig-10", "fig-12", "fig-13", "fig-17", "fig-18", "fig-19", "unit-keepup")
     results = pd.concat([lone, eight, rerouted, table(wanted)], ignore_index=True)
-    evidence = PAPER.evidence(papers.Settings(), results)
+    evidence = PAPER.evidence(papers.Settings(), results, {})
     findings = claims.judge(PAPER.claims(), evidence)
     sections = part("content").sections(evidence, findings, [])
     assert {section.anchor for section in sections} >= {
@@ -250,7 +241,7 @@ def test_the_report_has_every_figure(lone, eight, rerouted):
 
 
 def test_the_queue_of_the_fluid_model_fits_vegas(eight):
-    evidence = PAPER.evidence(papers.Settings(), eight)
+    evidence = PAPER.evidence(papers.Settings(), eight, {})
     target = float(part("connection_claims").kept_target(evidence)[0])
     assert 1.0 <= target <= 3.0
     assert target * model.persistent_queue(8)[7] == pytest.approx(

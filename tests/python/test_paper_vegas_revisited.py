@@ -60,7 +60,7 @@ def made_up():
             (throughput.s_e(), retransmitted.s_e() if retransmitted else 1.0),
         )
     one, two = printed.foreground_table("I"), printed.foreground_table("II")
-    for foreground, background, load in scenarios.released_configurations():
+    for foreground, background, load in part("plan").released_configurations():
         name = {"cell000": "reno"}.get(foreground, foreground)
         column = one.columns.index((load, background))
         add(

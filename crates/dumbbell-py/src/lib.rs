@@ -158,22 +158,6 @@ fn run_many(
     many::run(py, &scenarios, &jobs, threads, &Listeners { progress, finished }, partial)
 }
 
-/// The engine's Vegas replaying Table III of TCP Vegas Revisited, in segments.
-#[pyfunction]
-fn table3(py: Python<'_>, corrected: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let row = |row: dumbbell_sim::table3::Row| {
-        let entry = PyDict::new(py);
-        entry.set_item("event", row.event)?;
-        entry.set_item("eq3", row.eq3)?;
-        entry.set_item("eq4", row.eq4)?;
-        entry.set_item("beg_seq", row.beg_seq)?;
-        entry.set_item("snd_nxt", row.snd_nxt)?;
-        entry.set_item("snd_una", row.snd_una)?;
-        Ok(entry)
-    };
-    dumbbell_sim::table3::replay(corrected).into_iter().map(row).collect()
-}
-
 /// The native engine. Private: the `dumbbell` package documents and types what it returns.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -191,6 +175,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
-    module.add_function(wrap_pyfunction!(table3, module)?)?;
     Ok(())
 }

@@ -9,7 +9,6 @@ pub mod network;
 pub mod outcome;
 pub mod scenario;
 pub mod simulation;
-pub mod table3;
 pub mod trace;
 pub mod trunk;
 pub mod warnings;

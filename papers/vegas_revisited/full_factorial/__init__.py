@@ -1,6 +1,6 @@
 """The experiment the paper called infeasible: all ten mechanisms, every combination, 50 replications, both loads and backgrounds.
 
-Run with ``dumbbell reproduce vegas-revisited --full-factorial``. [hengartner2000 §VIII.A]
+Run with ``dumbbell reproduce vegas-revisited --experiment full-factorial``. [hengartner2000 §VIII.A]
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 
 from ..evidence import Evidence
+from ..plan import replications
 from ..register import REGISTER
-from ..scenarios import replications
 from ..transfers import transfers
 from . import content, effects
 from .clusters import Agreement, agreement

@@ -28,16 +28,10 @@ from numpy.typing import NDArray
 from dumbbell import Flow, Scenario
 from dumbbell.papers import PlannedRun, Settings
 
+from ..assumptions import calibrated
+from ..plan import replications
 from ..printed import CELLS
-from ..scenarios import (
-    BACKGROUNDS,
-    PHASE_LETTERS,
-    calibrated,
-    cell_letters,
-    experiment,
-    replications,
-    stable_seed,
-)
+from ..scenarios import BACKGROUNDS, PHASE_LETTERS, cell_letters, experiment, stable_seed
 from ..transfers import FOREGROUND
 
 __all__ = [

@@ -25,7 +25,17 @@ import dumbbell
 __all__ = ["module_identity", "own_sources", "reduction_identity", "sources"]
 
 # Parts of the package that see runs only after they were kept, or not at all.
-AFTERWARDS = ("bench", "campaign", "claims.py", "cli", "papers", "plots", "report", "witness")
+AFTERWARDS = (
+    "bench",
+    "campaign",
+    "claims.py",
+    "cli",
+    "papers",
+    "plots",
+    "report",
+    "sensitivity.py",
+    "witness",
+)
 
 # What hands runs to a reduction, in those parts.
 HANDING_OVER = ("campaign/execution.py", "papers/runs.py", "witness/running.py", "witness/traces.py")

@@ -147,13 +147,14 @@ def reproduce_command(
     paper: Annotated[
         str, typer.Argument(metavar="PAPER", help="Name of the paper, as vegas-revisited, or all.")
     ],
-    full_factorial: Annotated[
-        bool,
+    experiment: Annotated[
+        str | None,
         typer.Option(
-            "--full-factorial",
-            help="Instead of what the paper ran: all combinations of its mechanisms, with a report of its own.",
+            "--experiment",
+            metavar="NAME",
+            help="A further experiment of the paper instead of what it ran, as full-factorial; has a report of its own.",
         ),
-    ] = False,
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer replications; the report says so.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the claims as one JSON object.")] = False,
     output: Annotated[
@@ -177,7 +178,7 @@ def reproduce_command(
 
     reproduce.reproduce(
         paper,
-        experiment="full-factorial" if full_factorial else None,
+        experiment=experiment,
         quick=quick,
         json_output=json,
         output=output,

@@ -15,11 +15,13 @@ A paper may offer further experiments beside what it ran itself, see `Paper`; `r
 from __future__ import annotations
 
 from dumbbell.campaign import Interrupted
+from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
 from dumbbell.papers.reproduction import Reproduction, reproduce
 
 __all__ = [
+    "ClaimedPaper",
     "Interrupted",
     "Overview",
     "Paper",

@@ -28,10 +28,7 @@ from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["TESTBED", "Overview", "reproduce_all"]
-
-TESTBED = "awaits the Linux testbed"
-"""How the reason begins for which a claim cannot be checked in simulation."""
+__all__ = ["Overview", "reproduce_all"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +169,8 @@ def _print_summary(overview: Overview) -> None:
         console.print(_line(done))
     row = overview.data["score"]["all"]
     console.print(
-        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced, {row['unchecked']} not checkable; "
+        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced, {row['unchecked']} not checkable, "
+        f"{row['awaiting']} await the testbed; "
         f"{overview.data['runs']} runs, {duration(overview.run_time_s)}"
     )
     console.print(f"index: {overview.index.resolve()}")
@@ -180,7 +178,7 @@ def _print_summary(overview: Overview) -> None:
 
 def _score(board: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "share")}
+        row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "awaiting", "share")}
         for row in board["groups"]
     }
 
@@ -202,7 +200,7 @@ def _write(
         (reproduction, finding)
         for reproduction in done
         for finding in reproduction.findings
-        if finding.verdict == "not-checkable" and finding.why.lower().startswith(TESTBED.lower())
+        if finding.verdict == "awaits-testbed"
     ]
     data = plain(
         {
@@ -296,6 +294,12 @@ def _entries(
     return entries
 
 
+def _unjudged(counts: Mapping[str, Any]) -> str:
+    """Return in words how many claims have no verdict."""
+    words = (("unchecked", "not checkable"), ("awaiting", "await the testbed"))
+    return ", ".join(f"{counts[key]} {said}" for key, said in words if counts[key])
+
+
 def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section:
     """Return the scoreboard by paper and group of claims."""
 
@@ -307,7 +311,7 @@ def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section
             row += [
                 Cell(
                     text=f"{counts['reproduced']} of {counts['reproduced'] + counts['missed']}",
-                    detail=f"{counts['unchecked']} not checkable" if counts["unchecked"] else "",
+                    detail=_unjudged(counts),
                 ),
                 Cell(
                     text=share_text(counts),

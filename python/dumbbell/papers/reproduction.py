@@ -180,7 +180,9 @@ def finish(
             "run_time_s": round(run_time_s, 1),
             "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
             "score": {
-                row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "share", "aim")}
+                row["name"]: {
+                    key: row[key] for key in ("reproduced", "missed", "unchecked", "awaiting", "share", "aim")
+                }
                 for row in score["groups"]
             },
             "facts": dict(facts),
@@ -310,7 +312,7 @@ def _print_summary(done: Reproduction) -> None:
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""
         console.print(
             f"{name}: {row['reproduced']} reproduced, {row['missed']} not reproduced, "
-            f"{row['unchecked']} not checkable; {share_text(row)}{aim}"
+            f"{row['unchecked']} not checkable, {row['awaiting']} await the testbed; {share_text(row)}{aim}"
         )
     console.print(f"{done.data['runs']} runs, {done.run_time_s:.0f} s")
     console.print(f"report: {done.report.resolve()}")

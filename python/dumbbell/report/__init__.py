@@ -199,7 +199,7 @@ def render(
         Pairs of name and value shown under the heading, such as the engine's version.
     scoreboard
         The counts of verdicts: ``groups`` and ``sources``, each a list of rows with ``name``, ``reproduced``,
-        ``missed``, ``unchecked``, ``percent`` and optionally ``aim`` (percent).
+        ``missed``, ``unchecked``, ``awaiting``, ``percent`` and optionally ``aim`` (percent).
     claims
         One mapping for each claim: ``id``, ``source``, ``kind``, ``statement``, ``paper``, ``measured``, ``interval``,
         ``tolerance``, ``verdict``, ``why``.

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from itertools import pairwise
-from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
 from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, LinkChange, Node, Queue, Scenario
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = [
     "Access",
@@ -77,19 +79,24 @@ class Topology:
         return [node.name for node in self.nodes if node.name.startswith("r")]
 
     @cached_property
-    def _leaving(self) -> dict[str, list[Link]]:
-        leaving: dict[str, list[Link]] = {node.name: [] for node in self.nodes}
-        for link in self.links:
-            leaving[link.from_].append(link)
-        return leaving
+    def _graph(self) -> networkx.DiGraph[str]:
+        """The nodes, and which of them links join."""
+        import networkx
+
+        graph: networkx.DiGraph[str] = networkx.DiGraph()
+        graph.add_nodes_from(node.name for node in self.nodes)
+        graph.add_edges_from(self._by_ends)
+        return graph
 
     @cached_property
-    def _leading_on(self) -> dict[str, list[Link]]:
-        """The links that leave a node towards nodes from which one gets further than back, by the node."""
-        return {
-            name: [link for link in links if any(onward.to != name for onward in self._leaving[link.to])]
-            for name, links in self._leaving.items()
-        }
+    def _inner(self) -> networkx.DiGraph[str]:
+        """The graph without its leaves: of many hosts at a router a search visits none but those it is asked for."""
+        leaves = [
+            name for name in self._graph if len({*self._graph.pred[name], *self._graph.succ[name]}) == 1
+        ]
+        inner = self._graph.copy()
+        inner.remove_nodes_from(leaves)
+        return inner
 
     @cached_property
     def _by_ends(self) -> dict[tuple[str, str], Link]:
@@ -120,26 +127,30 @@ class Topology:
         ScenarioError
             A node is not there, or no path leads between them.
         """
+        import networkx
+
         for node in (start, end):
-            if node not in self._leaving:
-                raise refusal("node", node, ", ".join(self._leaving), names=self._leaving)
-        arrived: dict[str, Link | None] = {start: None}
-        waiting = deque([start])
-        while waiting and end not in arrived:
-            node = waiting.popleft()
-            last = self._by_ends.get((node, end))
-            # Of many hosts at a router none but the wanted one is worth a visit.
-            for link in self._leading_on[node] if last is None else [last]:
-                if link.to not in arrived:
-                    arrived[link.to] = link
-                    waiting.append(link.to)
-        if end not in arrived:
-            raise refusal("node", end, f"a node that links lead to from {start}")
-        taken: list[str] = []
-        while (link_in := arrived[end]) is not None:
-            taken.append(link_in.name)
-            end = link_in.from_
-        return tuple(reversed(taken))
+            if node not in self._graph:
+                names = list(self._graph)
+                raise refusal("node", node, ", ".join(names), names=names)
+        if start == end:
+            return ()
+        if (start, end) in self._by_ends:
+            return (self._by_ends[start, end].name,)
+        first, last = (
+            [name] if name in self._inner else [*neighbours]
+            for name, neighbours in ((start, self._graph.succ[start]), (end, self._graph.pred[end]))
+        )
+        try:
+            middle = networkx.shortest_path(self._inner, first[0], last[0])
+        except (IndexError, networkx.NodeNotFound, networkx.NetworkXNoPath):
+            raise refusal("node", end, f"a node that links lead to from {start}") from None
+        nodes = [
+            *([start] if start not in self._inner else []),
+            *middle,
+            *([end] if end not in self._inner else []),
+        ]
+        return tuple(self._by_ends[ends].name for ends in pairwise(nodes))
 
     def propagation_rtt_s(self, sender: str, receiver: str) -> float:
         """Return the propagation delays from sender to receiver and back, in seconds.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dumbbell.traces import StepFunction
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -62,14 +64,7 @@ def sampled(trace: pd.DataFrame, at: ArrayLike, name: str | None = None) -> NDAr
     >>> sampled(trace, [0.5, 1.0, 1.9, 2.0, 9.0]).tolist()
     [nan, 1.0, 1.0, 4.0, 4.0]
     """
-    rows = trace if name is None else trace[trace["name"] == name]
-    times = rows["time_s"].to_numpy(dtype=np.float64)
-    values = rows["value"].to_numpy(dtype=np.float64)
-    wanted = np.asarray(at, dtype=np.float64)
-    place = np.searchsorted(times, wanted, side="right") - 1
-    found = np.full(wanted.shape, np.nan)
-    found[place >= 0] = values[place[place >= 0]]
-    return found
+    return StepFunction.of(trace, name).at(at)
 
 
 def distance(ours: ArrayLike, peer: ArrayLike, *, bound: float) -> Distance:

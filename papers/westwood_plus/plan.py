@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
-from . import networks
-from .assumptions import CONNECTION, CROWD, HOPS, READINGS, WIRELESS, Assumptions
+from . import scenarios
+from .assumptions import CONNECTION, CROWD, HOPS, VARIATIONS, WIRELESS, Assumptions
 
 __all__ = [
     "BAD_S",
@@ -166,7 +166,7 @@ def _connection(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
     for name, (variant, reverse) in CONNECTION_VARIANTS.items():
         yield Experiment(
             key=f"table-1/{name}",
-            scenario=networks.connection(variant, usual, reverse=reverse, traced=True),
+            scenario=scenarios.connection(variant, usual, reverse=reverse, traced=True),
             stage="single connection",
             runs=chosen.connection,
         )
@@ -177,9 +177,9 @@ def _algorithm(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
     # A pipe below two segments, whose threshold has to stay at two; a whole window lost, which only a timeout repairs;
     # single losses, and two in one window, for the counting of acknowledgements. An early loss ends slow start there.
     alone = {
-        "fig-2/westwoodp": networks.one_flow("westwoodp", usual),
-        "alg/small-pipe": networks.one_flow("westwoodp", usual, rtt_ms=10.0, queue=10, duration_s=60.0),
-        "alg/timeout": networks.one_flow(
+        "fig-2/westwoodp": scenarios.one_flow("westwoodp", usual),
+        "alg/small-pipe": scenarios.one_flow("westwoodp", usual, rtt_ms=10.0, queue=10, duration_s=60.0),
+        "alg/timeout": scenarios.one_flow(
             "westwoodp",
             usual,
             rtt_ms=100.0,
@@ -188,7 +188,7 @@ def _algorithm(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
             forced=[40, *range(500, 530)],
             duration_s=40.0,
         ),
-        "alg/counting": networks.one_flow(
+        "alg/counting": scenarios.one_flow(
             "westwoodp",
             usual,
             queue=200,
@@ -207,7 +207,7 @@ def _algorithm(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
                         continue
                     yield Experiment(
                         key=f"eq/{variant}/{loss:g}/{rtt_ms:g}/{queueing_ms:g}",
-                        scenario=networks.lossy(variant, loss, rtt_ms, queueing_ms, usual),
+                        scenario=scenarios.lossy(variant, loss, rtt_ms, queueing_ms, usual),
                         stage="algorithm",
                         runs=chosen.models,
                     )
@@ -218,21 +218,21 @@ def _crowd(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
     for variant in ("westwoodp", "westwood"):
         yield Experiment(
             key=f"fig-1/{variant}",
-            scenario=networks.crowd(variant, 20, usual, estimates=True),
+            scenario=scenarios.crowd(variant, 20, usual, estimates=True),
             stage=stage,
             runs=min(3, chosen.crowd),
         )
     for variant in VARIANTS:
         yield Experiment(
             key=f"fig-14/{variant}",
-            scenario=networks.crowd(variant, 20, usual, lines=True),
+            scenario=scenarios.crowd(variant, 20, usual, lines=True),
             stage=stage,
             runs=1,
         )
         for flows in chosen.flows:
             yield Experiment(
                 key=f"fig-12/{variant}/{flows}",
-                scenario=networks.crowd(variant, flows, usual),
+                scenario=scenarios.crowd(variant, flows, usual),
                 stage=stage,
                 runs=chosen.crowd,
             )
@@ -244,7 +244,7 @@ def _hops(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
             for count in chosen.hop_counts:
                 yield Experiment(
                     key=f"fig-18/{cross}/{c1}/{count}",
-                    scenario=networks.hops(c1, cross, count, usual),
+                    scenario=scenarios.hops(c1, cross, count, usual),
                     stage="several hops",
                     runs=chosen.hops,
                 )
@@ -254,7 +254,7 @@ def _wireless(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
     for variant in ("westwoodp", "newreno"):
         yield Experiment(
             key=f"fig-28/{variant}",
-            scenario=networks.wireless(variant, 0.01, usual, delayed_ack=True, traced=True),
+            scenario=scenarios.wireless(variant, 0.01, usual, delayed_ack=True, traced=True),
             stage="wireless",
             runs=chosen.wireless,
         )
@@ -264,20 +264,20 @@ def _wireless(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
             name = f"{variant}/{acks}/{bad_name(bad_s)}"
             yield Experiment(
                 key=f"fig-27/{name}",
-                scenario=networks.wireless(variant, bad_s, usual, delayed_ack=delayed),
+                scenario=scenarios.wireless(variant, bad_s, usual, delayed_ack=delayed),
                 stage="wireless",
                 runs=chosen.wireless,
             )
             yield Experiment(
                 key=f"fig-30/{name}",
-                scenario=networks.wireless(variant, bad_s, usual, delayed_ack=delayed, shared=True),
+                scenario=scenarios.wireless(variant, bad_s, usual, delayed_ack=delayed, shared=True),
                 stage="wireless, shared",
                 runs=chosen.shared,
             )
         for bad_s in chosen.satellite_bad_s:
             yield Experiment(
                 key=f"fig-32/{variant}/{acks}/{bad_name(bad_s)}",
-                scenario=networks.satellite(variant, bad_s, usual, delayed_ack=delayed),
+                scenario=scenarios.satellite(variant, bad_s, usual, delayed_ack=delayed),
                 stage="satellite",
                 runs=chosen.satellite,
             )
@@ -290,7 +290,7 @@ def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterato
         for variant in VARIANTS:
             yield Experiment(
                 key=f"table-1/{variant}",
-                scenario=networks.connection(variant, moved),
+                scenario=scenarios.connection(variant, moved),
                 stage="readings",
                 runs=chosen.readings,
             )
@@ -322,7 +322,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
     experiments: list[Experiment] = []
     for make in (_algorithm, _connection, _crowd, _hops, _wireless):
         experiments += make(usual, chosen)
-    for reading in READINGS:
+    for reading in VARIATIONS:
         for group in reading.groups:
             experiments += [
                 replace(experiment, key=f"{reading.name}|{experiment.key}")

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from dumbbell import Runs, Scenario
 from dumbbell.quantities import nanoseconds
+from dumbbell.traces import StepFunction
 
 from .assumptions import payload_bytes
 
-__all__ = ["COLUMNS", "Curve", "read"]
+__all__ = ["COLUMNS", "reduce"]
 
 Values = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ COLUMNS = (
     "guard",
     "opening",
 )
-"""Names of the columns; `read` says what they hold."""
+"""Names of the columns; `reduce` says what they hold."""
 
 SAMPLE_S = 0.02
 ROUNDING_S = 1e-6
@@ -55,58 +56,6 @@ FORWARD, BACKWARD = "r1-r2", "r2-r1"
 
 # Figs. 3 to 5 and the analysis: the second half counts.
 ALONE = ("fig-3", "fig-4", "fig-5", "ana")
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A traced quantity: values from their times on.
-
-    Parameters
-    ----------
-    time
-        Times of the changes, s, ascending.
-    value
-        Values from these times on.
-    """
-
-    time: Values
-    value: Values
-
-    def at(self, times: Values | float, *, before: bool = False) -> Values:
-        """Return the values at some times, or just before them; NaN where nothing was recorded yet."""
-        index = np.searchsorted(self.time, times, side="left" if before else "right") - 1
-        known = np.append(self.value, np.nan)
-        return np.asarray(known[np.where(index < 0, len(self.value), index)])
-
-    def _pieces(self, start: float, end: float) -> tuple[Values, Values]:
-        inside = (self.time > start) & (self.time < end)
-        edges = np.concatenate([[start], self.time[inside], [end]])
-        values, weights = self.at(edges[:-1]), np.diff(edges)
-        known = ~np.isnan(values)
-        return values[known], weights[known]
-
-    def mean(self, start: float, end: float) -> float:
-        """Return the average over a time; NaN if nothing was recorded."""
-        values, weights = self._pieces(start, end)
-        return float(np.average(values, weights=weights)) if weights.sum() > 0 else math.nan
-
-    def deviation(self, start: float, end: float) -> float:
-        """Return the standard deviation over a time."""
-        values, weights = self._pieces(start, end)
-        if weights.sum() <= 0:
-            return math.nan
-        mean = np.average(values, weights=weights)
-        return float(math.sqrt(np.average((values - mean) ** 2, weights=weights)))
-
-    def greatest(self, start: float, end: float) -> float:
-        """Return the greatest value in a time."""
-        values, _ = self._pieces(start, end)
-        return float(values.max()) if values.size else math.nan
-
-    def between(self, start: float, end: float) -> Curve:
-        """Return the part recorded in a time."""
-        inside = (self.time >= start) & (self.time < end)
-        return Curve(self.time[inside], self.value[inside])
 
 
 @dataclass(frozen=True)
@@ -126,7 +75,7 @@ class Traced:
     scenario: Scenario
     flows: pd.DataFrame
     links: pd.DataFrame
-    traces: Mapping[tuple[str, str], Curve] = field(default_factory=dict)
+    traces: Mapping[tuple[str, str], StepFunction] = field(default_factory=dict)
 
     @cached_property
     def plain(self) -> dict[str, Any]:
@@ -153,9 +102,9 @@ class Traced:
         """Payload of a packet of the first connection, bytes."""
         return payload_bytes(self.plain["flows"][0]["tcp"]["variant"])
 
-    def curve(self, quantity: str, name: str) -> Curve:
-        """Return a traced quantity; an empty curve if it was not probed."""
-        return self.traces.get((quantity, name), Curve(np.empty(0), np.empty(0)))
+    def trace(self, quantity: str, name: str) -> StepFunction:
+        """Return a traced quantity; an empty one if it was not probed."""
+        return self.traces.get((quantity, name), StepFunction.empty())
 
     def column(self, name: str, flows: list[str]) -> list[float]:
         """Return a column of the results for some flows."""
@@ -170,13 +119,11 @@ def _groups(frame: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
 def _each(runs: Runs) -> Iterator[Traced]:
     """Yield the finished runs in the order of the jobs."""
     links = dict(_groups(runs.links))
-    traces: dict[int, dict[tuple[str, str], Curve]] = {}
+    traces: dict[int, dict[tuple[str, str], StepFunction]] = {}
     for quantity, frame in runs.traces.items():
         for job, of_job in _groups(frame):
             for name, rows in of_job.groupby("name", sort=False, observed=True):
-                traces.setdefault(job, {})[quantity, str(name)] = Curve(
-                    rows["time_s"].to_numpy(dtype=np.float64), rows["value"].to_numpy(dtype=np.float64)
-                )
+                traces.setdefault(job, {})[quantity, str(name)] = StepFunction.of(rows)
     for job, rows in _groups(runs.flows):
         yield Traced(
             scenario=runs.jobs[job].scenario,
@@ -196,7 +143,7 @@ def _bins(run: Traced) -> list[float]:
     seconds = np.arange(0.0, run.duration - 0.5) + ROUNDING_S
     found: list[float] = []
     for name in run.connections:
-        delivered = run.curve("delivered", name)
+        delivered = run.trace("delivered", name)
         if delivered.time.size:
             bytes_so_far = np.nan_to_num(delivered.at(seconds))
             found += _listed(8 * np.diff(bytes_so_far) / 1000)
@@ -214,7 +161,7 @@ def _windows(run: Traced) -> list[float]:
     start, end = _settled(run)
     found: list[float] = []
     for name in run.connections:
-        window = run.curve("cwnd", name)
+        window = run.trace("cwnd", name)
         if window.time.size:
             found += [window.mean(start, end), window.deviation(start, end)]
     return found
@@ -224,7 +171,7 @@ def _base_rtts(run: Traced) -> list[float]:
     """Return the first, least, greatest and last base round-trip time of every connection, ms."""
     found: list[float] = []
     for name in run.connections:
-        base = run.curve("base_rtt", name).value
+        base = run.trace("base_rtt", name).value
         if base.size:
             found += [1000 * float(value) for value in (base[0], base.min(), base.max(), base[-1])]
     return found
@@ -232,7 +179,7 @@ def _base_rtts(run: Traced) -> list[float]:
 
 def _base_curve(run: Traced) -> list[float]:
     """Return the first connection's base round-trip time at every whole second, ms."""
-    base = run.curve("base_rtt", "c1")
+    base = run.trace("base_rtt", "c1")
     if not base.time.size:
         return []
     return _listed(1000 * base.at(np.arange(1.0, run.duration - 0.5) + ROUNDING_S))
@@ -240,17 +187,17 @@ def _base_curve(run: Traced) -> list[float]:
 
 def _queue(run: Traced, link: str) -> list[float]:
     """Return mean and greatest number of waiting packets in the steady part."""
-    backlog = run.curve("backlog", link)
+    backlog = run.trace("backlog", link)
     if not backlog.time.size:
         return []
     start, end = _settled(run)
-    return [backlog.mean(start, end), backlog.greatest(start, end)]
+    return [backlog.mean(start, end), backlog.maximum(start, end)]
 
 
 def _queue_bins(run: Traced) -> list[float]:
     """Return the mean number of packets that wait for the last forward link in each second."""
     name = next((link for quantity, link in run.traces if quantity == "backlog" and link != BACKWARD), "")
-    backlog = run.curve("backlog", name)
+    backlog = run.trace("backlog", name)
     if not backlog.time.size:
         return []
     # The area under the curve at every whole second; one pass however many changes there are.
@@ -263,7 +210,7 @@ def _queue_bins(run: Traced) -> list[float]:
 
 def _sampled(run: Traced, quantity: str, name: str) -> list[float]:
     """Return a quantity every `SAMPLE_S` seconds."""
-    curve = run.curve(quantity, name)
+    curve = run.trace(quantity, name)
     if not curve.time.size:
         return []
     return _listed(np.nan_to_num(curve.at(np.arange(0.0, run.duration, SAMPLE_S))))
@@ -276,8 +223,8 @@ def _steady(run: Traced) -> list[float]:
     mean Diff.
     """
     start, end = _settled(run)
-    acked, sent = run.curve("seq_acked", "c1"), run.curve("seq_sent", "c1")
-    dropped = run.curve("drops", BACKWARD)
+    acked, sent = run.trace("seq_acked", "c1"), run.trace("seq_sent", "c1")
+    dropped = run.trace("drops", BACKWARD)
     packets = float(acked.at(end) - acked.at(start)) / run.payload
     lost = (
         float(np.nan_to_num(dropped.at(end)) - np.nan_to_num(dropped.at(start))) if dropped.time.size else 0.0
@@ -289,7 +236,7 @@ def _steady(run: Traced) -> list[float]:
         lost / packets,
         float(advanced.mean()),
         float(together.mean()),
-        run.curve("vegas_diff", "c1").mean(start, end),
+        run.trace("vegas_diff", "c1").mean(start, end),
     ]
 
 
@@ -299,13 +246,13 @@ def _guard(run: Traced) -> list[float]:
     The greatest excess of the window over what is outstanding at which it grew, and the least at which it did not although Diff
     was below alpha, packets. The packet just acknowledged counts as outstanding.
     """
-    acked, sent = run.curve("seq_acked", "c1"), run.curve("seq_sent", "c1")
-    window, diff = run.curve("cwnd", "c1"), run.curve("vegas_diff", "c1")
+    acked, sent = run.trace("seq_acked", "c1"), run.trace("seq_sent", "c1")
+    window, diff = run.trace("cwnd", "c1"), run.trace("vegas_diff", "c1")
     # At an acknowledgement: the window before it, and what is outstanding after it, before anything new is sent.
     before, after = window.at(acked.time, before=True), window.at(acked.time)
     newest = sent.at(acked.time, before=True) + run.payload
     excess = before - (newest - acked.value) / run.payload - 1.0
-    avoiding = before >= run.curve("ssthresh", "c1").at(acked.time, before=True)
+    avoiding = before >= run.trace("ssthresh", "c1").at(acked.time, before=True)
     granted = avoiding & (diff.at(acked.time) < float(run.plain["flows"][0]["tcp"]["congestion"]["alpha"]))
     grew, held = after > before, granted & (after == before)
     return [
@@ -342,8 +289,8 @@ def _rule(run: Traced) -> list[float]:
     alpha, beta = float(congestion["alpha"]), float(congestion["beta"])
     diffs, steps = [], []
     for name in run.connections:
-        checks, window = run.curve("vegas_diff", name), run.curve("cwnd", name)
-        avoiding = window.at(checks.time, before=True) >= run.curve("ssthresh", name).at(
+        checks, window = run.trace("vegas_diff", name), run.trace("cwnd", name)
+        avoiding = window.at(checks.time, before=True) >= run.trace("ssthresh", name).at(
             checks.time, before=True
         )
         diffs.append(checks.value[avoiding])
@@ -366,8 +313,8 @@ def _rule(run: Traced) -> list[float]:
 
 def _opening(run: Traced) -> list[float]:
     """Return round trips per doubling of the window in slow start, and the share of the window that its end cuts."""
-    window, threshold = run.curve("cwnd", "c1"), run.curve("ssthresh", "c1")
-    acked, sent = run.curve("seq_acked", "c1"), run.curve("seq_sent", "c1")
+    window, threshold = run.trace("cwnd", "c1"), run.trace("ssthresh", "c1")
+    acked, sent = run.trace("seq_acked", "c1"), run.trace("seq_sent", "c1")
     left = float(threshold.time[np.argmax(threshold.value <= 2.0)])
     # A round ends with the first acknowledgement beyond what was sent when it began.
     rounds, first = [], 0.0
@@ -383,7 +330,7 @@ def _opening(run: Traced) -> list[float]:
     return [(end - begin) / doublings, cut]
 
 
-def read(runs: Runs) -> pd.DataFrame:
+def reduce(runs: Runs) -> pd.DataFrame:
     """Return one row for each finished run, indexed by job.
 
     Columns

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from dumbbell import Runs, Scenario
 from dumbbell.quantities import nanoseconds
+from dumbbell.traces import StepFunction
 
 from .scenarios import PAYLOAD
-from .traces import cycles, generations, is_cut_after, time_mean, without_inflation
+from .traces import cycles, generations, is_cut_after, without_inflation
 
 __all__ = ["COLUMNS", "reduce"]
 
@@ -57,7 +58,7 @@ class Recorded:
     flows
         Rows by name.
     traces
-        Times and values by quantity and name.
+        Step functions by quantity and name.
     duration
         Simulated time, s.
     measured_from
@@ -65,14 +66,13 @@ class Recorded:
     """
 
     flows: Mapping[str, Mapping[str, Any]]
-    traces: Mapping[tuple[str, str], tuple[Values, Values]]
+    traces: Mapping[tuple[str, str], StepFunction]
     duration: float
     measured_from: float
 
-    def trace(self, quantity: str, name: str = "s") -> tuple[Values, Values]:
-        """Return times and values of a quantity; none where nothing was recorded."""
-        empty = np.empty(0)
-        return self.traces.get((quantity, name), (empty, empty))
+    def trace(self, quantity: str, name: str = "s") -> StepFunction:
+        """Return a quantity over time; an empty one where nothing was recorded."""
+        return self.traces.get((quantity, name), StepFunction.empty())
 
 
 def _packets(bits_per_second: float) -> float:
@@ -89,7 +89,7 @@ def _steady(run: Recorded) -> dict[str, Any]:
     return {
         "throughput": _packets(run.flows["s"]["goodput_bps"]),
         "rtt": float(srtt[sampled > run.measured_from].mean()),
-        "window": time_mean(times, np.floor(window + 1e-9), run.measured_from, run.duration),
+        "window": StepFunction(times, np.floor(window + 1e-9)).mean(run.measured_from, run.duration),
         "window_low": float(standing.min()),
         "window_high": float(standing.max()),
         "slow_start_window": float(window[before].max()) if before.any() else np.nan,
@@ -199,11 +199,10 @@ def reduce(runs: Runs) -> pd.DataFrame:
     flows: list[dict[str, Any]] = [{} for _ in runs.jobs]
     for row in runs.flows.to_dict("records"):
         flows[int(row["job"])][str(row["name"])] = row
-    traces: list[dict[tuple[str, str], tuple[Values, Values]]] = [{} for _ in runs.jobs]
+    traces: list[dict[tuple[str, str], StepFunction]] = [{} for _ in runs.jobs]
     for quantity, recorded in runs.traces.items():
         for (job, name), part in recorded.groupby(["job", "name"], sort=False, observed=True):
-            columns = [part[column].to_numpy(dtype=np.float64) for column in ("time_s", "value")]
-            traces[int(str(job))][quantity, str(name)] = columns[0], columns[1]
+            traces[int(str(job))][quantity, str(name)] = StepFunction.of(part)
     rows = [
         _row(job.scenario, own_flows, own_traces)
         for job, own_flows, own_traces in zip(runs.jobs, flows, traces, strict=True)
@@ -214,7 +213,7 @@ def reduce(runs: Runs) -> pd.DataFrame:
 def _row(
     scenario: Scenario,
     flows: Mapping[str, Mapping[str, Any]],
-    traces: Mapping[tuple[str, str], tuple[Values, Values]],
+    traces: Mapping[tuple[str, str], StepFunction],
 ) -> dict[str, Any]:
     """Return the columns of one run."""
     run = Recorded(

@@ -1,0 +1,155 @@
+"""What the paper leaves open, as chosen here, and how each choice is moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from dumbbell import (
+    sensitivity,
+)
+
+__all__ = ["GRIDS", "VARIATIONS", "Assumptions", "Mover", "Variation"]
+
+Mover = Literal["reno", "generation", "vegas"]
+"""A source that goes through cycles."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What the paper leaves open, as chosen here.
+
+    Parameters
+    ----------
+    exogenous
+        How the exogenous packets are spaced: each at a random place of its gap, all equally, or exponentially.
+    phase
+        Where in a service time the source's packets reach the queue: spread over the runs, or as the fixed delay of the
+        grid has it.
+    counts_service
+        Whether the buffer counts the packet in service.
+    increase
+        How Vegas takes the packet a test grants: at once, or with the acknowledgements of the round.
+    numerator
+        What the rate that Vegas expects is computed from: the window, or what is in transit.
+    partial_ack
+        Whether every partial acknowledgement restarts the retransmission timer, or the first of a recovery alone.
+    reduction_base
+        What a loss reduces.
+    """
+
+    exogenous: Literal["jittered", "constant", "poisson"] = "jittered"
+    phase: Literal["spread", "as given"] = "spread"
+    counts_service: bool = False
+    increase: Literal["at-once", "spread"] = "at-once"
+    numerator: Literal["cwnd", "in-transit"] = "cwnd"
+    partial_ack: Literal["slow-but-steady", "impatient"] = "slow-but-steady"
+    reduction_base: Literal["whole-window", "flight"] = "whole-window"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation(sensitivity.Variation):
+    """An assumption moved.
+
+    Parameters
+    ----------
+    kinds
+        The experiments it bears on; others are taken from the base.
+    assumptions
+        The fields of `Assumptions` that change.
+    reno
+        Variant of Reno in the cycles.
+    film
+        Whether the video is our stand-in rather than the engine's synthetic one.
+    service
+        Reading of the smallest round-trip time in the model.
+    """
+
+    kinds: tuple[str, ...] = ()
+    assumptions: Mapping[str, Any] = field(default_factory=dict)
+    reno: Mover = "reno"
+    film: bool = True
+    service: str = "mu"
+
+    @property
+    def moved(self) -> Assumptions:
+        """The assumptions with this one moved."""
+        return replace(Assumptions(), **self.assumptions)
+
+
+GRIDS = ("steady", "cycles", "threshold", "connections")
+
+
+VARIATIONS: Sequence[Variation] = (
+    Variation(
+        name="constant",
+        assumption="exogenous packets",
+        value="equally spaced instead of each at a random place of its gap",
+        kinds=GRIDS,
+        assumptions={"exogenous": "constant"},
+    ),
+    Variation(
+        name="poisson",
+        assumption="exogenous packets",
+        value="a Poisson process of the same rate",
+        kinds=GRIDS,
+        assumptions={"exogenous": "poisson"},
+    ),
+    Variation(
+        name="phase",
+        assumption="phase of the source's packets",
+        value="right after a departure in most rows, as the grid's delays have it, instead of spread over the runs",
+        kinds=(*GRIDS, "video"),
+        assumptions={"phase": "as given"},
+    ),
+    Variation(
+        name="service",
+        assumption="packet in service",
+        value="counts towards the buffer",
+        kinds=("cycles", "threshold", "connections"),
+        assumptions={"counts_service": True},
+    ),
+    Variation(
+        name="generation",
+        assumption="growth of Reno",
+        value="a whole packet once a generation instead of 1/W with every acknowledgement",
+        kinds=("cycles",),
+        reno="generation",
+    ),
+    Variation(
+        name="spread",
+        assumption="increase of Vegas",
+        value="the engine's default: with the acknowledgements of the round, and expecting by what is in transit",
+        kinds=("steady", "threshold", "connections", "video"),
+        assumptions={"increase": "spread", "numerator": "in-transit"},
+    ),
+    Variation(
+        name="flight",
+        assumption="what is halved",
+        value="the packets outstanding instead of the window",
+        kinds=("cycles",),
+        assumptions={"reduction_base": "flight"},
+    ),
+    Variation(
+        name="impatient",
+        assumption="retransmission timer",
+        value="restarted by the first partial acknowledgement of a recovery only",
+        kinds=("video",),
+        assumptions={"partial_ack": "impatient"},
+    ),
+    Variation(
+        name="synthetic",
+        assumption="video",
+        value="the engine's synthetic video instead of frames of a fixed pattern of types",
+        kinds=("video",),
+        film=False,
+    ),
+    Variation(
+        name="nu",
+        assumption="smallest round-trip time of the model",
+        value="contains 1/(mu - lambda) instead of 1/mu",
+        service="nu",
+    ),
+)
+"""The assumptions that are moved."""

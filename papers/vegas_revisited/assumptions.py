@@ -1,0 +1,212 @@
+"""What the paper leaves open, with our choice, the calibration, and how each choice is moved.
+
+[hengartner2000 §IV, §V]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dumbbell import sensitivity
+
+__all__ = ["VARIATIONS", "Assumptions", "Variation", "calibrated", "calibration", "cap_bytes", "varied"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What the paper leaves open, with our choice.
+
+    Parameters
+    ----------
+    rate, delay
+        Bottleneck of Fig. 1, which survives only as a caption. 200 KB/s is the rate of the simulator's example network of
+        the same shape; 50 ms one way is what the original Vegas papers are remembered to use, and of the values tried it
+        alone agrees with every statement on Fig. 2.
+    access_rate, access_delay
+        The Ethernets at both sides.
+    counts_service
+        Whether the ten packets of a router's queue include the one in transmission. The simulator queues waiting messages.
+    mss, header
+        A segment of 1.4 KB is read as 1400 bytes of payload, plus 40 bytes of headers on the wire.
+    tick, min_ticks, initial_rto, tick_phase
+        The coarse clock of BSD.
+    initial_ssthresh
+        Slow-start threshold of a new connection: the largest window without scaling.
+    variation
+        Multiple of the RTT variation in the coarse timeout. Stated by the paper: 4.
+    extra
+        Which of the mechanisms H and I run in released Vegas: the defaults of the release.
+    gamma
+        Queued segments at which Vegas leaves slow start: the value of the x-kernel and of ns-2.
+    check_both
+        Whether mechanism D checks the second acknowledgement even if the first check did not fire.
+    handshake
+        Whether connections open with a handshake, as the implementations that the simulator runs do.
+    warm_up_s
+        How long the background runs before the foreground starts; the start is uniform in the second that follows.
+    conversation_cap
+        Most bytes one background conversation sends.
+    size_multiplier
+        Factor on the sizes of all background items.
+    time_limit_s
+        When a run ends at the latest. High load is more than the bottleneck carries, so that a transfer can starve: one that
+        has not finished by then counts with what it delivered.
+    """
+
+    rate: str = "1.6 Mbit/s"
+    delay: str = "50 ms"
+    access_rate: str = "10 Mbit/s"
+    access_delay: str = "0.1 ms"
+    counts_service: bool = False
+    mss: str = "1400 bytes"
+    header: str = "40 bytes"
+    tick: str = "500 ms"
+    min_ticks: int = 2
+    initial_rto: str = "3 s"
+    tick_phase: str = "random"
+    initial_ssthresh: str = "64 KiB"
+    variation: int = 4
+    extra: str = "HI"
+    gamma: float = 1.0
+    check_both: bool = False
+    handshake: bool = True
+    warm_up_s: float = 10.0
+    conversation_cap: str | None = "1 MB"
+    size_multiplier: float = 1.0
+    time_limit_s: float = 200.0
+
+
+@cache
+def calibration() -> Mapping[str, Any]:
+    """Return the frozen calibration of the background, with the scan it was chosen from."""
+    return tomllib.loads(Path(__file__).with_name("calibration.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def calibrated() -> Assumptions:
+    """Return our assumptions with the calibrated background."""
+    chosen = calibration()["chosen"]
+    return Assumptions(
+        conversation_cap=chosen["conversation_cap"],
+        warm_up_s=float(chosen["warm_up_s"]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation(sensitivity.Variation):
+    """One open assumption moved, for the sensitivity section.
+
+    Parameters
+    ----------
+    changes
+        The changed fields of `Assumptions`.
+    """
+
+    changes: Mapping[str, Any]
+
+
+VARIATIONS = (
+    Variation(
+        name="cap-half",
+        assumption="background size cap",
+        value="half the calibrated one",
+        changes={"conversation_cap": 0.5},
+    ),
+    Variation(
+        name="cap-double",
+        assumption="background size cap",
+        value="twice the calibrated one",
+        changes={"conversation_cap": 2.0},
+    ),
+    Variation(
+        name="cap-none", assumption="background size cap", value="none", changes={"conversation_cap": None}
+    ),
+    Variation(
+        name="size-half",
+        assumption="background size multiplier",
+        value="half of ours",
+        changes={"size_multiplier": 0.5},
+    ),
+    Variation(
+        name="size-double",
+        assumption="background size multiplier",
+        value="twice ours",
+        changes={"size_multiplier": 2.0},
+    ),
+    Variation(name="warm-10", assumption="warm-up", value="10 s", changes={"warm_up_s": 10.0}),
+    Variation(name="warm-30", assumption="warm-up", value="30 s", changes={"warm_up_s": 30.0}),
+    Variation(name="warm-60", assumption="warm-up", value="60 s", changes={"warm_up_s": 60.0}),
+    Variation(
+        name="phase-0", assumption="tick phase", value="0 on every host", changes={"tick_phase": "0 s"}
+    ),
+    Variation(name="rto-1", assumption="minimum RTO", value="1 tick", changes={"min_ticks": 1}),
+    Variation(name="rto-4", assumption="minimum RTO", value="4 ticks", changes={"min_ticks": 4}),
+    Variation(
+        name="tick-100", assumption="coarse tick", value="100 ms", changes={"tick": "100 ms", "min_ticks": 2}
+    ),
+    Variation(name="rto-first-6", assumption="first RTO", value="6 s", changes={"initial_rto": "6 s"}),
+    Variation(name="delay-20", assumption="bottleneck delay", value="20 ms", changes={"delay": "20 ms"}),
+    Variation(name="delay-30", assumption="bottleneck delay", value="30 ms", changes={"delay": "30 ms"}),
+    Variation(name="delay-70", assumption="bottleneck delay", value="70 ms", changes={"delay": "70 ms"}),
+    Variation(
+        name="service",
+        assumption="queue limit",
+        value="counts the packet in service",
+        changes={"counts_service": True},
+    ),
+    Variation(
+        name="extra-none", assumption="H and I in released Vegas", value="both off", changes={"extra": ""}
+    ),
+    Variation(
+        name="extra-h", assumption="H and I in released Vegas", value="H alone", changes={"extra": "H"}
+    ),
+    Variation(
+        name="extra-i", assumption="H and I in released Vegas", value="I alone", changes={"extra": "I"}
+    ),
+    Variation(
+        name="ssthresh-none",
+        assumption="initial ssthresh",
+        value="unlimited",
+        changes={"initial_ssthresh": "unlimited"},
+    ),
+    Variation(
+        name="ssthresh-16",
+        assumption="initial ssthresh",
+        value="16 KiB",
+        changes={"initial_ssthresh": "16 KiB"},
+    ),
+    Variation(
+        name="mss-1460", assumption="payload of a segment", value="1460 bytes", changes={"mss": "1460 bytes"}
+    ),
+    Variation(
+        name="check-both",
+        assumption="checks of mechanism D",
+        value="both acknowledgements",
+        changes={"check_both": True},
+    ),
+    Variation(name="handshake", assumption="handshake", value="none", changes={"handshake": False}),
+)
+
+
+def varied(variation: Variation, base: Assumptions) -> Assumptions:
+    """Return assumptions with one of them moved. A number for the cap is a factor on the calibrated one."""
+    changes = dict(variation.changes)
+    cap = changes.get("conversation_cap")
+    if isinstance(cap, float):
+        changes["conversation_cap"] = f"{cap * cap_bytes(base):.0f} bytes"
+    if "size_multiplier" in changes:
+        changes["size_multiplier"] = base.size_multiplier * changes["size_multiplier"]
+    return replace(base, **changes)
+
+
+def cap_bytes(assumptions: Assumptions) -> float:
+    """Return the cap on a background conversation, bytes; infinite without one."""
+    if assumptions.conversation_cap is None:
+        return float("inf")
+    amount, unit = assumptions.conversation_cap.split()
+    return float(amount) * {"bytes": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2}[unit]

@@ -1,0 +1,209 @@
+"""Which runs the tables need: configurations, replications, and the assumptions that are moved.
+
+[hengartner2000 §VIII]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dumbbell import Scenario
+from dumbbell.papers import PlannedRun, Settings
+
+from .assumptions import VARIATIONS, calibrated, varied
+from .printed import CELLS
+from .scenarios import BACKGROUNDS, LOADS, SWEEP, experiment, preset_vegas, stable_seed, sweep
+
+__all__ = [
+    "STAGES",
+    "Replications",
+    "pair_configurations",
+    "plan",
+    "released_configurations",
+    "replications",
+    "seven_cells",
+    "table_configurations",
+    "ten_cells",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replications:
+    """Runs per configuration of each group.
+
+    The paper's number is 50 for the tables. It gives none for the other designs; small differences between released and
+    corrected Vegas need many paired runs. A run at high load costs about twenty times one at low load.
+
+    Parameters
+    ----------
+    table
+        Tables I to XII.
+    pair
+        Configurations compared run by run with common random numbers, by load.
+    seven
+        Cells of the 2^7 design, by load.
+    ten
+        Cells of the 2^10 design (low load, Reno background).
+    validation, sweep
+        Comparisons of implementations, and of loads.
+    sensitivity
+        Configurations with an assumption moved, by load; a load that is not named is not run again.
+    """
+
+    table: int
+    pair: Mapping[str, int]
+    seven: Mapping[str, int]
+    ten: int
+    validation: int
+    sweep: int
+    sensitivity: Mapping[str, int]
+
+
+def replications(settings: Settings) -> Replications:
+    """Return the number of replications of each group of runs."""
+    if settings.quick:
+        table = settings.runs or 10
+        return Replications(
+            table=table,
+            pair={"low": 4 * table, "high": table},
+            seven={"low": 2, "high": 2},
+            ten=1,
+            validation=2,
+            sweep=4,
+            sensitivity={"low": 2},
+        )
+    table = settings.runs or 50
+    return Replications(
+        table=table,
+        pair={"low": 8 * table, "high": 2 * table},
+        seven={"low": max(2, table // 2), "high": max(2, table // 10)},
+        ten=2,
+        validation=10,
+        sweep=20,
+        sensitivity={"low": min(8, table), "high": 2},
+    )
+
+
+def seven_cells() -> list[str]:
+    """Return the letters that are on in each cell of the 2^7 design, A slowest."""
+    return [
+        "".join(letter for letter, on in zip("ABCDEFG", levels, strict=True) if on)
+        for levels in itertools.product((False, True), repeat=7)
+    ]
+
+
+def ten_cells() -> list[str]:
+    """Return the letters that are on in each cell of the 2^10 design, A slowest."""
+    return [
+        "".join(letter for letter, on in zip("ABCDEFGHIJ", levels, strict=True) if on)
+        for levels in itertools.product((False, True), repeat=10)
+    ]
+
+
+def table_configurations() -> Iterator[tuple[str, str, str]]:
+    """Yield foreground, background and load of every configuration of the tables."""
+    for load, background, cell in itertools.product(LOADS, BACKGROUNDS, CELLS):
+        yield f"cell{cell}", background, load
+    yield from released_configurations()
+
+
+def released_configurations() -> Iterator[tuple[str, str, str]]:
+    """Yield the configurations that have released Vegas in the foreground or the background."""
+    for load in ("low", "high"):
+        yield "cell000", "vegas", load
+        yield "vegas", "reno", load
+        yield "vegas", "vegas", load
+
+
+def pair_configurations() -> Iterator[tuple[str, str, str]]:
+    """Yield the configurations whose small differences are judged on many runs with common random numbers."""
+    for load in ("low", "high"):
+        for foreground, background in (
+            ("cell000", "reno"),
+            ("cell000", "vegas"),
+            ("vegas", "reno"),
+            ("vegas", "vegas"),
+            ("cell111", "reno"),
+            ("cell111", "vegasfix"),
+        ):
+            yield foreground, background, load
+
+
+STAGES = {
+    "table": "tables",
+    "pair": "paired runs",
+    "seven": "seven factors",
+    "ten": "ten factors",
+    "validation": "validation",
+    "sweep": "sweep of loads",
+}
+"""What progress and run times call the groups of runs, by the first part of their keys."""
+
+
+def plan(settings: Settings) -> list[PlannedRun]:
+    """Return every run that goes into the table of results."""
+    counts = replications(settings)
+    base = calibrated()
+    runs: list[PlannedRun] = []
+
+    def add(key: str, scenario: Scenario, seed_name: str, count: int) -> None:
+        seed = stable_seed(settings.seed, seed_name)
+        stage = STAGES.get(key.split("/", 1)[0], "sensitivity")
+        runs.extend(
+            PlannedRun(key=key, scenario=scenario, seed=seed, run=run, stage=stage) for run in range(count)
+        )
+
+    for foreground, background, load in table_configurations():
+        name = f"{foreground}|{background}|{load}"
+        # Every configuration draws its own random numbers: the model of the factorial design assumes independent errors.
+        add(f"table/{name}", experiment(foreground, background, load, base), f"table/{name}", counts.table)
+    for foreground, background, load in pair_configurations():
+        # Common random numbers within a load: the same arrivals meet every variant.
+        name = f"{foreground}|{background}|{load}"
+        add(f"pair/{name}", experiment(foreground, background, load, base), f"pair/{load}", counts.pair[load])
+    for load in ("low", "high"):
+        older = replace(base, variation=2)
+        add(
+            f"pair/reno-2var|reno|{load}",
+            experiment("cell000", "reno", load, older),
+            f"pair/{load}",
+            counts.pair[load],
+        )
+    without_f = experiment("cell000", f"released:ABCDEG{base.extra}", "high", base)
+    add("pair/cell000|vegas-nof|high", without_f, "pair/high", counts.pair["high"])
+    for load, background in itertools.product(("low", "high"), BACKGROUNDS):
+        for letters in seven_cells():
+            name = f"{letters or 'none'}|{background}|{load}"
+            scenario = experiment(f"fix:{letters}", background, load, base)
+            add(f"seven/{name}", scenario, f"seven/{name}", counts.seven[load])
+    for letters in ten_cells():
+        name = f"{letters or 'none'}|reno|low"
+        add(f"ten/{name}", experiment(f"fix:{letters}", "reno", "low", base), f"ten/{name}", counts.ten)
+    for load, background in itertools.product(("low", "high"), BACKGROUNDS):
+        for variant in ("reno", "cell000"):
+            name = f"{background}|{load}"
+            scenario = experiment(variant, background, load, base)
+            add(f"validation/{variant}|{name}", scenario, f"validation/{name}", counts.validation)
+    for load in ("low", "high"):
+        for label, scenario in (
+            ("preset", preset_vegas(load, base)),
+            ("switches", experiment("fix:ABCDEFGHI", "reno", load, base)),
+        ):
+            add(f"validation/{label}|reno|{load}", scenario, f"validation/vegas|{load}", counts.validation)
+    for gap in SWEEP:
+        for variant in ("cell000", "cell111"):
+            add(f"sweep/{variant}|{gap}", sweep(variant, gap, base), f"sweep/{gap}", counts.sweep)
+    for variation in VARIATIONS:
+        moved = varied(variation, base)
+        only_released = set(variation.changes) == {"extra"}
+        configurations = released_configurations() if only_released else table_configurations()
+        for foreground, background, load in configurations:
+            if load not in counts.sensitivity:
+                continue
+            name = f"{foreground}|{background}|{load}"
+            scenario = experiment(foreground, background, load, moved)
+            # The seeds of the tables' runs: what differs is the assumption.
+            add(f"{variation.name}/{name}", scenario, f"table/{name}", counts.sensitivity[load])
+    return runs

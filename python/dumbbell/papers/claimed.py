@@ -1,0 +1,97 @@
+"""What papers have in common: claims that are registered, judged, and judged again with assumptions moved."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from dumbbell.claims import Claim, Finding, Register, judge
+from dumbbell.papers.paper import PlannedRun, Settings, Steps
+from dumbbell.report import Section
+from dumbbell.run import Runs
+from dumbbell.sensitivity import Sensitivity
+
+__all__ = ["ClaimedPaper"]
+
+E = TypeVar("E")
+
+
+class ClaimedPaper(ABC, Generic[E]):
+    """A paper whose claims stand in a register; it follows the protocol `dumbbell.papers.Paper`.
+
+    A paper's own class says its `name`, `title`, `citation`, `order` and `columns`, its runs and their reduction, what its
+    claims are judged on, how its assumptions are moved, and the sections of its report.
+    """
+
+    name: str
+    title: str
+    citation: str
+    order: int
+    columns: tuple[str, ...]
+    register: Register[E]
+
+    def __init__(self) -> None:
+        self._moves: Sensitivity[Any] = Sensitivity()
+
+    def claims(self) -> list[Claim[E]]:
+        """Return every claim of the paper."""
+        return self.register.claims()
+
+    @abstractmethod
+    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
+        """Return the runs to make."""
+
+    @staticmethod
+    @abstractmethod
+    def reduce(runs: Runs) -> pd.DataFrame:
+        """Return `columns` for some finished runs, a row for each."""
+
+    @abstractmethod
+    def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> E:
+        """Return what the claims are judged on."""
+
+    @abstractmethod
+    def study(
+        self, settings: Settings, claims: Sequence[Claim[E]], evidence: E, findings: Sequence[Finding]
+    ) -> Sensitivity[Any]:
+        """Return what moving each assumption does."""
+
+    @abstractmethod
+    def content(
+        self, settings: Settings, evidence: E, findings: Sequence[Finding], moves: Any
+    ) -> Sequence[Section]:
+        """Return the sections of the report."""
+
+    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
+        """Return nothing: all evidence is in the runs."""
+        return {}
+
+    def evaluate(
+        self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
+    ) -> list[Finding]:
+        """Return the findings on every claim; misses say which moved assumptions turn them."""
+        evidence, claims = self.evidence(settings, results, observed), self.claims()
+        findings = judge(claims, evidence)
+        self._moves = self.study(settings, claims, evidence, findings)
+        return self._moves.explain(findings)
+
+    def sections(
+        self,
+        settings: Settings,
+        results: pd.DataFrame,
+        observed: Mapping[str, Any],
+        findings: Sequence[Finding],
+    ) -> Sequence[Section]:
+        """Return the sections of the report on what was evaluated last."""
+        return self.content(settings, self.evidence(settings, results, observed), findings, self._moves)
+
+    def facts(self, _settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return no further facts for the head of the report."""
+        return []
+
+    def notice(self, _settings: Settings) -> str:
+        """Return no remark."""
+        return ""

@@ -1,0 +1,86 @@
+"""Every paper has the same files for the same roles, and names what its claims measure."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PAPERS = Path(__file__).resolve().parents[2] / "papers"
+
+ROLES = {
+    "__init__.py": "the paper",
+    "assumptions.py": "what the paper leaves open, and how it is moved",
+    "scenarios.py": "networks and flows",
+    "plan.py": "which runs are made",
+    "reduction.py": "what is kept of a run",
+    "evidence.py": "what claims are judged on",
+    "claims.toml": "what the paper claims",
+    "register.py": "the register of claims",
+    "sensitivity.py": "claims judged with an assumption moved",
+    "figures.py": "figures",
+    "content.py": "the sections of the report",
+}
+
+# A file of one of these names would be a second one for a role.
+OTHER_NAMES = {
+    "experiments.py": "plan.py",
+    "networks.py": "scenarios.py",
+    "measures.py": "reduction.py",
+    "readings.py": "reduction.py",
+    "variations.py": "assumptions.py",
+    "claims.py": "*_claims.py",
+}
+
+NAMES = sorted(path.name for path in PAPERS.iterdir() if (path / "__init__.py").is_file())
+
+
+def test_contributing_names_every_role():
+    text = (PAPERS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    assert [file for file in ROLES if f"`{file}`" not in text] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_paper_has_a_file_for_every_role(name):
+    there = {path.name for path in (PAPERS / name).iterdir()}
+    assert not set(ROLES) - there
+    assert any(file.endswith("_claims.py") for file in there)
+    assert {file: role for file, role in OTHER_NAMES.items() if file in there} == {}
+    # Printed numbers are data, and one module reads them.
+    assert ("printed.toml" in there) == ("printed.py" in there)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_are_measured_in_files_for_claims_only(name):
+    for path in (PAPERS / name).glob("*.py"):
+        if path.name.endswith("_claims.py") or path.name == "register.py":
+            continue
+        decorators = [
+            ast.unparse(decorator)
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.FunctionDef)
+            for decorator in node.decorator_list
+        ]
+        assert not [text for text in decorators if text.startswith(("claim(", "REGISTER.claim("))], path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_has_a_name(name):
+    nameless = [
+        f"{path.name}:{node.lineno}"
+        for path in (PAPERS / name).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and not node.name.strip("_")
+    ]
+    assert nameless == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reductions_stand_apart_from_claims_and_figures(name):
+    imported = {
+        node.module or alias.name
+        for node in ast.walk(ast.parse((PAPERS / name / "reduction.py").read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.level
+        for alias in node.names
+    }
+    assert not {module for module in imported if module.endswith("_claims")}
+    assert not imported & {"figures", "content", "tables", "conclusions", "evidence", "sensitivity", "plan"}

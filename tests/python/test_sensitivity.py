@@ -1,0 +1,118 @@
+"""What moved assumptions turn, by claims whose verdicts are known."""
+
+import pytest
+
+from dumbbell.claims import Claim, NotMeasured, Outcome, judge
+from dumbbell.report import Details, Figure, Table
+from dumbbell.sensitivity import Move, Sensitivity, Variation, quantities
+
+DELAY = Variation(name="delay", assumption="delay", value="50 ms")
+QUEUE = Variation(name="queue", assumption="", value="20 packets")
+
+
+def claim(name, number, low=None, high=None):
+    def measure(evidence):
+        if name not in evidence:
+            raise NotMeasured(f"no {name}")
+        limits = {} if low is None else {"low": low, "high": high}
+        return Outcome(measured=evidence[name], **limits)
+
+    return Claim(
+        id=name, source="s", kind="value", statement=name, measure=measure,
+        paper_value=number, tolerance_kind="abs", tolerance=1.0,
+    )  # fmt: skip
+
+
+CLAIMS = [claim("near", 10.0, 8.0, 12.5), claim("far", 10.0), claim("kept", 10.0), claim("unseen", 10.0)]
+CHOSEN = {"near": 12.0, "far": 15.0, "kept": 10.0}
+
+
+def move(variation, evidence, **rest):
+    return Move(variation=variation, findings=judge(CLAIMS, evidence), baseline=judge(CLAIMS, CHOSEN), **rest)
+
+
+@pytest.fixture
+def moves():
+    return Sensitivity(
+        [
+            move(None, CHOSEN, shown={"rate": 2.0}),
+            move(DELAY, {"near": 10.5, "far": 10.5, "kept": 12.0, "unseen": 10.0}, shown={"rate": 2.1}),
+            move(QUEUE, CHOSEN | {"far": 9.5}, shown={"rate": 3.0}),
+        ]
+    )
+
+
+def ids(findings):
+    return [finding.claim.id for finding in findings]
+
+
+def test_gained_and_lost_are_verdicts_that_change_between_judged_findings(moves):
+    chosen, delay, queue = moves
+    assert (ids(delay.gained), ids(delay.lost), ids(delay.changed)) == (
+        ["near", "far"],
+        ["kept"],
+        ["near", "far", "kept", "unseen"],
+    )
+    assert (ids(queue.gained), ids(queue.lost), ids(queue.changed)) == (["far"], [], ["far"])
+    assert (ids(chosen.gained), ids(chosen.lost), ids(chosen.changed)) == ([], [], [])
+    # A claim that only one side can judge is not compared.
+    assert [(one.reproduced, len(one.judged)) for one in moves] == [(1, 3), (2, 3), (2, 3)]
+
+
+def test_a_miss_names_the_moves_that_take_it_out_of_its_interval(moves):
+    explained = {finding.claim.id: finding for finding in moves.explain(judge(CLAIMS, CHOSEN))}
+    assert explained["far"].why.endswith("It holds with another assumption (delay: 50 ms; 20 packets).")
+    # 10.5 lies between 8 and 12.5: chance alone may have done it.
+    assert "another assumption" not in explained["near"].why
+    assert [finding.verdict for finding in explained.values()] == [
+        finding.verdict for finding in judge(CLAIMS, CHOSEN)
+    ]
+
+
+def test_more_than_three_moves_are_counted():
+    many = Sensitivity(
+        move(Variation(name=str(n), assumption="n", value=str(n)), CHOSEN | {"far": 10.0}) for n in range(5)
+    )
+    (_, far, *_) = many.explain(judge(CLAIMS, CHOSEN))
+    assert "(n: 0; n: 1; n: 2; and 2 more)" in far.why
+
+
+def test_the_section_shows_each_move_and_the_claims_it_turns(moves):
+    section = moves.section(paragraphs=["Moved."])
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    assert [column.title for column in table.columns][-1] == "rate"
+    assert [row[2] for row in table.rows] == ["1 of 3", "2 of 3", "2 of 3"]
+    assert [row[3:5] for row in table.rows[1:]] == [["+2", "−1"], ["+1", "−0"]]
+    # 2.1 is 5 % from 2, 3 is 50 %.
+    assert [row[5].tone for row in table.rows] == ["", "", "strong"]
+    assert [block.title for block in section.blocks if isinstance(block, Details)] == [
+        "delay: 50 ms: 2 gained, 1 lost",
+        "20 packets: 1 gained, 0 lost",
+    ]
+    (figure,) = (block for block in section.blocks if isinstance(block, Figure))
+    assert "<svg" in figure.svg
+
+
+def test_without_moves_the_section_says_so():
+    section = Sensitivity().section(paragraphs=["Moved."])
+    assert section.blocks[0].paragraphs == ["No assumption was moved in this reproduction."]
+
+
+def test_groups_have_tables_of_their_own():
+    grouped = Sensitivity(
+        [move(None, CHOSEN, group="a"), move(DELAY, CHOSEN, group="a"), move(None, CHOSEN, group="b")]
+    )
+    section = grouped.section(paragraphs=[], groups={"a": "A", "b": "B"})
+    assert [block.caption for block in section.blocks if isinstance(block, Table)] == ["A"]
+
+
+def test_findings_on_other_claims_are_refused():
+    with pytest.raises(ValueError, match="delay: 50 ms: the findings are not on the claims of the baseline"):
+        Move(variation=DELAY, findings=judge(CLAIMS[:1], CHOSEN), baseline=judge(CLAIMS, CHOSEN))
+
+
+def test_quantities_that_are_not_there_are_left_out():
+    def absent(_):
+        raise NotMeasured("no")
+
+    assert quantities({"x": lambda evidence: evidence["kept"], "y": absent}, CHOSEN) == {"x": 10.0, "y": None}
