@@ -8,7 +8,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use dumbbell_chaos::schema::value_of;
 use dumbbell_fuzz::count_events;
 use dumbbell_net::link::{BacklogChange, LinkStats};
-use dumbbell_net::{DropReason, Link, LinkSpec, Offer, Packet, PacketKind, Queued};
+use dumbbell_net::{DropReason, Link, LinkSpec, Offer, Packet, PacketKind};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Interval, Stream, Time, Value};
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -169,7 +169,7 @@ fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
                 Offer::Arrives(arrival) => fates.push((number, Fate::Arrives(arrival))),
                 Offer::Dropped(reason) => fates.push((number, Fate::Dropped(at, reason))),
             },
-            Link::Scheduled(link) => link.enqueue(at, Queued::new(number, at, &packet)),
+            Link::Scheduled(link) => link.enqueue(at, number, &packet),
         }
         take(&mut link, at, &mut fates);
     }

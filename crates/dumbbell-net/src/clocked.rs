@@ -26,7 +26,6 @@ use crate::fifo::Offer;
 use crate::flight::Flights;
 use crate::link::{DropReason, Link, LinkSpec, LinkStats};
 use crate::packet::Packet;
-use crate::queues::Queued;
 use dumbbell_units::{Interval, Stream, Time};
 use std::collections::VecDeque;
 
@@ -65,7 +64,7 @@ impl<P: Copy> ClockedLink<P> {
             }
             Link::Scheduled(link) => {
                 let token = u64::from(self.packets.put(packet));
-                link.enqueue(now, Queued::new(token, now, packet));
+                link.enqueue(now, token, packet);
                 self.collect(now);
             }
         }

@@ -9,6 +9,7 @@
 
 use crate::impairment::Impairment;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
+use crate::packet::Packet;
 use crate::queues::{Backlog, Queued, Scheduler, Setup};
 use crate::transmitter::Transmitter;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
@@ -137,10 +138,11 @@ impl ScheduledLink {
         waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
     }
 
-    /// A packet enters at `now`, no earlier than the one before it.
+    /// A packet enters at `now`, no earlier than the one before it. Its owner knows it by `token`.
     #[inline]
-    pub fn enqueue(&mut self, now: Time, packet: Queued) {
+    pub fn enqueue<P>(&mut self, now: Time, token: u64, packet: &Packet<P>) {
         self.advance(now);
+        let packet = Queued::new(token, now, packet);
         self.stats.packets += u64::from(self.window.contains(now));
         self.scheduler.enqueue(now, packet, &mut self.backlog, &mut self.queue_random);
         self.collect(now);
@@ -160,10 +162,21 @@ impl ScheduledLink {
     /// The next packet whose transmission ended at or before `now`.
     #[inline]
     pub fn poll_departure(&mut self, now: Time) -> Option<Departed> {
-        while self.departed.is_empty() && self.is_due(now) {
-            self.depart();
+        if let Some(departed) = self.departed.pop_front() {
+            return Some(departed);
         }
-        self.departed.pop_front()
+        while self.is_due(now) {
+            if let Some(departed) = self.depart() {
+                return Some(departed);
+            }
+        }
+        None
+    }
+
+    /// The packet in service by what its owner knows it by: the next one to depart, worth fetching.
+    #[inline]
+    pub fn next_token(&self) -> Option<u64> {
+        self.in_service.map(|service| service.packet.token)
     }
 
     /// The next packet that was dropped, in the order of times.
@@ -181,23 +194,25 @@ impl ScheduledLink {
     #[inline]
     pub fn advance(&mut self, now: Time) {
         while self.is_due(now) {
-            self.depart();
+            if let Some(departed) = self.depart() {
+                self.departed.push_back(departed);
+            }
         }
     }
 
-    /// A transmission ends, and the next one begins.
+    /// A transmission ends, and the next one begins. `None` if an impairment lost the packet.
     #[inline]
-    fn depart(&mut self) {
+    fn depart(&mut self) -> Option<Departed> {
         let ends = std::mem::replace(&mut self.departure, Time::NEVER);
-        if let Some(service) = self.in_service.take() {
-            self.finish(&service, ends);
-            self.begin(ends);
-        }
+        let service = self.in_service.take()?;
+        let departed = self.finish(&service, ends);
+        self.begin(ends);
+        departed
     }
 
     /// A transmission ends.
     #[inline]
-    fn finish(&mut self, service: &InService, ends: Time) {
+    fn finish(&mut self, service: &InService, ends: Time) -> Option<Departed> {
         let InService { packet, begins, service } = *service;
         self.idle_since = ends;
         self.stats.busy += self.window.overlap(begins, ends).0;
@@ -205,11 +220,11 @@ impl ScheduledLink {
         let (is_data, random) = (packet.is_data, &mut self.random);
         if self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, random)) {
             self.drop(packet.token, ends, DropReason::Impairment);
-            return;
+            return None;
         }
         let waited = if self.stamps { ends.since(packet.entered).since(service) } else { Time::ZERO };
         let arrives = self.transmitter.arrival(ends);
-        self.departed.push_back(Departed { token: packet.token, arrives, ecn: packet.ecn, waited });
+        Some(Departed { token: packet.token, arrives, ecn: packet.ecn, waited })
     }
 
     /// The transmitter is free at `at`: the next transmission begins if there is anything to send.

@@ -34,7 +34,7 @@ fn stamping(rate: &str) -> Value {
 /// A RoVegas or Vegas flow with packets of 1000 bytes over such a network, one way until 30 s and the other until
 /// the end, with bursts on the way back.
 fn rerouted(variant: &str, rate: &str) -> Value {
-    let tcp = json!({ "variant": variant, "mss": "992 bytes", "header": "0 bytes", "ack_size": "40 bytes" });
+    let tcp = json!({ "variant": variant, "mss": "992 bytes", "headers": { "data": "0 bytes", "ack": "40 bytes" } });
     let mut scenario = with_flow(stamping(rate), "f", tcp, json!("greedy"));
     let bursts =
         json!({ "kind": "onoff", "rate": "1 Mbit/s", "packet": "1000 bytes", "on": "10 ms", "off": "30 ms" });
@@ -71,7 +71,8 @@ fn rovegas_fills_a_longer_path_and_vegas_takes_it_for_congestion() {
 #[test]
 fn probing_costs_eight_bytes_on_every_packet() {
     let sizes = |aqt: bool| {
-        let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "header": "40 bytes", "aqt": aqt });
+        let tcp =
+            json!({ "variant": "reno", "mss": "1000 bytes", "headers": { "data": "40 bytes" }, "aqt": aqt });
         let scenario = with_flow(
             two_hosts("1 Mbit/s", "5 ms", json!({})),
             "f",

@@ -4,7 +4,7 @@ use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
 use crate::network::After;
 use crate::trace::Measure;
-use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind, Queued};
+use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
 
@@ -66,7 +66,7 @@ impl Simulation<'_> {
             let index = self.hops[hop as usize].link;
             if let Link::Scheduled(link) = &mut self.links[index as usize] {
                 let token = token_of(hop, arrived.place);
-                link.enqueue(arrived.at, Queued::new(token, arrived.at, self.wires.packet(arrived.place)));
+                link.enqueue(arrived.at, token, self.wires.packet(arrived.place));
                 continue;
             }
             let packet = self.wires.take(arrived.place);
@@ -85,10 +85,18 @@ impl Simulation<'_> {
                 self.take_drops(index);
                 return;
             };
+            if let Some(next) = link.next_token() {
+                self.wires.prefetch(hop_and_place(next).1);
+            }
             let (hop, place) = hop_and_place(departed.token);
             let mut packet = self.wires.take(place);
-            packet.ecn = departed.ecn;
-            packet.queueing += departed.waited;
+            // Most packets leave as they came: a packet of which no part was written moves faster.
+            if packet.ecn != departed.ecn {
+                packet.ecn = departed.ecn;
+            }
+            if departed.waited > Time::ZERO {
+                packet.queueing += departed.waited;
+            }
             if let Some((at, next)) = self.pass_on(departed.arrives, hop, &mut packet) {
                 self.forward(at, next, packet);
             }
@@ -141,7 +149,7 @@ impl Simulation<'_> {
                 Link::Fifo(link) => link.offer(at, &mut packet),
                 Link::Scheduled(link) => {
                     let token = token_of(number, self.wires.put(&packet));
-                    link.enqueue(at, Queued::new(token, at, &packet));
+                    link.enqueue(at, token, &packet);
                     return;
                 }
             };
