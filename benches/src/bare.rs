@@ -6,14 +6,14 @@
 //! Packets carry nothing, which makes the loop a little faster than one that moves the engine's packets.
 
 use crate::cases::{HEADER, PAYLOAD};
-use dumbbell_net::{Link, Offer, Packet, PacketKind};
+use dumbbell_net::{FifoLink, LinkSpec, Offer, Packet, PacketKind, QueueSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::events::{Event, EventQueue};
 use dumbbell_sim::network::{After, Routes};
 use dumbbell_sim::scenario::Start;
 use dumbbell_sim::wires::Wires;
 use dumbbell_units::spec::SpecError;
-use dumbbell_units::{Interval, Stream, Time};
+use dumbbell_units::{Ecn, Interval, Stream, Time};
 
 /// What a bare run has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ struct Bare {
     end: Time,
     events: EventQueue,
     routes: Routes,
-    links: Vec<Link>,
+    links: Vec<FifoLink>,
     wires: Wires<()>,
     /// Packets of each flow that have left and are not acknowledged.
     outstanding: Vec<u32>,
@@ -42,7 +42,15 @@ struct Bare {
 /// Runs the flows of a scenario with a fixed window of so many packets each.
 pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
     let whole = Interval { from: Time::ZERO, until: scenario.duration };
-    let link = |spec| Link::new(spec, Stream::new(1, 0, "bare"), whole);
+    // Whatever the queues of the scenario: the loop is the yardstick for all of them.
+    let mut scenario = scenario.clone();
+    for link in &mut scenario.links {
+        if !matches!(link.queue, QueueSpec::DropTail(_)) {
+            link.queue = QueueSpec::default();
+        }
+    }
+    let scenario = &scenario;
+    let link = |spec: &LinkSpec| FifoLink::new(spec, Stream::new(1, 0, "bare"), whole);
     let mut routes = Routes::new(scenario)?;
     routes.find_receivers(scenario, |_| false);
     let mut bare = Bare {
@@ -81,7 +89,7 @@ impl Bare {
                     self.events.pop_other();
                     self.release(flow);
                 }
-                Event::Deadline(_) | Event::Write(_) => self.events.pop_other(),
+                Event::Departure(_) | Event::Deadline(_) | Event::Write(_) => self.events.pop_other(),
             }
         }
     }
@@ -168,6 +176,8 @@ impl Bare {
             owner,
             generation: 0,
             kind: PacketKind::Data,
+            ecn: Ecn::NotEct,
+            flow: 0,
             timestamp: self.now,
             queueing: Time::ZERO,
             payload: (),

@@ -23,6 +23,8 @@ pub struct Case {
     pub megabits: u32,
     /// Room of the bottleneck's queue, in packets.
     pub buffer: u32,
+    /// Discipline of that queue, with its other defaults.
+    pub queue: &'static str,
     /// Packets that the bottleneck can carry within the run, in millions.
     pub million_packets: f64,
 }
@@ -35,20 +37,32 @@ const fn case(
     buffer: u32,
     million_packets: f64,
 ) -> Case {
-    Case { name, flows, variant, megabits, buffer, million_packets }
+    Case { name, flows, variant, megabits, buffer, queue: "droptail", million_packets }
 }
 
-/// Every case. The last one runs longer: its windows of thousands of segments take minutes to grow again after a loss.
-pub const CASES: [Case; 5] = [
+/// One network under several disciplines: what they cost per packet shows beside drop-tail.
+const fn discipline(name: &'static str, queue: &'static str) -> Case {
+    Case { name, flows: 100, variant: "sack", megabits: 1000, buffer: 1000, queue, million_packets: 3.0 }
+}
+
+/// Every case. `d` runs longer: its windows of thousands of segments take minutes to grow again after a loss.
+pub const CASES: [Case; 9] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     case("b", 10, "reno", 50, 100, 3.0),
     case("c100", 100, "reno", 1000, 1000, 3.0),
     case("c1000", 1000, "reno", 1000, 1000, 3.0),
     case("d", 2, "sack", 1000, 3000, 7.5),
+    discipline("droptail", "droptail"),
+    discipline("red", "red"),
+    discipline("codel", "codel"),
+    discipline("fqcodel", "fqcodel"),
 ];
 
-/// The cases whose names begin with `name`.
+/// The case of this name, or those whose names begin with it.
 pub fn named(name: &str) -> Result<Vec<Case>, String> {
+    if let Some(case) = CASES.iter().find(|case| case.name == name) {
+        return Ok(vec![case.clone()]);
+    }
     let found: Vec<Case> =
         CASES.iter().filter(|case| !name.is_empty() && case.name.starts_with(name)).cloned().collect();
     if found.is_empty() {
@@ -62,14 +76,20 @@ impl Case {
     /// What it is, for people.
     pub fn summary(&self) -> String {
         let flows = if self.flows == 1 { "flow" } else { "flows" };
-        format!("{} {} {flows}, {} Mbit/s, buffer {}", self.flows, self.variant, self.megabits, self.buffer)
+        let (count, variant, megabits, buffer, queue) =
+            (self.flows, self.variant, self.megabits, self.buffer, self.queue);
+        format!("{count} {variant} {flows}, {megabits} Mbit/s, {queue}, buffer {buffer}")
     }
 
     /// The scenario, with `share` of its packets.
     pub fn scenario(&self, share: f64) -> Result<Scenario, SpecError> {
         let packet_bits = f64::from((PAYLOAD + HEADER) * 8);
         let duration = self.million_packets * share * packet_bits / f64::from(self.megabits);
-        let queue = json!({ "kind": "droptail", "limit": format!("{} packets", self.buffer) });
+        let limit = match self.queue {
+            "fqcodel" => json!(self.buffer),
+            _ => json!(format!("{} packets", self.buffer)),
+        };
+        let queue = json!({ "kind": self.queue, "limit": limit });
         let bottleneck = |from: &str, to: &str| {
             json!({
                 "name": format!("{from}-{to}"), "from": from, "to": to,

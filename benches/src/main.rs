@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn cases_are_chosen_by_their_beginnings() {
-        let options = parsed("--case c --case a --seconds-per-case 2.5").expect("options");
+        let options = parsed("--case c1 --case a --seconds-per-case 2.5").expect("options");
         let names: Vec<_> = options.cases.iter().map(|case| case.name).collect();
         assert_eq!(names, ["c100", "c1000", "a"]);
         assert_eq!(options.seconds_per_case, 2.5);

@@ -1,5 +1,6 @@
-//! Any link, and packets offered to it at any times. It never panics; packets arrive in order and no sooner than they can; what it counts in a window is what
-//! its backlog tells when it is traced, whether the end was known beforehand or came early; and it does the same again when it is offered the same again.
+//! Any link, and packets offered to it at any times. It never panics; packets arrive in order and no sooner than they can, each once unless it is
+//! dropped; what it counts in a window is what its backlog tells when it is traced, whether the end was known beforehand or came early; and it
+//! does the same again when it is offered the same again.
 
 #![no_main]
 
@@ -7,9 +8,9 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use dumbbell_chaos::schema::value_of;
 use dumbbell_fuzz::count_events;
 use dumbbell_net::link::{BacklogChange, LinkStats};
-use dumbbell_net::{Link, LinkSpec, Offer, Packet, PacketKind};
+use dumbbell_net::{DropReason, Link, LinkSpec, Offer, Packet, PacketKind};
 use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Interval, Stream, Time, Value};
+use dumbbell_units::{Ecn, Interval, Stream, Time, Value};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::sync::LazyLock;
 
@@ -57,6 +58,9 @@ struct Entrance {
     gap: Gap,
     size: u16,
     is_data: bool,
+    is_capable: bool,
+    /// One of a few.
+    flow: u8,
     /// What is over is settled before this packet, where the end is not known.
     settles: bool,
 }
@@ -75,11 +79,11 @@ fuzz_target!(|input: Input| -> Corpus {
     let from = input.from.time();
     let window = Interval { from, until: from + input.length.time() };
     let known = drive(&spec, &input, window, End::Known);
-    check_offers(&spec, &known);
+    check_fates(&spec, &known);
     let traced = drive(&spec, &input, window, End::Traced);
     let early = drive(&spec, &input, window, End::Early);
-    count_events(3 * known.offers.len() as u64);
-    assert!(known.offers == traced.offers && known.offers == early.offers, "tracing and counting change nothing");
+    count_events(3 * PACKETS as u64);
+    assert!(known.fates == traced.fates && known.fates == early.fates, "tracing and counting change nothing");
     assert_eq!(format!("{:?}", known.stats), format!("{:?}", traced.stats), "a trace changes what is counted");
     assert_eq!(format!("{:?}", known.stats), format!("{:?}", early.stats), "an early end changes what is counted");
     check_backlog(&traced, window);
@@ -96,11 +100,38 @@ enum End {
     Early,
 }
 
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Arrives(Time),
+    Dropped(Time, DropReason),
+}
+
 struct Driven {
-    /// Times of the entrances, and what became of the packets.
-    offers: Vec<(Time, Offer)>,
+    /// Times of the entrances.
+    entrances: Vec<Time>,
+    /// Packets by their numbers in the order in which their fates were told.
+    fates: Vec<(u64, Fate)>,
     stats: LinkStats,
     backlog: Vec<BacklogChange>,
+}
+
+/// A scheduled link tells what it has done up to `now`.
+fn take(link: &mut Link, now: Time, fates: &mut Vec<(u64, Fate)>) {
+    let Link::Scheduled(link) = link else { return };
+    while let Some(departed) = link.poll_departure(now) {
+        fates.push((departed.token, Fate::Arrives(departed.arrives)));
+    }
+    while let Some(dropped) = link.poll_drop() {
+        fates.push((dropped.token, Fate::Dropped(dropped.at, dropped.reason)));
+    }
+}
+
+/// What a link has counted if the run ends at `end`.
+fn ended_at(link: &Link, end: Time) -> LinkStats {
+    let mut link = link.clone();
+    link.end(end);
+    *link.stats()
 }
 
 fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
@@ -115,40 +146,55 @@ fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
         End::Early => link.expect_early_end(),
     }
     let mut at = Time::ZERO;
-    let mut offers = Vec::new();
-    for entrance in input.entrances.iter().cycle().take(PACKETS) {
+    let (mut entrances, mut fates) = (Vec::new(), Vec::new());
+    let mut ended = None;
+    for (number, entrance) in (0..).zip(input.entrances.iter().cycle().take(PACKETS)) {
         at = Time((at + entrance.gap.time()).0.min(END));
+        if end == End::Early && at > window.until && ended.is_none() && matches!(link, Link::Scheduled(_)) {
+            // A scheduled link is never ahead of the clock.
+            ended = Some(ended_at(&link, window.until));
+        }
         if entrance.settles {
             // The clock is never beyond the end of the run.
             link.settle(at.min(window.until));
         }
         let kind = if entrance.is_data { PacketKind::Data } else { PacketKind::Ack };
-        let mut packet = Packet {
-            size: u32::from(entrance.size).max(1),
-            owner: 0,
-            generation: 0,
-            kind,
-            timestamp: at,
-            queueing: Time::ZERO,
-            payload: (),
-        };
-        offers.push((at, link.offer(at, &mut packet)));
+        let mut packet = Packet::of_size(u32::from(entrance.size).max(1), ());
+        packet.kind = kind;
+        packet.flow = u32::from(entrance.flow % 8);
+        packet.ecn = if entrance.is_capable { Ecn::Ect0 } else { Ecn::NotEct };
+        entrances.push(at);
+        match &mut link {
+            Link::Fifo(link) => match link.offer(at, &mut packet) {
+                Offer::Arrives(arrival) => fates.push((number, Fate::Arrives(arrival))),
+                Offer::Dropped(reason) => fates.push((number, Fate::Dropped(at, reason))),
+            },
+            Link::Scheduled(link) => link.enqueue(at, number, &packet),
+        }
+        take(&mut link, at, &mut fates);
     }
-    if end == End::Early {
-        link.end(window.until);
-    }
-    Driven { offers, backlog: link.take_changes(Time::NEVER), stats: *link.stats() }
+    let last = if end == End::Early { window.until } else { window.until.max(at) };
+    let stats = ended.unwrap_or_else(|| ended_at(&link, last));
+    take(&mut link, Time(u64::MAX >> 1), &mut fates);
+    Driven { entrances, fates, backlog: link.take_changes(Time::NEVER), stats }
 }
 
-/// Packets arrive in the order in which they entered, and the shortest delay later at the soonest.
-fn check_offers(spec: &LinkSpec, driven: &Driven) {
+/// Packets arrive one after the other, the shortest delay after their entrances at the soonest, and each has one fate.
+fn check_fates(spec: &LinkSpec, driven: &Driven) {
     let mut last = Time::ZERO;
-    for &(at, offer) in &driven.offers {
-        if let Offer::Arrives(arrival) = offer {
-            assert!(arrival >= last && arrival >= at + spec.least_delay(), "{arrival} after {last}, from {at}");
-            last = arrival;
+    let mut has_fate = vec![false; driven.entrances.len()];
+    for &(number, fate) in &driven.fates {
+        assert!(!std::mem::replace(&mut has_fate[number as usize], true), "packet {number} has two fates");
+        let entered = driven.entrances[number as usize];
+        match fate {
+            Fate::Arrives(arrival) => {
+                assert!(arrival >= last && arrival >= entered + spec.least_delay(), "{arrival} after {last}");
+                last = arrival;
+            }
+            Fate::Dropped(at, _) => assert!(at >= entered, "dropped before it entered"),
         }
     }
+    assert!(has_fate.iter().all(|&has_fate| has_fate), "a packet vanished");
 }
 
 /// What is counted of the backlog is what its changes say.
@@ -168,5 +214,5 @@ fn check_backlog(traced: &Driven, window: Interval) {
     let stats = &traced.stats;
     assert_eq!((stats.waited, stats.backlog_max), (waited, largest), "{:?} in {window:?}", traced.backlog);
     assert!(stats.busy <= window.length().0, "{} ns busy in {window:?}", stats.busy);
-    assert!(stats.drops_queue + stats.drops_impairment <= stats.packets);
+    assert!(window.from > Time::ZERO || stats.drops() <= stats.packets);
 }

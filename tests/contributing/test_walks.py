@@ -1,4 +1,4 @@
-"""The two walks of CONTRIBUTING.md, taken word for word.
+"""The walks of CONTRIBUTING.md, taken word for word.
 
 The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that
 a second walk builds only what has changed.
@@ -17,12 +17,14 @@ ROOT = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
 REGISTRY_LINE = re.compile(r'^ {4}"(\w+)" => \w+::\w+,$', flags=re.MULTILINE)
+QUEUES = "crates/dumbbell-net/src/queues/mod.rs"
 
 # Tests of the package whose cases follow from what is registered.
 OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py", "test_stub.py", "test_run.py")
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
-# A test of the copy only: the new algorithm is listed, and a scenario that names it runs.
+# Tests of the copy only: what is new is listed, and a scenario that names it runs.
+RUN_DISCIPLINE = (Path(__file__).parent / "new_discipline.rs").read_text(encoding="utf-8")
 RUN_IN_SIMULATOR = (Path(__file__).parent / "new_algorithm.rs").read_text(encoding="utf-8")
 
 
@@ -75,7 +77,7 @@ def add_algorithm(checkout: Path, suffix: str = "") -> tuple[str, str]:
 
     Returns its name and its file.
     """
-    (page_file,) = [path for path in blocks() if path.startswith("crates/") and path != REGISTRY]
+    (page_file,) = [path for path in blocks() if path.startswith("crates/dumbbell-cc/") and path != REGISTRY]
     stem = Path(page_file).stem
 
     def renamed(text: str) -> str:
@@ -131,6 +133,28 @@ def test_a_twentieth_congestion_control_is_one_file_and_one_line_too(checkout: P
     assert all(f"algorithms::{name}::tests" in tested for name in names)
     check_in_simulator(checkout, names[-1])
     check_in_python(checkout)
+
+
+def test_a_queue_discipline_is_one_file_and_one_line(checkout: Path) -> None:
+    (new_file,) = [path for path in blocks() if path.startswith("crates/dumbbell-net/") and path != QUEUES]
+    name = Path(new_file).stem
+    (checkout / new_file).write_text(blocks()[new_file], encoding="utf-8")
+    before, part = (checkout / QUEUES).read_text(encoding="utf-8"), "\nregistry! {\n    at arrival {\n"
+    assert before.count(part) == 1
+    (checkout / QUEUES).write_text(before.replace(part, part + blocks()[QUEUES]), encoding="utf-8")
+
+    assert run("git ls-files --others", checkout).splitlines() == [new_file]
+    assert run("git diff --numstat", checkout).splitlines() == [f"1\t0\t{QUEUES}"]
+
+    run(f"rustfmt --check --edition 2024 {new_file}", checkout)
+    run("cargo run --quiet --locked --package xtask -- tidy", checkout)
+    tested = run("cargo test --locked --package dumbbell-net", checkout)
+    assert f"queues::{name}::tests" in tested
+
+    in_simulator = checkout / "crates/dumbbell-sim/tests/new_discipline.rs"
+    in_simulator.write_text(RUN_DISCIPLINE.replace("NEW_DISCIPLINE", name), encoding="utf-8")
+    tested = run("cargo test --locked --package dumbbell-sim --test new_discipline", checkout)
+    assert "1 passed" in tested
 
 
 def test_an_experiment_is_one_file(tmp_path: Path) -> None:

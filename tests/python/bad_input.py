@@ -78,6 +78,16 @@ CASES = [
     Bad("infinite delay", "links.r1-r2.delay", "inf s"),
     Bad("endless delay", "links.r1-r2.delay", "1e300 s"),
     Bad("queue without room", "links.r1-r2.queue.limit", "0 packets"),
+    Bad("policer faster than its link", "links.r1-r2.queue", {"kind": "policer", "rate": "1 Gbit/s"}, "rate"),
+    Bad("policer below a packet", "links.r1-r2.queue", {"kind": "policer", "burst": "100 bytes"}, "burst"),
+    Bad(
+        "thresholds turned round",
+        "links.r1-r2.queue",
+        {"kind": "red", "minimum": "9 packets", "maximum": "3 packets"},
+        "maximum",
+    ),
+    Bad("target above the interval", "links.r1-r2.queue", {"kind": "codel", "target": "1 s"}, "target"),
+    Bad("no flow queues", "links.r1-r2.queue", {"kind": "fqcodel", "queues": 0}, "queues"),
     Bad("half a packet", "links.r1-r2.queue.limit", "1.5 packets"),
     Bad(
         "probability above one",

@@ -37,7 +37,15 @@ FLOW_KEYS = [
     "rtt_mean_s",
     "rtt_min_s",
 ]
-LINK_KEYS = ["name", "utilization", "drops", "backlog_mean_packets", "backlog_max_packets"]
+LINK_KEYS = [
+    "name",
+    "utilization",
+    "drops",
+    "marks",
+    "backlog_mean_packets",
+    "backlog_max_packets",
+    "wait_mean_s",
+]
 
 
 @pytest.fixture

@@ -58,10 +58,14 @@ LINK_COLUMNS = {
     "name": "string",
     "utilization": "double",
     "drops_queue": "uint64",
+    "drops_early": "uint64",
+    "drops_policer": "uint64",
     "drops_impairment": "uint64",
+    "marks": "uint64",
     "packets": "uint64",
     "backlog_mean_packets": "double",
     "backlog_max_packets": "uint64",
+    "wait_mean_s": "double",
 }
 
 
@@ -115,7 +119,8 @@ def test_the_summary_and_the_tables_agree(result):
             assert (value is None and pd.isna(found)) or found == value
     for entry in summary["links"]:
         found = result.link(entry["name"])
-        assert sum(entry["drops"].values()) == found.drops_queue + found.drops_impairment
+        for reason, count in entry["drops"].items():
+            assert count == found[f"drops_{reason}"]
         assert entry["utilization"] == found.utilization
     assert repr(result).startswith("Run('two hosts', seed=3, run=2")
 

@@ -3,7 +3,7 @@
 
 use super::{Case, Verdict, applies_if, instants, require, same};
 use crate::difference::of_values;
-use dumbbell_sim::{FlowOutcome, Outcome};
+use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
 use dumbbell_units::Time;
 
 /// A counter of a flow.
@@ -57,9 +57,17 @@ fn compare([first, second, both]: [&Outcome; 3], spans: [Time; 3]) -> Verdict {
     for ((first, second), both) in first.links.iter().zip(&second.links).zip(&both.links) {
         let path = |field: &str| format!("links.{}.{field}", both.name);
         same(of_values(&path("packets"), &(first.packets + second.packets), &both.packets))?;
-        same(of_values(&path("drops_queue"), &(first.drops_queue + second.drops_queue), &both.drops_queue))?;
-        let lost = first.drops_impairment + second.drops_impairment;
-        same(of_values(&path("drops_impairment"), &lost, &both.drops_impairment))?;
+        type LinkCount = fn(&LinkOutcome) -> u64;
+        let counts: [(&str, LinkCount); 5] = [
+            ("drops_queue", |link| link.drops_queue),
+            ("drops_early", |link| link.drops_early),
+            ("drops_policer", |link| link.drops_policer),
+            ("drops_impairment", |link| link.drops_impairment),
+            ("marks", |link| link.marks),
+        ];
+        for (field, count) in counts {
+            same(of_values(&path(field), &(count(first) + count(second)), &count(both)))?;
+        }
         let largest = first.backlog_max_packets.max(second.backlog_max_packets);
         same(of_values(&path("backlog_max_packets"), &largest, &both.backlog_max_packets))?;
         // What was busy or waited in the nanosecond between.

@@ -76,7 +76,7 @@ fn flow_agrees(flow: &FlowOutcome, is_datagram: bool, probed: &Probed, window: &
 
 fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict {
     let name = &link.name;
-    let counted = link.drops_queue + link.drops_impairment;
+    let counted = link.drops();
     let drops = window.growth(recording(probed, Measure::Drops, name)?);
     require(drops == counted as f64, || {
         format!("links.{name}.drops: {counted} against {drops} in the trace")

@@ -146,6 +146,7 @@ impl<P: Copy> Flights<P> {
 mod tests {
     use super::*;
     use crate::packet::PacketKind;
+    use dumbbell_units::Ecn;
 
     fn packet(owner: u32) -> Packet<()> {
         Packet {
@@ -153,6 +154,8 @@ mod tests {
             owner,
             generation: 0,
             kind: PacketKind::Data,
+            ecn: Ecn::NotEct,
+            flow: 0,
             timestamp: Time::ZERO,
             queueing: Time::ZERO,
             payload: (),

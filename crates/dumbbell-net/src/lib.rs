@@ -1,19 +1,26 @@
 //! What lies between the end points: packets, links with their queues and impairments, and the
 //! traffic that applications offer. Nothing here knows a congestion control.
 
+pub mod clocked;
 pub mod datagrams;
+pub mod fifo;
 pub mod flight;
 pub mod impairment;
 pub mod link;
 pub mod packet;
-pub mod queue;
+pub mod queues;
+pub mod scheduled;
 pub mod source;
 pub mod tcplib;
+mod transmitter;
 
+pub use clocked::ClockedLink;
 pub use datagrams::{DatagramState, Emission};
+pub use fifo::{FifoLink, Offer};
 pub use flight::Flights;
 pub use impairment::ImpairmentSpec;
-pub use link::{Link, LinkSpec, LinkStats, Offer};
+pub use link::{DropReason, Link, LinkSpec, LinkStats};
 pub use packet::{Packet, PacketKind};
-pub use queue::QueueSpec;
+pub use queues::{QueueSpec, Queued};
+pub use scheduled::ScheduledLink;
 pub use source::SourceSpec;

@@ -1,22 +1,14 @@
-//! A unidirectional link: a queue, a transmitter and a propagation delay.
+//! Unidirectional links: a queue, a transmitter and a propagation delay.
 //!
-//! The queue is first-in first-out, so the time a packet leaves is known when it enters and a
-//! link needs no event of its own but the arrival of its oldest packet in flight. At one instant
-//! departures come before arrivals: a packet that enters when another's service ends finds that
-//! one gone. Serialization delays carry their remainder below a nanosecond through a busy period.
-//!
-//! Rate and delay may change at stated times. As the times are known, so is every departure, even
-//! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
-//!
-//! Packets may be offered ahead of the clock. What is counted follows from their own times and from the measurement window, both ends
-//! included: a packet that enters at or before the end counts, whoever asked for it when. Where the run may end early, a
-//! packet is counted only once it has left ([`Link::settle`]), because nobody knows the end before it has come.
+//! There are two kinds. A [`FifoLink`] is first-in first-out and decides at arrival, so that the departure of a packet is
+//! known when it enters; it needs no event of its own. A [`ScheduledLink`] decides at departure. The queue
+//! discipline says which kind a link is.
 
-use crate::impairment::{Impairment, ImpairmentSpec};
-use crate::packet::Packet;
-use crate::queue::{DropTail, QueueSpec};
+use crate::fifo::FifoLink;
+use crate::impairment::ImpairmentSpec;
+use crate::queues::{QueueSpec, Reason};
+use crate::scheduled::ScheduledLink;
 use dumbbell_units::{Interval, Rate, Stream, Time, params};
-use std::collections::VecDeque;
 
 params! {
     /// A change of a link while the simulation runs.
@@ -63,15 +55,21 @@ params! {
     }
 }
 
-/// What became of a packet offered to a link.
+impl LinkSpec {
+    /// The shortest propagation delay that it ever has.
+    pub fn least_delay(&self) -> Time {
+        let delays = self.changes.iter().filter_map(|change| change.delay);
+        delays.chain([self.delay]).min().unwrap_or(self.delay)
+    }
+}
+
+/// Why a link dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// It reaches the far end at this time.
-    Arrives(Time),
-    /// The queue had no room.
-    DroppedByQueue,
-    /// An impairment lost it.
-    DroppedByImpairment,
+pub enum DropReason {
+    /// Its queue did.
+    Queue(Reason),
+    /// An impairment lost it after its transmission.
+    Impairment,
 }
 
 /// What a link has counted within the measurement window.
@@ -81,75 +79,44 @@ pub struct LinkStats {
     pub packets: u64,
     /// Packets that found no room.
     pub drops_queue: u64,
+    /// Packets that active queue management dropped early.
+    pub drops_early: u64,
+    /// Packets that a policer dropped.
+    pub drops_policer: u64,
     /// Packets lost by impairments.
     pub drops_impairment: u64,
+    /// Packets marked "congestion experienced".
+    pub marks: u64,
     /// Nanoseconds of transmission.
     pub busy: u64,
     /// Nanoseconds that packets waited, summed.
     pub waited: u128,
     /// Most packets waiting behind the one in service, those included that wait when the window begins.
     pub backlog_max: usize,
-    /// Packets waiting when the window begins.
-    backlog_at_start: usize,
 }
 
-/// How a packet passed a link.
-#[derive(Clone, Copy, Debug)]
-struct Passage {
-    /// When it entered.
-    at: Time,
-    /// When its transmission began and ended; both are the time of the entrance if it found no room.
-    begins: Time,
-    ends: Time,
-    /// Packets waiting behind the one in service once it had entered.
-    waiting: usize,
-    fate: Fate,
-}
-
-/// What became of a packet on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Sent,
-    /// The queue had no room.
-    Refused,
-    /// An impairment lost it after its transmission.
-    Lost,
-}
-
-/// A packet in the system: when it departs, and its size.
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    at: Time,
-    size: u32,
-}
-
-/// Rate and delay of a link from a time on.
-#[derive(Clone, Copy, Debug)]
-struct Regime {
-    from: Time,
-    rate: u64,
-    delay: Time,
-}
-
-impl LinkSpec {
-    /// The shortest propagation delay that it ever has.
-    pub fn least_delay(&self) -> Time {
-        let delays = self.changes.iter().filter_map(|change| change.delay);
-        delays.chain([self.delay]).min().unwrap_or(self.delay)
+impl LinkStats {
+    /// Packets dropped for whatever reason.
+    pub fn drops(&self) -> u64 {
+        self.drops_queue + self.drops_early + self.drops_policer + self.drops_impairment
     }
-}
 
-/// The regimes of a link, one after the other; the first begins at zero.
-fn regimes(spec: &LinkSpec) -> Vec<Regime> {
-    let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
-    let mut regimes = vec![last];
-    for change in &spec.changes {
-        last.from = change.at;
-        last.rate = change.rate.map_or(last.rate, |rate| rate.0);
-        last.delay = change.delay.unwrap_or(last.delay);
-        regimes.push(last);
+    /// Mean time that a packet waited for its transmission, in seconds: by Little's law, the time that all packets waited over
+    /// the number of those that the queue did not drop.
+    pub fn wait_mean(&self) -> Option<f64> {
+        let dropped = self.drops_queue + self.drops_early + self.drops_policer;
+        let sent = self.packets.saturating_sub(dropped);
+        (sent > 0).then(|| self.waited as f64 * 1e-9 / sent as f64)
     }
-    regimes
+
+    pub(crate) fn count_drop(&mut self, reason: DropReason) {
+        *match reason {
+            DropReason::Queue(Reason::NoRoom) => &mut self.drops_queue,
+            DropReason::Queue(Reason::Early) => &mut self.drops_early,
+            DropReason::Queue(Reason::Policer) => &mut self.drops_policer,
+            DropReason::Impairment => &mut self.drops_impairment,
+        } += 1;
+    }
 }
 
 /// A change of the backlog, for probes.
@@ -163,541 +130,78 @@ pub struct BacklogChange {
 
 /// One link of a running simulation.
 #[derive(Clone, Debug)]
-pub struct Link {
-    /// When the packet last admitted departs.
-    busy_until: Time,
-    /// The packet in service, or the one that was last.
-    in_service: Departure,
-    /// Packets behind it, and their bytes.
-    waiting: VecDeque<Departure>,
-    waiting_bytes: u64,
-    /// The present regime, that of the packet last admitted.
-    rate: u64,
-    delay: Time,
-    remainder: u64,
-    /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
-    last_size: (u32, u64, u64),
-    window: Interval,
-    stats: LinkStats,
-    /// Passages that are not counted yet, where the run may end early.
-    unsettled: Option<VecDeque<Passage>>,
-    queue: DropTail,
-    /// A packet is in service.
-    is_busy: bool,
-    /// It neither stamps packets, nor ever changes, nor loses any but in its queue, no probe looks at it, and the end of the run is
-    /// known.
-    is_plain: bool,
-    /// Packets learn here how long they waited.
-    stamps: bool,
-    /// Regimes to come, the next one last.
-    regimes: Vec<Regime>,
-    last_arrival: Time,
-    impairments: Vec<Impairment>,
-    /// Data packets that the impairments have seen.
-    data_seen: u64,
-    random: Stream,
-    /// Changes of the backlog since they were last taken, if a probe wants them.
-    backlog_changes: Option<Vec<BacklogChange>>,
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly all links are FIFO ones, and their packets take no detour"
+)]
+pub enum Link {
+    /// Decides at arrival.
+    Fifo(FifoLink),
+    /// Decides at departure.
+    Scheduled(Box<ScheduledLink>),
 }
 
 impl Link {
     /// An idle link. Only what happens within `window` is counted.
     pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
-        let QueueSpec::DropTail(queue) = spec.queue.clone();
-        let mut regimes = regimes(spec);
-        regimes.reverse();
-        regimes.pop();
-        Link {
-            busy_until: Time::ZERO,
-            in_service: Departure { at: Time::ZERO, size: 0 },
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            rate: spec.rate.0,
-            delay: spec.delay,
-            remainder: 0,
-            last_size: (0, 0, 0),
-            window,
-            stats: LinkStats::default(),
-            unsettled: None,
-            queue,
-            is_busy: false,
-            is_plain: regimes.is_empty() && spec.impairments.is_empty(),
-            stamps: false,
-            regimes,
-            last_arrival: Time::ZERO,
-            impairments: spec.impairments.iter().map(Impairment::new).collect(),
-            data_seen: 0,
-            random,
-            backlog_changes: None,
+        match ScheduledLink::new(spec, &random, window) {
+            Some(link) => Link::Scheduled(Box::new(link)),
+            None => Link::Fifo(FifoLink::new(spec, random, window)),
         }
     }
 
     /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
-        self.backlog_changes = Some(Vec::new());
-        self.is_plain = false;
+        match self {
+            Link::Fifo(link) => link.trace_backlog(),
+            Link::Scheduled(link) => link.trace_backlog(),
+        }
     }
 
     /// The run may end before the window does: what is counted waits for [`settle`](Self::settle).
     pub fn expect_early_end(&mut self) {
-        self.unsettled = Some(VecDeque::new());
-        self.is_plain = false;
+        if let Link::Fifo(link) = self {
+            link.expect_early_end();
+        }
     }
 
     /// Adds to every packet the time it waits here.
     pub fn stamp_queueing(&mut self) {
-        self.stamps = true;
-        self.is_plain = false;
-    }
-
-    /// Number of the last data packet that came to the impairments, counted from 1 as forced losses are.
-    pub fn data_seen(&self) -> u64 {
-        self.data_seen
+        match self {
+            Link::Fifo(link) => link.stamp_queueing(),
+            Link::Scheduled(link) => link.stamp_queueing(),
+        }
     }
 
     /// What has been counted.
     pub fn stats(&self) -> &LinkStats {
-        &self.stats
+        match self {
+            Link::Fifo(link) => link.stats(),
+            Link::Scheduled(link) => link.stats(),
+        }
     }
 
     /// Changes of the backlog up to `now`, if a probe wants them.
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
-        self.depart(now);
-        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    /// A packet enters at `at`, no earlier than the one before it.
-    #[inline]
-    pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
-        if !self.is_plain {
-            return self.offer_specially(at, packet);
+        match self {
+            Link::Fifo(link) => link.take_changes(now),
+            Link::Scheduled(link) => link.take_changes(),
         }
-        let is_measured = self.window.contains(at);
-        self.stats.packets += u64::from(is_measured);
-        if self.busy_until <= at {
-            self.remainder = if self.busy_until < at { 0 } else { self.remainder };
-            self.waiting.clear();
-            self.waiting_bytes = 0;
-            let ends = at + self.serialization(packet.size);
-            self.admit(at, ends, packet.size);
-            self.count_time(at, at, ends, 0);
-            return Offer::Arrives(ends + self.delay);
-        }
-        self.depart(at);
-        if !self.has_room(packet.size) {
-            self.stats.drops_queue += u64::from(is_measured);
-            return Offer::DroppedByQueue;
-        }
-        let begins = self.busy_until;
-        let ends = begins + self.serialization(packet.size);
-        self.admit(at, ends, packet.size);
-        self.count_time(at, begins, ends, self.waiting.len());
-        Offer::Arrives(ends + self.delay)
-    }
-
-    /// The same on a link that stamps, changes, impairs, is traced, or may be stopped early.
-    #[inline(never)]
-    fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
-        self.depart(at);
-        let is_idle = self.busy_until <= at;
-        if !is_idle && !self.has_room(packet.size) {
-            let waiting = self.waiting.len();
-            self.note(Passage { at, begins: at, ends: at, waiting, fate: Fate::Refused });
-            return Offer::DroppedByQueue;
-        }
-        if self.busy_until < at {
-            self.remainder = 0;
-        }
-        let begins = self.busy_until.max(at);
-        let ends = self.serve(at, begins, packet);
-        self.admit(at, ends, packet.size);
-        self.note_backlog(at);
-        let is_data = packet.kind.is_data();
-        self.data_seen += u64::from(is_data);
-        let is_lost =
-            self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, &mut self.random));
-        let fate = if is_lost { Fate::Lost } else { Fate::Sent };
-        self.note(Passage { at, begins, ends, waiting: self.waiting.len(), fate });
-        if is_lost {
-            return Offer::DroppedByImpairment;
-        }
-        self.last_arrival = (ends + self.delay).max(self.last_arrival);
-        Offer::Arrives(self.last_arrival)
-    }
-
-    /// True if a packet finds room behind the one in service.
-    fn has_room(&self, size: u32) -> bool {
-        self.queue.admits(size, (self.waiting.len(), self.waiting_bytes), Some(self.in_service.size))
-    }
-
-    /// Takes a packet in that enters at `at` and leaves at `ends`.
-    #[inline]
-    fn admit(&mut self, at: Time, ends: Time, size: u32) {
-        let packet = Departure { at: ends, size };
-        if self.busy_until <= at {
-            self.in_service = packet;
-            self.is_busy = true;
-        } else {
-            self.waiting.push_back(packet);
-            self.waiting_bytes += u64::from(size);
-        }
-        self.busy_until = ends;
-    }
-
-    /// Counts a passage, at once if the end of the run is known.
-    fn note(&mut self, passage: Passage) {
-        match &mut self.unsettled {
-            Some(unsettled) => unsettled.push_back(passage),
-            None => self.count(&passage),
-        }
-    }
-
-    fn count(&mut self, passage: &Passage) {
-        let &Passage { at, begins, ends, waiting, fate } = passage;
-        let is_measured = u64::from(self.window.contains(at));
-        self.stats.packets += is_measured;
-        match fate {
-            Fate::Refused => {
-                self.stats.drops_queue += is_measured;
-                return;
-            }
-            Fate::Lost => self.stats.drops_impairment += is_measured,
-            Fate::Sent => {}
-        }
-        self.count_time(at, begins, ends, waiting);
-    }
-
-    /// Counts how long a packet waited and was sent, and the backlog that it met.
-    #[inline]
-    fn count_time(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
-        if at >= self.window.from && ends <= self.window.until {
-            self.stats.busy += ends.0 - begins.0;
-            self.stats.waited += u128::from(begins.0 - at.0);
-            self.stats.backlog_max = self.stats.backlog_max.max(waiting);
-        } else {
-            self.count_time_within_window(at, begins, ends, waiting);
-        }
-    }
-
-    /// The same of a packet of which a part lies beyond the window.
-    #[cold]
-    fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
-        let window = self.window;
-        self.stats.busy += window.overlap(begins, ends).0;
-        self.stats.waited += u128::from(window.overlap(at, begins).0);
-        let mut backlog = 0;
-        if window.contains(at) {
-            backlog = waiting;
-        } else if at < window.from && begins > window.from && window.from <= window.until {
-            self.stats.backlog_at_start += 1;
-            backlog = self.stats.backlog_at_start;
-        }
-        self.stats.backlog_max = self.stats.backlog_max.max(backlog);
     }
 
     /// Counts what is over at `now`, which the end of the run cannot precede.
     pub fn settle(&mut self, now: Time) {
-        let Some(mut unsettled) = self.unsettled.take() else { return };
-        while let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now) {
-            unsettled.pop_front();
-            self.count(&passage);
+        if let Link::Fifo(link) = self {
+            link.settle(now);
         }
-        self.unsettled = Some(unsettled);
     }
 
-    /// The run ends at `end`: counts what has entered by then, as far as it lies before the end.
+    /// The run ends at `end`: counts what has entered by then, as far as it lies before the end. A scheduled link must have
+    /// been advanced to the end.
     pub fn end(&mut self, end: Time) {
-        self.window.until = self.window.until.min(end);
-        for passage in self.unsettled.take().into_iter().flatten() {
-            if passage.at <= end {
-                self.count(&passage);
-            }
+        match self {
+            Link::Fifo(link) => link.end(end),
+            Link::Scheduled(link) => link.end(end),
         }
-    }
-
-    /// When a transmission ends that begins at `begins`, on a link that stamps packets or changes.
-    #[inline(never)]
-    fn serve<P>(&mut self, entered: Time, begins: Time, packet: &mut Packet<P>) -> Time {
-        let (ends, service) = if self.regimes.is_empty() {
-            let ends = begins + self.serialization(packet.size);
-            (ends, Time(self.last_size.1))
-        } else {
-            self.serve_through_changes(begins, packet.size)
-        };
-        if self.stamps {
-            // Whatever the remainder below a nanosecond did is waiting, so that the rest is the same for all packets
-            // of a size.
-            packet.queueing += ends.since(entered).since(service);
-        }
-        ends
-    }
-
-    /// When a transmission ends that begins at `begins`, with changes still to come, and how much of the time since
-    /// then is service.
-    fn serve_through_changes(&mut self, begins: Time, size: u32) -> (Time, Time) {
-        if self.take_over_changes(begins) {
-            // What is left of the old rate's last nanosecond is less than that.
-            self.remainder = 0;
-        }
-        let bits = u128::from(size) * 8 * 1_000_000_000;
-        // In bits times nanoseconds, so that a rate times a span is one of them.
-        let mut left = bits + u128::from(self.remainder);
-        let mut service = Time((bits / u128::from(self.rate)) as u64);
-        let mut at = begins;
-        loop {
-            let duration = Time((left / u128::from(self.rate)) as u64);
-            let change = self.regimes.last().map_or(Time::NEVER, |regime| regime.from);
-            if at + duration < change || change == Time::NEVER {
-                self.remainder = (left % u128::from(self.rate)) as u64;
-                return (at + duration, service);
-            }
-            left -= u128::from(self.rate) * u128::from(change.since(at).0);
-            at = change;
-            if self.take_over_changes(at) {
-                let rest = Time((left / u128::from(self.rate)) as u64);
-                service = (at + rest).since(begins);
-            }
-        }
-    }
-
-    /// The regime of `at` becomes the present one. True if the rate is another now.
-    fn take_over_changes(&mut self, at: Time) -> bool {
-        let before = self.rate;
-        while let Some(regime) = self.regimes.pop_if(|regime| regime.from <= at) {
-            (self.rate, self.delay) = (regime.rate, regime.delay);
-            self.last_size = (0, 0, 0);
-        }
-        self.rate != before
-    }
-
-    /// Packets leave until `at`.
-    #[inline]
-    fn depart(&mut self, at: Time) {
-        while self.in_service.at <= at && self.is_busy {
-            let departed = self.in_service.at;
-            match self.waiting.pop_front() {
-                Some(next) => {
-                    self.waiting_bytes -= u64::from(next.size);
-                    self.in_service = next;
-                }
-                None => self.is_busy = false,
-            }
-            if self.backlog_changes.is_some() {
-                self.note_backlog(departed);
-            }
-        }
-    }
-
-    /// Keeps the backlog if a probe wants it.
-    fn note_backlog(&mut self, at: Time) {
-        let waiting = self.waiting.len();
-        if let Some(changes) = &mut self.backlog_changes {
-            changes.push(BacklogChange { at, waiting });
-        }
-    }
-
-    fn serialization(&mut self, size: u32) -> Time {
-        if self.last_size.0 != size {
-            let bits = u64::from(size) * 8 * 1_000_000_000;
-            self.last_size = (size, bits / self.rate, bits % self.rate);
-        }
-        let (_, mut whole, part) = self.last_size;
-        self.remainder += part;
-        if self.remainder >= self.rate {
-            self.remainder -= self.rate;
-            whole += 1;
-        }
-        Time(whole)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::PacketKind;
-    use dumbbell_units::Limit;
-
-    const ALWAYS: Interval = Interval { from: Time::ZERO, until: Time::NEVER };
-
-    fn spec(rate: u64, limit: Limit) -> LinkSpec {
-        LinkSpec {
-            name: "l".into(),
-            rate: Rate(rate),
-            delay: Time(1000),
-            queue: QueueSpec::DropTail(DropTail { limit, counts_service: false }),
-            ..LinkSpec::default()
-        }
-    }
-
-    fn link(rate: u64, limit: Limit) -> Link {
-        let mut link = Link::new(&spec(rate, limit), Stream::new(1, 0, "l"), ALWAYS);
-        link.trace_backlog();
-        link
-    }
-
-    fn packet(size: u32) -> Packet<()> {
-        Packet {
-            size,
-            owner: 0,
-            generation: 0,
-            kind: PacketKind::Data,
-            timestamp: Time::ZERO,
-            queueing: Time::ZERO,
-            payload: (),
-        }
-    }
-
-    #[test]
-    fn a_packet_waits_for_the_ones_before_it() {
-        // 1000 bytes at 8 Mbit/s take 1 ms.
-        let mut link = link(8_000_000, Limit::Packets(1));
-        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(1_001_000)));
-        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(2_001_000)));
-        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::DroppedByQueue);
-        assert_eq!(link.offer(Time(1_000_000), &mut packet(1000)), Offer::Arrives(Time(3_001_000)));
-        assert_eq!((link.stats().waited, link.stats().busy), (2_000_000, 3_000_000));
-        assert_eq!((link.stats().packets, link.stats().drops_queue, link.stats().backlog_max), (4, 1, 1));
-    }
-
-    /// What a link with room for one packet counts of packets of 1 ms that enter at 0, 0, 0, 1 and 4 ms.
-    fn counted(window: Interval, end: Option<Time>) -> LinkStats {
-        let mut link = Link::new(&spec(8_000_000, Limit::Packets(1)), Stream::new(1, 0, "l"), window);
-        if end.is_some() {
-            link.expect_early_end();
-        }
-        for (number, at) in [0, 0, 0, 1_000_000, 4_000_000].into_iter().enumerate() {
-            link.offer(Time(at), &mut packet(1000));
-            if number == 3 {
-                link.settle(Time(1_200_000));
-            }
-        }
-        end.into_iter().for_each(|end| link.end(end));
-        *link.stats()
-    }
-
-    #[test]
-    fn an_early_end_counts_what_a_window_up_to_it_counts() {
-        // Served from 0 to 1 ms, 1 to 2 ms, dropped, 2 to 3 ms, 4 to 5 ms.
-        for end in [1_200_000, 1_500_000, 2_000_000, 3_999_999, 4_000_000, 4_500_000, 9_000_000].map(Time) {
-            let until = Interval { from: Time::ZERO, until: end };
-            let (known, early) = (counted(until, None), counted(ALWAYS, Some(end)));
-            assert_eq!(format!("{known:?}"), format!("{early:?}"), "{end}");
-        }
-        let stats = counted(ALWAYS, Some(Time(1_500_000)));
-        // The second packet waits 1 ms and is sent for 0.5 ms; the fourth enters at 1 ms and waits for 0.5 ms.
-        assert_eq!((stats.packets, stats.drops_queue, stats.backlog_max), (4, 1, 1));
-        assert_eq!((stats.waited, stats.busy), (1_500_000, 1_500_000));
-    }
-
-    #[test]
-    fn packets_that_wait_when_the_window_begins_are_part_of_the_largest_backlog() {
-        let window = Interval { from: Time(500_000), until: Time(3_000_000) };
-        let mut link = Link::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
-        let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
-        // Three wait at 0.5 ms: until 1, 2 and 3 ms.
-        assert_eq!(link.stats().backlog_max, 3);
-        assert_eq!((link.stats().packets, link.stats().waited), (0, 500_000 + 1_500_000 + 2_500_000));
-        // At 1 ms, when the second begins, two wait and one more enters.
-        let window = Interval { from: Time(1_000_000), until: Time(3_000_000) };
-        let mut link = Link::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
-        let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
-        assert_eq!(link.stats().backlog_max, 2);
-        link.offer(Time(1_000_000), &mut packet(1000));
-        assert_eq!((link.stats().backlog_max, link.stats().packets), (3, 1));
-    }
-
-    #[test]
-    fn remainders_add_up_over_a_busy_period() {
-        // 1 byte at 3 bit/s takes 8/3 s: three of them take 8 s exactly.
-        let mut link = link(3, Limit::Unlimited);
-        let mut last = Offer::DroppedByQueue;
-        for _ in 0..3 {
-            last = link.offer(Time(0), &mut packet(1));
-        }
-        assert_eq!(last, Offer::Arrives(Time(8_000_001_000)));
-    }
-
-    #[test]
-    fn the_backlog_is_traced_at_arrivals_and_departures() {
-        let mut link = link(8_000_000, Limit::Unlimited);
-        link.offer(Time(0), &mut packet(1000));
-        link.offer(Time(0), &mut packet(1000));
-        let changes = link.take_changes(Time(5_000_000));
-        let seen: Vec<_> = changes.iter().map(|change| (change.at.0, change.waiting)).collect();
-        assert_eq!(seen, [(0, 0), (0, 1), (1_000_000, 0), (2_000_000, 0)]);
-    }
-
-    fn changing(changes: Vec<LinkChange>) -> Link {
-        let spec = LinkSpec { rate: Rate(8_000_000), delay: Time(5_000_000), changes, ..LinkSpec::default() };
-        Link::new(&spec, Stream::new(1, 0, "l"), ALWAYS)
-    }
-
-    #[test]
-    fn a_change_of_rate_catches_a_packet_in_transmission() {
-        // 1000 bytes at 8 Mbit/s take 1 ms. At 1.5 ms the rate falls to 2 Mbit/s: the second packet has 500 bytes
-        // left, which take 2 ms, and the third takes 4 ms.
-        let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
-        let mut link = changing(vec![change]);
-        let mut arrival = || link.offer(Time(0), &mut packet(1000));
-        assert_eq!(arrival(), Offer::Arrives(Time(6_000_000)));
-        assert_eq!(arrival(), Offer::Arrives(Time(8_500_000)));
-        assert_eq!(arrival(), Offer::Arrives(Time(12_500_000)));
-    }
-
-    #[test]
-    fn packets_stay_in_order_when_the_delay_falls() {
-        let change = LinkChange { at: Time(2_000_000), rate: None, delay: Some(Time(1_000_000)) };
-        let mut link = changing(vec![change]);
-        // The first ends at 1 ms and takes 5 ms; the second ends at 2 ms and would take 1 ms.
-        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(6_000_000)));
-        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(6_000_000)));
-        assert_eq!(link.offer(Time(9_000_000), &mut packet(1000)), Offer::Arrives(Time(11_000_000)));
-    }
-
-    #[test]
-    fn time_in_the_system_less_the_stamp_is_the_same_for_every_packet() {
-        // 1 byte at 3 bit/s takes 8/3 s: packets end at 2666666666, 5333333333 and 8000000000 ns, and all that is more
-        // than 2666666666 ns after the entrance is waiting.
-        let mut link = link(3, Limit::Unlimited);
-        link.stamp_queueing();
-        let stamps: Vec<u64> = (0..3)
-            .map(|_| {
-                let mut packet = packet(1);
-                link.offer(Time(0), &mut packet);
-                packet.queueing.0
-            })
-            .collect();
-        assert_eq!(stamps, [0, 2_666_666_667, 5_333_333_334]);
-    }
-
-    #[test]
-    fn a_change_to_the_same_changes_nothing() {
-        // 1500 bytes at 7 Mbit/s take 12e9/7 ns: every packet carries a remainder.
-        let arrivals = |changes: Vec<LinkChange>| {
-            let spec = LinkSpec { rate: Rate(7_000_000), changes, ..LinkSpec::default() };
-            let mut link = Link::new(&spec, Stream::new(1, 0, "l"), ALWAYS);
-            link.stamp_queueing();
-            let one = |_| {
-                let mut packet: Packet<()> = packet(1500);
-                (link.offer(Time(0), &mut packet), packet.queueing)
-            };
-            (0..50).map(one).collect::<Vec<_>>()
-        };
-        let same = |at| LinkChange { at: Time(at), rate: Some(Rate(7_000_000)), delay: Some(Time::ZERO) };
-        assert_eq!(arrivals(vec![same(1_234_567), same(9_876_543), same(60_000_000)]), arrivals(Vec::new()));
-    }
-
-    #[test]
-    fn a_packet_that_meets_a_change_has_waited_until_its_transmission_began() {
-        // As above: 1000 bytes, of which half take 0.5 ms and half 2 ms; the packet before takes 1 ms.
-        let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
-        let mut link = changing(vec![change]);
-        link.stamp_queueing();
-        let stamps = [0, 1, 2].map(|_| {
-            let mut packet = packet(1000);
-            link.offer(Time(0), &mut packet);
-            packet.queueing.0
-        });
-        assert_eq!(stamps, [0, 1_000_000, 3_500_000]);
     }
 }

@@ -1,6 +1,6 @@
 //! What travels on a link.
 
-use dumbbell_units::Time;
+use dumbbell_units::{Ecn, Time};
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,31 @@ pub struct Packet<P> {
     pub generation: u16,
     /// What it carries.
     pub kind: PacketKind,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Whose packet it is, for queues that tell flows apart: a hash of its connection and direction.
+    pub flow: u32,
     /// When it was sent; of an acknowledgement, when what it answers was.
     pub timestamp: Time,
     /// Time it has waited at nodes that stamp it.
     pub queueing: Time,
     /// What the end points put into it.
     pub payload: P,
+}
+
+impl<P> Packet<P> {
+    /// A datagram of so many bytes on the wire, of no flow in particular.
+    pub fn of_size(size: u32, payload: P) -> Self {
+        Packet {
+            size,
+            owner: 0,
+            generation: 0,
+            kind: PacketKind::Datagram,
+            ecn: Ecn::NotEct,
+            flow: 0,
+            timestamp: Time::ZERO,
+            queueing: Time::ZERO,
+            payload,
+        }
+    }
 }

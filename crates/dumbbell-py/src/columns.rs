@@ -136,10 +136,14 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("name", rows.text(|row| &row.name)),
         ("utilization", rows.f64(|row| row.utilization)),
         ("drops_queue", rows.u64(|row| row.drops_queue)),
+        ("drops_early", rows.u64(|row| row.drops_early)),
+        ("drops_policer", rows.u64(|row| row.drops_policer)),
         ("drops_impairment", rows.u64(|row| row.drops_impairment)),
+        ("marks", rows.u64(|row| row.marks)),
         ("packets", rows.u64(|row| row.packets)),
         ("backlog_mean_packets", rows.f64(|row| row.backlog_mean_packets)),
         ("backlog_max_packets", rows.u64(|row| row.backlog_max_packets)),
+        ("wait_mean_s", rows.maybe(|row| row.wait_mean_s)),
     ]);
     ArrowColumns::new(columns)
 }

@@ -37,7 +37,7 @@ pub fn entries() -> Value {
         "rules": named(Rules::ALL),
         "timers": TimerSpec::catalogue(),
         "tcp": catalogue(&TcpParams::infos()),
-        "queues": QueueSpec::catalogue(),
+        "queues": QueueSpec::disciplines(),
         "impairments": ImpairmentSpec::catalogue(),
         "sources": SourceSpec::catalogue(),
         "probes": probes(),

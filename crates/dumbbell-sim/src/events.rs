@@ -9,6 +9,8 @@ use dumbbell_units::Time;
 /// Everything that can happen, in the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// A packet departs from a scheduled link that does not delay it, and arrives at once.
+    Departure(u32),
     /// The oldest packet in flight on a link arrives at the host at its far end.
     Arrival(u32),
     /// A link takes in what has arrived from the links that feed it.
@@ -24,11 +26,12 @@ pub enum Event {
 impl Event {
     fn key(self) -> u64 {
         let (rank, component) = match self {
-            Event::Arrival(link) => (0, link),
-            Event::Intake(link) => (1, link),
-            Event::Deadline(connection) => (2, connection),
-            Event::Write(connection) => (3, connection),
-            Event::Flow(flow) => (4, flow),
+            Event::Departure(link) => (0, link),
+            Event::Arrival(link) => (1, link),
+            Event::Intake(link) => (2, link),
+            Event::Deadline(connection) => (3, connection),
+            Event::Write(connection) => (4, connection),
+            Event::Flow(flow) => (5, flow),
         };
         rank << 32 | u64::from(component)
     }
@@ -36,10 +39,11 @@ impl Event {
     fn from_key(key: u64) -> Self {
         let component = key as u32;
         match key >> 32 {
-            0 => Event::Arrival(component),
-            1 => Event::Intake(component),
-            2 => Event::Deadline(component),
-            3 => Event::Write(component),
+            0 => Event::Departure(component),
+            1 => Event::Arrival(component),
+            2 => Event::Intake(component),
+            3 => Event::Deadline(component),
+            4 => Event::Write(component),
             _ => Event::Flow(component),
         }
     }

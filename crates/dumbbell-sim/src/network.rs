@@ -209,7 +209,8 @@ impl Routes {
             }
         }
         routes.reroutes.sort_by_key(|change| std::cmp::Reverse((change.at, change.flow)));
-        routes.find_what_follows(&paths, scenario.links.len());
+        let is_scheduled: Vec<bool> = scenario.links.iter().map(|link| link.queue.is_scheduled()).collect();
+        routes.find_what_follows(&paths, &is_scheduled);
         Ok(routes)
     }
 
@@ -219,15 +220,20 @@ impl Routes {
         hops.iter().map(|hop| hop.link).take_while(|&link| link != END).map(|link| link as usize)
     }
 
-    /// Sorts out what follows each link of these paths.
-    fn find_what_follows(&mut self, paths: &[u32], links: usize) {
-        let feeders = feeders(paths, links);
+    /// Sorts out what follows each link of these paths. A scheduled link is never chained: it has an intake, whoever feeds it.
+    fn find_what_follows(&mut self, paths: &[u32], is_scheduled: &[bool]) {
+        let feeders = feeders(paths, is_scheduled.len());
         let after = |place: usize| paths.get(place + 1).copied().filter(|&next| next != END);
-        let is_chained = |link: u32, next: u32| feeders[next as usize] == Feeder::One(link);
+        let is_chained = |link: u32, next: u32| {
+            feeders[next as usize] == Feeder::One(link) && !is_scheduled[next as usize]
+        };
         let hops = || paths.iter().enumerate().filter(|&(_, &link)| link != END);
         for (place, &link) in hops() {
             if let Some(next) = after(place).filter(|&next| !is_chained(link, next)) {
                 self.intakes.push(next);
+            }
+            if is_scheduled[link as usize] {
+                self.intakes.push(link);
             }
         }
         self.intakes.sort_unstable();

@@ -63,14 +63,29 @@ pub struct LinkOutcome {
     pub utilization: f64,
     /// Packets that found no room in the queue.
     pub drops_queue: u64,
+    /// Packets that active queue management dropped early.
+    pub drops_early: u64,
+    /// Packets that a policer dropped.
+    pub drops_policer: u64,
     /// Packets lost by impairments.
     pub drops_impairment: u64,
+    /// Packets marked "congestion experienced".
+    pub marks: u64,
     /// Packets offered.
     pub packets: u64,
     /// Mean number of packets waiting behind the one in service.
     pub backlog_mean_packets: f64,
     /// Largest such number.
     pub backlog_max_packets: u64,
+    /// Mean time that a packet waited for its transmission, in seconds: by Little's law, the mean backlog over the rate of packets.
+    pub wait_mean_s: Option<f64>,
+}
+
+impl LinkOutcome {
+    /// Packets dropped for whatever reason.
+    pub fn drops(&self) -> u64 {
+        self.drops_queue + self.drops_early + self.drops_policer + self.drops_impairment
+    }
 }
 
 /// Packets over the whole run: sent = delivered + dropped + in flight.
@@ -142,9 +157,16 @@ impl Outcome {
             json!({
                 "name": link.name,
                 "utilization": link.utilization,
-                "drops": { "queue": link.drops_queue, "impairment": link.drops_impairment },
+                "drops": {
+                    "queue": link.drops_queue,
+                    "early": link.drops_early,
+                    "policer": link.drops_policer,
+                    "impairment": link.drops_impairment,
+                },
+                "marks": link.marks,
                 "backlog_mean_packets": link.backlog_mean_packets,
                 "backlog_max_packets": link.backlog_max_packets,
+                "wait_mean_s": link.wait_mean_s,
             })
         };
         let mut object = Map::new();

@@ -3,7 +3,9 @@
 
 use crate::network::{Names, Routes};
 use crate::trace::Quantity;
+use crate::warnings::largest_packets;
 use dumbbell_cc::ProbeInfo;
+use dumbbell_net::queues::Setup;
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_tcp::Tcp;
 use dumbbell_units::random::name_hash;
@@ -342,6 +344,7 @@ impl Scenario {
             if link.from == link.to {
                 return Err(refuse(field("to"), format!("\"{}\"", link.to), "a node other than `from`"));
             }
+            validate_queue(link)?;
         }
         for name in &self.stop_when_complete {
             let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
@@ -377,8 +380,43 @@ impl Scenario {
                 return Err(refuse(format!("{path}.period"), period.to_string(), accepted));
             }
         }
-        Routes::new(self).map(|_| ())
+        let routes = Routes::new(self)?;
+        self.refuse_packets_too_large(&routes)
     }
+
+    /// Refuses a queue that never lets a packet pass of a flow that crosses it.
+    fn refuse_packets_too_large(&self, routes: &Routes) -> Result<(), SpecError> {
+        if self.links.iter().all(|link| link.queue.largest_packet().is_none()) {
+            return Ok(());
+        }
+        let later = routes.reroutes.iter().map(|change| (change.flow as usize, change.begins));
+        for (flow, begins) in routes.begins.iter().copied().enumerate().chain(later) {
+            let flow = &self.flows[flow];
+            let (segment, acknowledgement) = largest_packets(flow);
+            for (begin, packet) in [(begins.0, segment), (begins.1, acknowledgement)] {
+                for link in routes.links_from(begin).map(|link| &self.links[link]) {
+                    if let Some((member, largest)) = link.queue.largest_packet()
+                        && largest.0 < packet
+                    {
+                        let field = format!("links.{}.queue.{member}", link.name);
+                        let accepted = format!("at least {packet} bytes, the packets of {}", flow.name);
+                        return Err(refuse(field, largest.to_string(), accepted));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a queue whose parameters contradict each other or the link.
+fn validate_queue(link: &LinkSpec) -> Result<(), SpecError> {
+    let Some((member, accepted)) = link.queue.contradiction(&Setup { rate: link.rate }) else {
+        return Ok(());
+    };
+    let encoded = link.queue.encode();
+    let value = encoded[member].as_str().map_or_else(|| encoded[member].to_string(), str::to_owned);
+    Err(refuse(format!("links.{}.queue.{member}", link.name), value, accepted))
 }
 
 impl Scenario {

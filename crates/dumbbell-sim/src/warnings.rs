@@ -3,7 +3,6 @@
 use crate::network::Routes;
 use crate::scenario::{FlowSpec, Scenario, Start};
 use crate::trace::Measure;
-use dumbbell_net::QueueSpec;
 use dumbbell_units::{Limit, Time};
 use std::collections::BTreeMap;
 
@@ -61,11 +60,9 @@ impl Scenario {
         let limits: Vec<Option<u64>> = self
             .links
             .iter()
-            .map(|link| match &link.queue {
-                QueueSpec::DropTail(queue) => match queue.limit {
-                    Limit::Bytes(limit) => Some(limit),
-                    _ => None,
-                },
+            .map(|link| match link.queue.room() {
+                Limit::Bytes(limit) => Some(limit),
+                _ => None,
             })
             .collect();
         if limits.iter().all(Option::is_none) {
@@ -141,7 +138,7 @@ impl Scenario {
 }
 
 /// The largest packet of data and of acknowledgements without SACK blocks that a flow sends, in bytes on the wire.
-fn largest_packets(flow: &FlowSpec) -> (u64, u64) {
+pub(crate) fn largest_packets(flow: &FlowSpec) -> (u64, u64) {
     let Some(tcp) = &flow.tcp else {
         return (flow.source.packet().map_or(0, |packet| packet.0), 0);
     };

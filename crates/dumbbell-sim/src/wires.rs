@@ -4,6 +4,10 @@
 //! need not look at each packet when it arrives: it takes in what has arrived, in the order of arrival, a propagation delay
 //! after the first of it, and many packets cost one event. Who wants to know sooner what became of a packet asks for it: a
 //! host that sends on such a link itself, a timeout that counts losses, the end of the run.
+//!
+//! A departure from a scheduled link shows as late: its intake sees to arrivals and departures with one event, one nanosecond
+//! earlier than the delay, so that what departs is under way before it has to arrive. A scheduled link without delay has an
+//! event for each departure, before all else of that instant.
 
 use crate::events::{Event, EventQueue};
 use crate::network::{After, Hop, Routes};
@@ -52,13 +56,17 @@ struct Intake {
     patience: Time,
     /// Time of the pending event.
     due: Time,
+    /// The link delays nothing: departures need events of their own.
+    is_prompt: bool,
+    /// Time of the pending departure, on such a link.
+    departure: Time,
 }
 
 /// Most packets that one passes before it is a stray.
 const MOST_PASSED: usize = 16;
 
 impl Intake {
-    fn new(link: u32, patience: Time) -> Self {
+    fn new(link: u32, patience: Time, is_prompt: bool) -> Self {
         Intake {
             link,
             coming: VecDeque::new(),
@@ -66,6 +74,8 @@ impl Intake {
             serial: 0,
             patience,
             due: Time::NEVER,
+            is_prompt,
+            departure: Time::NEVER,
         }
     }
 
@@ -131,7 +141,12 @@ impl<P: Copy> Wires<P> {
         for (number, &link) in routes.intakes.iter().enumerate() {
             intake_of[link as usize] = Some(number as u32);
         }
-        let intake = |&link: &u32| Intake::new(link, links[link as usize].least_delay());
+        let intake = |&link: &u32| {
+            let spec = &links[link as usize];
+            let earlier = u64::from(spec.queue.is_scheduled());
+            let delay = spec.least_delay();
+            Intake::new(link, Time(delay.0.saturating_sub(earlier)), delay == Time::ZERO)
+        };
         Wires {
             flights: Flights::default(),
             to_hosts: vec![Line::default(); links.len()],
@@ -200,6 +215,17 @@ impl<P: Copy> Wires<P> {
         self.intakes[number as usize].coming.get(ahead).map(|coming| (coming.place, coming.owner))
     }
 
+    /// Puts a packet somewhere for a link that holds packets itself.
+    #[inline]
+    pub fn put(&mut self, packet: &Packet<P>) -> u32 {
+        self.flights.put(packet)
+    }
+
+    /// The packet that was put somewhere.
+    pub fn packet(&self, place: u32) -> &Packet<P> {
+        self.flights.packet(place)
+    }
+
     /// Takes a packet that has arrived from where it is.
     #[inline]
     pub fn take(&mut self, place: u32) -> Packet<P> {
@@ -211,6 +237,12 @@ impl<P: Copy> Wires<P> {
     #[inline]
     pub fn intake(&self, link: u32) -> Option<u32> {
         self.intake_of[link as usize]
+    }
+
+    /// The link of an intake.
+    #[inline]
+    pub fn link(&self, number: u32) -> u32 {
+        self.intakes[number as usize].link
     }
 
     /// How many intakes there are.
@@ -250,6 +282,21 @@ impl<P: Copy> Wires<P> {
             intake.expect(events, first.at);
         }
     }
+
+    /// The next departure from a scheduled link is at `at`.
+    #[inline]
+    pub fn expect_departure(&mut self, events: &mut EventQueue, number: u32, at: Time) {
+        let intake = &mut self.intakes[number as usize];
+        if at == Time::NEVER {
+            return;
+        }
+        if !intake.is_prompt {
+            intake.expect(events, at);
+        } else if at != intake.departure {
+            intake.departure = at;
+            events.push(at, Event::Departure(intake.link));
+        }
+    }
 }
 
 impl Intake {
@@ -268,7 +315,7 @@ impl Intake {
 mod tests {
     use super::*;
     use dumbbell_net::PacketKind;
-    use dumbbell_units::Stream;
+    use dumbbell_units::{Ecn, Stream};
 
     fn packet(owner: u32) -> Packet<()> {
         Packet {
@@ -276,6 +323,8 @@ mod tests {
             owner,
             generation: 0,
             kind: PacketKind::Data,
+            ecn: Ecn::NotEct,
+            flow: 0,
             timestamp: Time::ZERO,
             queueing: Time::ZERO,
             payload: (),

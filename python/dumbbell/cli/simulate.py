@@ -45,9 +45,13 @@ LINK_COLUMNS: Sequence[Column] = (
     Column("utilization\n%", "utilization", scale=100.0, digits=2),
     Column("packets\n", "packets"),
     Column("queue\ndrops", "drops_queue"),
+    Column("early\ndrops", "drops_early"),
+    Column("policer\ndrops", "drops_policer"),
     Column("impairment\ndrops", "drops_impairment"),
+    Column("marks\n", "marks"),
     Column("mean\nbacklog", "backlog_mean_packets", digits=2),
     Column("max.\nbacklog", "backlog_max_packets"),
+    Column("mean\nwait ms", "wait_mean_s", scale=1e3, digits=2),
 )
 
 

@@ -8,7 +8,21 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Data, Part, each, one_of, table
 
-__all__ = ["Bernoulli", "DropTail", "Forced", "Impairment", "Link", "LinkChange", "Node", "Queue", "TwoState"]
+__all__ = [
+    "Bernoulli",
+    "CoDel",
+    "DropTail",
+    "Forced",
+    "FqCoDel",
+    "Impairment",
+    "Link",
+    "LinkChange",
+    "Node",
+    "Policer",
+    "Queue",
+    "Red",
+    "TwoState",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +45,10 @@ class Node(Part):
 
 
 class Queue(Part):
-    """A queue discipline; `DropTail` is one."""
+    """A queue discipline: `DropTail`, `Red` and `Policer` decide at arrival, `CoDel` and `FqCoDel` at departure.
+
+    Any registered discipline may also be given by its name, or as a table with its name as ``kind``.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +66,121 @@ class DropTail(Queue):
     tag: ClassVar = ("kind", "droptail")
     limit: str | None = None
     counts_service: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Red(Queue):
+    """Random early detection (Floyd and Jacobson 1993), gentle and adaptive (Floyd, Gummadi and Shenker 2001).
+
+    Parameters
+    ----------
+    limit
+        How much may wait, in ``packets`` or in ``bytes``, or ``"unlimited"``.
+    minimum, maximum
+        Thresholds of the average queue, in ``packets``. If not given, the lower one is half of the packets that the link sends
+        in `target_delay`, at least 5, and the upper one three times that.
+    weight
+        Weight of a packet in the average, above 0 and at most 1. If not given, an average over the packets of a second.
+    max_p
+        Probability of a mark or drop at the upper threshold, above 0 and at most 1; where it begins if `adaptive`.
+    gentle
+        Whether the probability rises to 1 at twice the upper threshold instead of at once.
+    adaptive
+        Whether `max_p` is moved so that the average stays between the thresholds.
+    interval
+        Time between two such moves.
+    target_delay
+        Twice the queueing delay that the default lower threshold stands for.
+    mean_packet
+        Mean packet, in bytes, in which defaults and the decay of the average through idle time count.
+    ecn
+        Whether packets of ECN-capable transports are marked instead of dropped.
+    """
+
+    tag: ClassVar = ("kind", "red")
+    limit: str | None = None
+    minimum: str | None = None
+    maximum: str | None = None
+    weight: float | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    adaptive: bool | None = None
+    interval: str | None = None
+    target_delay: str | None = None
+    mean_packet: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policer(Queue):
+    """A token bucket (RFC 2697) that drops what is beyond its rate and burst; nothing waits for tokens.
+
+    Parameters
+    ----------
+    rate
+        Rate at which tokens arrive, at most that of the link, which it is if not given.
+    burst
+        Size of the bucket, which is full at the start, in bytes; at least the largest packet that crosses the link.
+    """
+
+    tag: ClassVar = ("kind", "policer")
+    rate: str | None = None
+    burst: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoDel(Queue):
+    """Controlled delay (RFC 8289): one queue, drops or marks at departure while packets wait longer than a target.
+
+    Parameters
+    ----------
+    target
+        Acceptable time in the queue, at most `interval`.
+    interval
+        Time for which packets must have waited longer before the first is dropped.
+    limit
+        How much may wait, in ``packets`` or in ``bytes``, or ``"unlimited"``.
+    mtu
+        Nothing is dropped while no more than this waits, in bytes.
+    ecn
+        Whether packets of ECN-capable transports are marked instead of dropped.
+    """
+
+    tag: ClassVar = ("kind", "codel")
+    target: str | None = None
+    interval: str | None = None
+    limit: str | None = None
+    mtu: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FqCoDel(Queue):
+    """Flow queue CoDel (RFC 8290): queues of flows, each under CoDel, that take turns of a quantum.
+
+    Parameters
+    ----------
+    queues
+        Number of queues onto which flows are hashed, from 1 to 65536.
+    quantum
+        Bytes that a queue may send in its turn.
+    limit
+        Packets that may wait in all queues together; beyond it the queue with the most bytes drops from its head.
+    drop_batch
+        Most packets that are dropped at once then, and at most half of that queue.
+    target, interval, mtu, ecn
+        As for `CoDel`, for each queue.
+    """
+
+    tag: ClassVar = ("kind", "fqcodel")
+    queues: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    drop_batch: int | None = None
+    target: str | None = None
+    interval: str | None = None
+    mtu: str | None = None
+    ecn: bool | None = None
 
 
 class Impairment(Part):
@@ -141,7 +273,7 @@ class Link(Part):
     delay
         Propagation delay, zero or more, as ``"50 ms"``.
     queue
-        Queue discipline.
+        Queue discipline, as a builder, a name or a table.
     impairments
         What loses packets on this link, applied in order.
     changes
@@ -149,7 +281,7 @@ class Link(Part):
     """
 
     readers: ClassVar = {
-        "queue": one_of([DropTail]),
+        "queue": one_of([DropTail, Red, Policer, CoDel, FqCoDel]),
         "impairments": each(one_of([Forced, Bernoulli, TwoState])),
         "changes": each(table(LinkChange)),
     }

@@ -8,7 +8,7 @@ use crate::trace::Measure;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
-use dumbbell_units::Time;
+use dumbbell_units::{Ecn, Time};
 
 impl<'a> Simulation<'a> {
     pub(super) fn tcp(&self, flow: u32) -> &'a TcpParams {
@@ -39,11 +39,14 @@ impl<'a> Simulation<'a> {
         let is_measured = self.window.contains(self.now);
         let traffic = &mut self.traffic[flow as usize];
         let begin = traffic.begins.0;
+        let Connection { generation, label, .. } = self.connections[owner as usize];
         let packet = Packet {
             size: traffic.sizes.segment(segment.len),
             owner,
-            generation: self.connections[owner as usize].generation,
+            generation,
             kind: if segment.is_syn { PacketKind::Syn } else { PacketKind::Data },
+            ecn: Ecn::NotEct,
+            flow: label,
             timestamp: self.now,
             queueing: Time::ZERO,
             payload: Payload::of_segment(flow, &segment),
@@ -132,10 +135,15 @@ impl<'a> Simulation<'a> {
             self.settle();
         }
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
+        let state = &mut self.flows[flow as usize];
+        // Each connection of a flow is another one to the queues on its way.
+        let label = state.label.wrapping_add((state.totals.connections as u32).wrapping_mul(0x9e37_79b9));
+        state.totals.connections += 1;
         let connection = Connection {
             flow,
             neighbours: (NONE, NONE),
             generation,
+            label,
             is_open: true,
             writes_on: telnet.is_some() || bytes == u64::MAX,
             sender,
@@ -144,7 +152,6 @@ impl<'a> Simulation<'a> {
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             lost: Losses::default(),
         };
-        self.flows[flow as usize].totals.connections += 1;
         self.traffic[flow as usize].sizes = params.wire_sizes();
         let owner = match slot {
             Some(slot) => {

@@ -4,7 +4,7 @@ use super::Simulation;
 use super::payload::Payload;
 use crate::events::Event;
 use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
-use dumbbell_units::Time;
+use dumbbell_units::{Ecn, Time};
 
 impl Simulation<'_> {
     pub(super) fn on_flow(&mut self, flow: u32) {
@@ -134,6 +134,8 @@ impl Simulation<'_> {
             owner: flow,
             generation: 0,
             kind: PacketKind::Datagram,
+            ecn: Ecn::NotEct,
+            flow: self.flows[flow as usize].label,
             timestamp: self.now,
             queueing: Time::ZERO,
             payload: Payload::default(),

@@ -19,6 +19,7 @@ use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
+use dumbbell_units::random::name_hash;
 use dumbbell_units::{Interval, Stream, Time};
 use losses::Losses;
 use payload::{Payload, Reports};
@@ -34,6 +35,8 @@ struct Connection {
     /// The open connections of the same flow before and after it.
     neighbours: (u32, u32),
     generation: u16,
+    /// Tells its packets from others in queues; those of the way back have its complement.
+    label: u32,
     is_open: bool,
     /// The application may write again.
     writes_on: bool,
@@ -69,6 +72,8 @@ struct Drop {
 /// What a flow has counted beyond its connections' senders.
 #[derive(Clone, Debug)]
 struct FlowState {
+    /// A hash of its name, by which queues tell flows apart.
+    label: u32,
     random: Option<Stream>,
     /// Of a source of datagrams: its state, and what it emits next.
     datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
@@ -278,6 +283,7 @@ impl<'a> Simulation<'a> {
         };
         self.clocks.push((clock(&flow.from), clock(&flow.to)));
         self.flows.push(FlowState {
+            label: name_hash(&flow.name) as u32,
             random: Some(stream("traffic")),
             datagrams: None,
             started_at,
@@ -350,6 +356,10 @@ impl<'a> Simulation<'a> {
             }
             self.here = u32::MAX;
             match event {
+                Event::Departure(link) => {
+                    self.events.pop_other();
+                    self.on_departure(link);
+                }
                 Event::Arrival(link) => {
                     self.here = link;
                     self.on_arrival(link);

@@ -4,14 +4,24 @@ use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
 use crate::network::After;
 use crate::trace::Measure;
-use dumbbell_net::{Offer, Packet, PacketKind};
+use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
-use dumbbell_units::Time;
+use dumbbell_units::{Ecn, Time};
 
 /// More connections than the caches hold: what one of them needs has left since its last packet.
 const MANY: usize = 4000;
 /// How many packets earlier an intake asks for what a packet needs.
 const AHEAD: usize = 3;
+
+/// By what a scheduled link knows a packet.
+fn token_of(hop: u32, place: u32) -> u64 {
+    u64::from(hop) << 32 | u64::from(place)
+}
+
+/// The hop at which a scheduled link holds a packet, and where the packet is.
+pub(super) fn hop_and_place(token: u64) -> (u32, u32) {
+    ((token >> 32) as u32, token as u32)
+}
 
 impl Simulation<'_> {
     #[inline]
@@ -38,6 +48,12 @@ impl Simulation<'_> {
         }
     }
 
+    pub(super) fn on_departure(&mut self, link: u32) {
+        if let Some(number) = self.wires.intake(link) {
+            self.depart(number);
+        }
+    }
+
     /// A link takes in what has arrived from other links before the present event.
     fn take_in(&mut self, number: u32) {
         while let Some(arrived) = self.wires.take_in(number, self.now, self.here) {
@@ -46,8 +62,55 @@ impl Simulation<'_> {
             {
                 self.prefetch(place, owner, |connection| connection.receiver.prefetch());
             }
+            let hop = arrived.hop + 1;
+            let index = self.hops[hop as usize].link;
+            if let Link::Scheduled(link) = &mut self.links[index as usize] {
+                let token = token_of(hop, arrived.place);
+                link.enqueue(arrived.at, token, self.wires.packet(arrived.place));
+                continue;
+            }
             let packet = self.wires.take(arrived.place);
-            self.forward(arrived.at, arrived.hop + 1, packet);
+            self.forward(arrived.at, hop, packet);
+        }
+        self.depart(number);
+    }
+
+    /// What has departed from a scheduled link by now goes on, and what it has dropped is counted. Nothing to do for others.
+    fn depart(&mut self, number: u32) {
+        let index = self.wires.link(number);
+        while let Link::Scheduled(link) = &mut self.links[index as usize] {
+            let Some(departed) = link.poll_departure(self.now) else {
+                let next = link.next_departure();
+                self.wires.expect_departure(&mut self.events, number, next);
+                self.take_drops(index);
+                return;
+            };
+            if let Some(next) = link.next_token() {
+                self.wires.prefetch(hop_and_place(next).1);
+            }
+            let (hop, place) = hop_and_place(departed.token);
+            let mut packet = self.wires.take(place);
+            // Most packets leave as they came: a packet of which no part was written moves faster.
+            if packet.ecn != departed.ecn {
+                packet.ecn = departed.ecn;
+            }
+            if departed.waited > Time::ZERO {
+                packet.queueing += departed.waited;
+            }
+            if let Some((at, next)) = self.pass_on(departed.arrives, hop, &mut packet) {
+                self.forward(at, next, packet);
+            }
+        }
+    }
+
+    /// Counts what a scheduled link has dropped.
+    fn take_drops(&mut self, index: u32) {
+        while let Link::Scheduled(link) = &mut self.links[index as usize]
+            && let Some(dropped) = link.poll_drop()
+        {
+            let packet = self.wires.take(hop_and_place(dropped.token).1);
+            let is_impaired = dropped.reason == DropReason::Impairment;
+            self.on_drop(dropped.at, index, &packet, is_impaired.then_some(dropped.data_seen));
         }
     }
 
@@ -69,39 +132,65 @@ impl Simulation<'_> {
     pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
         if let Some(number) = self.wires.intake(self.hops[begin as usize].link) {
             self.take_in(number);
+            self.forward(self.now, begin, packet);
+            self.depart(number);
+        } else {
+            self.forward(self.now, begin, packet);
         }
-        self.forward(self.now, begin, packet);
     }
 
     /// A packet enters a link, and every following link that only this one feeds. Where a receiver answers at once, the answer
-    /// goes on instead.
+    /// goes on instead. A scheduled link keeps the packet until it departs.
     #[inline]
     fn forward(&mut self, mut at: Time, mut number: u32, mut packet: Packet<Payload>) {
         loop {
             let hop = self.hops[number as usize];
-            match self.links[hop.link as usize].offer(at, &mut packet) {
-                Offer::Arrives(arrival) if hop.after == After::Chained => {
-                    number += 1;
-                    at = arrival;
-                    continue;
+            let offer = match &mut self.links[hop.link as usize] {
+                Link::Fifo(link) => link.offer(at, &mut packet),
+                Link::Scheduled(link) => {
+                    let token = token_of(number, self.wires.put(&packet));
+                    link.enqueue(at, token, &packet);
+                    return;
                 }
-                Offer::Arrives(arrival)
-                    if hop.after == After::Receiver && arrival <= self.scenario.duration =>
-                {
-                    if let Some(begin) = self.answer(arrival, &mut packet) {
-                        number = begin;
-                        at = arrival;
-                        continue;
-                    }
-                }
-                Offer::Arrives(arrival) => {
-                    self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
-                }
-                offer @ (Offer::DroppedByQueue | Offer::DroppedByImpairment) => {
-                    self.on_drop(at, hop.link, &packet, offer == Offer::DroppedByImpairment);
+            };
+            match offer {
+                Offer::Arrives(arrival) => match self.pass_on(arrival, number, &mut packet) {
+                    Some(next) => (at, number) = next,
+                    None => return,
+                },
+                Offer::Dropped(reason) => {
+                    let is_impaired = reason == DropReason::Impairment;
+                    let data_seen = is_impaired.then(|| self.data_seen(hop.link));
+                    self.on_drop(at, hop.link, &packet, data_seen);
+                    return;
                 }
             }
-            return;
+        }
+    }
+
+    /// A packet has left the link of a hop, of this number, and reaches its far end at `arrival`. Where what follows concerns
+    /// nothing else, the next hop and the time are returned at which the packet, or the answer to it, goes on.
+    #[inline]
+    fn pass_on(&mut self, arrival: Time, number: u32, packet: &mut Packet<Payload>) -> Option<(Time, u32)> {
+        let hop = self.hops[number as usize];
+        match hop.after {
+            After::Chained => Some((arrival, number + 1)),
+            After::Receiver if arrival <= self.scenario.duration => {
+                self.answer(arrival, packet).map(|begin| (arrival, begin))
+            }
+            _ => {
+                self.wires.launch(&mut self.events, (number, hop), arrival, packet);
+                None
+            }
+        }
+    }
+
+    /// Number of the last data packet that came to the impairments of a FIFO link.
+    #[cold]
+    fn data_seen(&self, link: u32) -> u64 {
+        match &self.links[link as usize] {
+            Link::Fifo(link) => link.data_seen(),
+            Link::Scheduled(_) => 0,
         }
     }
 
@@ -131,13 +220,13 @@ impl Simulation<'_> {
         }
     }
 
-    /// A link drops a packet that enters it at `at`. Links tell of their drops in the order of time, but one may be ahead of the
-    /// clock and another behind it.
+    /// A link drops a packet at `at`. Links tell of their drops in the order of time, but one may be ahead of the
+    /// clock and another behind it. `data_seen` counts the data packets that the link's impairments have seen, if one of them
+    /// drops the packet.
     #[cold]
-    fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, by_impairment: bool) {
+    fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, data_seen: Option<u64>) {
         if at <= self.scenario.duration {
-            let is_lost_data = by_impairment && packet.kind.is_data();
-            self.record_drop(at, link, is_lost_data);
+            self.record_drop(at, link, data_seen.filter(|_| packet.kind.is_data()));
         }
         let (flow, is_segment, is_of_first_slow_start) = match packet.kind {
             PacketKind::Syn => (Some(packet.payload.flow()), false, false),
@@ -163,14 +252,17 @@ impl Simulation<'_> {
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
     }
 
-    fn record_drop(&mut self, at: Time, link: u32, is_lost_data: bool) {
+    /// `lost` is the number of a data packet that an impairment lost.
+    fn record_drop(&mut self, at: Time, link: u32, lost: Option<u64>) {
         for &probe in &self.link_probes[link as usize] {
             let recording = &mut self.recordings[probe as usize];
             if recording.quantity.is(Measure::Drops) {
                 let dropped = recording.last().unwrap_or(0.0) + 1.0;
                 recording.record(at, Some(dropped));
-            } else if recording.quantity.is(Measure::Losses) && is_lost_data {
-                recording.record(at, Some(self.links[link as usize].data_seen() as f64));
+            } else if recording.quantity.is(Measure::Losses)
+                && let Some(lost) = lost
+            {
+                recording.record(at, Some(lost as f64));
             }
         }
     }
@@ -274,12 +366,14 @@ impl Simulation<'_> {
 
     /// The packet of an acknowledgement, and the first hop of its way.
     pub(super) fn packet_of(&mut self, owner: u32, ack: &AckSegment) -> (u32, Packet<Payload>) {
-        let Connection { flow, generation, .. } = self.connections[owner as usize];
+        let Connection { flow, generation, label, .. } = self.connections[owner as usize];
         let mut packet = Packet {
             size: 0,
             owner,
             generation,
             kind: PacketKind::Ack,
+            ecn: Ecn::NotEct,
+            flow: label,
             timestamp: Time::ZERO,
             queueing: Time::ZERO,
             payload: Payload::default(),
@@ -287,13 +381,17 @@ impl Simulation<'_> {
         (self.put_acknowledgement(&mut packet, flow, ack), packet)
     }
 
-    /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its way.
+    /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its way. Acknowledgements are not
+    /// ECN-capable (RFC 3168 §6.1.4).
     #[inline]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
         self.conservation.sent += 1;
         let traffic = &self.traffic[flow as usize];
         packet.size = traffic.sizes.acknowledgement(&ack.sack);
         packet.kind = PacketKind::Ack;
+        packet.ecn = Ecn::NotEct;
+        // The way back is a flow of its own.
+        packet.flow = !packet.flow;
         packet.timestamp = ack.timestamp_echo;
         packet.queueing = Time::ZERO;
         packet.payload = self.reports.carry(ack);

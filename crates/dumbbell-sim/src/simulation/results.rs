@@ -1,9 +1,10 @@
 //! Probes while a run goes on, and what is returned at its end.
 
 use super::Simulation;
+use super::packets::hop_and_place;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use crate::trace::{Measure, Quantity};
-use dumbbell_net::PacketKind;
+use dumbbell_net::{Link, PacketKind, ScheduledLink};
 use dumbbell_tcp::Sender;
 use dumbbell_units::Time;
 
@@ -61,7 +62,8 @@ impl Simulation<'_> {
                 self.count_connection(owner);
             }
         }
-        self.conservation.in_flight = (self.unsettled_drops.len() + self.wires.in_flight()) as u64;
+        let on_links: usize = self.scheduled_links().map(ScheduledLink::packets).sum();
+        self.conservation.in_flight = (self.unsettled_drops.len() + self.wires.in_flight() + on_links) as u64;
         self.finish_recordings();
         self.window.until = self.window.until.min(self.now);
         for link in &mut self.links {
@@ -105,13 +107,23 @@ impl Simulation<'_> {
 
     /// Drops within the measurement window, as links count them.
     fn dropped_by_links(&self) -> u64 {
-        self.links.iter().map(|link| link.stats().drops_queue + link.stats().drops_impairment).sum()
+        self.links.iter().map(|link| link.stats().drops()).sum()
+    }
+
+    /// The links that hold packets themselves.
+    fn scheduled_links(&self) -> impl Iterator<Item = &ScheduledLink> {
+        self.links.iter().filter_map(|link| match link {
+            Link::Fifo(_) => None,
+            Link::Scheduled(link) => Some(&**link),
+        })
     }
 
     /// How many packets of each flow were dropped or are in flight, acknowledgements aside.
     fn packets_of_flows(&self) -> Vec<u64> {
         let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.packets_dropped).collect();
-        let in_flight = self.wires.packets().filter_map(|packet| match packet.kind {
+        let on_links = self.scheduled_links().flat_map(ScheduledLink::tokens);
+        let on_links = on_links.map(|token| self.wires.packet(hop_and_place(token).1));
+        let in_flight = self.wires.packets().chain(on_links).filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
             PacketKind::Ack => None,
@@ -185,8 +197,12 @@ impl Simulation<'_> {
             name: self.scenario.links[index].name.clone(),
             utilization: stats.busy as f64 / window,
             drops_queue: stats.drops_queue,
+            drops_early: stats.drops_early,
+            drops_policer: stats.drops_policer,
             drops_impairment: stats.drops_impairment,
+            marks: stats.marks,
             packets: stats.packets,
+            wait_mean_s: stats.wait_mean(),
             backlog_mean_packets: stats.waited as f64 / window,
             backlog_max_packets: stats.backlog_max as u64,
         }

@@ -1,6 +1,7 @@
-//! Queue disciplines. A FIFO queue decides at arrival; the time each packet leaves is then known.
+//! Drop-tail: first in, first out; what finds no room is dropped.
 
-use dumbbell_units::{Limit, params, tagged};
+use super::{Arrival, AtArrival, Discipline, Reason, Service, Setup, Verdict};
+use dumbbell_units::{Limit, Stream, params};
 
 params! {
     /// A first-in first-out queue that drops what finds no room.
@@ -15,6 +16,7 @@ params! {
 impl DropTail {
     /// True if a packet of `size` bytes finds room. `waiting` counts packets and bytes behind the
     /// one in service, `in_service` the bytes of that one, if any.
+    #[inline]
     pub fn admits(&self, size: u32, waiting: (usize, u64), in_service: Option<u32>) -> bool {
         let Some(served) = in_service else {
             return true;
@@ -28,17 +30,33 @@ impl DropTail {
     }
 }
 
-tagged! {
-    /// A queue discipline with its parameters.
-    pub enum QueueSpec by "kind" {
-        /// First in, first out; what finds no room is dropped.
-        DropTail(DropTail) = "droptail",
+impl Discipline for DropTail {
+    const SUMMARY: &'static str = "First in, first out; what finds no room is dropped.";
+    const SOURCE: &'static str = "[brakmo1994 §4]";
+
+    fn room(&self) -> Limit {
+        self.limit
     }
 }
 
-impl Default for QueueSpec {
-    fn default() -> Self {
-        QueueSpec::DropTail(DropTail::default())
+impl AtArrival for DropTail {
+    type State = DropTail;
+
+    fn start(&self, _setup: &Setup) -> DropTail {
+        self.clone()
+    }
+
+    #[inline]
+    fn admit(state: &mut DropTail, arrival: &Arrival, _random: &mut Stream) -> Verdict {
+        let in_service = match arrival.service {
+            Service::Busy(size) => Some(size),
+            Service::IdleSince(_) => None,
+        };
+        if state.admits(arrival.size, arrival.waiting, in_service) {
+            Verdict::Enqueue
+        } else {
+            Verdict::Drop(Reason::NoRoom)
+        }
     }
 }
 

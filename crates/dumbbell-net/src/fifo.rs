@@ -1,0 +1,573 @@
+//! A first-in first-out link, which decides at arrival.
+//!
+//! The time a packet leaves is known when it enters, and the link needs no event of its own but the arrival of its oldest
+//! packet in flight. At one instant departures come before arrivals: a packet that enters when another's service ends
+//! finds that one gone.
+//!
+//! Rate and delay may change at stated times. As the times are known, so is every departure, even
+//! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
+//!
+//! Packets may be offered ahead of the clock. What is counted follows from their own times and from the measurement window, both ends
+//! included: a packet that enters at or before the end counts, whoever asked for it when. Where the run may end early, a
+//! packet is counted only once it has left ([`FifoLink::settle`]), because nobody knows the end before it has come.
+
+use crate::impairment::Impairment;
+use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
+use crate::packet::Packet;
+use crate::queues::droptail::DropTail;
+use crate::queues::{Admission, Arrival, QueueSpec, Reason, Service, Setup, Verdict};
+use crate::transmitter::Transmitter;
+use dumbbell_units::{Ecn, Interval, Stream, Time};
+use std::collections::VecDeque;
+
+/// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It reaches the far end at this time.
+    Arrives(Time),
+    /// It was dropped.
+    Dropped(DropReason),
+}
+
+/// How a packet passed a link.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    /// When it entered.
+    at: Time,
+    /// When its transmission began and ended; both are the time of the entrance if it found no room.
+    begins: Time,
+    ends: Time,
+    /// Packets waiting behind the one in service once it had entered.
+    waiting: usize,
+    /// It was marked.
+    is_marked: bool,
+    fate: Fate,
+}
+
+/// What became of a packet on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Sent,
+    /// The queue dropped it.
+    Refused(Reason),
+    /// An impairment lost it after its transmission.
+    Lost,
+}
+
+/// A packet in the system: when it departs, and its size.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    at: Time,
+    size: u32,
+}
+
+/// One first-in first-out link of a running simulation.
+#[derive(Clone, Debug)]
+pub struct FifoLink {
+    /// When the packet last admitted departs.
+    busy_until: Time,
+    /// The packet in service, or the one that was last.
+    in_service: Departure,
+    /// Packets behind it, and their bytes.
+    waiting: VecDeque<Departure>,
+    waiting_bytes: u64,
+    transmitter: Transmitter,
+    window: Interval,
+    stats: LinkStats,
+    /// Packets waiting when the window begins.
+    backlog_at_start: usize,
+    /// Passages that are not counted yet, where the run may end early.
+    unsettled: Option<VecDeque<Passage>>,
+    queue: DropTail,
+    /// Another discipline than drop-tail, and its random stream.
+    discipline: Option<Box<(Admission, Stream)>>,
+    /// A packet is in service.
+    is_busy: bool,
+    /// Its queue is a drop-tail one, it neither stamps packets, nor ever changes, nor loses any but in its queue, no probe looks at it, and the end of the run is
+    /// known.
+    is_plain: bool,
+    /// Packets learn here how long they waited.
+    stamps: bool,
+    impairments: Vec<Impairment>,
+    /// Data packets that the impairments have seen.
+    data_seen: u64,
+    random: Stream,
+    /// Changes of the backlog since they were last taken, if a probe wants them.
+    backlog_changes: Option<Vec<BacklogChange>>,
+}
+
+impl FifoLink {
+    /// An idle link. Only what happens within `window` is counted.
+    pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
+        let transmitter = Transmitter::new(spec);
+        let (queue, discipline) = match &spec.queue {
+            QueueSpec::DropTail(queue) => (queue.clone(), None),
+            other => {
+                let admission = other.start_admission(&Setup { rate: spec.rate });
+                let discipline = admission.map(|admission| Box::new((admission, random.clone().fork())));
+                (DropTail::default(), discipline)
+            }
+        };
+        FifoLink {
+            busy_until: Time::ZERO,
+            in_service: Departure { at: Time::ZERO, size: 0 },
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            window,
+            stats: LinkStats::default(),
+            backlog_at_start: 0,
+            unsettled: None,
+            is_plain: discipline.is_none() && transmitter.is_steady() && spec.impairments.is_empty(),
+            queue,
+            discipline,
+            is_busy: false,
+            transmitter,
+            stamps: false,
+            impairments: spec.impairments.iter().map(Impairment::new).collect(),
+            data_seen: 0,
+            random,
+            backlog_changes: None,
+        }
+    }
+
+    /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
+    pub fn trace_backlog(&mut self) {
+        self.backlog_changes = Some(Vec::new());
+        self.is_plain = false;
+    }
+
+    /// The run may end before the window does: what is counted waits for [`settle`](Self::settle).
+    pub fn expect_early_end(&mut self) {
+        self.unsettled = Some(VecDeque::new());
+        self.is_plain = false;
+    }
+
+    /// Adds to every packet the time it waits here.
+    pub fn stamp_queueing(&mut self) {
+        self.stamps = true;
+        self.is_plain = false;
+    }
+
+    /// Number of the last data packet that came to the impairments, counted from 1 as forced losses are.
+    pub fn data_seen(&self) -> u64 {
+        self.data_seen
+    }
+
+    /// What has been counted.
+    pub fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+
+    /// Changes of the backlog up to `now`, if a probe wants them.
+    pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
+        self.depart(now);
+        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A packet enters at `at`, no earlier than the one before it.
+    #[inline]
+    pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
+        if !self.is_plain {
+            return self.offer_specially(at, packet);
+        }
+        let is_measured = self.window.contains(at);
+        self.stats.packets += u64::from(is_measured);
+        if self.busy_until <= at {
+            if self.busy_until < at {
+                self.transmitter.rest();
+            }
+            self.waiting.clear();
+            self.waiting_bytes = 0;
+            let ends = at + self.transmitter.serialization(packet.size);
+            self.admit(at, ends, packet.size);
+            self.count_time(at, at, ends, 0);
+            return Offer::Arrives(ends + self.transmitter.delay());
+        }
+        self.depart(at);
+        if !self.has_room(packet.size) {
+            self.stats.drops_queue += u64::from(is_measured);
+            return Offer::Dropped(DropReason::Queue(Reason::NoRoom));
+        }
+        let begins = self.busy_until;
+        let ends = begins + self.transmitter.serialization(packet.size);
+        self.admit(at, ends, packet.size);
+        self.count_time(at, begins, ends, self.waiting.len());
+        Offer::Arrives(ends + self.transmitter.delay())
+    }
+
+    /// The same on a link with another queue, or one that stamps, changes, impairs, is traced, or may be stopped early.
+    #[inline(never)]
+    fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
+        self.depart(at);
+        let verdict = self.judge(at, packet);
+        if let Verdict::Drop(reason) = verdict {
+            let waiting = self.waiting.len();
+            self.note(Passage {
+                at,
+                begins: at,
+                ends: at,
+                waiting,
+                is_marked: false,
+                fate: Fate::Refused(reason),
+            });
+            return Offer::Dropped(DropReason::Queue(reason));
+        }
+        let is_marked = verdict == Verdict::Mark;
+        if is_marked {
+            packet.ecn = Ecn::Ce;
+        }
+        if self.busy_until < at {
+            self.transmitter.rest();
+        }
+        let begins = self.busy_until.max(at);
+        let (ends, service) = self.transmitter.serve(begins, packet.size);
+        if self.stamps {
+            packet.queueing += ends.since(at).since(service);
+        }
+        self.admit(at, ends, packet.size);
+        self.note_backlog(at);
+        let is_data = packet.kind.is_data();
+        self.data_seen += u64::from(is_data);
+        let is_lost =
+            self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, &mut self.random));
+        let fate = if is_lost { Fate::Lost } else { Fate::Sent };
+        self.note(Passage { at, begins, ends, waiting: self.waiting.len(), is_marked, fate });
+        if is_lost {
+            return Offer::Dropped(DropReason::Impairment);
+        }
+        Offer::Arrives(self.transmitter.arrival(ends))
+    }
+
+    /// True if a packet finds room behind the one in service of a drop-tail link.
+    #[inline]
+    fn has_room(&self, size: u32) -> bool {
+        self.queue.admits(size, (self.waiting.len(), self.waiting_bytes), Some(self.in_service.size))
+    }
+
+    /// What the queue discipline says of a packet.
+    #[inline]
+    fn judge<P>(&mut self, at: Time, packet: &Packet<P>) -> Verdict {
+        let is_idle = self.busy_until <= at;
+        let Some(discipline) = &mut self.discipline else {
+            let is_admitted = is_idle || self.has_room(packet.size);
+            return if is_admitted { Verdict::Enqueue } else { Verdict::Drop(Reason::NoRoom) };
+        };
+        let service =
+            if is_idle { Service::IdleSince(self.busy_until) } else { Service::Busy(self.in_service.size) };
+        let waiting = (self.waiting.len(), self.waiting_bytes);
+        let arrival = Arrival { at, size: packet.size, flow: packet.flow, ecn: packet.ecn, waiting, service };
+        let (admission, random) = &mut **discipline;
+        admission.admit(&arrival, random)
+    }
+
+    /// Takes a packet in that enters at `at` and leaves at `ends`.
+    #[inline]
+    fn admit(&mut self, at: Time, ends: Time, size: u32) {
+        let packet = Departure { at: ends, size };
+        if self.busy_until <= at {
+            self.in_service = packet;
+            self.is_busy = true;
+        } else {
+            self.waiting.push_back(packet);
+            self.waiting_bytes += u64::from(size);
+        }
+        self.busy_until = ends;
+    }
+
+    /// Counts a passage, at once if the end of the run is known.
+    fn note(&mut self, passage: Passage) {
+        match &mut self.unsettled {
+            Some(unsettled) => unsettled.push_back(passage),
+            None => self.count(&passage),
+        }
+    }
+
+    fn count(&mut self, passage: &Passage) {
+        let &Passage { at, begins, ends, waiting, is_marked, fate } = passage;
+        let is_measured = self.window.contains(at);
+        let dropped = match fate {
+            Fate::Refused(reason) => Some(DropReason::Queue(reason)),
+            Fate::Lost => Some(DropReason::Impairment),
+            Fate::Sent => None,
+        };
+        if is_measured {
+            self.stats.packets += 1;
+            self.stats.marks += u64::from(is_marked);
+            if let Some(reason) = dropped {
+                self.stats.count_drop(reason);
+            }
+        }
+        if matches!(fate, Fate::Refused(_)) {
+            return;
+        }
+        self.count_time(at, begins, ends, waiting);
+    }
+
+    /// Counts how long a packet waited and was sent, and the backlog that it met.
+    #[inline]
+    fn count_time(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
+        if at >= self.window.from && ends <= self.window.until {
+            self.stats.busy += ends.0 - begins.0;
+            self.stats.waited += u128::from(begins.0 - at.0);
+            self.stats.backlog_max = self.stats.backlog_max.max(waiting);
+        } else {
+            self.count_time_within_window(at, begins, ends, waiting);
+        }
+    }
+
+    /// The same of a packet of which a part lies beyond the window.
+    #[cold]
+    fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
+        let window = self.window;
+        self.stats.busy += window.overlap(begins, ends).0;
+        self.stats.waited += u128::from(window.overlap(at, begins).0);
+        let mut backlog = 0;
+        if window.contains(at) {
+            backlog = waiting;
+        } else if at < window.from && begins > window.from && window.from <= window.until {
+            self.backlog_at_start += 1;
+            backlog = self.backlog_at_start;
+        }
+        self.stats.backlog_max = self.stats.backlog_max.max(backlog);
+    }
+
+    /// Counts what is over at `now`, which the end of the run cannot precede.
+    pub fn settle(&mut self, now: Time) {
+        let Some(mut unsettled) = self.unsettled.take() else { return };
+        while let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now) {
+            unsettled.pop_front();
+            self.count(&passage);
+        }
+        self.unsettled = Some(unsettled);
+    }
+
+    /// The run ends at `end`: counts what has entered by then, as far as it lies before the end.
+    pub fn end(&mut self, end: Time) {
+        self.window.until = self.window.until.min(end);
+        for passage in self.unsettled.take().into_iter().flatten() {
+            if passage.at <= end {
+                self.count(&passage);
+            }
+        }
+    }
+
+    /// Packets leave until `at`.
+    #[inline]
+    fn depart(&mut self, at: Time) {
+        while self.in_service.at <= at && self.is_busy {
+            let departed = self.in_service.at;
+            match self.waiting.pop_front() {
+                Some(next) => {
+                    self.waiting_bytes -= u64::from(next.size);
+                    self.in_service = next;
+                }
+                None => self.is_busy = false,
+            }
+            if self.backlog_changes.is_some() {
+                self.note_backlog(departed);
+            }
+        }
+    }
+
+    /// Keeps the backlog if a probe wants it.
+    fn note_backlog(&mut self, at: Time) {
+        let waiting = self.waiting.len();
+        if let Some(changes) = &mut self.backlog_changes {
+            changes.push(BacklogChange { at, waiting });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkChange;
+    use crate::packet::PacketKind;
+    use dumbbell_units::{Limit, Rate};
+
+    const ALWAYS: Interval = Interval { from: Time::ZERO, until: Time::NEVER };
+
+    fn spec(rate: u64, limit: Limit) -> LinkSpec {
+        LinkSpec {
+            name: "l".into(),
+            rate: Rate(rate),
+            delay: Time(1000),
+            queue: QueueSpec::DropTail(DropTail { limit, counts_service: false }),
+            ..LinkSpec::default()
+        }
+    }
+
+    fn link(rate: u64, limit: Limit) -> FifoLink {
+        let mut link = FifoLink::new(&spec(rate, limit), Stream::new(1, 0, "l"), ALWAYS);
+        link.trace_backlog();
+        link
+    }
+
+    fn packet(size: u32) -> Packet<()> {
+        Packet {
+            size,
+            owner: 0,
+            generation: 0,
+            kind: PacketKind::Data,
+            ecn: Ecn::NotEct,
+            flow: 0,
+            timestamp: Time::ZERO,
+            queueing: Time::ZERO,
+            payload: (),
+        }
+    }
+
+    #[test]
+    fn a_packet_waits_for_the_ones_before_it() {
+        // 1000 bytes at 8 Mbit/s take 1 ms.
+        let mut link = link(8_000_000, Limit::Packets(1));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(1_001_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(2_001_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Dropped(DropReason::Queue(Reason::NoRoom)));
+        assert_eq!(link.offer(Time(1_000_000), &mut packet(1000)), Offer::Arrives(Time(3_001_000)));
+        assert_eq!((link.stats().waited, link.stats().busy), (2_000_000, 3_000_000));
+        assert_eq!((link.stats().packets, link.stats().drops_queue, link.stats().backlog_max), (4, 1, 1));
+    }
+
+    /// What a link with room for one packet counts of packets of 1 ms that enter at 0, 0, 0, 1 and 4 ms.
+    fn counted(window: Interval, end: Option<Time>) -> LinkStats {
+        let mut link = FifoLink::new(&spec(8_000_000, Limit::Packets(1)), Stream::new(1, 0, "l"), window);
+        if end.is_some() {
+            link.expect_early_end();
+        }
+        for (number, at) in [0, 0, 0, 1_000_000, 4_000_000].into_iter().enumerate() {
+            link.offer(Time(at), &mut packet(1000));
+            if number == 3 {
+                link.settle(Time(1_200_000));
+            }
+        }
+        end.into_iter().for_each(|end| link.end(end));
+        *link.stats()
+    }
+
+    #[test]
+    fn an_early_end_counts_what_a_window_up_to_it_counts() {
+        // Served from 0 to 1 ms, 1 to 2 ms, dropped, 2 to 3 ms, 4 to 5 ms.
+        for end in [1_200_000, 1_500_000, 2_000_000, 3_999_999, 4_000_000, 4_500_000, 9_000_000].map(Time) {
+            let until = Interval { from: Time::ZERO, until: end };
+            let (known, early) = (counted(until, None), counted(ALWAYS, Some(end)));
+            assert_eq!(format!("{known:?}"), format!("{early:?}"), "{end}");
+        }
+        let stats = counted(ALWAYS, Some(Time(1_500_000)));
+        // The second packet waits 1 ms and is sent for 0.5 ms; the fourth enters at 1 ms and waits for 0.5 ms.
+        assert_eq!((stats.packets, stats.drops_queue, stats.backlog_max), (4, 1, 1));
+        assert_eq!((stats.waited, stats.busy), (1_500_000, 1_500_000));
+    }
+
+    #[test]
+    fn packets_that_wait_when_the_window_begins_are_part_of_the_largest_backlog() {
+        let window = Interval { from: Time(500_000), until: Time(3_000_000) };
+        let mut link = FifoLink::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
+        let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
+        // Three wait at 0.5 ms: until 1, 2 and 3 ms.
+        assert_eq!(link.stats().backlog_max, 3);
+        assert_eq!((link.stats().packets, link.stats().waited), (0, 500_000 + 1_500_000 + 2_500_000));
+        // At 1 ms, when the second begins, two wait and one more enters.
+        let window = Interval { from: Time(1_000_000), until: Time(3_000_000) };
+        let mut link = FifoLink::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
+        let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
+        assert_eq!(link.stats().backlog_max, 2);
+        link.offer(Time(1_000_000), &mut packet(1000));
+        assert_eq!((link.stats().backlog_max, link.stats().packets), (3, 1));
+    }
+
+    #[test]
+    fn remainders_add_up_over_a_busy_period() {
+        // 1 byte at 3 bit/s takes 8/3 s: three of them take 8 s exactly.
+        let mut link = link(3, Limit::Unlimited);
+        let mut last = Offer::Dropped(DropReason::Queue(Reason::NoRoom));
+        for _ in 0..3 {
+            last = link.offer(Time(0), &mut packet(1));
+        }
+        assert_eq!(last, Offer::Arrives(Time(8_000_001_000)));
+    }
+
+    #[test]
+    fn the_backlog_is_traced_at_arrivals_and_departures() {
+        let mut link = link(8_000_000, Limit::Unlimited);
+        link.offer(Time(0), &mut packet(1000));
+        link.offer(Time(0), &mut packet(1000));
+        let changes = link.take_changes(Time(5_000_000));
+        let seen: Vec<_> = changes.iter().map(|change| (change.at.0, change.waiting)).collect();
+        assert_eq!(seen, [(0, 0), (0, 1), (1_000_000, 0), (2_000_000, 0)]);
+    }
+
+    fn changing(changes: Vec<LinkChange>) -> FifoLink {
+        let spec = LinkSpec { rate: Rate(8_000_000), delay: Time(5_000_000), changes, ..LinkSpec::default() };
+        FifoLink::new(&spec, Stream::new(1, 0, "l"), ALWAYS)
+    }
+
+    #[test]
+    fn a_change_of_rate_catches_a_packet_in_transmission() {
+        // 1000 bytes at 8 Mbit/s take 1 ms. At 1.5 ms the rate falls to 2 Mbit/s: the second packet has 500 bytes
+        // left, which take 2 ms, and the third takes 4 ms.
+        let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
+        let mut link = changing(vec![change]);
+        let mut arrival = || link.offer(Time(0), &mut packet(1000));
+        assert_eq!(arrival(), Offer::Arrives(Time(6_000_000)));
+        assert_eq!(arrival(), Offer::Arrives(Time(8_500_000)));
+        assert_eq!(arrival(), Offer::Arrives(Time(12_500_000)));
+    }
+
+    #[test]
+    fn packets_stay_in_order_when_the_delay_falls() {
+        let change = LinkChange { at: Time(2_000_000), rate: None, delay: Some(Time(1_000_000)) };
+        let mut link = changing(vec![change]);
+        // The first ends at 1 ms and takes 5 ms; the second ends at 2 ms and would take 1 ms.
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(6_000_000)));
+        assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(6_000_000)));
+        assert_eq!(link.offer(Time(9_000_000), &mut packet(1000)), Offer::Arrives(Time(11_000_000)));
+    }
+
+    #[test]
+    fn time_in_the_system_less_the_stamp_is_the_same_for_every_packet() {
+        // 1 byte at 3 bit/s takes 8/3 s: packets end at 2666666666, 5333333333 and 8000000000 ns, and all that is more
+        // than 2666666666 ns after the entrance is waiting.
+        let mut link = link(3, Limit::Unlimited);
+        link.stamp_queueing();
+        let stamps: Vec<u64> = (0..3)
+            .map(|_| {
+                let mut packet = packet(1);
+                link.offer(Time(0), &mut packet);
+                packet.queueing.0
+            })
+            .collect();
+        assert_eq!(stamps, [0, 2_666_666_667, 5_333_333_334]);
+    }
+
+    #[test]
+    fn a_change_to_the_same_changes_nothing() {
+        // 1500 bytes at 7 Mbit/s take 12e9/7 ns: every packet carries a remainder.
+        let arrivals = |changes: Vec<LinkChange>| {
+            let spec = LinkSpec { rate: Rate(7_000_000), changes, ..LinkSpec::default() };
+            let mut link = FifoLink::new(&spec, Stream::new(1, 0, "l"), ALWAYS);
+            link.stamp_queueing();
+            let one = |_| {
+                let mut packet: Packet<()> = packet(1500);
+                (link.offer(Time(0), &mut packet), packet.queueing)
+            };
+            (0..50).map(one).collect::<Vec<_>>()
+        };
+        let same = |at| LinkChange { at: Time(at), rate: Some(Rate(7_000_000)), delay: Some(Time::ZERO) };
+        assert_eq!(arrivals(vec![same(1_234_567), same(9_876_543), same(60_000_000)]), arrivals(Vec::new()));
+    }
+
+    #[test]
+    fn a_packet_that_meets_a_change_has_waited_until_its_transmission_began() {
+        // As above: 1000 bytes, of which half take 0.5 ms and half 2 ms; the packet before takes 1 ms.
+        let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
+        let mut link = changing(vec![change]);
+        link.stamp_queueing();
+        let stamps = [0, 1, 2].map(|_| {
+            let mut packet = packet(1000);
+            link.offer(Time(0), &mut packet);
+            packet.queueing.0
+        });
+        assert_eq!(stamps, [0, 1_000_000, 3_500_000]);
+    }
+}

@@ -1,0 +1,292 @@
+//! CoDel [RFC 8289]: keeps the standing queue at a target delay.
+//!
+//! A packet's sojourn time is known when it departs. Once it has been above the target for an interval, packets are
+//! dropped from the head of the queue, at first one per interval and then ever more often, by 1/sqrt of their number,
+//! until a packet has waited less than the target.
+//!
+//! ECN follows Linux: a packet that may be marked is marked instead of dropped and is sent. The square root is exact
+//! where Linux approximates it by steps of Newton's method.
+
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup};
+use dumbbell_units::{Bytes, Limit, Stream, Time, params};
+
+params! {
+    /// One queue under CoDel.
+    pub struct CoDel {
+        /// Sojourn time above which a queue counts as standing.
+        target: Time = Time(5_000_000), "s", "RFC 8289 §4.4";
+        /// Time for which it must stand before the first packet is dropped; about the largest usual round-trip time.
+        interval: Time = Time(100_000_000), "s", "RFC 8289 §4.3",
+            |interval| interval.0 > 0, "a time above 0";
+        /// Room of the queue; what finds none is dropped on arrival.
+        limit: Limit = Limit::Packets(1000), "packets or bytes", "RFC 8289 §5";
+        /// While no more than this waits, nothing is dropped: largest packet on the link.
+        mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
+        /// Packets of ECN-capable transports are marked instead of dropped.
+        ecn: bool = true, "-", "RFC 3168 §7";
+    }
+}
+
+impl Discipline for CoDel {
+    const SUMMARY: &'static str = "Controlled delay: drops or marks at departure while packets wait longer than a target.";
+    const SOURCE: &'static str = "RFC 8289";
+
+    fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
+        target_contradiction(self.target, self.interval)
+    }
+}
+
+/// A target above the interval would be met by queues that CoDel takes for good ones.
+pub(super) fn target_contradiction(target: Time, interval: Time) -> Option<Contradiction> {
+    (target > interval).then(|| ("target", format!("a time of at most the interval, {interval}")))
+}
+
+/// What CoDel aims at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Acceptable sojourn time.
+    pub target: Time,
+    /// Time before the first drop.
+    pub interval: Time,
+    /// While no more than so many bytes wait, nothing is dropped.
+    pub mtu: u64,
+    /// Marks instead of drops.
+    pub ecn: bool,
+}
+
+impl Rule {
+    /// When the next drop is due, `count` drops after the queue began to stand.
+    fn control_law(&self, from: Time, count: u32) -> Time {
+        from + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
+    }
+}
+
+/// The state of CoDel for one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Controller {
+    /// When the sojourn time will have been above the target for an interval.
+    first_above: Option<Time>,
+    drop_next: Time,
+    /// Packets dropped since dropping began.
+    count: u32,
+    /// The count with which dropping began.
+    last_count: u32,
+    is_dropping: bool,
+}
+
+impl Controller {
+    /// The next packet of a queue, and whether it may be dropped [RFC 8289 §5.6].
+    #[inline]
+    fn pop(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<(Queued, bool)> {
+        let Some(packet) = backlog.pop(queue) else {
+            self.first_above = None;
+            return None;
+        };
+        if now.since(packet.entered) < rule.target || queue.bytes() <= rule.mtu {
+            self.first_above = None;
+            return Some((packet, false));
+        }
+        let first_above = *self.first_above.get_or_insert(now + rule.interval);
+        Some((packet, now >= first_above))
+    }
+
+    /// The packet of a queue that departs at `now` [RFC 8289 §5.5]; `None` if none is left.
+    #[inline]
+    pub fn dequeue(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<Queued> {
+        match self.pop(rule, now, queue, backlog) {
+            Some((packet, true)) => self.dequeue_standing(rule, now, (packet, queue), backlog),
+            next => {
+                self.is_dropping = false;
+                next.map(|(packet, _)| packet)
+            }
+        }
+    }
+
+    /// The same of a queue that has stood for an interval.
+    #[cold]
+    fn dequeue_standing(
+        &mut self,
+        rule: &Rule,
+        now: Time,
+        (mut packet, queue): (Queued, &mut Fifo),
+        backlog: &mut Backlog,
+    ) -> Option<Queued> {
+        if !self.is_dropping {
+            let is_marked = rule.ecn && backlog.mark(&mut packet);
+            self.begin(rule, now);
+            if is_marked {
+                return Some(packet);
+            }
+            backlog.drop(packet, Reason::Early);
+            return self.pop(rule, now, queue, backlog).map(|(next, _)| next);
+        }
+        while now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if rule.ecn && backlog.mark(&mut packet) {
+                self.drop_next = rule.control_law(self.drop_next, self.count);
+                return Some(packet);
+            }
+            backlog.drop(packet, Reason::Early);
+            let Some((next, may_drop)) = self.pop(rule, now, queue, backlog) else {
+                self.is_dropping = false;
+                return None;
+            };
+            packet = next;
+            if !may_drop {
+                self.is_dropping = false;
+                break;
+            }
+            self.drop_next = rule.control_law(self.drop_next, self.count);
+        }
+        Some(packet)
+    }
+
+    /// Dropping begins: at the rate at which it ended, if that is not long ago.
+    fn begin(&mut self, rule: &Rule, now: Time) {
+        self.is_dropping = true;
+        let delta = self.count.saturating_sub(self.last_count);
+        let is_recent = now.since(self.drop_next).0 < rule.interval.0.saturating_mul(16);
+        self.count = if delta > 1 && is_recent { delta } else { 1 };
+        self.drop_next = rule.control_law(now, self.count);
+        self.last_count = self.count;
+    }
+}
+
+/// One queue with its controller.
+#[derive(Clone, Debug)]
+pub struct CoDelQueue {
+    rule: Rule,
+    limit: Limit,
+    queue: Fifo,
+    controller: Controller,
+}
+
+impl AtDeparture for CoDel {
+    type State = CoDelQueue;
+
+    fn start(&self, _setup: &Setup, _random: &mut Stream) -> CoDelQueue {
+        let rule = Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn };
+        CoDelQueue { rule, limit: self.limit, queue: Fifo::default(), controller: Controller::default() }
+    }
+
+    #[inline]
+    fn enqueue(state: &mut CoDelQueue, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+        let has_room = match state.limit {
+            Limit::Unlimited => true,
+            Limit::Packets(limit) => (state.queue.packets() as u64) < limit,
+            // A packet larger than the limit finds room in an empty queue, as on other links.
+            Limit::Bytes(limit) => {
+                state.queue.packets() == 0 || state.queue.bytes() + u64::from(packet.size) <= limit
+            }
+        };
+        if has_room {
+            backlog.push(&mut state.queue, packet);
+        } else {
+            backlog.drop(packet, Reason::NoRoom);
+        }
+    }
+
+    #[inline]
+    fn dequeue(state: &mut CoDelQueue, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Queued> {
+        state.controller.dequeue(&state.rule, now, &mut state.queue, backlog)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_units::Ecn;
+
+    const RULE: Rule = Rule { target: Time(5_000_000), interval: Time(100_000_000), mtu: 1514, ecn: true };
+
+    /// A queue that is never empty, asked every microsecond.
+    struct Bench {
+        controller: Controller,
+        queue: Fifo,
+        backlog: Backlog,
+        /// Microseconds.
+        now: u64,
+        ecn: Ecn,
+    }
+
+    impl Bench {
+        fn new(ecn: Ecn) -> Self {
+            let (controller, queue) = (Controller::default(), Fifo::default());
+            Bench { controller, queue, backlog: Backlog::default(), now: 1_000_000, ecn }
+        }
+
+        /// Dequeues for so many microseconds packets that have waited for so many. Returns when packets were dropped or marked,
+        /// in microseconds since the first dequeue of these.
+        fn run(&mut self, duration: u64, waited: u64) -> Vec<u64> {
+            let begin = self.now;
+            let mut signals = Vec::new();
+            while self.now < begin + duration {
+                let entered = Time((self.now - waited) * 1000);
+                // Enough for what is sent and what is dropped, and three more that remain.
+                self.backlog = Backlog::default();
+                self.queue = Fifo::default();
+                for token in 0..6 {
+                    let packet = Queued { token, entered, size: 1000, flow: 0, ecn: self.ecn, is_data: true };
+                    self.backlog.push(&mut self.queue, packet);
+                }
+                let now = Time(self.now * 1000);
+                let packet = self.controller.dequeue(&RULE, now, &mut self.queue, &mut self.backlog);
+                assert!(packet.is_some());
+                let (dropped, marks) = self.backlog.take_news();
+                let count = dropped.count() as u64 + marks;
+                signals.extend((0..count).map(|_| self.now - begin));
+                self.now += 1;
+            }
+            signals
+        }
+    }
+
+    /// The first drop comes an interval after the sojourn time was first seen above the target, the second an interval later, and then
+    /// 100/sqrt(2) = 70.710678, 100/sqrt(3) = 57.735027, 50, 44.721360 and 40.824829 ms between drops. The sums, 270.710678, 328.445705,
+    /// 378.445705, 423.167065 and 463.991894 ms, fall between two microseconds; the later one sees them.
+    const DROPS: [u64; 7] = [100_000, 200_000, 270_711, 328_446, 378_446, 423_168, 463_992];
+
+    #[test]
+    fn drops_come_at_the_times_of_the_control_law() {
+        assert_eq!(Bench::new(Ecn::NotEct).run(500_000, 6_000), DROPS);
+    }
+
+    #[test]
+    fn marks_come_at_the_same_times() {
+        assert_eq!(Bench::new(Ecn::Ect0).run(500_000, 6_000), DROPS);
+    }
+
+    #[test]
+    fn a_queue_that_meets_the_target_within_each_interval_loses_nothing() {
+        let mut bench = Bench::new(Ecn::NotEct);
+        for _ in 0..5 {
+            assert!(bench.run(99_999, 50_000).is_empty());
+            assert!(bench.run(1, 4_999).is_empty());
+        }
+    }
+
+    #[test]
+    fn dropping_resumes_at_the_rate_at_which_it_ended() {
+        let mut bench = Bench::new(Ecn::NotEct);
+        assert_eq!(bench.run(400_000, 6_000), DROPS[..5]);
+        assert!(bench.run(10, 1_000).is_empty());
+        // Five drops, of which the first began the count: 4 count now, and the next drop comes after 100/sqrt(4) ms.
+        assert_eq!(bench.run(160_000, 6_000), [100_000, 150_000]);
+        // After 16 intervals below the target the count begins anew.
+        bench.run(1_700_000, 1_000);
+        assert_eq!(bench.run(201_000, 6_000), [100_000, 200_000]);
+    }
+
+    #[test]
+    fn a_queue_of_one_packet_is_left_alone() {
+        let mut bench = Bench::new(Ecn::NotEct);
+        for now in (0..1_000_000).step_by(1000) {
+            let packet = Queued { token: 0, entered: Time::ZERO, size: 1500, flow: 0, ecn: Ecn::NotEct, is_data: true };
+            bench.backlog.push(&mut bench.queue, packet);
+            bench.backlog.push(&mut bench.queue, packet);
+            let dequeued = bench.controller.dequeue(&RULE, Time(now * 1000), &mut bench.queue, &mut bench.backlog);
+            assert!(dequeued.is_some() && bench.backlog.pop(&mut bench.queue).is_some());
+            assert!(!bench.backlog.has_news());
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! FQ-CoDel [RFC 8290]: flows share the link by deficit round robin, and CoDel keeps the queue of each.
+//!
+//! Flows are hashed onto queues. A queue that becomes active is served before those that have been active for longer,
+//! for one quantum. When all queues together are full, packets are dropped from the head of the one with the most bytes.
+//!
+//! CoDel regards each queue by itself, its bytes too (RFC 8290 §4.2); Linux compares the bytes of all queues with the MTU.
+
+use super::codel::{Controller, Rule, target_contradiction};
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup};
+use dumbbell_units::{Bytes, Stream, Time, params};
+
+params! {
+    /// Queues of flows, each under CoDel, served in turn.
+    pub struct FqCoDel {
+        /// Number of queues onto which flows are hashed.
+        queues: u64 = 1024, "queues", "RFC 8290 §5.2.4",
+            |queues| (1..=65_536).contains(queues), "a whole number from 1 to 65536";
+        /// Bytes that a queue may send in its turn.
+        quantum: Bytes = Bytes(1514), "bytes", "RFC 8290 §5.2.3",
+            |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
+        /// Packets that may wait in all queues together.
+        limit: u64 = 10_240, "packets", "RFC 8290 §5.2.5", |limit| *limit > 0, "a whole number, at least 1";
+        /// Most packets dropped at once when this is exceeded, and at most half of a queue.
+        drop_batch: u64 = 64, "packets", "RFC 8290 §4.1", |batch| *batch > 0, "a whole number, at least 1";
+        /// Sojourn time above which a queue counts as standing.
+        target: Time = Time(5_000_000), "s", "RFC 8290 §5.2.2";
+        /// Time for which it must stand before the first packet is dropped.
+        interval: Time = Time(100_000_000), "s", "RFC 8290 §5.2.1",
+            |interval| interval.0 > 0, "a time above 0";
+        /// While no more than this waits in a queue, nothing is dropped from it: largest packet on the link.
+        mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
+        /// Packets of ECN-capable transports are marked instead of dropped.
+        ecn: bool = true, "-", "RFC 8290 §5.2.6";
+    }
+}
+
+impl Discipline for FqCoDel {
+    const SUMMARY: &'static str = "Fair queueing by deficit round robin with CoDel for each queue of flows.";
+    const SOURCE: &'static str = "RFC 8290";
+
+    fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
+        target_contradiction(self.target, self.interval)
+    }
+}
+
+/// The list in which a queue stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Standing {
+    #[default]
+    Inactive,
+    New,
+    Old,
+}
+
+/// The queue of some flows.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowQueue {
+    packets: Fifo,
+    controller: Controller,
+    /// Bytes that it may still send in its turn; below 0 if the last packet exceeded them.
+    credits: i64,
+    standing: Standing,
+    /// The queue behind it in its list.
+    next: u32,
+}
+
+/// Queues in the order in which they are served.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+/// Nowhere.
+const END: u32 = u32::MAX;
+
+impl List {
+    const EMPTY: List = List { first: END, last: END };
+
+    fn push(&mut self, queues: &mut [FlowQueue], number: u32) {
+        queues[number as usize].next = END;
+        match self.last {
+            END => self.first = number,
+            last => queues[last as usize].next = number,
+        }
+        self.last = number;
+    }
+
+    fn pop(&mut self, queues: &[FlowQueue]) {
+        if self.first != END {
+            self.first = queues[self.first as usize].next;
+            if self.first == END {
+                self.last = END;
+            }
+        }
+    }
+
+    fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> + '_ {
+        let known = |number: u32| (number != END).then_some(number);
+        std::iter::successors(known(self.first), move |&number| known(queues[number as usize].next))
+    }
+}
+
+/// All queues.
+#[derive(Clone, Debug)]
+pub struct FlowQueues {
+    rule: Rule,
+    quantum: i64,
+    limit: usize,
+    drop_batch: usize,
+    /// Perturbs the hash of flows, so that none meet in one queue in every run.
+    salt: u32,
+    queues: Vec<FlowQueue>,
+    new: List,
+    old: List,
+}
+
+/// Mixes the bits of a number: the finalizer of MurmurHash3.
+fn mixed(mut bits: u32) -> u32 {
+    bits = (bits ^ bits >> 16).wrapping_mul(0x85eb_ca6b);
+    bits = (bits ^ bits >> 13).wrapping_mul(0xc2b2_ae35);
+    bits ^ bits >> 16
+}
+
+impl FlowQueues {
+    /// The queue onto which a flow is hashed.
+    #[inline]
+    fn queue_of(&self, flow: u32) -> u32 {
+        let hash = mixed(flow ^ self.salt);
+        ((u64::from(hash) * self.queues.len() as u64) >> 32) as u32
+    }
+
+    /// Drops packets from the head of the queue with the most bytes: half of them, or as many as a batch has.
+    #[cold]
+    fn drop_from_fattest(&mut self, backlog: &mut Backlog) {
+        let active = self.new.iter(&self.queues).chain(self.old.iter(&self.queues));
+        // The first of several that are equal.
+        let fattest = active.max_by_key(|&number| {
+            (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number))
+        });
+        let Some(number) = fattest else { return };
+        let queue = &mut self.queues[number as usize].packets;
+        let half = queue.packets().div_ceil(2);
+        for _ in 0..half.min(self.drop_batch) {
+            if let Some(packet) = backlog.pop(queue) {
+                backlog.drop(packet, Reason::NoRoom);
+            }
+        }
+    }
+}
+
+impl AtDeparture for FqCoDel {
+    type State = FlowQueues;
+
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+        FlowQueues {
+            rule: Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn },
+            quantum: self.quantum.0 as i64,
+            limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
+            drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
+            salt: random.uniform_between(0.0, f64::from(u32::MAX)) as u32,
+            queues: vec![FlowQueue::default(); self.queues as usize],
+            new: List::EMPTY,
+            old: List::EMPTY,
+        }
+    }
+
+    #[inline]
+    fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+        let number = state.queue_of(packet.flow);
+        let queue = &mut state.queues[number as usize];
+        backlog.push(&mut queue.packets, packet);
+        if queue.standing == Standing::Inactive {
+            queue.standing = Standing::New;
+            queue.credits = state.quantum;
+            state.new.push(&mut state.queues, number);
+        }
+        if backlog.packets() > state.limit {
+            state.drop_from_fattest(backlog);
+        }
+    }
+
+    #[inline]
+    fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Queued> {
+        loop {
+            let is_new = state.new.first != END;
+            let list = if is_new { &mut state.new } else { &mut state.old };
+            let number = list.first;
+            let queue = state.queues.get_mut(number as usize)?;
+            if queue.credits <= 0 {
+                queue.credits += state.quantum;
+                queue.standing = Standing::Old;
+                list.pop(&state.queues);
+                state.old.push(&mut state.queues, number);
+                continue;
+            }
+            if let Some(packet) = queue.controller.dequeue(&state.rule, now, &mut queue.packets, backlog) {
+                queue.credits -= i64::from(packet.size);
+                return Some(packet);
+            }
+            // An empty new queue has to wait for its turn among the old ones, or a flow could always be new.
+            queue.standing = if is_new { Standing::Old } else { Standing::Inactive };
+            list.pop(&state.queues);
+            if is_new {
+                state.old.push(&mut state.queues, number);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_units::{Ecn, Rate};
+
+    /// A discipline at work, without a link.
+    struct Bench {
+        state: FlowQueues,
+        backlog: Backlog,
+        random: Stream,
+        sent: u64,
+    }
+
+    fn bench(discipline: &FqCoDel) -> Bench {
+        let mut random = Stream::new(1, 0, "fqcodel");
+        let state = discipline.start(&Setup { rate: Rate(1_000_000) }, &mut random);
+        Bench { state, backlog: Backlog::default(), random, sent: 0 }
+    }
+
+    impl Bench {
+        fn enqueue(&mut self, flow: u32, size: u32) {
+            let packet = Queued {
+                token: self.sent,
+                entered: Time::ZERO,
+                size,
+                flow,
+                ecn: Ecn::NotEct,
+                is_data: true,
+            };
+            self.sent += 1;
+            FqCoDel::enqueue(&mut self.state, Time::ZERO, packet, &mut self.backlog, &mut self.random);
+        }
+
+        fn dequeue(&mut self) -> Option<Queued> {
+            FqCoDel::dequeue(&mut self.state, Time::ZERO, &mut self.backlog, &mut self.random)
+        }
+    }
+
+    #[test]
+    fn queues_take_turns_of_a_quantum() {
+        // A quantum of 1000 bytes: flow 1 sends packets of 1000 bytes, flow 2 of 300. The fourth small packet exceeds the
+        // quantum by 200 bytes, so that the next turn ends after three (800 bytes left, 900 sent) and the one after that too.
+        let mut bench = bench(&FqCoDel { quantum: Bytes(1000), ..FqCoDel::default() });
+        (0..12).for_each(|_| bench.enqueue(1, 1000));
+        (0..12).for_each(|_| bench.enqueue(2, 300));
+        let order: Vec<u32> = (0..14).filter_map(|_| bench.dequeue()).map(|packet| packet.flow).collect();
+        assert_eq!(order, [1, 2, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn a_new_queue_is_served_before_old_ones() {
+        let mut bench = bench(&FqCoDel::default());
+        (0..10).for_each(|_| bench.enqueue(1, 1500));
+        assert_eq!([bench.dequeue(), bench.dequeue()].map(|packet| packet.map(|p| p.flow)), [Some(1), Some(1)]);
+        bench.enqueue(2, 100);
+        assert_eq!(bench.dequeue().map(|packet| packet.flow), Some(2));
+    }
+
+    #[test]
+    fn the_queue_with_the_most_bytes_makes_room() {
+        let mut bench = bench(&FqCoDel { limit: 10, drop_batch: 3, ..FqCoDel::default() });
+        (0..3).for_each(|_| bench.enqueue(1, 1500));
+        (0..7).for_each(|_| bench.enqueue(2, 100));
+        assert!(!bench.backlog.has_news());
+        // The eleventh packet: flow 1 has 4500 bytes, flow 2 has 800. Half of three packets is two, from the head.
+        bench.enqueue(2, 100);
+        let dropped: Vec<u64> = bench.backlog.take_news().0.map(|(packet, _)| packet.token).collect();
+        assert_eq!((dropped, bench.backlog.packets()), (vec![0, 1], 9));
+    }
+}

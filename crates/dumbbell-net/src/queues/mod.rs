@@ -1,0 +1,471 @@
+//! Queue disciplines, one file each, and the registry that names them.
+//!
+//! There are two kinds. One that decides at arrival ([`AtArrival`]) admits, marks or drops a packet as it enters a
+//! first-in first-out queue, so that the link knows at once when the packet departs. One that decides at departure
+//! ([`AtDeparture`]) holds the packets itself, in as many queues as it likes, and says which one is transmitted next; it
+//! may drop and mark whenever it is asked. The kind is the part of the registry in which the discipline stands.
+
+use crate::packet::Packet;
+use dumbbell_units::spec::{self, Params};
+use dumbbell_units::{Bytes, Ecn, Limit, Rate, Stream, Time, Value, tagged};
+
+/// What a discipline knows of its link when a run begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Rate of the link at the start.
+    pub rate: Rate,
+}
+
+/// Why a queue dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There was no room.
+    NoRoom,
+    /// Active queue management dropped it early to signal congestion.
+    Early,
+    /// A policer found it beyond its rate.
+    Policer,
+}
+
+/// A packet that enters a queue, and the queue that it finds.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When.
+    pub at: Time,
+    /// Size of the packet on the wire, in bytes.
+    pub size: u32,
+    /// Whose packet it is: a hash of its connection and direction.
+    pub flow: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Packets waiting behind the one in service, and their bytes.
+    pub waiting: (usize, u64),
+    /// Size of the packet in service, or since when there is none.
+    pub service: Service,
+}
+
+/// What the transmitter does when a packet arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// It sends a packet of this size, in bytes.
+    Busy(u32),
+    /// It has been idle since this time.
+    IdleSince(Time),
+}
+
+impl Arrival {
+    /// Signals congestion: a mark where the packet and the discipline know ECN, a drop elsewhere.
+    pub fn signal(&self, uses_ecn: bool) -> Verdict {
+        if uses_ecn && self.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(Reason::Early) }
+    }
+}
+
+/// What a discipline does with a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It waits for its turn.
+    Enqueue,
+    /// The same, and it carries the mark "congestion experienced". Its codepoint must be ECN-capable.
+    Mark,
+    /// It is dropped.
+    Drop(Reason),
+}
+
+/// What a parameter contradicts: the parameter's name and what is accepted.
+pub type Contradiction = (&'static str, String);
+
+/// What every discipline states.
+pub trait Discipline: Params {
+    /// One sentence for the catalogue.
+    const SUMMARY: &'static str;
+    /// Where the discipline is described.
+    const SOURCE: &'static str;
+
+    /// The parameter that contradicts another one or the link, if any.
+    fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
+        None
+    }
+
+    /// Room for packets behind the one in service, if a packet that does not fit in it is dropped even where nothing waits.
+    fn room(&self) -> Limit {
+        Limit::Unlimited
+    }
+
+    /// The parameter that sets the largest packet that may ever pass, and that size; `None` if any may.
+    fn largest_packet(&self) -> Option<(&'static str, Bytes)> {
+        None
+    }
+}
+
+/// A discipline that decides when a packet arrives at a first-in first-out queue: its parameters.
+pub trait AtArrival: Discipline {
+    /// What it remembers between packets.
+    type State;
+
+    /// The state at the start of a run.
+    fn start(&self, setup: &Setup) -> Self::State;
+
+    /// What becomes of a packet. Arrivals come in the order of their times.
+    fn admit(state: &mut Self::State, arrival: &Arrival, random: &mut Stream) -> Verdict;
+}
+
+/// A discipline that holds the packets and decides which one departs: its parameters.
+pub trait AtDeparture: Discipline {
+    /// Its queues, and what else it remembers.
+    type State;
+
+    /// The state at the start of a run.
+    fn start(&self, setup: &Setup, random: &mut Stream) -> Self::State;
+
+    /// A packet arrives: [`Backlog::push`] puts it into one of the queues, [`Backlog::drop`] drops it or another.
+    fn enqueue(
+        state: &mut Self::State,
+        now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        random: &mut Stream,
+    );
+
+    /// The transmitter is free: the packet that it sends next. `None` only if no packet is left.
+    fn dequeue(
+        state: &mut Self::State,
+        now: Time,
+        backlog: &mut Backlog,
+        random: &mut Stream,
+    ) -> Option<Queued>;
+}
+
+/// A packet in a queue, as a discipline sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// What its owner knows it by.
+    pub token: u64,
+    /// When it entered.
+    pub entered: Time,
+    /// Size on the wire, in bytes.
+    pub size: u32,
+    /// Whose packet it is: a hash of its connection and direction.
+    pub flow: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// It carries data.
+    pub is_data: bool,
+}
+
+impl Queued {
+    /// What a queue needs to know of a packet that enters.
+    #[inline]
+    pub fn new<P>(token: u64, entered: Time, packet: &Packet<P>) -> Self {
+        let Packet { size, flow, ecn, kind, .. } = *packet;
+        Queued { token, entered, size, flow, ecn, is_data: kind.is_data() }
+    }
+}
+
+/// Nowhere.
+const END: u32 = u32::MAX;
+
+/// A first-in first-out queue within a [`Backlog`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    first: u32,
+    last: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Fifo { first: END, last: END, packets: 0, bytes: 0 }
+    }
+}
+
+impl Fifo {
+    /// Packets in the queue.
+    #[inline]
+    pub fn packets(&self) -> usize {
+        self.packets as usize
+    }
+
+    /// Their bytes.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// A packet, and the one that follows it in its queue, or the next free place.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    packet: Queued,
+    next: u32,
+    is_taken: bool,
+}
+
+/// All packets that wait at a scheduled link, in whatever queues, and what the discipline did to them. One store for
+/// all queues: in steady state nothing is allocated.
+#[derive(Clone, Debug)]
+pub struct Backlog {
+    places: Vec<Place>,
+    free: u32,
+    packets: usize,
+    bytes: u64,
+    dropped: Vec<(Queued, Reason)>,
+    marks: u64,
+}
+
+impl Default for Backlog {
+    fn default() -> Self {
+        Backlog { places: Vec::new(), free: END, packets: 0, bytes: 0, dropped: Vec::new(), marks: 0 }
+    }
+}
+
+impl Backlog {
+    /// Packets in all queues.
+    #[inline]
+    pub fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Their bytes.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Puts a packet at the end of a queue.
+    #[inline]
+    pub fn push(&mut self, queue: &mut Fifo, packet: Queued) {
+        let place = Place { packet, next: END, is_taken: true };
+        let at = self.free;
+        let at = if at == END {
+            self.places.push(place);
+            (self.places.len() - 1) as u32
+        } else {
+            self.free = self.places[at as usize].next;
+            self.places[at as usize] = place;
+            at
+        };
+        if queue.last == END {
+            queue.first = at;
+        } else {
+            self.places[queue.last as usize].next = at;
+        }
+        queue.last = at;
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.size);
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+    }
+
+    /// Takes the first packet out of a queue.
+    #[inline]
+    pub fn pop(&mut self, queue: &mut Fifo) -> Option<Queued> {
+        let at = queue.first;
+        let place = self.places.get_mut(at as usize)?;
+        let (packet, next) = (place.packet, place.next);
+        place.next = self.free;
+        place.is_taken = false;
+        self.free = at;
+        queue.first = next;
+        if next == END {
+            queue.last = END;
+        }
+        queue.packets -= 1;
+        queue.bytes -= u64::from(packet.size);
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
+    /// Drops a packet that is in no queue, or no longer.
+    pub fn drop(&mut self, packet: Queued, reason: Reason) {
+        self.dropped.push((packet, reason));
+    }
+
+    /// Marks a packet if its transport is ECN-capable; false if it is not.
+    pub fn mark(&mut self, packet: &mut Queued) -> bool {
+        let is_capable = packet.ecn.is_capable();
+        if is_capable {
+            packet.ecn = Ecn::Ce;
+            self.marks += 1;
+        }
+        is_capable
+    }
+
+    /// The packets that wait, in no stated order.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.places.iter().filter(|place| place.is_taken).map(|place| &place.packet)
+    }
+
+    /// True if packets were dropped or marked that have not been collected.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.marks > 0 || !self.dropped.is_empty()
+    }
+
+    /// Packets dropped since the last call, in order, and how many were marked.
+    pub(crate) fn take_news(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
+        (self.dropped.drain(..), std::mem::take(&mut self.marks))
+    }
+}
+
+macro_rules! registry {
+    (
+        at arrival { $( $early:literal => $early_module:ident::$Early:ident, )+ }
+        at departure { $( $late:literal => $late_module:ident::$Late:ident, )+ }
+    ) => {
+        $( #[doc = concat!("The discipline `", $early, "`.")] pub mod $early_module; )+
+        $( #[doc = concat!("The discipline `", $late, "`.")] pub mod $late_module; )+
+
+        tagged! {
+            /// A queue discipline with its parameters.
+            pub enum QueueSpec by "kind" {
+                $( #[doc = "A discipline that decides at arrival."] $Early($early_module::$Early) = $early, )+
+                $( #[doc = "A discipline that decides at departure."] $Late($late_module::$Late) = $late, )+
+            }
+        }
+
+        impl QueueSpec {
+            /// The registered names, in order.
+            pub const NAMES: &'static [&'static str] = &[$($early,)+ $($late,)+];
+
+            /// The discipline `name` with its default parameters.
+            pub fn named(name: &str) -> Option<QueueSpec> {
+                match name {
+                    $( $early => Some(QueueSpec::$Early(Default::default())), )+
+                    $( $late => Some(QueueSpec::$Late(Default::default())), )+
+                    _ => None,
+                }
+            }
+
+            /// True if it decides at departure, so that its link is a scheduled one.
+            pub fn is_scheduled(&self) -> bool {
+                match self {
+                    $( QueueSpec::$Early(_) => false, )+
+                    $( QueueSpec::$Late(_) => true, )+
+                }
+            }
+
+            /// See [`Discipline::contradiction`].
+            pub fn contradiction(&self, setup: &Setup) -> Option<Contradiction> {
+                match self {
+                    $( QueueSpec::$Early(params) => params.contradiction(setup), )+
+                    $( QueueSpec::$Late(params) => params.contradiction(setup), )+
+                }
+            }
+
+            /// See [`Discipline::room`].
+            pub fn room(&self) -> Limit {
+                match self {
+                    $( QueueSpec::$Early(params) => params.room(), )+
+                    $( QueueSpec::$Late(params) => params.room(), )+
+                }
+            }
+
+            /// See [`Discipline::largest_packet`].
+            pub fn largest_packet(&self) -> Option<(&'static str, Bytes)> {
+                match self {
+                    $( QueueSpec::$Early(params) => params.largest_packet(), )+
+                    $( QueueSpec::$Late(params) => params.largest_packet(), )+
+                }
+            }
+
+            /// The state of a discipline that decides at arrival.
+            pub fn start_admission(&self, setup: &Setup) -> Option<Admission> {
+                match self {
+                    $( QueueSpec::$Early(params) => Some(Admission::$Early(params.start(setup))), )+
+                    _ => None,
+                }
+            }
+
+            /// The state of a discipline that decides at departure.
+            pub fn start_scheduler(&self, setup: &Setup, random: &mut Stream) -> Option<Scheduler> {
+                match self {
+                    $( QueueSpec::$Late(params) => Some(Scheduler::$Late(params.start(setup, random))), )+
+                    _ => None,
+                }
+            }
+
+            /// Catalogue entries: name, summary, source and parameters of every discipline.
+            pub fn disciplines() -> Value {
+                Value::Array(vec![
+                    $( entry::<$early_module::$Early>($early), )+
+                    $( entry::<$late_module::$Late>($late), )+
+                ])
+            }
+        }
+
+        /// The state of a discipline that decides at arrival.
+        #[derive(Clone, Debug)]
+        pub enum Admission {
+            $( #[doc = "A registered discipline."] $Early(<$early_module::$Early as AtArrival>::State), )+
+        }
+
+        impl Admission {
+            /// See [`AtArrival::admit`].
+            #[inline]
+            pub fn admit(&mut self, arrival: &Arrival, random: &mut Stream) -> Verdict {
+                match self {
+                    $( Admission::$Early(state) => {
+                        <$early_module::$Early as AtArrival>::admit(state, arrival, random)
+                    } )+
+                }
+            }
+        }
+
+        /// The state of a discipline that decides at departure.
+        #[derive(Clone, Debug)]
+        pub enum Scheduler {
+            $( #[doc = "A registered discipline."] $Late(<$late_module::$Late as AtDeparture>::State), )+
+        }
+
+        impl Scheduler {
+            /// See [`AtDeparture::enqueue`].
+            #[inline]
+            pub fn enqueue(&mut self, now: Time, packet: Queued, backlog: &mut Backlog, random: &mut Stream) {
+                match self {
+                    $( Scheduler::$Late(state) => {
+                        <$late_module::$Late as AtDeparture>::enqueue(state, now, packet, backlog, random)
+                    } )+
+                }
+            }
+
+            /// See [`AtDeparture::dequeue`].
+            #[inline]
+            pub fn dequeue(&mut self, now: Time, backlog: &mut Backlog, random: &mut Stream) -> Option<Queued> {
+                match self {
+                    $( Scheduler::$Late(state) => {
+                        <$late_module::$Late as AtDeparture>::dequeue(state, now, backlog, random)
+                    } )+
+                }
+            }
+        }
+    };
+}
+
+/// The catalogue entry of a discipline.
+fn entry<D: Discipline>(name: &str) -> Value {
+    let mut entry = spec::entry(name, D::SUMMARY, &D::infos());
+    if let Value::Object(members) = &mut entry {
+        members.insert("source".into(), Value::from(D::SOURCE));
+    }
+    entry
+}
+
+registry! {
+    at arrival {
+        "droptail" => droptail::DropTail,
+        "red" => red::Red,
+        "policer" => policer::Policer,
+    }
+    at departure {
+        "codel" => codel::CoDel,
+        "fqcodel" => fqcodel::FqCoDel,
+    }
+}
+
+impl Default for QueueSpec {
+    fn default() -> Self {
+        QueueSpec::DropTail(droptail::DropTail::default())
+    }
+}

@@ -1,0 +1,101 @@
+//! A token-bucket policer, as RFC 2697 §3 has for its committed rate: a bucket of `burst` bytes is filled at `rate`; a
+//! packet that finds as many tokens as it has bytes takes them and passes, any other is dropped.
+//!
+//! The policer has no queue. What passes waits for the transmitter alone, which is never behind by more than a burst,
+//! because the policer may not be faster than its link.
+
+use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Setup, Verdict};
+use dumbbell_units::{Bytes, Rate, Stream, Time, params};
+
+params! {
+    /// A token bucket that drops what is beyond its rate and burst.
+    pub struct Policer {
+        /// Rate at which tokens arrive; the link's at the start of the run if not given.
+        rate: Option<Rate> = None, "bit/s", "RFC 2697 §3",
+            |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0, such as \"1.6 Mbit/s\"";
+        /// Size of the bucket, full at the start: the most that passes at once.
+        burst: Bytes = Bytes(100_000), "bytes", "RFC 2697 §3",
+            |burst| (1..=1 << 40).contains(&burst.0), "a size from 1 byte to 1 TiB";
+    }
+}
+
+impl Discipline for Policer {
+    const SUMMARY: &'static str = "A token bucket: what is beyond its rate and burst is dropped, nothing waits.";
+    const SOURCE: &'static str = "RFC 2697 §3";
+
+    fn contradiction(&self, setup: &Setup) -> Option<Contradiction> {
+        let is_faster = self.rate.is_some_and(|rate| rate > setup.rate);
+        is_faster.then(|| ("rate", format!("a rate of at most the link's, {}", setup.rate)))
+    }
+
+    fn largest_packet(&self) -> Option<(&'static str, Bytes)> {
+        Some(("burst", self.burst))
+    }
+}
+
+/// Tokens are counted in these parts of a byte, in which a bit per second for a nanosecond is a whole number.
+const PARTS: u128 = 8_000_000_000;
+
+/// A bucket.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    rate: u128,
+    size: u128,
+    tokens: u128,
+    /// Up to when tokens have arrived.
+    filled: Time,
+}
+
+impl AtArrival for Policer {
+    type State = Bucket;
+
+    fn start(&self, setup: &Setup) -> Bucket {
+        let rate = self.rate.unwrap_or(setup.rate);
+        let size = u128::from(self.burst.0) * PARTS;
+        Bucket { rate: u128::from(rate.0), size, tokens: size, filled: Time::ZERO }
+    }
+
+    fn admit(bucket: &mut Bucket, arrival: &Arrival, _random: &mut Stream) -> Verdict {
+        let arrived = bucket.rate * u128::from(arrival.at.since(bucket.filled).0);
+        bucket.tokens = (bucket.tokens + arrived).min(bucket.size);
+        bucket.filled = arrival.at;
+        match bucket.tokens.checked_sub(u128::from(arrival.size) * PARTS) {
+            Some(rest) => {
+                bucket.tokens = rest;
+                Verdict::Enqueue
+            }
+            None => Verdict::Drop(Reason::Policer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queues::Service;
+    use dumbbell_units::Ecn;
+
+    #[test]
+    fn a_burst_passes_at_once_and_the_rate_from_then_on() {
+        // A bucket of 3000 bytes at 8 Mbit/s: three packets of 1000 bytes at once, then one per millisecond, to the nanosecond.
+        let policer = Policer { rate: Some(Rate(8_000_000)), burst: Bytes(3000) };
+        let mut bucket = policer.start(&Setup { rate: Rate(10_000_000) });
+        let mut random = Stream::new(1, 0, "policer");
+        let mut passes = |at| {
+            let service = Service::IdleSince(Time::ZERO);
+            let arrival = Arrival { at: Time(at), size: 1000, flow: 0, ecn: Ecn::NotEct, waiting: (0, 0), service };
+            Policer::admit(&mut bucket, &arrival, &mut random) == Verdict::Enqueue
+        };
+        assert_eq!([0, 0, 0, 0].map(&mut passes), [true, true, true, false]);
+        assert_eq!([999_999, 1_000_000, 1_000_001, 1_999_999].map(&mut passes), [false, true, false, false]);
+        // Ten milliseconds later the bucket is full, and no fuller.
+        assert_eq!([12_000_000; 4].map(&mut passes), [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_policer_faster_than_its_link_is_refused() {
+        let policer = Policer { rate: Some(Rate(2_000_000)), ..Policer::default() };
+        assert_eq!(policer.contradiction(&Setup { rate: Rate(1_000_000) }).map(|(field, _)| field), Some("rate"));
+        assert_eq!(policer.contradiction(&Setup { rate: Rate(2_000_000) }), None);
+    }
+}

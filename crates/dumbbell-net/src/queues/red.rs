@@ -1,0 +1,336 @@
+//! RED [floyd1993]: signals congestion at random before the queue is full, by its average length.
+//!
+//! The average is exponentially weighted and decays through idle time as if small packets had passed. Between two
+//! thresholds the probability of a signal rises from 0 to `max_p`, and it grows with the number of packets since the
+//! last signal, which spreads signals uniformly. As ns-2 has it: `gentle` lets the probability rise further to 1
+//! at twice the upper threshold [floyd2001], `adaptive` moves `max_p` so that the average stays
+//! in the middle of the thresholds [floyd2001], and nothing is dropped early while at most one packet waits.
+//!
+//! Departures from [floyd1993]: packets since the last signal are counted as its text has it, from 0, so that the gap
+//! between two signals is uniform on 1 to 1/p; its figure 2 counts from 1. Idle time is that of the transmitter.
+
+use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Service, Setup, Verdict};
+use dumbbell_units::math::exp;
+use dumbbell_units::{Bytes, Limit, Stream, Time, params};
+
+params! {
+    /// Random early detection.
+    pub struct Red {
+        /// Room of the queue behind the packet in service.
+        limit: Limit = Limit::Unlimited, "packets or bytes", "[floyd1993 §4]";
+        /// Average above which packets are marked or dropped; if not given, half of the packets that the link sends in `target_delay`,
+        /// and at least 5.
+        minimum: Option<Limit> = None, "packets", "[floyd2001]",
+            |limit| limit.is_none_or(|limit| matches!(limit, Limit::Packets(1..=1_000_000_000))),
+            "packets, such as \"5 packets\"";
+        /// Average at which `max_p` is reached; three times the lower threshold if not given.
+        maximum: Option<Limit> = None, "packets", "[floyd2001]",
+            |limit| limit.is_none_or(|limit| matches!(limit, Limit::Packets(1..=1_000_000_000))),
+            "packets, such as \"15 packets\"";
+        /// Weight of a packet in the average; if not given, an average over the packets that the link sends in a second,
+        /// 1 - exp(-1/packets).
+        weight: Option<f64> = None, "-", "[floyd2001]",
+            |weight| weight.is_none_or(|weight| weight > 0.0 && weight <= 1.0), "a number above 0, at most 1";
+        /// Probability of a signal at the upper threshold; where it begins if adaptive.
+        max_p: f64 = 0.1, "-", "[floyd2001]", |p| *p > 0.0 && *p <= 1.0, "a probability above 0, at most 1";
+        /// Above the upper threshold the probability rises to 1 at twice the threshold, instead of at once.
+        gentle: bool = true, "-", "[floyd2001]";
+        /// The probability is moved so that the average stays between the thresholds.
+        adaptive: bool = true, "-", "[floyd2001]";
+        /// Time between two such moves.
+        interval: Time = Time(500_000_000), "s", "[floyd2001]", |interval| interval.0 > 0, "a time above 0";
+        /// Queueing delay that the default lower threshold stands for, twice.
+        target_delay: Time = Time(5_000_000), "s", "[floyd2001]";
+        /// Mean packet: defaults and the decay through idle time count in such packets.
+        mean_packet: Bytes = Bytes(1000), "bytes", "[floyd1993 §4]",
+            |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// Packets of ECN-capable transports are marked instead of dropped, up to the average at which all are dropped.
+        ecn: bool = true, "-", "RFC 3168 §7";
+    }
+}
+
+/// Thresholds, in packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Thresholds {
+    minimum: f64,
+    maximum: f64,
+}
+
+impl Red {
+    /// Mean packets that the link sends in a second.
+    fn packets_per_second(&self, setup: &Setup) -> f64 {
+        setup.rate.0 as f64 / (8.0 * self.mean_packet.0 as f64)
+    }
+
+    fn thresholds(&self, setup: &Setup) -> Thresholds {
+        let packets = |limit: Option<Limit>| match limit {
+            Some(Limit::Packets(packets)) => Some(packets as f64),
+            _ => None,
+        };
+        let default = (self.target_delay.secs() * self.packets_per_second(setup) / 2.0).max(5.0);
+        // A stated upper threshold below the default lower one moves that down.
+        let stated = packets(self.maximum);
+        let minimum = packets(self.minimum).unwrap_or(stated.map_or(default, |maximum| default.min(maximum / 3.0)));
+        Thresholds { minimum, maximum: stated.unwrap_or(3.0 * minimum) }
+    }
+}
+
+impl Discipline for Red {
+    const SUMMARY: &'static str = "Random early detection, gentle and adaptive: drops or marks at random by the average queue.";
+    const SOURCE: &'static str = "[floyd1993]";
+
+    fn room(&self) -> Limit {
+        self.limit
+    }
+
+    fn contradiction(&self, setup: &Setup) -> Option<Contradiction> {
+        let Thresholds { minimum, maximum } = self.thresholds(setup);
+        if minimum >= maximum {
+            return Some(("maximum", format!("packets above the lower threshold, {minimum}")));
+        }
+        match self.limit {
+            Limit::Packets(limit) if (limit as f64) < minimum => {
+                Some(("limit", format!("room for at least the lower threshold, {minimum} packets")))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The state of RED.
+#[derive(Clone, Debug)]
+pub struct Average {
+    limit: Limit,
+    thresholds: Thresholds,
+    weight: f64,
+    gentle: bool,
+    ecn: bool,
+    /// In which the link sends a mean packet, at least a nanosecond.
+    packet_time: Time,
+    /// Average queue, in packets.
+    average: f64,
+    max_p: f64,
+    /// Packets since the last signal that might have been one; `None` while the average is below the thresholds.
+    count: Option<u32>,
+    /// Time between two moves of the probability, and the time of the last; `None` if it never moves.
+    adapts: Option<(Time, Time)>,
+}
+
+/// A number raised to a whole power, by squaring.
+#[inline]
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut power = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    power
+}
+
+impl Average {
+    /// Takes the queue into the average, after the mean packets that could have passed since the transmitter fell idle.
+    #[inline]
+    fn update(&mut self, arrival: &Arrival) {
+        if let Service::IdleSince(since) = arrival.service {
+            let packets = arrival.at.since(since).0 / self.packet_time.0;
+            self.average *= power(1.0 - self.weight, packets);
+        }
+        self.average += self.weight * (arrival.waiting.0 as f64 - self.average);
+    }
+
+    /// Moves `max_p` by additive increase and multiplicative decrease [floyd2001].
+    #[inline]
+    fn adapt(&mut self, now: Time) {
+        let Some((interval, last)) = &mut self.adapts else { return };
+        if now.since(*last) < *interval {
+            return;
+        }
+        *last = now;
+        let Thresholds { minimum, maximum } = self.thresholds;
+        let part = 0.4 * (maximum - minimum);
+        if self.average > maximum - part && self.max_p <= 0.5 {
+            self.max_p += (self.max_p / 4.0).min(0.01);
+        } else if self.average < minimum + part && self.max_p >= 0.01 {
+            self.max_p *= 0.9;
+        }
+    }
+
+    /// Probability of a signal for a packet, whatever the packets before it; 1 beyond all thresholds.
+    fn probability(&self) -> f64 {
+        let Thresholds { minimum, maximum } = self.thresholds;
+        if self.average < maximum {
+            self.max_p * (self.average - minimum) / (maximum - minimum)
+        } else if self.gentle && self.average < 2.0 * maximum {
+            self.max_p + (1.0 - self.max_p) * (self.average - maximum) / maximum
+        } else {
+            1.0
+        }
+    }
+
+    /// True if a packet is chosen: with probability p / (1 - count * p), so that gaps are uniform [floyd1993 §7].
+    fn is_chosen(&mut self, probability: f64, random: &mut Stream) -> bool {
+        let count = self.count.unwrap_or(0);
+        let rest = 1.0 - f64::from(count) * probability;
+        let is_chosen = rest <= probability || random.chance(probability / rest);
+        self.count = Some(if is_chosen { 0 } else { count.saturating_add(1) });
+        is_chosen
+    }
+}
+
+/// Packets that must wait for one to be dropped early, as in ns-2: a link is not idled for an average of the past.
+const LEAST_WAITING: usize = 2;
+
+impl AtArrival for Red {
+    type State = Average;
+
+    fn start(&self, setup: &Setup) -> Average {
+        let per_second = self.packets_per_second(setup);
+        Average {
+            limit: self.limit,
+            thresholds: self.thresholds(setup),
+            weight: self.weight.unwrap_or_else(|| 1.0 - exp(-1.0 / per_second)),
+            gentle: self.gentle,
+            ecn: self.ecn,
+            packet_time: Time::from_secs(1.0 / per_second).max(Time(1)),
+            average: 0.0,
+            max_p: self.max_p,
+            count: None,
+            adapts: self.adaptive.then_some((self.interval, Time::ZERO)),
+        }
+    }
+
+    #[inline]
+    fn admit(state: &mut Average, arrival: &Arrival, random: &mut Stream) -> Verdict {
+        state.update(arrival);
+        state.adapt(arrival.at);
+        let is_busy = matches!(arrival.service, Service::Busy(_));
+        let has_room = match state.limit {
+            Limit::Unlimited => true,
+            Limit::Packets(limit) => (arrival.waiting.0 as u64) < limit,
+            Limit::Bytes(limit) => arrival.waiting.1 + u64::from(arrival.size) <= limit,
+        };
+        if state.average < state.thresholds.minimum || arrival.waiting.0 < LEAST_WAITING {
+            state.count = None;
+        } else {
+            let probability = state.probability();
+            if probability >= 1.0 {
+                state.count = Some(0);
+                return Verdict::Drop(Reason::Early);
+            }
+            if state.is_chosen(probability, random) {
+                let verdict = arrival.signal(state.ecn);
+                if verdict != Verdict::Mark || has_room || !is_busy {
+                    return verdict;
+                }
+            }
+        }
+        if has_room || !is_busy { Verdict::Enqueue } else { Verdict::Drop(Reason::NoRoom) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_units::{Ecn, Rate};
+
+    fn arrival(at: u64, waiting: usize) -> Arrival {
+        let service = Service::Busy(1000);
+        Arrival { at: Time(at), size: 1000, flow: 0, ecn: Ecn::Ect0, waiting: (waiting, 1000 * waiting as u64), service }
+    }
+
+    fn red(parameters: Red) -> (Average, Stream) {
+        (parameters.start(&Setup { rate: Rate(8_000_000) }), Stream::new(1, 0, "red"))
+    }
+
+    fn thresholds(minimum: u64, maximum: u64) -> Red {
+        let (minimum, maximum) = (Some(Limit::Packets(minimum)), Some(Limit::Packets(maximum)));
+        Red { minimum, maximum, adaptive: false, ..Red::default() }
+    }
+
+    /// Packets from a mark to the next one, the marked one included, while ten packets always wait.
+    fn gaps(count: usize) -> Vec<u64> {
+        let (mut state, mut random) = red(Red { weight: Some(1.0), ..thresholds(5, 15) });
+        let mut gaps = Vec::new();
+        let mut gap = 0;
+        while gaps.len() < count {
+            gap += 1;
+            if Red::admit(&mut state, &arrival(0, 10), &mut random) == Verdict::Mark {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        gaps
+    }
+
+    #[test]
+    fn marks_are_spread_uniformly() {
+        // In the middle of the thresholds p is 0.1 / 2 = 0.05: gaps are uniform on 1 to 20, 10.5 on average with a variance of
+        // (20 * 20 - 1) / 12 = 33.25. Independent marks would be geometric, with a mean of 20 and a variance of 380.
+        let gaps = gaps(40_000);
+        let mut counts = [0_u32; 20];
+        gaps.iter().for_each(|&gap| counts[gap as usize - 1] += 1);
+        let expected = gaps.len() as f64 / 20.0;
+        let excess = counts.map(|count| f64::from(count) - expected);
+        let chi_squared: f64 = excess.iter().map(|excess| excess * excess / expected).sum();
+        // 43.8 is exceeded once in a thousand with 19 degrees of freedom.
+        assert!(chi_squared < 43.8, "{chi_squared}: {counts:?}");
+        // Successive gaps do not depend on each other.
+        let products = gaps.windows(2).map(|pair| (pair[0] as f64 - 10.5) * (pair[1] as f64 - 10.5));
+        let correlation = products.sum::<f64>() / gaps.len() as f64 / 33.25;
+        assert!(correlation.abs() < 0.02, "{correlation}");
+    }
+
+    #[test]
+    fn the_probability_rises_gently_to_one_at_twice_the_upper_threshold() {
+        let (mut state, _) = red(thresholds(5, 15));
+        let mut at = |average| {
+            state.average = average;
+            state.probability()
+        };
+        assert_eq!([5.0, 10.0, 15.0, 22.5, 30.0].map(&mut at), [0.0, 0.05, 0.1, 0.55, 1.0]);
+        let (mut state, mut random) = red(Red { weight: Some(1.0), gentle: false, ..thresholds(5, 15) });
+        assert_eq!(Red::admit(&mut state, &arrival(0, 15), &mut random), Verdict::Drop(Reason::Early));
+    }
+
+    #[test]
+    fn the_average_decays_through_idle_time() {
+        // A packet of 1000 bytes takes a millisecond: 100 of them pass in 0.1 s, then one arrives, and (1 - 0.01)^101 = 0.362372.
+        let (mut state, mut random) = red(Red { weight: Some(0.01), ..thresholds(5, 15) });
+        state.average = 10.0;
+        let service = Service::IdleSince(Time(100_000_000));
+        let idle = Arrival { waiting: (0, 0), service, ..arrival(200_000_000, 0) };
+        assert_eq!(Red::admit(&mut state, &idle, &mut random), Verdict::Enqueue);
+        assert!((state.average / 10.0 - 0.362_372).abs() < 1e-6, "{}", state.average);
+    }
+
+    #[test]
+    fn the_probability_is_moved_by_additive_increase_and_multiplicative_decrease() {
+        let (mut state, mut random) = red(Red { weight: Some(1.0), adaptive: true, ..thresholds(5, 15) });
+        // The target is the middle fifth, 9 to 11 packets.
+        for (at, waiting, max_p) in [(400, 14, 0.1), (500, 14, 0.11), (600, 14, 0.11), (1000, 10, 0.11), (1500, 6, 0.099)] {
+            Red::admit(&mut state, &arrival(at * 1_000_000, waiting), &mut random);
+            assert!((state.max_p - max_p).abs() < 1e-12, "{} at {at} ms", state.max_p);
+        }
+    }
+
+    #[test]
+    fn defaults_follow_the_rate() {
+        // 100 Mbit/s are 12,500 packets of 1000 bytes per second, 62.5 in 5 ms.
+        let found = Red::default().thresholds(&Setup { rate: Rate(100_000_000) });
+        assert_eq!(found, Thresholds { minimum: 31.25, maximum: 93.75 });
+        let found = Red::default().thresholds(&Setup { rate: Rate(1_000_000) });
+        assert_eq!(found, Thresholds { minimum: 5.0, maximum: 15.0 });
+    }
+
+    #[test]
+    fn thresholds_that_contradict_each_other_are_refused() {
+        let setup = Setup { rate: Rate(1_000_000) };
+        assert_eq!(thresholds(9, 9).contradiction(&setup).map(|(field, _)| field), Some("maximum"));
+        let small = Red { limit: Limit::Packets(3), ..Red::default() };
+        assert_eq!(small.contradiction(&setup).map(|(field, _)| field), Some("limit"));
+        assert_eq!(Red::default().contradiction(&setup), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! A link that decides at departure: its queue discipline holds the packets and says which one is transmitted next.
+//!
+//! [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`] are told the time, by whoever holds a clock. What
+//! happens between two calls is made up for by its own times: each transmission ends when it ends, however late somebody
+//! asks, and at one instant departures come before arrivals. So arrivals must be told in the order of their times, and
+//! whoever polls at `now` says that nothing arrives any more before `now`.
+//!
+//! A link counts what it does by the times at which it happens.
+
+use crate::impairment::Impairment;
+use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
+use crate::packet::Packet;
+use crate::queues::{Backlog, Queued, Scheduler, Setup};
+use crate::transmitter::Transmitter;
+use dumbbell_units::{Ecn, Interval, Stream, Time};
+use std::collections::VecDeque;
+
+/// The packet that is transmitted.
+#[derive(Clone, Copy, Debug)]
+struct InService {
+    packet: Queued,
+    begins: Time,
+    /// Whole nanoseconds of service; the rest of the time since it entered is waiting.
+    service: Time,
+}
+
+/// A packet that has been transmitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// What its owner knows it by.
+    pub token: u64,
+    /// When it reaches the far end, no earlier than the one before it.
+    pub arrives: Time,
+    /// Its ECN codepoint, which may have become a mark here.
+    pub ecn: Ecn,
+    /// How long it has waited, if the link stamps packets; zero otherwise.
+    pub waited: Time,
+}
+
+/// A packet that was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// What its owner knows it by.
+    pub token: u64,
+    /// When.
+    pub at: Time,
+    /// Why.
+    pub reason: DropReason,
+    /// Number of data packets that had come to the impairments by then, counted from 1 as forced losses are.
+    pub data_seen: u64,
+}
+
+/// One scheduled link of a running simulation.
+#[derive(Clone, Debug)]
+pub struct ScheduledLink {
+    scheduler: Scheduler,
+    backlog: Backlog,
+    in_service: Option<InService>,
+    /// When the packet in service departs; never without one.
+    departure: Time,
+    /// When the last transmission ended.
+    idle_since: Time,
+    transmitter: Transmitter,
+    departed: VecDeque<Departed>,
+    dropped: VecDeque<Dropped>,
+    window: Interval,
+    stats: LinkStats,
+    /// When the backlog last changed, and what it has been since.
+    last_change: (Time, usize),
+    stamps: bool,
+    impairments: Vec<Impairment>,
+    /// Data packets that the impairments have seen.
+    data_seen: u64,
+    random: Stream,
+    /// For the queue discipline.
+    queue_random: Stream,
+    /// Changes of the backlog since they were last taken, if a probe wants them.
+    backlog_changes: Option<Vec<BacklogChange>>,
+}
+
+impl ScheduledLink {
+    /// An idle link; `None` if its discipline decides at arrival. Only what happens within `window` is counted.
+    pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
+        let mut queue_random = random.clone().fork();
+        let scheduler = spec.queue.start_scheduler(&Setup { rate: spec.rate }, &mut queue_random)?;
+        Some(ScheduledLink {
+            scheduler,
+            backlog: Backlog::default(),
+            in_service: None,
+            departure: Time::NEVER,
+            idle_since: Time::ZERO,
+            transmitter: Transmitter::new(spec),
+            departed: VecDeque::new(),
+            dropped: VecDeque::new(),
+            window,
+            stats: LinkStats::default(),
+            last_change: (Time::ZERO, 0),
+            stamps: false,
+            impairments: spec.impairments.iter().map(Impairment::new).collect(),
+            data_seen: 0,
+            random: random.clone(),
+            queue_random,
+            backlog_changes: None,
+        })
+    }
+
+    /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
+    pub fn trace_backlog(&mut self) {
+        self.backlog_changes = Some(Vec::new());
+    }
+
+    /// Tells of every packet the time it has waited here.
+    pub fn stamp_queueing(&mut self) {
+        self.stamps = true;
+    }
+
+    /// What has been counted.
+    pub fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+
+    /// Changes of the backlog up to the present, if a probe wants them.
+    pub fn take_changes(&mut self) -> Vec<BacklogChange> {
+        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Packets on the link: those that wait, the one in service, and what nobody has polled yet.
+    pub fn packets(&self) -> usize {
+        let in_service = usize::from(self.in_service.is_some());
+        self.backlog.packets() + in_service + self.departed.len() + self.dropped.len()
+    }
+
+    /// The same packets by what their owner knows them by, in no stated order.
+    pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
+        let waiting = self.backlog.waiting().map(|packet| packet.token);
+        let in_service = self.in_service.iter().map(|service| service.packet.token);
+        let departed = self.departed.iter().map(|departed| departed.token);
+        waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
+    }
+
+    /// A packet enters at `now`, no earlier than the one before it. Its owner knows it by `token`.
+    #[inline]
+    pub fn enqueue<P>(&mut self, now: Time, token: u64, packet: &Packet<P>) {
+        self.advance(now);
+        let packet = Queued::new(token, now, packet);
+        self.stats.packets += u64::from(self.window.contains(now));
+        self.scheduler.enqueue(now, packet, &mut self.backlog, &mut self.queue_random);
+        self.collect(now);
+        if self.in_service.is_none() {
+            self.begin(now);
+        } else {
+            self.note_backlog(now);
+        }
+    }
+
+    /// When the packet in service departs; [`Time::NEVER`] without one.
+    #[inline]
+    pub fn next_departure(&self) -> Time {
+        self.departure
+    }
+
+    /// The next packet whose transmission ended at or before `now`.
+    #[inline]
+    pub fn poll_departure(&mut self, now: Time) -> Option<Departed> {
+        if let Some(departed) = self.departed.pop_front() {
+            return Some(departed);
+        }
+        while self.is_due(now) {
+            if let Some(departed) = self.depart() {
+                return Some(departed);
+            }
+        }
+        None
+    }
+
+    /// The packet in service by what its owner knows it by: the next one to depart, worth fetching.
+    #[inline]
+    pub fn next_token(&self) -> Option<u64> {
+        self.in_service.map(|service| service.packet.token)
+    }
+
+    /// The next packet that was dropped, in the order of times.
+    #[inline]
+    pub fn poll_drop(&mut self) -> Option<Dropped> {
+        self.dropped.pop_front()
+    }
+
+    #[inline]
+    fn is_due(&self, now: Time) -> bool {
+        self.departure <= now && self.in_service.is_some()
+    }
+
+    /// Makes up for what happens up to `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        while self.is_due(now) {
+            if let Some(departed) = self.depart() {
+                self.departed.push_back(departed);
+            }
+        }
+    }
+
+    /// A transmission ends, and the next one begins. `None` if an impairment lost the packet.
+    #[inline]
+    fn depart(&mut self) -> Option<Departed> {
+        let ends = std::mem::replace(&mut self.departure, Time::NEVER);
+        let service = self.in_service.take()?;
+        let departed = self.finish(&service, ends);
+        self.begin(ends);
+        departed
+    }
+
+    /// A transmission ends.
+    #[inline]
+    fn finish(&mut self, service: &InService, ends: Time) -> Option<Departed> {
+        let InService { packet, begins, service } = *service;
+        self.idle_since = ends;
+        self.stats.busy += self.window.overlap(begins, ends).0;
+        self.data_seen += u64::from(packet.is_data);
+        let (is_data, random) = (packet.is_data, &mut self.random);
+        if self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, random)) {
+            self.drop(packet.token, ends, DropReason::Impairment);
+            return None;
+        }
+        let waited = if self.stamps { ends.since(packet.entered).since(service) } else { Time::ZERO };
+        let arrives = self.transmitter.arrival(ends);
+        Some(Departed { token: packet.token, arrives, ecn: packet.ecn, waited })
+    }
+
+    /// The transmitter is free at `at`: the next transmission begins if there is anything to send.
+    #[inline]
+    fn begin(&mut self, at: Time) {
+        let next = self.scheduler.dequeue(at, &mut self.backlog, &mut self.queue_random);
+        self.collect(at);
+        if let Some(packet) = next {
+            self.count_wait(&packet, at);
+            if self.idle_since < at {
+                self.transmitter.rest();
+            }
+            let (ends, service) = self.transmitter.serve(at, packet.size);
+            self.in_service = Some(InService { packet, begins: at, service });
+            self.departure = ends;
+        }
+        self.note_backlog(at);
+    }
+
+    /// Takes over what the discipline has dropped and marked.
+    #[inline]
+    fn collect(&mut self, at: Time) {
+        if self.backlog.has_news() {
+            self.collect_news(at);
+        }
+    }
+
+    #[cold]
+    fn collect_news(&mut self, at: Time) {
+        let mut backlog = std::mem::take(&mut self.backlog);
+        let (dropped, marks) = backlog.take_news();
+        for (packet, reason) in dropped {
+            self.count_wait(&packet, at);
+            self.drop(packet.token, at, DropReason::Queue(reason));
+        }
+        if self.window.contains(at) {
+            self.stats.marks += marks;
+        }
+        self.backlog = backlog;
+    }
+
+    fn drop(&mut self, token: u64, at: Time, reason: DropReason) {
+        if self.window.contains(at) {
+            self.stats.count_drop(reason);
+        }
+        self.dropped.push_back(Dropped { token, at, reason, data_seen: self.data_seen });
+    }
+
+    /// A packet has waited until `at`.
+    #[inline]
+    fn count_wait(&mut self, packet: &Queued, at: Time) {
+        self.stats.waited += u128::from(self.window.overlap(packet.entered, at).0);
+    }
+
+    /// Counts the backlog that stands from `at` on.
+    #[inline]
+    fn note_backlog(&mut self, at: Time) {
+        let waiting = self.backlog.packets();
+        let (since, stood) = self.last_change;
+        if since < self.window.from && at > self.window.from {
+            self.stats.backlog_max = self.stats.backlog_max.max(stood);
+        }
+        if self.window.contains(at) {
+            self.stats.backlog_max = self.stats.backlog_max.max(waiting);
+        }
+        self.last_change = (at, waiting);
+        if let Some(changes) = &mut self.backlog_changes {
+            changes.push(BacklogChange { at, waiting });
+        }
+    }
+
+    /// The run ends at `end`, to which the link has been advanced: counts what goes on, as far as it lies before the end.
+    pub fn end(&mut self, end: Time) {
+        self.advance(end);
+        let window = Interval { until: self.window.until.min(end), ..self.window };
+        if let Some(service) = self.in_service {
+            self.stats.busy += window.overlap(service.begins, self.departure).0;
+        }
+        for packet in self.backlog.waiting() {
+            self.stats.waited += u128::from(window.overlap(packet.entered, end).0);
+        }
+        if self.last_change.0 < window.from && window.from <= window.until {
+            self.stats.backlog_max = self.stats.backlog_max.max(self.last_change.1);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What every registered queue discipline has to do, on a link that is driven without an event loop: no packet appears or
+//! vanishes, packets of a flow stay in order, the transmitter never rests while packets wait, only ECN-capable packets are
+//! marked, and it does not matter how late somebody polls.
+
+use dumbbell_net::impairment::Bernoulli;
+use dumbbell_net::link::LinkChange;
+use dumbbell_net::{
+    ClockedLink, DropReason, ImpairmentSpec, LinkSpec, LinkStats, Packet, PacketKind, QueueSpec,
+};
+use dumbbell_units::{Ecn, Interval, Rate, Stream, Time};
+
+const ALWAYS: Interval = Interval { from: Time::ZERO, until: Time::NEVER };
+const DELAY: Time = Time(3_000_000);
+/// Bits per second: a byte takes a microsecond.
+const RATE: u64 = 8_000_000;
+
+/// What a packet carries here: its number, and when it entered.
+type Mark = (u32, Time);
+
+fn spec(name: &str) -> LinkSpec {
+    let queue = QueueSpec::named(name).expect(name);
+    LinkSpec { name: "l".into(), rate: Rate(RATE), delay: DELAY, queue, ..LinkSpec::default() }
+}
+
+/// Packets of four flows in bursts and pauses, at about `load` times the rate of the link.
+fn traffic(load: f64, count: u32, random: &mut Stream) -> Vec<(Time, Packet<Mark>)> {
+    let mut at = 0.0;
+    let packet = |number: u32| {
+        let is_together = random.chance(0.3);
+        let size = 40 + (random.uniform() * 1460.0) as u32;
+        at += if is_together { 0.0 } else { random.exponential(f64::from(size) * 1e-6 / 0.7 / load) };
+        let now = Time::from_secs(at);
+        let mut packet = Packet::of_size(size, (number, now));
+        packet.flow = (random.uniform() * 4.0) as u32;
+        packet.ecn = if packet.flow.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
+        packet.kind = if packet.flow == 3 { PacketKind::Ack } else { PacketKind::Data };
+        (now, packet)
+    };
+    (0..count).map(packet).collect()
+}
+
+#[derive(Debug, Default)]
+struct Driven {
+    arrived: Vec<(Time, Packet<Mark>)>,
+    dropped: Vec<(Time, DropReason, Packet<Mark>)>,
+    stats: LinkStats,
+}
+
+impl Driven {
+    fn told(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn take(&mut self, link: &mut ClockedLink<Mark>, now: Time) {
+        self.arrived.extend(std::iter::from_fn(|| link.poll_arrival(now)));
+        self.dropped.extend(std::iter::from_fn(|| link.poll_drop()));
+    }
+}
+
+/// Polls a link whenever it asks for it, or only when a packet enters.
+fn drive(spec: &LinkSpec, traffic: &[(Time, Packet<Mark>)], is_punctual: bool) -> Driven {
+    let mut link = ClockedLink::new(spec, Stream::new(1, 0, "link:l"), ALWAYS);
+    let mut driven = Driven::default();
+    for (now, packet) in traffic {
+        while is_punctual && link.next_departure() <= *now {
+            let at = link.next_departure();
+            driven.take(&mut link, at);
+        }
+        link.enqueue(*now, packet);
+        driven.take(&mut link, *now);
+    }
+    while link.next_departure() < Time::NEVER {
+        let at = link.next_departure();
+        driven.take(&mut link, at);
+    }
+    driven.stats = *link.stats();
+    driven
+}
+
+fn for_all(mut check: impl FnMut(&str, &[(Time, Packet<Mark>)])) {
+    for name in QueueSpec::NAMES {
+        let mut random = Stream::new(7, 0, name);
+        for load in [0.5, 0.95, 1.2, 3.0] {
+            check(name, &traffic(load, 4000, &mut random));
+        }
+    }
+}
+
+#[test]
+fn no_packet_appears_or_vanishes() {
+    for_all(|name, traffic| {
+        let driven = drive(&spec(name), traffic, true);
+        let arrived = driven.arrived.iter().map(|(_, packet)| packet.payload.0);
+        let mut numbers: Vec<u32> =
+            arrived.chain(driven.dropped.iter().map(|(_, _, packet)| packet.payload.0)).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..traffic.len() as u32).collect::<Vec<_>>(), "{name}");
+        assert_eq!(driven.stats.drops(), driven.dropped.len() as u64, "{name}");
+        assert_eq!(driven.stats.packets, traffic.len() as u64, "{name}");
+    });
+}
+
+#[test]
+fn packets_of_a_flow_stay_in_order() {
+    for_all(|name, traffic| {
+        let mut last = [None; 4];
+        for (_, packet) in drive(&spec(name), traffic, true).arrived {
+            let before = last[packet.flow as usize].replace(packet.payload.0);
+            assert!(before < Some(packet.payload.0), "{name}: {before:?} before {}", packet.payload.0);
+        }
+    });
+}
+
+#[test]
+fn the_transmitter_never_rests_while_packets_wait() {
+    for_all(|name, traffic| {
+        let mut free = Time::ZERO;
+        let driven = drive(&spec(name), traffic, true);
+        for &(at, packet) in &driven.arrived {
+            let ends = at - DELAY;
+            let begins = ends - Time(u64::from(packet.size) * 1000);
+            // A transmission begins when the one before it ends, or when its packet enters.
+            let entered = packet.payload.1;
+            assert!(begins == free || begins == entered && entered > free, "{name}: {begins} after {free}");
+            free = ends;
+        }
+        let bytes: u64 = driven.arrived.iter().map(|(_, packet)| u64::from(packet.size)).sum();
+        assert_eq!(driven.stats.busy, bytes * 1000, "{name}");
+    });
+}
+
+#[test]
+fn only_capable_packets_are_marked_and_every_mark_counts() {
+    for_all(|name, traffic| {
+        let driven = drive(&spec(name), traffic, true);
+        let packets = driven.arrived.iter().map(|(_, packet)| packet);
+        let packets = packets.chain(driven.dropped.iter().map(|(_, _, packet)| packet));
+        let marked: Vec<_> = packets.filter(|packet| packet.ecn == Ecn::Ce).collect();
+        assert!(marked.iter().all(|packet| packet.flow.is_multiple_of(2)), "{name}");
+        assert_eq!(driven.stats.marks, marked.len() as u64, "{name}");
+    });
+}
+
+#[test]
+fn it_does_not_matter_how_late_somebody_polls() {
+    for_all(|name, traffic| {
+        let changes = vec![
+            LinkChange { at: Time(500_000_000), rate: Some(Rate(RATE / 3)), delay: None },
+            LinkChange { at: Time(900_000_000), rate: Some(Rate(RATE)), delay: Some(Time(1_000_000)) },
+        ];
+        let impairments = vec![ImpairmentSpec::Bernoulli(Bernoulli { probability: 0.02 })];
+        let spec = LinkSpec { changes, impairments, ..spec(name) };
+        let punctual = drive(&spec, traffic, true);
+        assert_eq!(punctual.told(), drive(&spec, traffic, false).told(), "{name}");
+        assert_eq!(punctual.told(), drive(&spec, traffic, true).told(), "{name}");
+        assert!(punctual.arrived.is_sorted_by_key(|&(at, _)| at), "{name}");
+    });
+}
+
+#[test]
+fn no_discipline_drops_at_a_light_load() {
+    for name in QueueSpec::NAMES {
+        let traffic = traffic(0.2, 2000, &mut Stream::new(3, 0, name));
+        assert_eq!(drive(&spec(name), &traffic, true).dropped.len(), 0, "{name}");
+    }
+}
