@@ -3,7 +3,7 @@
 use crate::trace::Recording;
 use serde_json::{Map, Value, json};
 
-/// One flow within the measurement window. `completion_s` and `start_s` alone are of the whole run.
+/// One flow within the measurement window. `completion_s`, `start_s` and `rtt_min_s` alone are of the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowOutcome {
     /// Name of the flow.
@@ -30,7 +30,7 @@ pub struct FlowOutcome {
     pub start_s: f64,
     /// Mean round-trip time of segments sent once that no report has told of before, in seconds.
     pub rtt_mean_s: Option<f64>,
-    /// Smallest round-trip time of segments sent once, in seconds.
+    /// Smallest round-trip time of segments sent once, from the start of the run to the end of the window, in seconds.
     pub rtt_min_s: Option<f64>,
     /// Data packets dropped on the way; a SYN is none.
     pub segments_lost: u64,

@@ -5,8 +5,8 @@ use crate::outcome::FlowOutcome;
 use dumbbell_tcp::SenderStats;
 use dumbbell_units::Time;
 
-/// Counters of a flow. They only grow, so that what lies within a window is a difference; the smallest round-trip time
-/// is forgotten where a window opens.
+/// Counters of a flow. They only grow, so that what lies within a window is a difference. The smallest round-trip time is
+/// that since the start of the run: it tells the path without queues, which a window later on may never see.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     pub segments_sent: u64,
@@ -156,8 +156,6 @@ impl Simulation<'_> {
             return;
         }
         self.edges.opening = Some(self.counts());
-        self.flows.iter_mut().for_each(|flow| flow.totals.rtt_min = f64::INFINITY);
-        self.connections.iter_mut().for_each(|connection| connection.sender.restart_rtt_min());
     }
 
     /// What all flows have counted by now.
@@ -173,7 +171,7 @@ impl Simulation<'_> {
     pub(super) fn measured(&self, flow: usize) -> Counts {
         let Some(opening) = &self.edges.opening else {
             // Nothing has happened since the window opened, or it never did.
-            return Counts::default();
+            return Counts { rtt_min: self.flows[flow].totals.rtt_min, ..Counts::default() };
         };
         let end = self.edges.closing.as_ref().map_or(&self.flows[flow].totals, |closing| &closing[flow]);
         end.since(opening.get(flow).unwrap_or(&Counts::default()))

@@ -46,11 +46,6 @@ impl Sender {
         Sender { connection, recovery: Recovery::new(&params.recovery, &start) }
     }
 
-    /// Forgets the smallest round-trip time counted: a measurement window opens.
-    pub fn restart_rtt_min(&mut self) {
-        self.connection.stats.rtt_min = f64::INFINITY;
-    }
-
     /// Asks for what an acknowledgement needs to be brought into the cache.
     #[inline]
     pub fn prefetch(&self) {
