@@ -78,10 +78,10 @@ impl WindowRules {
     pub fn linear_growth(&self, cwnd: f64, mss: f64) -> f64 {
         let growth = mss * mss / cwnd;
         let growth = match self.growth {
-            Growth::Whole => growth.floor(),
+            Growth::Whole => whole(growth),
             Growth::Real => growth,
         };
-        if self.extra_eighth { growth + (mss / 8.0).floor() } else { growth }
+        if self.extra_eighth { growth + whole(mss / 8.0) } else { growth }
     }
 
     /// Growth per ACK of Reno's window with the standard slow start, in bytes.
@@ -112,6 +112,12 @@ impl WindowRules {
             }
         }
     }
+}
+
+/// Whole bytes. Out of line, as a call that not every rule needs would be made for every acknowledgement.
+#[inline(never)]
+fn whole(bytes: f64) -> f64 {
+    bytes.floor()
 }
 
 /// Reno's window [RFC 5681 §3.1]: a slow start, a segment per round trip above the threshold, and a half at a loss.

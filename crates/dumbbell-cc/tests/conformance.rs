@@ -56,7 +56,8 @@ impl Drive {
     fn fill(&mut self) {
         while (self.nxt - self.una) as f64 + MSS <= self.algorithm.cwnd() {
             let context = self.context();
-            self.algorithm.on_sent(|| context, &SentSegment::new(self.nxt, MSS as u32));
+            let segment = SentSegment::new(self.nxt, MSS as u32);
+            self.algorithm.on_sent(|| (context, segment));
             self.nxt += MSS as u64;
         }
     }
@@ -119,7 +120,7 @@ impl Drive {
             3 => self.algorithm.on_restart(&context, &Restart::new(Time(2_000_000_000), Time(1_000_000_000))),
             4 => self.congestion(Signal::EcnEcho),
             5 => self.recover(),
-            6..=9 => self.algorithm.on_duplicate_ack(&context, &Ack::new(self.una, 0)),
+            6..=9 => self.algorithm.on_duplicate_ack(|| (context, Ack::new(self.una, 0))),
             10..=14 => self.acknowledge(3, true),
             n => self.acknowledge(u64::from(n % 3) + 1, false),
         }
