@@ -216,10 +216,15 @@ impl Algorithm {
     /// See [`Control::on_ack`]. This is where no window grows that does not limit the sender, if the rules say so.
     #[inline]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        // Copies, so that each algorithm has put together for it what it looks at, and no more.
         if self.is_growth_limited && !ack.is_cwnd_limited {
-            self.on_ack_of_unused_window(context, ack);
+            let (context, ack) = (*context, *ack);
+            self.on_ack_of_unused_window(&context, &ack);
         } else {
-            dispatch!(&mut self.held, control => control.on_ack(context, ack));
+            dispatch!(&mut self.held, control => {
+                let (context, ack) = (*context, *ack);
+                control.on_ack(&context, &ack);
+            });
         }
     }
 
