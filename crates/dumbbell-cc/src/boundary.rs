@@ -287,7 +287,7 @@ pub struct Ack {
     pub forward_delay: Option<Time>,
     /// Queueing time within that round-trip time, if routers were asked for it.
     pub queueing: Option<Queueing>,
-    /// The delivery rate, if this ACK gives a sample of it.
+    /// The delivery rate, if this ACK gives a sample of it and the algorithm uses them.
     pub rate: Option<RateSample>,
     /// Bytes in flight after the ACK and the losses that it shows; [`Context::in_flight`] is the state before.
     pub in_flight: f64,

@@ -59,6 +59,12 @@ pub trait Control {
         Ecn::Ect0
     }
 
+    /// Optional: true if ACKs shall carry samples of the delivery rate, which the sender keeps for nobody else. The same for the
+    /// whole connection.
+    fn uses_rate_samples(&self) -> bool {
+        false
+    }
+
     /// Optional: true if the window follows from a model of the path instead of growing by acknowledgements. It is then the
     /// algorithm's in a recovery too, and is exempt from the rules of growth.
     fn is_model_based(&self) -> bool {

@@ -78,10 +78,10 @@ impl WindowRules {
     pub fn linear_growth(&self, cwnd: f64, mss: f64) -> f64 {
         let growth = mss * mss / cwnd;
         let growth = match self.growth {
-            Growth::Whole => growth.floor(),
+            Growth::Whole => whole(growth),
             Growth::Real => growth,
         };
-        if self.extra_eighth { growth + (mss / 8.0).floor() } else { growth }
+        if self.extra_eighth { growth + whole(mss / 8.0) } else { growth }
     }
 
     /// Growth per ACK of Reno's window with the standard slow start, in bytes.
@@ -112,6 +112,12 @@ impl WindowRules {
             }
         }
     }
+}
+
+/// Whole bytes. Out of line, as a call that not every rule needs would be made for every acknowledgement.
+#[inline(never)]
+fn whole(bytes: f64) -> f64 {
+    bytes.floor()
 }
 
 /// Reno's window [RFC 5681 §3.1]: a slow start, a segment per round trip above the threshold, and a half at a loss.
@@ -201,7 +207,9 @@ impl RenoWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Signal;
     use crate::algorithms::newvegas::tests::{MSS, context};
+    use dumbbell_units::Time;
 
     /// Threshold and window in segments after the loss of a window of 13.5 segments, of which 13 are in flight and 8.5 in
     /// the network.
@@ -220,6 +228,20 @@ mod tests {
             assert_eq!(rules.contradiction(&congestion).map(|(field, _)| field), field);
             assert_eq!(WindowRules::default().contradiction(&congestion), None);
         }
+    }
+
+    #[test]
+    fn an_undo_brings_back_the_window_before_the_cut_unless_it_is_larger_by_now() {
+        let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(30.0 * MSS);
+        let undo = Undo::new(Signal::Timeout, 20.0 * MSS, 30.0 * MSS);
+        let mut window = RenoWindow::new(&setup);
+        window.on_congestion(&context(20.0 * MSS), &Congestion::new(Signal::Timeout));
+        assert_eq!((window.cwnd(), window.ssthresh()), (MSS, 10.0 * MSS));
+        window.on_undo(&undo);
+        assert_eq!((window.cwnd(), window.ssthresh()), (20.0 * MSS, 30.0 * MSS));
+        window.on_ack(&context(20.0 * MSS), &Ack::new(1000, 1000));
+        window.on_undo(&undo);
+        assert_eq!(window.cwnd(), 21.0 * MSS);
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn trace(mut algorithm: Algorithm, seed: u64) -> Vec<(u64, u64)> {
                 una = ack.ack;
             }
             while (nxt - una) as f64 + MSS <= algorithm.cwnd() {
-                algorithm.on_sent(|| context, &SentSegment::new(nxt, MSS as u32));
+                algorithm.on_sent(|| (context, SentSegment::new(nxt, MSS as u32)));
                 nxt += MSS as u64;
             }
             (algorithm.cwnd().to_bits(), algorithm.ssthresh().to_bits())

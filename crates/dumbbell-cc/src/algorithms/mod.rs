@@ -201,6 +201,12 @@ impl Algorithm {
         dispatch!(&self.held, control => control.ecn_codepoint())
     }
 
+    /// See [`Control::uses_rate_samples`].
+    #[inline]
+    pub fn uses_rate_samples(&self) -> bool {
+        dispatch!(&self.held, control => control.uses_rate_samples())
+    }
+
     /// See [`Control::is_model_based`].
     #[inline]
     pub fn is_model_based(&self) -> bool {
@@ -210,10 +216,15 @@ impl Algorithm {
     /// See [`Control::on_ack`]. This is where no window grows that does not limit the sender, if the rules say so.
     #[inline]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        // Copies, so that each algorithm has put together for it what it looks at, and no more.
         if self.is_growth_limited && !ack.is_cwnd_limited {
-            self.on_ack_of_unused_window(context, ack);
+            let (context, ack) = (*context, *ack);
+            self.on_ack_of_unused_window(&context, &ack);
         } else {
-            dispatch!(&mut self.held, control => control.on_ack(context, ack));
+            dispatch!(&mut self.held, control => {
+                let (context, ack) = (*context, *ack);
+                control.on_ack(&context, &ack);
+            });
         }
     }
 
@@ -230,10 +241,13 @@ impl Algorithm {
         dispatch!(&mut self.held, control => control.on_congestion(context, congestion));
     }
 
-    /// See [`Control::on_duplicate_ack`].
+    /// See [`Control::on_duplicate_ack`]. What is told is put together only for algorithms that listen.
     #[inline]
-    pub fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
-        dispatch!(&mut self.held, control => control.on_duplicate_ack(context, ack));
+    pub fn on_duplicate_ack(&mut self, told: impl FnOnce() -> (Context, Ack)) {
+        dispatch!(&mut self.held, control => {
+            let (context, ack) = told();
+            control.on_duplicate_ack(&context, &ack);
+        });
     }
 
     /// See [`Control::on_loss`].
@@ -266,10 +280,13 @@ impl Algorithm {
         dispatch!(&mut self.held, control => control.on_restart(context, restart));
     }
 
-    /// See [`Control::on_sent`]. The context is made only for algorithms that look at it.
+    /// See [`Control::on_sent`]. What is told is put together only for algorithms that listen.
     #[inline]
-    pub fn on_sent(&mut self, context: impl FnOnce() -> Context, sent: &SentSegment) {
-        dispatch!(&mut self.held, control => control.on_sent(&context(), sent));
+    pub fn on_sent(&mut self, told: impl FnOnce() -> (Context, SentSegment)) {
+        dispatch!(&mut self.held, control => {
+            let (context, segment) = told();
+            control.on_sent(&context, &segment);
+        });
     }
 
     /// What the algorithm shows to probes, in the order of [`probe`](Self::probe).

@@ -44,9 +44,8 @@ impl Sender {
         if ack.ack > connection.snd_una {
             self.on_new_ack(now, ack, waited);
         } else if is_duplicate {
-            let context = connection.context(now);
+            connection.announce_duplicate(now);
             connection.duplicates.count += 1;
-            connection.congestion.on_duplicate_ack(&context, &Ack::new(connection.snd_una, 0));
             recovery.on_duplicate_ack(connection, now);
         } else {
             connection.duplicates.count = 0;

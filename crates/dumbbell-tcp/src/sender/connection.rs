@@ -11,7 +11,7 @@ use crate::config::TcpParams;
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::DataSegment;
-use dumbbell_cc::{Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
+use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
 use dumbbell_units::Time;
 
 /// Segments that mechanism H of Vegas sends back to back [hengartner2000 §VI].
@@ -79,6 +79,20 @@ pub(super) struct Connection {
     pub(super) stats: SenderStats,
 }
 
+/// The connection as its congestion control sees it. A closure over this borrows what it reads, not the congestion control.
+macro_rules! context_of {
+    ($connection:ident, $now:ident) => {{
+        let mut context = Context::new($now, f64::from($connection.mss))
+            .with_sent($connection.snd_una, $connection.snd_nxt)
+            .with_flight_size(($connection.snd_max - $connection.snd_una) as f64)
+            .with_max_window($connection.max_window);
+        context.inflation = $connection.duplicates.inflation;
+        context.loss_window = $connection.loss_window;
+        context.is_app_limited = $connection.limits.is_app_limited();
+        context
+    }};
+}
+
 impl Connection {
     pub(super) fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
         let mss = params.mss.0 as u32;
@@ -130,14 +144,7 @@ impl Connection {
 
     #[inline]
     pub(super) fn context(&self, now: Time) -> Context {
-        let mut context = Context::new(now, f64::from(self.mss))
-            .with_sent(self.snd_una, self.snd_nxt)
-            .with_flight_size((self.snd_max - self.snd_una) as f64)
-            .with_max_window(self.max_window);
-        context.inflation = self.duplicates.inflation;
-        context.loss_window = self.loss_window;
-        context.is_app_limited = self.limits.is_app_limited();
-        context
+        context_of!(self, now)
     }
 
     /// Payload of the next new segment, in bytes; 0 without data to send.
@@ -296,11 +303,16 @@ impl Connection {
         }
     }
 
+    /// Tells the congestion control of a duplicate ACK.
+    #[inline]
+    pub(super) fn announce_duplicate(&mut self, now: Time) {
+        self.congestion.on_duplicate_ack(|| (context_of!(self, now), Ack::new(self.snd_una, 0)));
+    }
+
     /// Tells the congestion control of a segment before it leaves.
     #[inline]
     fn announce(&mut self, segment: SentSegment, now: Time) {
-        let context = self.context(now);
-        self.congestion.on_sent(|| context, &segment);
+        self.congestion.on_sent(|| (context_of!(self, now), segment));
     }
 
     /// The congestion control may pace, at a rate that it may have changed.
