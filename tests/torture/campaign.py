@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster
 
 import dumbbell
@@ -107,12 +108,23 @@ def content(store: Path) -> dict[str, str]:
     }
 
 
+# What Dask looks at itself for, several hundred times a second, is no cost of a campaign.
+UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+
+
 @contextmanager
 def cluster() -> Iterator[LocalCluster]:
     """Yield a cluster of two workers, each a process with one thread that a nanny starts again when it dies."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
-    ) as found:
+    with (
+        dask.config.set(UNWATCHED),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        ) as found,
+    ):
         yield found
 
 
