@@ -5,7 +5,7 @@ import sys
 SMALL = '''"""A paper of one scenario and three claims."""
 import numpy as np
 import pandas as pd
-from dumbbell import Flow, Tcp, Transfer, topologies
+from dumbbell import Flow, Tcp, Transfer, Uniform, topologies
 from dumbbell.claims import Claim, NotMeasured, Outcome, judge
 from dumbbell.papers import PlannedRun
 from dumbbell.report import Section, Text
@@ -18,7 +18,10 @@ class Small:
     order = 9
 
     def plan(self, settings):
-        flow = Flow(name="fg", from_="s1", to="d1", tcp=Tcp(variant="reno"), source=Transfer(size="50 kB"))
+        flow = Flow(
+            name="fg", from_="s1", to="d1", tcp=Tcp(variant="reno"), source=Transfer(size="50 kB"),
+            start=Uniform(uniform=("0 s", "1 s")),
+        )
         scenario = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="10 ms").scenario(
             name="small", duration="20 s", flows=[flow]
         )

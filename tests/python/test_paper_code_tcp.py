@@ -111,7 +111,7 @@ def test_the_networks_are_the_papers():
     code, reno = flows["variant"]["tcp"], flows["reno"]["tcp"]
     for tcp in (code, reno):
         assert (tcp["receive_buffer"], tcp["initial_ssthresh"]) == ("unlimited", "unlimited")
-        assert (tcp["mss"], tcp["recovery"], tcp["delayed_ack"]) == ("1000 bytes", "reno", "off")
+        assert (tcp["mss"], tcp["recovery"]["kind"], tcp["delayed_ack"]) == ("1000 bytes", "reno", "off")
     assert code["congestion"]["epsilon"] == 0.68
     assert code["mechanisms"]["F"]
     assert code["mechanisms"]["E"]

@@ -12,6 +12,7 @@ import pytest
 import dumbbell
 from dumbbell import Job, claims, papers
 from dumbbell.models import rovegas as model
+from dumbbell.sensitivity import Sensitivity
 
 PAPER = papers.load("rovegas", Path(__file__).resolve().parents[2] / "papers")
 MODULE = type(PAPER).__module__
@@ -228,7 +229,7 @@ def test_the_report_has_every_figure(lone, eight, rerouted):
     results = pd.concat([lone, eight, rerouted, table(wanted)], ignore_index=True)
     evidence = PAPER.evidence(papers.Settings(), results, {})
     findings = claims.judge(PAPER.claims(), evidence)
-    sections = part("content").sections(evidence, findings, [])
+    sections = part("content").sections(evidence, findings, Sensitivity())
     assert {section.anchor for section in sections} >= {
         "misses", "set-up", "analysis", "asymmetric", "traffic", "persistent", "fairness", "deployment", "rerouting",
         "sensitivity", "tensions",
