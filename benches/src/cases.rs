@@ -42,7 +42,7 @@ const fn case(
 
 /// One network under several disciplines: what they cost per packet shows beside drop-tail.
 const fn discipline(name: &'static str, queue: &'static str) -> Case {
-    Case { name, flows: 100, variant: "sack", megabits: 1000, buffer: 1000, queue, million_packets: 3.0 }
+    Case { name, flows: 20, variant: "sack", megabits: 100, buffer: 1000, queue, million_packets: 3.0 }
 }
 
 /// Every case. `d` runs longer: its windows of thousands of segments take minutes to grow again after a loss.

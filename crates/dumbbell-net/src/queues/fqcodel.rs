@@ -8,6 +8,7 @@
 use super::codel::{Controller, Rule, target_contradiction};
 use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup};
 use dumbbell_units::{Bytes, Stream, Time, params};
+use std::collections::VecDeque;
 
 params! {
     /// Queues of flows, each under CoDel, served in turn.
@@ -60,45 +61,6 @@ struct FlowQueue {
     /// Bytes that it may still send in its turn; below 0 if the last packet exceeded them.
     credits: i64,
     standing: Standing,
-    /// The queue behind it in its list.
-    next: u32,
-}
-
-/// Queues in the order in which they are served.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    first: u32,
-    last: u32,
-}
-
-/// Nowhere.
-const END: u32 = u32::MAX;
-
-impl List {
-    const EMPTY: List = List { first: END, last: END };
-
-    fn push(&mut self, queues: &mut [FlowQueue], number: u32) {
-        queues[number as usize].next = END;
-        match self.last {
-            END => self.first = number,
-            last => queues[last as usize].next = number,
-        }
-        self.last = number;
-    }
-
-    fn pop(&mut self, queues: &[FlowQueue]) {
-        if self.first != END {
-            self.first = queues[self.first as usize].next;
-            if self.first == END {
-                self.last = END;
-            }
-        }
-    }
-
-    fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> + '_ {
-        let known = |number: u32| (number != END).then_some(number);
-        std::iter::successors(known(self.first), move |&number| known(queues[number as usize].next))
-    }
 }
 
 /// All queues.
@@ -111,8 +73,9 @@ pub struct FlowQueues {
     /// Perturbs the hash of flows, so that none meet in one queue in every run.
     salt: u32,
     queues: Vec<FlowQueue>,
-    new: List,
-    old: List,
+    /// Active queues in the order in which they are served.
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
 }
 
 /// Mixes the bits of a number: the finalizer of MurmurHash3.
@@ -133,7 +96,7 @@ impl FlowQueues {
     /// Drops packets from the head of the queue with the most bytes: half of them, or as many as a batch has.
     #[cold]
     fn drop_from_fattest(&mut self, backlog: &mut Backlog) {
-        let active = self.new.iter(&self.queues).chain(self.old.iter(&self.queues));
+        let active = self.new.iter().chain(&self.old).copied();
         // The first of several that are equal.
         let fattest = active.max_by_key(|&number| {
             (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number))
@@ -160,8 +123,8 @@ impl AtDeparture for FqCoDel {
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
             salt: random.uniform_between(0.0, f64::from(u32::MAX)) as u32,
             queues: vec![FlowQueue::default(); self.queues as usize],
-            new: List::EMPTY,
-            old: List::EMPTY,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
         }
     }
 
@@ -173,7 +136,7 @@ impl AtDeparture for FqCoDel {
         if queue.standing == Standing::Inactive {
             queue.standing = Standing::New;
             queue.credits = state.quantum;
-            state.new.push(&mut state.queues, number);
+            state.new.push_back(number);
         }
         if backlog.packets() > state.limit {
             state.drop_from_fattest(backlog);
@@ -183,15 +146,15 @@ impl AtDeparture for FqCoDel {
     #[inline]
     fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Queued> {
         loop {
-            let is_new = state.new.first != END;
+            let is_new = !state.new.is_empty();
             let list = if is_new { &mut state.new } else { &mut state.old };
-            let number = list.first;
-            let queue = state.queues.get_mut(number as usize)?;
+            let number = *list.front()?;
+            let queue = &mut state.queues[number as usize];
             if queue.credits <= 0 {
                 queue.credits += state.quantum;
                 queue.standing = Standing::Old;
-                list.pop(&state.queues);
-                state.old.push(&mut state.queues, number);
+                list.pop_front();
+                state.old.push_back(number);
                 continue;
             }
             if let Some(packet) = queue.controller.dequeue(&state.rule, now, &mut queue.packets, backlog) {
@@ -200,9 +163,9 @@ impl AtDeparture for FqCoDel {
             }
             // An empty new queue has to wait for its turn among the old ones, or a flow could always be new.
             queue.standing = if is_new { Standing::Old } else { Standing::Inactive };
-            list.pop(&state.queues);
+            list.pop_front();
             if is_new {
-                state.old.push(&mut state.queues, number);
+                state.old.push_back(number);
             }
         }
     }
