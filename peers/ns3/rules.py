@@ -58,14 +58,15 @@ RULES: tuple[Rule, ...] = (
         peer="Proportional rate reduction with the slow-start reduction bound. Its classic recovery lets out what the "
         "threshold leaves beside the pipe, which with SACK is RFC 6675. But a partial acknowledgement before a segment that was "
         "not sent again yet sends one at once, whatever the pipe: the first lost one, else new data, else that segment.",
-        matched="The classic recovery is used, and RFC 6675 with that exception in ours (the recovery ns3sack). At the end of its data ns-3 also sends again what lies above the highest report; ours does not.",
+        matched="The classic recovery is used, and RFC 6675 with that exception in ours (the recovery ns3sack). "
+        "At the end of its data ns-3 also sends again what lies above the highest report; ours does not.",
     ),
     Rule(
         aspect="Halving",
         peer="Half of the pipe at the loss: without what is SACKed or marked lost, about one or two segments below cwnd.",
         matched="reduction_base pipe for NewReno. ns-3 also counts what was sent again and is reported since, until it is "
-        "acknowledged. Before its first sample a loss leaves Westwood+ half of its window in ours (reduction_base whole-window), two "
-        "segments in ns-3.",
+        "acknowledged. Before its first sample a loss leaves Westwood+ half of its window in ours (reduction_base whole-window), "
+        "two segments in ns-3.",
     ),
     Rule(
         aspect="Timer in recovery",
