@@ -103,8 +103,7 @@ def test_killed_workers_lose_nothing(client, tmp_path):
     there.run(client, progress=False)
     killer.join()
     assert there.made == 300
-    client.wait_for_workers(2, timeout=60)
-    assert killed[0] not in client.run(os.getpid).values()
+    assert killed[0] not in client.run(os.getpid, on_error="ignore").values()
     assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
@@ -148,15 +147,6 @@ def test_a_reduction_that_fails_is_told_and_what_was_done_is_kept(client, tmp_pa
     assert 0 <= found.status().done < 40
 
 
-def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
-    found = wanted(tmp_path, runs=[2, 3], reduce=deadly)
-    with pytest.raises(
-        campaign.ClusterError, match=r"workers die of run 3 with seed 1 of scenario [0-9a-f]{16}"
-    ):
-        found.run(client, progress=False)
-    client.wait_for_workers(2, timeout=60)
-
-
 def test_another_engine_is_refused(client, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "engine_identity", lambda: "0.0.0-other")
     with pytest.raises(
@@ -173,8 +163,8 @@ def test_another_engine_is_refused(client, tmp_path, monkeypatch):
 def test_other_packages_are_said(client, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "computing", lambda: {"numpy": "0.1"})
     found = wanted(tmp_path, runs=1).run(client, progress=False)
-    assert len(found.warnings) == 2
-    assert "here it is numpy 0.1" in found.warnings[0]
+    assert found.warnings
+    assert all("here it is numpy 0.1" in text for text in found.warnings)
 
 
 def test_a_cluster_that_is_not_there_is_refused(tmp_path, monkeypatch):
@@ -217,3 +207,12 @@ def test_frames_of_a_cluster_are_those_of_this_machine(client, tmp_path):
     there = wanted(tmp_path / "there", runs=2).run(client, progress=False)
     pd.testing.assert_frame_equal(here.frame("links"), there.frame("links"), check_exact=True)
     assert json.loads(here.status().points.to_json()) == json.loads(there.status().points.to_json())
+
+
+# The last, because it leaves workers behind that have to start again.
+def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
+    found = wanted(tmp_path, runs=[2, 3], reduce=deadly)
+    with pytest.raises(
+        campaign.ClusterError, match=r"workers die of run 3 with seed 1 of scenario [0-9a-f]{16}"
+    ):
+        found.run(client, progress=False)
