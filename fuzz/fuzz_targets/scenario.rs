@@ -127,7 +127,7 @@ fn smallest_packet(flow: &FlowSpec) -> u64 {
         (SourceSpec::OnOff(source), _) => source.packet.0,
         (SourceSpec::Video(source), _) => source.packet.0,
         (SourceSpec::Frames(source), _) => source.packet.0,
-        (_, Some(tcp)) => tcp.0.ack_size.0.min(tcp.0.header.0.max(1)),
+        (_, Some(tcp)) => tcp.0.headers.ack.0.min(tcp.0.headers.data.0.max(1)),
         (_, None) => 1,
     }
 }
