@@ -64,7 +64,7 @@ class Told:
         self.version()
 
     def tcp(self, variant):
-        return {"variant": variant, "mss": "960 bytes", "header": "40 bytes"}
+        return {"variant": variant, "mss": "960 bytes", "headers": {"data": "40 bytes"}}
 
     def remark(self, variant):
         return f"Its own {variant}."

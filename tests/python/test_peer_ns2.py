@@ -92,7 +92,8 @@ def test_a_queue_limit_is_one_more_unless_it_counts_the_packet_in_service(counts
 
 
 def test_members_of_a_table_can_be_changed_one_by_one():
-    table = PEER.tcp("vegas", congestion={"alpha": 2}, timer={"minimum": "1 s"})
+    changed = flow("vegas", congestion={"alpha": 2}, timer={"minimum": "1 s"})
+    table = scenario(changed).resolved()["flows"][0]["tcp"]
     assert (table["congestion"]["alpha"], table["congestion"]["numerator"]) == (2, "ns2")
     assert (table["timer"]["minimum"], table["timer"]["scaled_ticks"]) == ("1 s", True)
 
@@ -101,7 +102,7 @@ def test_members_of_a_table_can_be_changed_one_by_one():
     ("changes", "field"),
     [
         ({"handshake": True}, "handshake"),
-        ({"careful": False}, "careful"),
+        ({"recovery": {"deflation": "full"}}, "recovery.deflation"),
         ({"timer": {"whole_ticks": False}}, "timer.whole_ticks"),
         ({"delayed_ack": {"segments": 3, "timer": "100 ms"}}, "delayed_ack"),
     ],

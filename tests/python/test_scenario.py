@@ -25,6 +25,7 @@ from dumbbell import (
     Forced,
     Greedy,
     Link,
+    NewRenoRecovery,
     Node,
     Probe,
     Scenario,
@@ -160,11 +161,14 @@ def test_scenarios_travel_between_processes():
 
 
 def test_numbers_out_of_numpy_are_plain_numbers():
-    tcp = Tcp(congestion=Vegas(alpha=np.float64(1.5), fix_timeout=np.bool_(True)), recovery_burst=np.int64(3))
+    tcp = Tcp(
+        congestion=Vegas(alpha=np.float64(1.5), fix_timeout=np.bool_(True)),
+        recovery=NewRenoRecovery(max_burst=np.int64(3)),
+    )
     data = tcp.to_dict()
     assert type(data["congestion"]["alpha"]) is float
     assert data["congestion"]["fix_timeout"] is True
-    assert type(data["recovery_burst"]) is int
+    assert type(data["recovery"]["max_burst"]) is int
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, b"bytes", object()])
@@ -315,6 +319,12 @@ PLACES = [
     (builders.BsdTimer, ("flows", "tcp", "timer")),
     (builders.Rfc6298Timer, ("flows", "tcp", "timer")),
     (builders.Vegas, ("flows", "tcp", "congestion")),
+    (builders.TahoeRecovery, ("flows", "tcp", "recovery")),
+    (builders.RenoRecovery, ("flows", "tcp", "recovery")),
+    (builders.NewRenoRecovery, ("flows", "tcp", "recovery")),
+    (builders.SackRecovery, ("flows", "tcp", "recovery")),
+    (builders.WindowRules, ("flows", "tcp", "window")),
+    (builders.Headers, ("flows", "tcp", "headers")),
 ]
 
 
@@ -345,6 +355,7 @@ def test_every_builder_is_compared_with_the_schema():
         builders.Source,
         builders.Timer,
         builders.Congestion,
+        builders.Recovery,
     }
     defined = {
         value
