@@ -1,6 +1,9 @@
 """A paper of one scenario and three claims, for tests of what reproduces papers."""
 
 import sys
+from pathlib import Path
+
+OF_THE_CHECKOUT = Path(__file__).parents[2] / "papers"
 
 SMALL = '''"""A paper of one scenario and three claims."""
 import numpy as np
@@ -75,6 +78,8 @@ def write_paper(folder, name, text):
 
 
 def forget_papers():
-    """Take the papers that were loaded out of the interpreter, so that another test may use their names."""
-    for name in [name for name in sys.modules if name.startswith("dumbbell_paper_")]:
-        del sys.modules[name]
+    """Take the papers that tests wrote out of the interpreter, so that another test may use their names."""
+    loaded = [(name, module) for name, module in sys.modules.items() if name.startswith("dumbbell_paper_")]
+    for name, module in loaded:
+        if not Path(str(module.__file__)).is_relative_to(OF_THE_CHECKOUT):
+            del sys.modules[name]

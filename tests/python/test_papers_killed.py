@@ -19,11 +19,7 @@ KILLS = 10
 SLOW = (
     SMALL.replace('duration="20 s"', 'duration="500 s"')
     .replace('rate="1 Mbit/s"', 'rate="10 Mbit/s"')
-    .replace('source=Transfer(size="50 kB")', 'start=Uniform(uniform=("0 s", "1 s"))')
-    .replace(
-        "from dumbbell import Flow, Tcp, Transfer, topologies",
-        "from dumbbell import Flow, Tcp, Uniform, topologies",
-    )
+    .replace('source=Transfer(size="50 kB"),', "")
     .replace("count = settings.runs or 3", "count = 70")
     .replace("run=run) for run", 'run=run, stage=f"stage {min(run // 3, 12)}") for run')
 )
