@@ -7,7 +7,7 @@ use super::recovery::TimerRule;
 use super::timers::TimerKind;
 use crate::scoreboard::Sent;
 use crate::segment::AckSegment;
-use dumbbell_cc::{Ack, Queueing};
+use dumbbell_cc::{Ack, Queueing, Signal};
 use dumbbell_units::Time;
 
 impl Sender {
@@ -62,13 +62,21 @@ impl Sender {
         if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
         }
+        // A recovery has reduced the window already, and a mark of the same window of data says nothing new.
+        let is_ece = ack.is_ece && connection.ecn.is_on();
+        if is_ece && connection.ecn.on_echo(ack.ack, acked) && !connection.in_recovery {
+            connection.reduce(now, Signal::EcnEcho, false);
+        }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
         let told = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(queueing)
             .with_in_flight((connection.snd_max - connection.snd_una) as f64)
             .with_cwnd_limited(is_cwnd_limited)
-            .with_recovery(news.in_recovery);
+            .with_marked(if is_ece { acked } else { 0 })
+            .with_ecn_echo(is_ece)
+            // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
+            .with_recovery(news.in_recovery || is_ece);
         connection.congestion.on_ack(&context, &told);
         if connection.episodes.in_initial_slow_start()
             && connection.congestion.cwnd() >= connection.congestion.ssthresh()

@@ -1,13 +1,14 @@
 //! What all recoveries work with: sequence numbers, scoreboard, timers, pacer, and the congestion control.
 
 use super::duplicates::Duplicates;
+use super::ecn::EcnFeedback;
 use super::episodes::Episodes;
 use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::timers::{TimerKind, Timers};
 use super::{SenderStats, opening::Opening};
-use crate::config::TcpParams;
+use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::DataSegment;
@@ -74,6 +75,7 @@ pub(super) struct Connection {
     pub(super) opening: Opening,
     pub(super) last_sent: Time,
     pub(super) limits: Limits,
+    pub(super) ecn: EcnFeedback,
 
     pub(super) episodes: Episodes,
     pub(super) stats: SenderStats,
@@ -89,6 +91,7 @@ macro_rules! context_of {
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
         context.is_app_limited = $connection.limits.is_app_limited();
+        context.marked = $connection.ecn.marked();
         context
     }};
 }
@@ -107,7 +110,8 @@ impl Connection {
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
             .with_rules(params.window)
             .with_mechanisms(mechanisms)
-            .with_late_threshold(params.recovery.defers_threshold());
+            .with_late_threshold(params.recovery.defers_threshold())
+            .with_ecn_capable(params.ecn != EcnMode::Off);
         Connection {
             congestion: Algorithm::new(&params.congestion, &setup),
             mss,
@@ -131,6 +135,7 @@ impl Connection {
             opening: Opening::new(params.handshake, now),
             last_sent: now,
             limits: Limits::default(),
+            ecn: EcnFeedback::new(params.ecn),
             episodes: Episodes::default(),
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
         }
@@ -166,8 +171,9 @@ impl Connection {
         self.resend_head = false;
     }
 
-    /// Tells the congestion control of a loss. What is in flight leaves out what limited transmit has added.
+    /// Tells the congestion control of a loss or a mark. What is in flight leaves out what limited transmit has added.
     pub(super) fn reduce(&mut self, now: Time, signal: Signal, retransmitted_before: bool) {
+        self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
         context.flight_size -= self.duplicates.limited_bytes() as f64;
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
@@ -260,13 +266,14 @@ impl Connection {
     pub(super) fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
         let seq = self.snd_max;
         self.note_new(seq, len, now);
-        DataSegment { seq, len, is_retransmission: false, is_syn: false }
+        let (ecn, is_cwr) = self.ecn.of_new_segment(|| self.congestion.ecn_codepoint());
+        DataSegment { ecn, is_cwr, ..DataSegment::new(seq, len) }
     }
 
     #[inline]
     pub(super) fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         let (seq, len) = self.note_again(index, now);
-        DataSegment { seq, len, is_retransmission: true, is_syn: false }
+        DataSegment { is_retransmission: true, ..DataSegment::new(seq, len) }
     }
 
     fn note_new(&mut self, seq: u64, len: u32, now: Time) {

@@ -9,6 +9,7 @@
 mod acknowledgements;
 mod connection;
 mod duplicates;
+mod ecn;
 mod episodes;
 mod limits;
 mod opening;
