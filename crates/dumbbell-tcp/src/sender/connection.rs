@@ -38,6 +38,35 @@ impl Burst {
     }
 }
 
+/// When the connection last sent, and whether a pause of a retransmission timeout restarts it from the initial window
+/// [RFC 5681 §4.1].
+#[derive(Clone, Debug)]
+pub(super) struct Idle {
+    pub(super) restarts: bool,
+    pub(super) last_sent: Time,
+}
+
+/// Round trips: one ends with the acknowledgement of data that was sent after it began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    count: u64,
+    /// First byte sent after the present one began.
+    end: u64,
+}
+
+impl Rounds {
+    /// Data up to `ack` was acknowledged, and the next byte is `snd_nxt`. True if a round begins.
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: u64, snd_nxt: u64) -> bool {
+        let begins = ack > self.end;
+        if begins {
+            self.count += 1;
+            self.end = snd_nxt;
+        }
+        begins
+    }
+}
+
 /// One connection's sender without its recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
@@ -48,8 +77,6 @@ pub(super) struct Connection {
     pub(super) max_window: f64,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
-    /// Restart from the initial window after an idle retransmission timeout [RFC 5681 §4.1].
-    pub(super) idle_restart: bool,
     /// The inflation of the window is reduced with it at a timeout.
     pub(super) reduces_inflation: bool,
 
@@ -73,7 +100,8 @@ pub(super) struct Connection {
     pub(super) retransmission: RetransmissionTimer,
     pub(super) pacer: Pacer,
     pub(super) opening: Opening,
-    pub(super) last_sent: Time,
+    pub(super) idle: Idle,
+    pub(super) rounds: Rounds,
     pub(super) limits: Limits,
     pub(super) ecn: EcnFeedback,
 
@@ -91,13 +119,23 @@ macro_rules! context_of {
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
         context.is_app_limited = $connection.limits.is_app_limited();
+        context.in_flight = $connection.scoreboard.pipe() as f64;
+        context.delivered = $connection.scoreboard.delivered();
+        context.lost = $connection.scoreboard.lost();
         context.marked = $connection.ecn.marked();
+        context.round = $connection.rounds.count;
         context
     }};
 }
 
 impl Connection {
-    pub(super) fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
+    /// A connection that starts at `now`, with the congestion control that `control` makes of what it learns.
+    pub(super) fn new(
+        params: &TcpParams,
+        clock: HostClock,
+        now: Time,
+        control: impl FnOnce(&Setup) -> Algorithm,
+    ) -> Self {
         let mss = params.mss.0 as u32;
         let mechanisms = params.mechanisms;
         let two_segments = 2.0 * f64::from(mss);
@@ -112,18 +150,22 @@ impl Connection {
             .with_mechanisms(mechanisms)
             .with_late_threshold(params.recovery.defers_threshold())
             .with_ecn_capable(params.ecn != EcnMode::Off);
+        let congestion = control(&setup);
+        let mut scoreboard = Scoreboard::default();
+        if congestion.uses_rate_samples() {
+            scoreboard.sample_rate(now);
+        }
         Connection {
-            congestion: Algorithm::new(&params.congestion, &setup),
+            congestion,
             mss,
             max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
             loss_window,
-            idle_restart: params.idle_restart,
             reduces_inflation: params.window.reduction_base != ReductionBase::RealWindow,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
             written: 0,
-            scoreboard: Scoreboard::default(),
+            scoreboard,
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
@@ -133,7 +175,8 @@ impl Connection {
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, now),
             opening: Opening::new(params.handshake, now),
-            last_sent: now,
+            idle: Idle { restarts: params.idle_restart, last_sent: now },
+            rounds: Rounds::default(),
             limits: Limits::default(),
             ecn: EcnFeedback::new(params.ecn),
             episodes: Episodes::default(),
@@ -192,13 +235,13 @@ impl Connection {
         if len == 0 {
             return self.pause(false);
         }
-        if self.idle_restart
+        if self.idle.restarts
             && self.scoreboard.is_empty()
             && self.snd_max > 0
-            && now.since(self.last_sent) >= self.retransmission.timeout()
+            && now.since(self.idle.last_sent) >= self.retransmission.timeout()
         {
             let context = self.context(now);
-            let restart = Restart::new(now.since(self.last_sent), self.retransmission.timeout());
+            let restart = Restart::new(now.since(self.idle.last_sent), self.retransmission.timeout());
             self.congestion.on_restart(&context, &restart);
         }
         let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
@@ -257,6 +300,9 @@ impl Connection {
         let flight = (self.snd_nxt - self.snd_una) as f64;
         let is_full = flight + f64::from(self.mss) > cwnd;
         self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
+        if self.limits.is_app_limited() {
+            self.scoreboard.on_app_limited();
+        }
         None
     }
 
@@ -304,7 +350,7 @@ impl Connection {
     fn note_sent(&mut self, len: u32, now: Time) {
         self.stats.segments_sent += 1;
         self.stats.bytes_sent += u64::from(len);
-        self.last_sent = now;
+        self.idle.last_sent = now;
         if !self.timers.is_set(TimerKind::Retransmission) {
             self.restart_retransmission_timer(now);
         }
