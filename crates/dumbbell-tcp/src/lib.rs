@@ -8,6 +8,7 @@
 pub mod config;
 pub mod fine;
 pub mod ranges;
+pub mod rate;
 pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;

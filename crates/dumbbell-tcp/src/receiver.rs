@@ -1,10 +1,10 @@
 //! The receiving end: reassembly, acknowledgements at once or delayed, SACK blocks.
 
-use crate::config::{DelayedAck, TcpParams};
+use crate::config::{DelayedAck, EcnMode, TcpParams};
 use crate::ranges::RangeSet;
 use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
-use dumbbell_units::{Time, prefetch};
+use dumbbell_units::{Ecn, Time, prefetch};
 
 /// One connection's receiver.
 #[derive(Clone, Debug)]
@@ -14,6 +14,9 @@ pub struct Receiver {
     /// Bytes of the ranges that changed last, newest first; one more than is reported, as two may be of the same range.
     recent: [u64; 4],
     uses_sack: bool,
+    echoes_marks: bool,
+    /// A mark is echoed until the sender tells that it has reduced its window [RFC 3168 §6.1.3].
+    is_marked: bool,
     delayed_ack: DelayedAck,
     clock: HostClock,
     waiting_segments: u64,
@@ -32,6 +35,8 @@ impl Receiver {
             out_of_order: RangeSet::default(),
             recent: [u64::MAX; 4],
             uses_sack: params.recovery.uses_sack(),
+            echoes_marks: params.ecn != EcnMode::Off,
+            is_marked: false,
             delayed_ack: params.delayed_ack.clone(),
             clock,
             waiting_segments: 0,
@@ -73,6 +78,10 @@ impl Receiver {
         self.newest_queueing = Time::NEVER;
         if segment.is_syn {
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
+        }
+        if self.echoes_marks {
+            self.is_marked &= !segment.is_cwr;
+            self.is_marked |= segment.ecn == Ecn::Ce;
         }
         let end = segment.seq.saturating_add(u64::from(segment.len));
         if end <= self.rcv_nxt {
@@ -151,6 +160,7 @@ impl Receiver {
             sack,
             queueing_echo: self.newest_queueing,
             is_syn: false,
+            is_ece: self.is_marked,
         }
     }
 
@@ -168,7 +178,7 @@ mod tests {
     use crate::config::DelayedAckParams;
 
     fn data(seq: u64, len: u32) -> DataSegment {
-        DataSegment { seq, len, is_retransmission: false, is_syn: false }
+        DataSegment::new(seq, len)
     }
 
     fn receiver(params: TcpParams) -> Receiver {
@@ -217,6 +227,20 @@ mod tests {
         assert_eq!(receiver.on_deadline(Time(206)), None);
         assert_eq!(receiver.on_deadline(Time(207)).unwrap().ack, 300);
         assert!(receiver.on_segment(Time(8), &data(400, 100), Time(4), Time::ZERO).is_some());
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_tells_that_it_has_reduced_its_window() {
+        let mut receiver = receiver(TcpParams { ecn: EcnMode::Classic, ..TcpParams::default() });
+        let mut echoes = |seq, ecn, is_cwr| {
+            let segment = DataSegment { ecn, is_cwr, ..data(seq, 100) };
+            receiver.on_segment(Time(0), &segment, Time(0), Time::ZERO).unwrap().is_ece
+        };
+        assert!(!echoes(0, Ecn::Ect0, false));
+        assert!(echoes(100, Ecn::Ce, false) && echoes(200, Ecn::Ect0, false));
+        assert!(!echoes(300, Ecn::Ect0, true));
+        // A segment may tell of the reduction and be marked itself.
+        assert!(echoes(400, Ecn::Ce, true));
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! rises, and so does the pointer to the next hole to repair.
 
 use crate::ranges::RangeSet;
+use crate::rate::DeliveryRate;
+use dumbbell_cc::RateSample;
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
@@ -46,6 +48,11 @@ impl Sent {
         self.transmissions == 1 && self.flags & TOLD == 0
     }
 
+    /// Bytes that no report has told of yet.
+    fn undelivered(&self) -> u64 {
+        if self.flags & TOLD == 0 { u64::from(self.len) } else { 0 }
+    }
+
     /// Bytes it counts in the pipe: once unless reported or lost, once more if sent again.
     fn in_pipe(&self) -> u64 {
         if self.is_sacked() {
@@ -56,7 +63,7 @@ impl Sent {
     }
 }
 
-/// What is scoreboard.
+/// What is outstanding, and what is known of it.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     ring: VecDeque<Sent>,
@@ -67,6 +74,12 @@ pub struct Scoreboard {
     repaired_to: u64,
     pipe: u64,
     rescued: bool,
+    /// Bytes delivered since the connection began, by an acknowledgement or a report.
+    delivered: u64,
+    /// Bytes held for lost since the connection began.
+    lost: u64,
+    /// What samples of the delivery rate need, where they are asked for.
+    rate: Option<Box<DeliveryRate>>,
 }
 
 impl Scoreboard {
@@ -75,7 +88,7 @@ impl Scoreboard {
         self.ring.len()
     }
 
-    /// True if nothing is scoreboard.
+    /// True if nothing is outstanding.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
@@ -113,37 +126,100 @@ impl Scoreboard {
         self.ring.iter().take(count).filter(is_there).map(|sent| u64::from(sent.len)).sum()
     }
 
+    /// Keeps from now on what samples of the delivery rate need.
+    pub fn sample_rate(&mut self, now: Time) {
+        self.rate = Some(Box::new(DeliveryRate::new(now)));
+    }
+
+    /// The application keeps the sender from sending.
+    #[inline]
+    pub fn on_app_limited(&mut self) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(self.pipe);
+        }
+    }
+
+    /// The sample of the delivery rate that the present ACK gives, over no less than the smallest round-trip time.
+    #[inline]
+    pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) -> Option<RateSample> {
+        let least = if min_rtt.is_finite() { Time::from_secs(min_rtt) } else { Time::ZERO };
+        self.rate.as_mut()?.take_sample(rtt, least)
+    }
+
+    /// Bytes delivered since the connection began, cumulatively or selectively acknowledged, each once.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes held for lost since the connection began; again each time that a retransmission is lost.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
         self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, flags: 0 });
+        let before = self.pipe;
         self.pipe += u64::from(len);
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent(now, before, self.pipe);
+        }
     }
 
     /// Notes that the segment at `index` was sent again.
     pub fn mark_resent(&mut self, index: usize, now: Time) {
         if let Some(sent) = self.ring.get_mut(index) {
+            let before = self.pipe;
             self.pipe -= sent.in_pipe();
             sent.flags |= RESENT;
             sent.sent_at = now;
             sent.transmissions = sent.transmissions.saturating_add(1);
             self.pipe += sent.in_pipe();
+            if let Some(rate) = &mut self.rate {
+                rate.on_resent(index, now, before, self.pipe);
+            }
         }
     }
 
-    /// Removes what lies below `ack`. Returns the newest segment removed whole and how many were.
-    pub fn acknowledge(&mut self, ack: u64) -> (Option<Sent>, usize) {
+    /// Holds the segment at `index` for lost, or its retransmission for lost again.
+    pub fn mark_lost(&mut self, index: usize) {
+        if let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) {
+            self.pipe -= sent.in_pipe();
+            sent.flags = sent.flags & !RESENT | LOST;
+            self.pipe += sent.in_pipe();
+            self.repaired_to = self.repaired_to.min(sent.seq);
+            self.lost += u64::from(sent.len);
+            if let Some(rate) = &mut self.rate {
+                rate.on_lost(u64::from(sent.len));
+            }
+        }
+    }
+
+    /// Removes what lies below `ack`, acknowledged at `now`. Returns the newest segment removed whole and how many were.
+    pub fn acknowledge(&mut self, ack: u64, now: Time) -> (Option<Sent>, usize) {
         let mut newest = None;
         let mut removed = 0;
         while let Some(head) = self.ring.front_mut() {
             if head.end() <= ack {
                 self.pipe -= head.in_pipe();
+                self.delivered += head.undelivered();
                 newest = Some(*head);
                 removed += 1;
+                if let Some(rate) = &mut self.rate {
+                    rate.on_acknowledged(head.undelivered(), now);
+                }
                 self.ring.pop_front();
             } else {
                 if head.seq < ack {
                     self.pipe -= head.in_pipe();
-                    head.len -= (ack - head.seq) as u32;
+                    let acked = (ack - head.seq) as u32;
+                    if head.flags & TOLD == 0 {
+                        self.delivered += u64::from(acked);
+                        if let Some(rate) = &mut self.rate {
+                            rate.on_partly_delivered(u64::from(acked), now);
+                        }
+                    }
+                    head.len -= acked;
                     head.seq = ack;
                     self.pipe += head.in_pipe();
                 }
@@ -167,29 +243,33 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a reported range into account. Segments it covers in part stay scoreboard. True if any of it is news.
-    pub fn report(&mut self, start: u64, end: u64) -> bool {
+    /// Takes a reported range into account. Segments it covers in part stay outstanding. True if any of it is news.
+    pub fn report(&mut self, start: u64, end: u64, now: Time) -> bool {
         let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return false };
         let (start, end) = (start.max(head.seq), end.min(tail.end()));
         let mut sacked = std::mem::take(&mut self.sacked);
         let mut is_news = false;
         sacked.insert(start, end, |low, high| {
             is_news = true;
-            self.mark_sacked(low, high);
+            self.mark_sacked(low, high, now);
         });
         self.sacked = sacked;
         self.raise_lost_edge();
         is_news
     }
 
-    fn mark_sacked(&mut self, low: u64, high: u64) {
+    fn mark_sacked(&mut self, low: u64, high: u64, now: Time) {
         let from = self.index_of(low);
-        for sent in self.ring.range_mut(from..) {
+        for (offset, sent) in self.ring.range_mut(from..).enumerate() {
             if sent.end() > high {
                 break;
             }
             if sent.seq >= low {
                 self.pipe -= sent.in_pipe();
+                self.delivered += sent.undelivered();
+                if let Some(rate) = &mut self.rate {
+                    rate.on_delivered(from + offset, sent.undelivered(), now);
+                }
                 sent.flags |= SACKED | TOLD;
             }
         }
@@ -218,6 +298,12 @@ impl Scoreboard {
                 break;
             }
             self.pipe -= sent.in_pipe();
+            if sent.flags & (SACKED | LOST) == 0 {
+                self.lost += u64::from(sent.len);
+                if let Some(rate) = &mut self.rate {
+                    rate.on_lost(u64::from(sent.len));
+                }
+            }
             sent.flags |= LOST;
             self.pipe += sent.in_pipe();
         }
@@ -314,9 +400,9 @@ mod tests {
     #[test]
     fn a_hole_is_lost_with_more_than_two_segments_reported_above() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(200, 400);
+        scoreboard.report(200, 400, Time(20));
         assert!(!scoreboard.is_head_lost());
-        scoreboard.report(400, 500);
+        scoreboard.report(400, 500, Time(20));
         assert!(scoreboard.is_head_lost());
         scoreboard.begin_recovery();
         // Of ten segments three are reported and two lost: five in the pipe.
@@ -335,7 +421,7 @@ mod tests {
     #[test]
     fn what_is_reported_or_lost_is_not_in_the_network() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(200, 500);
+        scoreboard.report(200, 500, Time(20));
         // Two segments are lost, three reported.
         assert_eq!(scoreboard.in_network(10), 500);
         scoreboard.mark_resent(0, Time(20));
@@ -349,10 +435,10 @@ mod tests {
     #[test]
     fn three_separate_reports_make_a_hole_lost() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(100, 200);
-        scoreboard.report(300, 400);
+        scoreboard.report(100, 200, Time(20));
+        scoreboard.report(300, 400, Time(20));
         assert!(!scoreboard.is_head_lost());
-        scoreboard.report(500, 600);
+        scoreboard.report(500, 600, Time(20));
         assert!(scoreboard.is_head_lost());
     }
 
@@ -367,11 +453,11 @@ mod tests {
                 let seq = (random.uniform() * 11.0) as u64 * 100;
                 match (random.uniform() * 4.0) as u64 {
                     0 => {
-                        scoreboard.report(seq, seq + 100 * (1 + step % 3));
+                        scoreboard.report(seq, seq + 100 * (1 + step % 3), Time(20));
                     }
                     1 => {
                         ack = seq.max(ack).min(1000);
-                        scoreboard.acknowledge(ack);
+                        scoreboard.acknowledge(ack, Time(20));
                     }
                     2 => {
                         if let Some(index) = scoreboard.next_lost() {

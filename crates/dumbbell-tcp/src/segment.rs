@@ -1,6 +1,6 @@
 //! What sender and receiver tell each other.
 
-use dumbbell_units::Time;
+use dumbbell_units::{Ecn, Time};
 
 /// Data on its way to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,17 @@ pub struct DataSegment {
     pub is_retransmission: bool,
     /// True for a connection request, which carries no data.
     pub is_syn: bool,
+    /// Its ECN codepoint: as it leaves, or as it arrives.
+    pub ecn: Ecn,
+    /// The sender has reduced its window (CWR) [RFC 3168 §6.1.2].
+    pub is_cwr: bool,
+}
+
+impl DataSegment {
+    /// `len` bytes from the byte `seq` on, sent for the first time by a transport without ECN.
+    pub fn new(seq: u64, len: u32) -> Self {
+        DataSegment { seq, len, is_retransmission: false, is_syn: false, ecn: Ecn::NotEct, is_cwr: false }
+    }
 }
 
 /// Up to three ranges of data above the cumulative acknowledgement, newest first [RFC 2018 §4].
@@ -65,6 +76,8 @@ pub struct AckSegment {
     pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
+    /// The receiver has seen congestion experienced, and not yet heard that the window was reduced (ECE) [RFC 3168 §6.1.3].
+    pub is_ece: bool,
 }
 
 impl AckSegment {
@@ -76,6 +89,7 @@ impl AckSegment {
             sack: SackBlocks::default(),
             queueing_echo: Time::NEVER,
             is_syn: false,
+            is_ece: false,
         }
     }
 

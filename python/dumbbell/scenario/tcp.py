@@ -316,6 +316,8 @@ class Tcp(Part):
         ``"off"`` or a `DelayedAck`.
     limited_transmit
         Whether the first two duplicate acknowledgements release new segments.
+    ecn
+        Explicit congestion notification: ``"off"`` or ``"classic"``, RFC 3168.
     handshake
         Whether the connection opens with a three-way handshake.
     idle_restart
@@ -348,5 +350,6 @@ class Tcp(Part):
     timestamps: bool | None = None
     delayed_ack: str | DelayedAck | None = None
     limited_transmit: bool | None = None
+    ecn: str | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None

@@ -8,7 +8,7 @@ use crate::trace::Measure;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
-use dumbbell_units::{Ecn, Time};
+use dumbbell_units::Time;
 
 impl<'a> Simulation<'a> {
     pub(super) fn tcp(&self, flow: u32) -> &'a TcpParams {
@@ -45,7 +45,7 @@ impl<'a> Simulation<'a> {
             owner,
             generation,
             kind: if segment.is_syn { PacketKind::Syn } else { PacketKind::Data },
-            ecn: Ecn::NotEct,
+            ecn: segment.ecn,
             flow: label,
             timestamp: self.now,
             queueing: Time::ZERO,

@@ -231,7 +231,7 @@ impl Simulation<'_> {
         let (flow, is_segment, is_of_first_slow_start) = match packet.kind {
             PacketKind::Syn => (Some(packet.payload.flow()), false, false),
             PacketKind::Data => {
-                let segment = packet.payload.segment();
+                let segment = packet.payload.segment(packet.ecn);
                 let connection = &mut self.connections[packet.owner as usize];
                 let is_known = connection.generation == packet.generation;
                 if is_known {
@@ -321,7 +321,7 @@ impl Simulation<'_> {
     /// the first hop of its way is returned.
     #[inline]
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
-        let segment = packet.payload.segment();
+        let segment = packet.payload.segment(packet.ecn);
         self.conservation.delivered += 1;
         self.traffic[packet.payload.flow() as usize].missing -= 1;
         self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);

@@ -3,7 +3,7 @@
 
 use dumbbell_net::Packet;
 use dumbbell_tcp::{AckSegment, DataSegment, SackBlocks};
-use dumbbell_units::Time;
+use dumbbell_units::{Ecn, Time};
 
 /// What a packet carries between end points. The kind of the packet says which it is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,8 +20,10 @@ pub(super) struct Payload {
 
 const SYN: u32 = 1;
 const RETRANSMISSION: u32 = 2;
+/// Of a segment CWR, of an acknowledgement ECE.
+const ECN: u32 = 4;
 /// Bits of the flags.
-const FLAGS: u32 = 2;
+const FLAGS: u32 = 3;
 
 /// Nowhere: the acknowledgement has no SACK blocks.
 const NO_REPORTS: u32 = u32::MAX;
@@ -30,7 +32,9 @@ impl Payload {
     /// A segment of a flow on its way.
     #[inline]
     pub(super) fn of_segment(flow: u32, segment: &DataSegment) -> Self {
-        let flags = u32::from(segment.is_syn) * SYN + u32::from(segment.is_retransmission) * RETRANSMISSION;
+        let flags = u32::from(segment.is_syn) * SYN
+            + u32::from(segment.is_retransmission) * RETRANSMISSION
+            + u32::from(segment.is_cwr) * ECN;
         let flags = flow << FLAGS | flags;
         Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
     }
@@ -41,14 +45,16 @@ impl Payload {
         self.flags >> FLAGS
     }
 
-    /// The segment in a packet of data.
+    /// The segment in a packet of data with this codepoint.
     #[inline]
-    pub(super) fn segment(&self) -> DataSegment {
+    pub(super) fn segment(&self, ecn: Ecn) -> DataSegment {
         DataSegment {
             seq: self.number,
             len: self.detail,
             is_retransmission: self.flags & RETRANSMISSION != 0,
             is_syn: self.flags & SYN != 0,
+            ecn,
+            is_cwr: self.flags & ECN != 0,
         }
     }
 }
@@ -65,7 +71,7 @@ impl Reports {
     #[inline]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
         let detail = if ack.sack.is_empty() { NO_REPORTS } else { self.keep(ack.sack) };
-        let flags = u32::from(ack.is_syn) * SYN;
+        let flags = u32::from(ack.is_syn) * SYN + u32::from(ack.is_ece) * ECN;
         Payload { number: ack.ack, queueing_echo: ack.queueing_echo, detail, flags }
     }
 
@@ -91,6 +97,7 @@ impl Reports {
             sack: self.release(&packet.payload),
             queueing_echo: packet.payload.queueing_echo,
             is_syn: packet.payload.flags & SYN != 0,
+            is_ece: packet.payload.flags & ECN != 0,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::segment::SackBlocks;
 use crate::sender::recovery::RecoverySpec;
 use dumbbell_cc::{AlgorithmSpec, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
-use dumbbell_units::{Bytes, Time, Value, Window, params};
+use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 pub use presets::Rules;
 
 /// Size of the option that asks for queueing times, in bytes [chan2004 §3.1].
@@ -66,6 +66,16 @@ impl Field for DelayedAck {
     }
 }
 
+choice! {
+    /// Explicit congestion notification of a connection.
+    pub enum EcnMode {
+        /// Packets are not ECN-capable: congestion drops them.
+        Off = "off",
+        /// The receiver echoes a mark until it hears that the window was reduced, which happens once in a window of data.
+        Classic = "classic",
+    }
+}
+
 params! {
     /// Bytes that headers add on the wire.
     pub struct Headers {
@@ -117,6 +127,8 @@ params! {
         delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
         limited_transmit: bool = true, "-", "[RFC 3042 §2]";
+        /// Explicit congestion notification: both ends take part.
+        ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
         handshake: bool = false, "-", "[RFC 9293 §3.5]";
         /// Restart from the initial window after an idle retransmission timeout.

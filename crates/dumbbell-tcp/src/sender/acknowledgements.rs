@@ -7,7 +7,7 @@ use super::recovery::TimerRule;
 use super::timers::TimerKind;
 use crate::scoreboard::Sent;
 use crate::segment::AckSegment;
-use dumbbell_cc::{Ack, Queueing};
+use dumbbell_cc::{Ack, Queueing, Signal};
 use dumbbell_units::Time;
 
 impl Sender {
@@ -27,6 +27,7 @@ impl Sender {
         if connection.opening.phase != Phase::Open || ack.ack > connection.snd_max {
             return;
         }
+        let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
         if (is_duplicate || !ack.sack.is_empty()) && recovery.uses_sack() {
             if is_duplicate && recovery.ignores_duplicates() {
@@ -34,7 +35,7 @@ impl Sender {
             }
             let mut has_news = false;
             for (start, end) in ack.sack.ranges(ack.ack) {
-                has_news |= connection.scoreboard.report(start, end);
+                has_news |= connection.scoreboard.report(start, end, now);
             }
             if is_duplicate && !has_news && !connection.in_recovery {
                 // Only what reports new data is a duplicate acknowledgement [RFC 6675 §2].
@@ -42,7 +43,7 @@ impl Sender {
             }
         }
         if ack.ack > connection.snd_una {
-            self.on_new_ack(now, ack, waited);
+            self.on_new_ack(now, ack, waited, before);
         } else if is_duplicate {
             connection.announce_duplicate(now);
             connection.duplicates.count += 1;
@@ -52,23 +53,38 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time) {
+    /// `before` is what was delivered and lost before the ACK, in bytes.
+    fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: (u64, u64)) {
         let Sender { connection, recovery } = self;
         let news = recovery.on_new_ack(connection, now, ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
         let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
         let rtt = connection.acknowledge(now, ack);
+        let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
+        let rate = connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
         if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
+        }
+        // A recovery has reduced the window already, and a mark of the same window of data says nothing new.
+        let is_ece = ack.is_ece && connection.ecn.is_on();
+        if is_ece && connection.ecn.on_echo(ack.ack, acked) && !connection.in_recovery {
+            connection.reduce(now, Signal::EcnEcho, false);
         }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
         let told = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(queueing)
-            .with_in_flight((connection.snd_max - connection.snd_una) as f64)
+            .with_delivered(connection.scoreboard.delivered() - before.0)
+            .with_lost(connection.scoreboard.lost() - before.1)
+            .with_rate(rate)
+            .with_in_flight(connection.scoreboard.pipe() as f64)
+            .with_round_start(is_round_start)
             .with_cwnd_limited(is_cwnd_limited)
-            .with_recovery(news.in_recovery);
+            .with_marked(if is_ece { acked } else { 0 })
+            .with_ecn_echo(is_ece)
+            // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
+            .with_recovery(news.in_recovery || is_ece);
         connection.congestion.on_ack(&context, &told);
         if connection.episodes.in_initial_slow_start()
             && connection.congestion.cwnd() >= connection.congestion.ssthresh()
@@ -96,7 +112,7 @@ impl Connection {
     /// Takes in what is acknowledged. Returns the round-trip time of the newest segment, if that was sent once and no report
     /// has told of it before.
     fn acknowledge(&mut self, now: Time, ack: &AckSegment) -> Option<Time> {
-        let (newest, removed) = self.scoreboard.acknowledge(ack.ack);
+        let (newest, removed) = self.scoreboard.acknowledge(ack.ack, now);
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
         self.opening.on_progress();

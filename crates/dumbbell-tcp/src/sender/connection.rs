@@ -1,13 +1,14 @@
 //! What all recoveries work with: sequence numbers, scoreboard, timers, pacer, and the congestion control.
 
 use super::duplicates::Duplicates;
+use super::ecn::EcnFeedback;
 use super::episodes::Episodes;
 use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::timers::{TimerKind, Timers};
 use super::{SenderStats, opening::Opening};
-use crate::config::TcpParams;
+use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::DataSegment;
@@ -37,6 +38,35 @@ impl Burst {
     }
 }
 
+/// When the connection last sent, and whether a pause of a retransmission timeout restarts it from the initial window
+/// [RFC 5681 §4.1].
+#[derive(Clone, Debug)]
+pub(super) struct Idle {
+    pub(super) restarts: bool,
+    pub(super) last_sent: Time,
+}
+
+/// Round trips: one ends with the acknowledgement of data that was sent after it began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    count: u64,
+    /// First byte sent after the present one began.
+    end: u64,
+}
+
+impl Rounds {
+    /// Data up to `ack` was acknowledged, and the next byte is `snd_nxt`. True if a round begins.
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: u64, snd_nxt: u64) -> bool {
+        let begins = ack > self.end;
+        if begins {
+            self.count += 1;
+            self.end = snd_nxt;
+        }
+        begins
+    }
+}
+
 /// One connection's sender without its recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
@@ -47,8 +77,6 @@ pub(super) struct Connection {
     pub(super) max_window: f64,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
-    /// Restart from the initial window after an idle retransmission timeout [RFC 5681 §4.1].
-    pub(super) idle_restart: bool,
     /// The inflation of the window is reduced with it at a timeout.
     pub(super) reduces_inflation: bool,
 
@@ -72,8 +100,10 @@ pub(super) struct Connection {
     pub(super) retransmission: RetransmissionTimer,
     pub(super) pacer: Pacer,
     pub(super) opening: Opening,
-    pub(super) last_sent: Time,
+    pub(super) idle: Idle,
+    pub(super) rounds: Rounds,
     pub(super) limits: Limits,
+    pub(super) ecn: EcnFeedback,
 
     pub(super) episodes: Episodes,
     pub(super) stats: SenderStats,
@@ -89,12 +119,23 @@ macro_rules! context_of {
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
         context.is_app_limited = $connection.limits.is_app_limited();
+        context.in_flight = $connection.scoreboard.pipe() as f64;
+        context.delivered = $connection.scoreboard.delivered();
+        context.lost = $connection.scoreboard.lost();
+        context.marked = $connection.ecn.marked();
+        context.round = $connection.rounds.count;
         context
     }};
 }
 
 impl Connection {
-    pub(super) fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
+    /// A connection that starts at `now`, with the congestion control that `control` makes of what it learns.
+    pub(super) fn new(
+        params: &TcpParams,
+        clock: HostClock,
+        now: Time,
+        control: impl FnOnce(&Setup) -> Algorithm,
+    ) -> Self {
         let mss = params.mss.0 as u32;
         let mechanisms = params.mechanisms;
         let two_segments = 2.0 * f64::from(mss);
@@ -107,19 +148,24 @@ impl Connection {
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
             .with_rules(params.window)
             .with_mechanisms(mechanisms)
-            .with_late_threshold(params.recovery.defers_threshold());
+            .with_late_threshold(params.recovery.defers_threshold())
+            .with_ecn_capable(params.ecn != EcnMode::Off);
+        let congestion = control(&setup);
+        let mut scoreboard = Scoreboard::default();
+        if congestion.uses_rate_samples() {
+            scoreboard.sample_rate(now);
+        }
         Connection {
-            congestion: Algorithm::new(&params.congestion, &setup),
+            congestion,
             mss,
             max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
             loss_window,
-            idle_restart: params.idle_restart,
             reduces_inflation: params.window.reduction_base != ReductionBase::RealWindow,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
             written: 0,
-            scoreboard: Scoreboard::default(),
+            scoreboard,
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
@@ -129,8 +175,10 @@ impl Connection {
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, now),
             opening: Opening::new(params.handshake, now),
-            last_sent: now,
+            idle: Idle { restarts: params.idle_restart, last_sent: now },
+            rounds: Rounds::default(),
             limits: Limits::default(),
+            ecn: EcnFeedback::new(params.ecn),
             episodes: Episodes::default(),
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
         }
@@ -166,8 +214,9 @@ impl Connection {
         self.resend_head = false;
     }
 
-    /// Tells the congestion control of a loss. What is in flight leaves out what limited transmit has added.
+    /// Tells the congestion control of a loss or a mark. What is in flight leaves out what limited transmit has added.
     pub(super) fn reduce(&mut self, now: Time, signal: Signal, retransmitted_before: bool) {
+        self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
         context.flight_size -= self.duplicates.limited_bytes() as f64;
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
@@ -186,13 +235,13 @@ impl Connection {
         if len == 0 {
             return self.pause(false);
         }
-        if self.idle_restart
+        if self.idle.restarts
             && self.scoreboard.is_empty()
             && self.snd_max > 0
-            && now.since(self.last_sent) >= self.retransmission.timeout()
+            && now.since(self.idle.last_sent) >= self.retransmission.timeout()
         {
             let context = self.context(now);
-            let restart = Restart::new(now.since(self.last_sent), self.retransmission.timeout());
+            let restart = Restart::new(now.since(self.idle.last_sent), self.retransmission.timeout());
             self.congestion.on_restart(&context, &restart);
         }
         let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
@@ -251,6 +300,9 @@ impl Connection {
         let flight = (self.snd_nxt - self.snd_una) as f64;
         let is_full = flight + f64::from(self.mss) > cwnd;
         self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
+        if self.limits.is_app_limited() {
+            self.scoreboard.on_app_limited();
+        }
         None
     }
 
@@ -260,13 +312,14 @@ impl Connection {
     pub(super) fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
         let seq = self.snd_max;
         self.note_new(seq, len, now);
-        DataSegment { seq, len, is_retransmission: false, is_syn: false }
+        let (ecn, is_cwr) = self.ecn.of_new_segment(|| self.congestion.ecn_codepoint());
+        DataSegment { ecn, is_cwr, ..DataSegment::new(seq, len) }
     }
 
     #[inline]
     pub(super) fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         let (seq, len) = self.note_again(index, now);
-        DataSegment { seq, len, is_retransmission: true, is_syn: false }
+        DataSegment { is_retransmission: true, ..DataSegment::new(seq, len) }
     }
 
     fn note_new(&mut self, seq: u64, len: u32, now: Time) {
@@ -297,7 +350,7 @@ impl Connection {
     fn note_sent(&mut self, len: u32, now: Time) {
         self.stats.segments_sent += 1;
         self.stats.bytes_sent += u64::from(len);
-        self.last_sent = now;
+        self.idle.last_sent = now;
         if !self.timers.is_set(TimerKind::Retransmission) {
             self.restart_retransmission_timer(now);
         }

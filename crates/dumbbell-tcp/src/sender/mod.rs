@@ -9,6 +9,7 @@
 mod acknowledgements;
 mod connection;
 mod duplicates;
+mod ecn;
 mod episodes;
 mod limits;
 mod opening;
@@ -25,7 +26,7 @@ pub use stats::SenderStats;
 use crate::config::TcpParams;
 use crate::rtt::HostClock;
 use connection::Connection;
-use dumbbell_cc::Algorithm;
+use dumbbell_cc::{Algorithm, ExternalControl, Setup};
 use dumbbell_units::{Time, prefetch};
 use opening::Phase;
 use recovery::{Recovery, Start};
@@ -40,8 +41,27 @@ pub struct Sender {
 impl Sender {
     /// A sender whose connection starts at `now`.
     pub fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
+        Sender::with(params, clock, now, |setup| Algorithm::new(&params.congestion, setup))
+    }
+
+    /// The same with a congestion control from outside the registry, whatever the parameters name.
+    pub fn external(
+        params: &TcpParams,
+        clock: HostClock,
+        now: Time,
+        control: impl FnOnce(&Setup) -> Box<dyn ExternalControl>,
+    ) -> Self {
+        Sender::with(params, clock, now, |setup| Algorithm::external(control(setup), setup))
+    }
+
+    fn with(
+        params: &TcpParams,
+        clock: HostClock,
+        now: Time,
+        control: impl FnOnce(&Setup) -> Algorithm,
+    ) -> Self {
         let start = Start { now, mechanisms: params.mechanisms };
-        let mut connection = Connection::new(params, clock, now);
+        let mut connection = Connection::new(params, clock, now, control);
         connection.take_pacing_rate();
         Sender { connection, recovery: Recovery::new(&params.recovery, &start) }
     }

@@ -59,6 +59,7 @@ impl Connection {
         self.opening.phase = Phase::Opening;
         self.opening.requested_at = now;
         self.restart_retransmission_timer(now);
-        Some(DataSegment { seq: 0, len: 0, is_retransmission: self.stats.timeouts > 0, is_syn: true })
+        let is_retransmission = self.stats.timeouts > 0;
+        Some(DataSegment { is_retransmission, is_syn: true, ..DataSegment::new(0, 0) })
     }
 }

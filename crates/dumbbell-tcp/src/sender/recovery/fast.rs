@@ -74,6 +74,7 @@ impl Connection {
 
     /// The retransmission timer expired with so many bytes in flight: the window is cut, and a recovery over.
     pub(super) fn reduce_at_timeout(&mut self, now: Time, flight_size: u64) {
+        self.ecn.on_reduction(self.snd_max);
         let retransmitted_before = self.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let mut context = self.context(now);
         context.flight_size = flight_size as f64;

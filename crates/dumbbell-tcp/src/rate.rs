@@ -1,0 +1,237 @@
+//! Delivery-rate samples: what was delivered how fast between the transmission of a segment and its acknowledgement
+//! (draft-ietf-ccwg-bbr, "Delivery Rate Samples"; Linux `tcp_rate.c`).
+//!
+//! A sample belongs to the newest segment that an ACK delivers, cumulatively or by a report. Its interval is the longer of
+//! the times that sending and acknowledging took, so that neither a burst of segments nor one of ACKs raises the rate.
+
+use dumbbell_cc::RateSample;
+use dumbbell_units::Time;
+use std::collections::VecDeque;
+
+/// What the connection had delivered when a segment was last sent.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    sent_at: Time,
+    first_sent_at: Time,
+    delivered_at: Time,
+    delivered: u64,
+    lost: u64,
+    /// Bytes in the network with it.
+    in_flight: u64,
+    is_app_limited: bool,
+    is_retransmission: bool,
+    /// It counts as delivered.
+    is_delivered: bool,
+}
+
+/// The transmissions of what is outstanding, and the totals of the connection.
+#[derive(Clone, Debug)]
+pub struct DeliveryRate {
+    /// In the order of the scoreboard.
+    transmissions: VecDeque<Transmission>,
+    delivered: u64,
+    delivered_at: Time,
+    /// When the oldest segment of the present sample's flight was sent.
+    first_sent_at: Time,
+    lost: u64,
+    /// Samples are limited by the application until so many bytes are delivered; 0 if they are not.
+    app_limited_until: u64,
+    /// The newest transmission that the present ACK delivers.
+    newest: Option<Transmission>,
+}
+
+impl DeliveryRate {
+    /// A connection that starts at `now`.
+    pub fn new(now: Time) -> Self {
+        DeliveryRate {
+            transmissions: VecDeque::new(),
+            delivered: 0,
+            delivered_at: now,
+            first_sent_at: now,
+            lost: 0,
+            app_limited_until: 0,
+            newest: None,
+        }
+    }
+
+    fn transmission(&mut self, now: Time, before: u64, after: u64, is_retransmission: bool) -> Transmission {
+        if before == 0 {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        Transmission {
+            sent_at: now,
+            first_sent_at: self.first_sent_at,
+            delivered_at: self.delivered_at,
+            delivered: self.delivered,
+            lost: self.lost,
+            in_flight: after,
+            is_app_limited: self.app_limited_until > 0,
+            is_retransmission,
+            is_delivered: false,
+        }
+    }
+
+    /// A segment was sent for the first time, with so many bytes in the network before and after.
+    pub fn on_sent(&mut self, now: Time, before: u64, after: u64) {
+        let transmission = self.transmission(now, before, after, false);
+        self.transmissions.push_back(transmission);
+    }
+
+    /// The segment at an index counted from the oldest was sent again.
+    pub fn on_resent(&mut self, index: usize, now: Time, before: u64, after: u64) {
+        let transmission = self.transmission(now, before, after, true);
+        if let Some(known) = self.transmissions.get_mut(index) {
+            let is_delivered = known.is_delivered;
+            *known = Transmission { is_delivered, ..transmission };
+        }
+    }
+
+    /// `bytes` of the segment at an index are delivered, unless they were before.
+    pub fn on_delivered(&mut self, index: usize, bytes: u64, now: Time) {
+        let Some(known) = self.transmissions.get_mut(index).filter(|known| !known.is_delivered) else {
+            return;
+        };
+        known.is_delivered = true;
+        let transmission = *known;
+        self.delivered += bytes;
+        self.delivered_at = now;
+        if self.newest.is_none_or(|newest| newest.sent_at <= transmission.sent_at) {
+            self.newest = Some(transmission);
+            self.first_sent_at = transmission.sent_at;
+        }
+    }
+
+    /// `bytes` at the beginning of the oldest segment are delivered.
+    pub fn on_partly_delivered(&mut self, bytes: u64, now: Time) {
+        self.delivered += bytes;
+        self.delivered_at = now;
+    }
+
+    /// The oldest segment is acknowledged and gone.
+    pub fn on_acknowledged(&mut self, bytes: u64, now: Time) {
+        self.on_delivered(0, bytes, now);
+        self.transmissions.pop_front();
+    }
+
+    /// So many bytes are held for lost.
+    pub fn on_lost(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// The application keeps the sender from sending, with so many bytes in the network.
+    pub fn on_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// Bytes delivered since the connection began.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes held for lost since the connection began.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The sample of the ACK that was taken in, if it delivered anything, over no less than the smallest round-trip time.
+    pub fn take_sample(&mut self, rtt: Option<Time>, min_rtt: Time) -> Option<RateSample> {
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let newest = self.newest.take()?;
+        let send_elapsed = newest.sent_at.since(newest.first_sent_at);
+        let ack_elapsed = self.delivered_at.since(newest.delivered_at);
+        let interval = send_elapsed.max(ack_elapsed);
+        if interval < min_rtt || interval == Time::ZERO {
+            return None;
+        }
+        Some(
+            RateSample::new(self.delivered - newest.delivered, interval)
+                .with_send_elapsed(send_elapsed)
+                .with_ack_elapsed(ack_elapsed)
+                .with_prior_delivered(newest.delivered)
+                .with_prior_time(newest.delivered_at)
+                .with_lost(self.lost - newest.lost)
+                .with_tx_in_flight(newest.in_flight as f64)
+                .with_rtt(rtt)
+                .with_app_limited(newest.is_app_limited)
+                .with_retransmission(newest.is_retransmission),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_interval_is_the_longer_of_sending_and_acknowledging() {
+        // Segments of 1,000 bytes leave at 0, 10 and 20 ms and are acknowledged 100 ms later each.
+        let mut rate = DeliveryRate::new(Time::ZERO);
+        for (number, at) in [0, 10, 20].into_iter().enumerate() {
+            let before = 1_000 * number as u64;
+            rate.on_sent(Time(at * MS), before, before + 1_000);
+        }
+        // The first: 1,000 bytes in the 100 ms since it was sent.
+        rate.on_acknowledged(1_000, Time(100 * MS));
+        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        assert_eq!((sample.delivered, sample.interval), (1_000, Time(100 * MS)));
+        // A fourth leaves now: 1,000 bytes are delivered, and the newest of them was sent at 0.
+        rate.on_sent(Time(100 * MS), 2_000, 3_000);
+        rate.on_acknowledged(1_000, Time(110 * MS));
+        rate.on_acknowledged(1_000, Time(120 * MS));
+        // The third, of one ACK with the second: 3,000 bytes in 120 ms; sending took 20 ms.
+        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        assert_eq!(
+            (sample.delivered, sample.interval, sample.send_elapsed),
+            (3_000, Time(120 * MS), Time(20 * MS))
+        );
+        assert!((sample.delivery_rate() - 25_000.0).abs() < 1e-6);
+        // The fourth: 3,000 bytes since 1,000 were delivered at 100 ms, and sending them took from 0 to 100 ms.
+        rate.on_acknowledged(1_000, Time(200 * MS));
+        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        assert_eq!((sample.delivered, sample.prior_delivered), (3_000, 1_000));
+        assert_eq!((sample.send_elapsed, sample.ack_elapsed), (Time(100 * MS), Time(100 * MS)));
+        assert!((sample.delivery_rate() - 30_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_report_delivers_once_and_a_retransmission_is_a_transmission_of_its_own() {
+        let mut rate = DeliveryRate::new(Time::ZERO);
+        (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * number, 1_000 * (number + 1)));
+        // The third is reported at 50 ms; the first is held for lost and sent again.
+        rate.on_delivered(2, 1_000, Time(50 * MS));
+        assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().delivered, 1_000);
+        rate.on_lost(1_000);
+        rate.on_resent(0, Time(50 * MS), 1_000, 2_000);
+        // One ACK of all three at 100 ms: 2,000 bytes are new, in the 50 ms since the retransmission.
+        (0..3).for_each(|_| rate.on_acknowledged(1_000, Time(100 * MS)));
+        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        assert_eq!((sample.delivered, sample.interval, sample.lost), (2_000, Time(50 * MS), 0));
+        assert!(sample.is_retransmission);
+        assert_eq!((rate.delivered(), rate.lost()), (3_000, 1_000));
+        assert_eq!(rate.take_sample(None, Time::ZERO), None);
+    }
+
+    #[test]
+    fn samples_are_limited_by_the_application_until_what_it_left_in_flight_is_delivered() {
+        let mut rate = DeliveryRate::new(Time::ZERO);
+        rate.on_sent(Time::ZERO, 0, 1_000);
+        rate.on_app_limited(1_000);
+        rate.on_sent(Time(MS), 1_000, 2_000);
+        rate.on_acknowledged(1_000, Time(100 * MS));
+        assert!(!rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
+        rate.on_acknowledged(1_000, Time(101 * MS));
+        assert!(rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
+        rate.on_sent(Time(102 * MS), 0, 1_000);
+        rate.on_acknowledged(1_000, Time(202 * MS));
+        assert!(!rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
+        // No sample over less than the smallest round-trip time.
+        rate.on_sent(Time(203 * MS), 0, 1_000);
+        rate.on_acknowledged(1_000, Time(204 * MS));
+        assert_eq!(rate.take_sample(None, Time(100 * MS)), None);
+    }
+}

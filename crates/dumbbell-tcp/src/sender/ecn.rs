@@ -1,0 +1,63 @@
+//! The sender's half of explicit congestion notification [RFC 3168 §6.1.2].
+//!
+//! Where both ends take part, new data leaves ECN-capable; retransmissions, requests to open and pure acknowledgements do
+//! not. An echoed mark is a sign of congestion like a loss, at most once in a window of data. The first new segment after a
+//! reduction of the window, whatever its cause, tells the receiver of it.
+
+use crate::config::EcnMode;
+use dumbbell_units::Ecn;
+
+/// What the sender knows of marks.
+#[derive(Clone, Debug)]
+pub(super) struct EcnFeedback {
+    mode: EcnMode,
+    /// Nothing that was sent before this byte is a reason to reduce the window again.
+    reduced_to: u64,
+    /// The receiver is to be told that the window was reduced.
+    must_tell: bool,
+    /// Bytes acknowledged with an echo of a mark.
+    marked: u64,
+}
+
+impl EcnFeedback {
+    pub(super) fn new(mode: EcnMode) -> Self {
+        EcnFeedback { mode, reduced_to: 0, must_tell: false, marked: 0 }
+    }
+
+    /// True if both ends take part.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.mode != EcnMode::Off
+    }
+
+    /// Bytes acknowledged with an echo of a mark, since the connection began.
+    #[inline]
+    pub(super) fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    /// An acknowledgement of data up to `ack`, `acked` bytes of it new, echoes a mark. True if it is to reduce the window.
+    pub(super) fn on_echo(&mut self, ack: u64, acked: u64) -> bool {
+        self.marked += acked;
+        ack > self.reduced_to
+    }
+
+    /// The window was reduced when the bytes up to `snd_max` had been sent.
+    #[inline]
+    pub(super) fn on_reduction(&mut self, snd_max: u64) {
+        if self.is_on() {
+            self.reduced_to = snd_max;
+            self.must_tell = true;
+        }
+    }
+
+    /// Codepoint of a new segment, of which the congestion control gives the capable one, and whether it tells of a
+    /// reduction.
+    #[inline]
+    pub(super) fn of_new_segment(&mut self, capable: impl FnOnce() -> Ecn) -> (Ecn, bool) {
+        if !self.is_on() {
+            return (Ecn::NotEct, false);
+        }
+        (capable(), std::mem::take(&mut self.must_tell))
+    }
+}

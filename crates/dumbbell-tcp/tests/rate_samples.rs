@@ -1,0 +1,177 @@
+//! What a congestion control is told of delivery, behind a fixed bottleneck: a model-based control from outside the registry
+//! with a window and a pace of its own.
+
+use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, RateSample};
+use dumbbell_tcp::{AckSegment, HostClock, Receiver, Sender, Tcp};
+use dumbbell_units::Time;
+use dumbbell_units::spec::{Field, Node};
+use serde_json::json;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+const MSS: u64 = 1_000;
+/// Time that the bottleneck takes for a segment, and the rate that follows, in bytes per second.
+const SERVICE: Time = Time(1_000_000);
+const CAPACITY: f64 = 1e6;
+/// Propagation of the segment and of its acknowledgement.
+const PROPAGATION: Time = Time(50_000_000);
+
+/// What was told with an ACK.
+#[derive(Clone, Debug)]
+struct Told {
+    at: Time,
+    delivered: u64,
+    total: u64,
+    lost: u64,
+    round: u64,
+    in_flight: f64,
+    rate: Option<RateSample>,
+}
+
+/// A fixed window and a fixed pace, if any.
+#[derive(Clone, Debug)]
+struct Fixed {
+    window: f64,
+    pace: Option<f64>,
+    told: Arc<Mutex<Vec<Told>>>,
+}
+
+impl Control for Fixed {
+    fn cwnd(&self) -> f64 {
+        self.window
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pace
+    }
+
+    fn is_model_based(&self) -> bool {
+        true
+    }
+
+    fn uses_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        self.told.lock().unwrap().push(Told {
+            at: context.now,
+            delivered: ack.delivered,
+            total: context.delivered,
+            lost: context.lost,
+            round: context.round,
+            in_flight: ack.in_flight,
+            rate: ack.rate,
+        });
+    }
+
+    fn on_congestion(&mut self, _context: &Context, _congestion: &Congestion) {}
+}
+
+impl ExternalControl for Fixed {
+    fn fork(&self) -> Box<dyn ExternalControl> {
+        Box::new(self.clone())
+    }
+}
+
+/// Two seconds of a transfer of so many segments, of which these are lost at their first transmission: the times at which
+/// segments left, and what was told.
+fn transfer(window: u64, pace: Option<f64>, segments: u64, lost: &[u64]) -> (Vec<Time>, Vec<Told>) {
+    let rules = json!({ "variant": "sack", "mss": "1000 bytes", "receive_buffer": "unlimited" });
+    let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let control = Fixed { window: (window * MSS) as f64, pace, told: Arc::clone(&told) };
+    let clock = HostClock::Fraction(0.0);
+    let mut sender = Sender::external(&params, clock, Time::ZERO, |_| Box::new(control));
+    let mut receiver = Receiver::new(&params, clock);
+    sender.write(segments * MSS);
+    let (mut sent, mut free_at) = (Vec::new(), Time::ZERO);
+    let mut acks: VecDeque<(Time, AckSegment)> = VecDeque::new();
+    let mut now = Time::ZERO;
+    while now < Time(2_000_000_000) {
+        while let Some(segment) = sender.poll_transmit(now) {
+            sent.push(now);
+            if !segment.is_retransmission && lost.contains(&(segment.seq / MSS)) {
+                continue;
+            }
+            free_at = free_at.max(now) + SERVICE;
+            let at = free_at + PROPAGATION;
+            acks.extend(
+                receiver.on_segment(at, &segment, now, Time::ZERO).map(|ack| (at + PROPAGATION, ack)),
+            );
+        }
+        let next = acks.front().map_or(Time::NEVER, |(at, _)| *at);
+        now = next.min(sender.next_deadline());
+        if now == Time::NEVER {
+            break;
+        }
+        if sender.next_deadline() <= now {
+            sender.on_deadline(now);
+        } else if let Some((_, ack)) = acks.pop_front() {
+            sender.on_ack(now, &ack, Time::ZERO);
+        }
+    }
+    (sent, told.lock().unwrap().clone())
+}
+
+#[test]
+fn no_sample_of_a_bulk_flow_is_above_the_capacity_and_those_of_a_full_pipe_are_a_packet_below_at_most() {
+    // 101 ms of round-trip time carry 101 segments; 150 keep the bottleneck busy.
+    let (_, told) = transfer(150, None, 100_000, &[]);
+    assert!(told.len() > 1_500);
+    for (index, ack) in told.iter().enumerate() {
+        let rate = ack.rate.expect("a sample with every ACK");
+        assert_eq!((ack.delivered, ack.total, ack.lost), (MSS, index as u64 * MSS, 0));
+        assert!(rate.delivery_rate() <= CAPACITY * (1.0 + 1e-9), "{rate:?} at {:?}", ack.at);
+        let packet = MSS as f64 / rate.interval.secs();
+        let is_full = index > 300;
+        assert!(!is_full || rate.delivery_rate() >= CAPACITY - packet, "{rate:?} at {:?}", ack.at);
+        assert!(!rate.is_app_limited);
+    }
+    // A round lasts as long as the window takes at the bottleneck, 150 ms: 13 in two seconds.
+    assert_eq!(told.last().unwrap().round, 13);
+}
+
+#[test]
+fn what_reports_deliver_is_told_once_and_what_is_lost_is_told() {
+    let (_, told) = transfer(50, None, 400, &[100, 103]);
+    let delivered: u64 = told.iter().map(|ack| ack.delivered).sum();
+    let last = told.last().unwrap();
+    // Duplicate ACKs deliver too, and are not told here: the last ACK knows of all.
+    assert!(delivered <= 400 * MSS && last.total + last.delivered == 400 * MSS, "{delivered} {last:?}");
+    assert_eq!(last.lost, 2 * MSS);
+    assert_eq!(last.in_flight, 0.0);
+    assert!(
+        told.iter().filter_map(|ack| ack.rate).all(|rate| rate.delivery_rate() <= CAPACITY * (1.0 + 1e-9))
+    );
+}
+
+#[test]
+fn a_paced_sender_leaves_a_segment_at_a_time_at_its_rate() {
+    let (sent, told) = transfer(500, Some(500_000.0), 100_000, &[]);
+    let gaps: Vec<u64> = sent.windows(2).map(|pair| pair[1].since(pair[0]).0).collect();
+    // One segment ahead at the start, then 2 ms each.
+    assert!(gaps[1..].iter().all(|&gap| gap == 2_000_000), "{:?}", &gaps[..8]);
+    let rate = told.last().unwrap().rate.expect("a sample").delivery_rate();
+    assert!((rate - 500_000.0).abs() < 1e-6 * 500_000.0, "{rate}");
+}
+
+#[test]
+fn what_is_sent_after_the_application_had_nothing_gives_limited_samples() {
+    let rules = json!({ "mss": "1000 bytes" });
+    let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let control = Fixed { window: (50 * MSS) as f64, pace: None, told: Arc::clone(&told) };
+    let mut sender = Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, |_| Box::new(control));
+    // Two segments, then nothing; two more while those are in flight.
+    for at in [0, 1_000_000] {
+        sender.write(2 * MSS);
+        assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time(at))).count(), 2);
+    }
+    for segments in 1..=4 {
+        sender.on_ack(Time(100_000_000 + segments), &AckSegment::of(segments * MSS), Time::ZERO);
+    }
+    let limited: Vec<bool> =
+        told.lock().unwrap().iter().map(|ack| ack.rate.expect("a sample").is_app_limited).collect();
+    assert_eq!(limited, [false, false, true, true]);
+}
