@@ -11,6 +11,11 @@ import pytest
 import dumbbell
 from dumbbell import Scenario
 
+# Random scenarios state things without effect, and replications may be equal.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dumbbell.ScenarioWarning", "ignore::dumbbell.IdenticalRunsWarning"
+)
+
 EMITTED = Path(__file__).parents[2] / "results" / "smoke" / "chaos" / "scenarios.jsonl"
 
 
