@@ -142,8 +142,9 @@ impl Scoreboard {
     /// The sample of the delivery rate that the present ACK gives, over no less than the smallest round-trip time.
     #[inline]
     pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) -> Option<RateSample> {
+        let rate = self.rate.as_mut()?;
         let least = if min_rtt.is_finite() { Time::from_secs(min_rtt) } else { Time::ZERO };
-        self.rate.as_mut()?.take_sample(rtt, least)
+        rate.take_sample(rtt, least)
     }
 
     /// Bytes delivered since the connection began, cumulatively or selectively acknowledged, each once.
@@ -416,6 +417,24 @@ mod tests {
         assert_eq!(scoreboard.next_unreported(), None);
         assert_eq!(scoreboard.rescue(), Some(9));
         assert_eq!(scoreboard.rescue(), None);
+    }
+
+    #[test]
+    fn a_retransmission_that_is_lost_is_a_hole_again_and_counts_once_more() {
+        let mut scoreboard = ten_segments();
+        scoreboard.report(100, 500, Time(20));
+        scoreboard.begin_recovery();
+        assert_eq!((scoreboard.lost(), scoreboard.delivered(), scoreboard.pipe()), (100, 400, 500));
+        assert_eq!(scoreboard.next_lost(), Some(0));
+        scoreboard.mark_resent(0, Time(20));
+        assert_eq!((scoreboard.next_lost(), scoreboard.pipe()), (None, 600));
+        scoreboard.mark_lost(0);
+        assert_eq!((scoreboard.next_lost(), scoreboard.pipe(), scoreboard.lost()), (Some(0), 500, 200));
+        // What is reported is not lost, and is delivered once, also if reports are cleared and it is acknowledged later.
+        scoreboard.mark_lost(2);
+        scoreboard.clear_sacked();
+        scoreboard.acknowledge(1000, Time(30));
+        assert_eq!((scoreboard.lost(), scoreboard.delivered()), (200, 1000));
     }
 
     #[test]

@@ -56,6 +56,18 @@ impl Connection {
         self.resend_head = true;
     }
 
+    /// A recovery from reports begins: the window is cut, not inflated, and no hole is repaired yet. False if nothing is
+    /// outstanding.
+    pub(super) fn enter_sack_recovery(&mut self, now: Time) -> bool {
+        let Some(head) = self.begin_fast_retransmit() else { return false };
+        self.duplicates.inflation = 0.0;
+        self.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        self.end_fast_retransmit(now, &head);
+        self.enter_recovery(now);
+        self.scoreboard.begin_recovery();
+        true
+    }
+
     /// A recovery ends. What it leaves in the window of its inflation is `kept`, in bytes.
     pub(super) fn leave_recovery(&mut self, now: Time, kept: f64) {
         let context = self.context(now);

@@ -7,7 +7,6 @@ use super::{LossRecovery, NewAck, Start};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
-use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
 
 params! {
@@ -65,13 +64,10 @@ impl LossRecovery for Ns2Sack {
         if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
             return;
         }
-        let Some(head) = connection.begin_fast_retransmit() else { return };
-        connection.duplicates.inflation = 0.0;
-        connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        if !connection.enter_sack_recovery(now) {
+            return;
+        }
         self.recover = Some(connection.snd_max);
-        connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now);
-        connection.scoreboard.begin_recovery();
         let left = i64::from(DUPLICATE_THRESHOLD) * i64::from(connection.mss);
         self.pipe = (connection.snd_max - connection.snd_una) as i64 - left;
         // Until the next ACK there is nothing but the first hole.

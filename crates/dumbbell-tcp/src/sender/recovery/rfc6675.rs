@@ -4,7 +4,6 @@ use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
-use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
 
 params! {
@@ -83,13 +82,10 @@ impl LossRecovery for Rfc6675 {
         if self.recover.is_some_and(|recover| connection.snd_una < recover) {
             return;
         }
-        let Some(head) = connection.begin_fast_retransmit() else { return };
-        connection.duplicates.inflation = 0.0;
-        connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        if !connection.enter_sack_recovery(now) {
+            return;
+        }
         self.recover = Some(connection.snd_max);
-        connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now);
-        connection.scoreboard.begin_recovery();
     }
 
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
