@@ -5,12 +5,13 @@
 //! neither an algorithm nor a caller.
 
 use crate::{Mechanisms, WindowRules};
+use dumbbell_units::math::{least, real};
 use dumbbell_units::{Stream, Time};
 
 /// A method for each optional field that returns the value with that field set.
 macro_rules! setters {
-    ($Type:ident { $( $with:ident => $field:ident: $ty:ty, )+ }) => {
-        impl $Type {
+    ($Type:ident $(<$life:lifetime>)? { $( $with:ident => $field:ident: $ty:ty, )+ }) => {
+        impl $(<$life>)? $Type $(<$life>)? {
             $(
                 #[doc = concat!("The same with [`", stringify!($field), "`](Self::", stringify!($field), ") set.")]
                 #[inline]
@@ -147,7 +148,7 @@ impl Context {
     #[must_use]
     pub fn with_sent(mut self, snd_una: u64, snd_nxt: u64) -> Self {
         (self.snd_una, self.snd_nxt) = (snd_una, snd_nxt);
-        self.with_flight_size(snd_nxt.saturating_sub(snd_una) as f64)
+        self.with_flight_size(real(snd_nxt.saturating_sub(snd_una)))
     }
 
     /// The same with so many bytes sent and not acknowledged, all of them in the network.
@@ -169,7 +170,7 @@ impl Context {
     /// The window after it has grown by so many bytes, as far as something lets it.
     #[inline]
     pub fn grown(&self, cwnd: f64, growth: f64) -> f64 {
-        if cwnd < self.growth_limit { (cwnd + growth).min(self.growth_limit) } else { cwnd }
+        if cwnd < self.growth_limit { least(cwnd + growth, self.growth_limit) } else { cwnd }
     }
 }
 
@@ -269,7 +270,7 @@ setters! { RateSample {
 /// An ACK: for data that was not acknowledged before, or a duplicate.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Ack {
+pub struct Ack<'a> {
     /// Next byte the receiver expects.
     pub ack: u64,
     /// Newly acknowledged bytes; 0 for a duplicate ACK.
@@ -288,7 +289,7 @@ pub struct Ack {
     /// Queueing time within that round-trip time, if routers were asked for it.
     pub queueing: Option<Queueing>,
     /// The delivery rate, if this ACK gives a sample of it and the algorithm uses them.
-    pub rate: Option<RateSample>,
+    pub rate: Option<&'a RateSample>,
     /// Bytes in flight after the ACK and the losses that it shows; [`Context::in_flight`] is the state before.
     pub in_flight: f64,
     /// True if a round trip begins: data is acknowledged that was sent after the last round began.
@@ -302,7 +303,7 @@ pub struct Ack {
     pub is_ecn_echo: bool,
 }
 
-impl Ack {
+impl Ack<'_> {
     /// The receiver expects the byte `ack`, and `acked` bytes are new: delivered by nothing but this, after which nothing is in
     /// flight, to a sender whose window limits it.
     #[inline]
@@ -326,14 +327,14 @@ impl Ack {
     }
 }
 
-setters! { Ack {
+setters! { Ack<'a> {
     with_delivered => delivered: u64,
     with_lost => lost: u64,
     with_marked => marked: u64,
     with_rtt => rtt: Option<Time>,
     with_forward_delay => forward_delay: Option<Time>,
     with_queueing => queueing: Option<Queueing>,
-    with_rate => rate: Option<RateSample>,
+    with_rate => rate: Option<&'a RateSample>,
     with_in_flight => in_flight: f64,
     with_round_start => is_round_start: bool,
     with_cwnd_limited => is_cwnd_limited: bool,

@@ -36,7 +36,8 @@ use dumbbell_units::{Ecn, Value};
 ///
 /// Required: [`cwnd`](Self::cwnd), [`on_ack`](Self::on_ack), [`on_congestion`](Self::on_congestion). The rest is optional.
 pub trait Control {
-    /// Required: the congestion window in bytes, at least one segment.
+    /// Required: the congestion window in bytes, at least one segment. Asked for after each event that the control is told of,
+    /// but for segments that leave.
     fn cwnd(&self) -> f64;
 
     /// Optional: the slow-start threshold in bytes, possibly infinite.
@@ -96,7 +97,7 @@ pub trait Control {
     /// Optional: the connection was idle for a retransmission timeout and is about to send.
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {}
 
-    /// Optional: a segment is about to leave; it is not in flight yet.
+    /// Optional: a segment is about to leave; it is not in flight yet. Neither window nor threshold change with it.
     fn on_sent(&mut self, _context: &Context, _sent: &SentSegment) {}
 
     /// Optional: the value of the probe at this place of the declaration, in its unit; `None` while it has none.

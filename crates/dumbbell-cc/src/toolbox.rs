@@ -2,6 +2,7 @@
 
 use crate::slow_start::{SlowStarter, Step};
 use crate::{Ack, AlgorithmSpec, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
+use dumbbell_units::math::whole;
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -112,12 +113,6 @@ impl WindowRules {
             }
         }
     }
-}
-
-/// Whole bytes. Out of line, as a call that not every rule needs would be made for every acknowledgement.
-#[inline(never)]
-fn whole(bytes: f64) -> f64 {
-    bytes.floor()
 }
 
 /// Reno's window [RFC 5681 §3.1]: a slow start, a segment per round trip above the threshold, and a half at a loss.

@@ -76,7 +76,7 @@ impl Drive {
         let ack = Ack::new(self.una + acked, acked)
             .with_rtt(rtt)
             .with_queueing(queueing)
-            .with_rate(rate)
+            .with_rate(rate.as_ref())
             .with_marked(marked)
             .with_in_flight((self.nxt - self.una - acked) as f64)
             .with_recovery(in_recovery)

@@ -79,7 +79,7 @@ impl Intake {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, at: Time, feeder: u32, (place, owner): (u32, u32), hop: u32) {
         let new = Coming { at, feeder, serial: self.serial, place, hop, owner };
         self.serial = self.serial.wrapping_add(1);
@@ -109,7 +109,7 @@ impl Intake {
     }
 
     /// Removes the first.
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, first: &Coming) {
         if self.coming.front() == Some(first) {
             self.coming.pop_front();
@@ -174,7 +174,7 @@ impl<P: Copy> Wires<P> {
 
     /// A packet leaves the link of a hop, of this number, and arrives at what follows at `at`, no earlier than the one before
     /// it from this link.
-    #[inline]
+    #[inline(always)]
     pub fn launch(
         &mut self,
         events: &mut EventQueue,
@@ -252,7 +252,7 @@ impl<P: Copy> Wires<P> {
 
     /// The next packet that has arrived at an intake by `now`. Of those that arrive now, the ones from links up to `feeder`
     /// have arrived.
-    #[inline]
+    #[inline(always)]
     pub fn take_in(&mut self, number: u32, now: Time, feeder: u32) -> Option<Arrived> {
         let intake = &mut self.intakes[number as usize];
         let first = intake.first()?;

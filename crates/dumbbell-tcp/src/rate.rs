@@ -38,6 +38,8 @@ pub struct DeliveryRate {
     app_limited_until: u64,
     /// The newest transmission that the present ACK delivers.
     newest: Option<Transmission>,
+    /// The sample that the last ACK gave.
+    sample: Option<RateSample>,
 }
 
 impl DeliveryRate {
@@ -51,6 +53,7 @@ impl DeliveryRate {
             lost: 0,
             app_limited_until: 0,
             newest: None,
+            sample: None,
         }
     }
 
@@ -135,7 +138,17 @@ impl DeliveryRate {
     }
 
     /// The sample of the ACK that was taken in, if it delivered anything, over no less than the smallest round-trip time.
-    pub fn take_sample(&mut self, rtt: Option<Time>, min_rtt: Time) -> Option<RateSample> {
+    pub fn take_sample(&mut self, rtt: Option<Time>, min_rtt: Time) -> Option<&RateSample> {
+        self.sample = self.newest_sample(rtt, min_rtt);
+        self.sample.as_ref()
+    }
+
+    /// The sample that was taken last, if there was one to take.
+    pub fn sample(&self) -> Option<&RateSample> {
+        self.sample.as_ref()
+    }
+
+    fn newest_sample(&mut self, rtt: Option<Time>, min_rtt: Time) -> Option<RateSample> {
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }

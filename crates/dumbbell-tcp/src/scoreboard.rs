@@ -141,10 +141,17 @@ impl Scoreboard {
 
     /// The sample of the delivery rate that the present ACK gives, over no less than the smallest round-trip time.
     #[inline]
-    pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) -> Option<RateSample> {
-        let rate = self.rate.as_mut()?;
-        let least = if min_rtt.is_finite() { Time::from_secs(min_rtt) } else { Time::ZERO };
-        rate.take_sample(rtt, least)
+    pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) {
+        if let Some(rate) = &mut self.rate {
+            let least = if min_rtt.is_finite() { Time::from_secs(min_rtt) } else { Time::ZERO };
+            rate.take_sample(rtt, least);
+        }
+    }
+
+    /// The sample that was taken last, if there was one to take.
+    #[inline]
+    pub fn rate_sample(&self) -> Option<&RateSample> {
+        self.rate.as_ref().and_then(|rate| rate.sample())
     }
 
     /// Bytes delivered since the connection began, cumulatively or selectively acknowledged, each once.

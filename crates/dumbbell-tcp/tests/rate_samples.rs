@@ -61,7 +61,7 @@ impl Control for Fixed {
             lost: context.lost,
             round: context.round,
             in_flight: ack.in_flight,
-            rate: ack.rate,
+            rate: ack.rate.copied(),
         });
     }
 

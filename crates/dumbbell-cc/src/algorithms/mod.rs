@@ -152,6 +152,20 @@ pub struct Algorithm {
     held: Held,
     /// False if the window grows although it does not limit the sender.
     is_growth_limited: bool,
+    /// What the algorithm answered after it was last told anything.
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+/// Tells the control that is held of an event, and takes its answers.
+macro_rules! tell {
+    ($algorithm:ident, $control:ident => $told:expr) => {
+        dispatch!(&mut $algorithm.held, $control => {
+            $told;
+            $algorithm.cwnd = $control.cwnd();
+            $algorithm.ssthresh = $control.ssthresh();
+        })
+    };
 }
 
 impl Algorithm {
@@ -168,19 +182,20 @@ impl Algorithm {
     fn holding(held: Held, setup: &Setup) -> Self {
         let is_model_based = dispatch!(&held, control => control.is_model_based());
         let is_growth_limited = setup.rules.grow_when == GrowWhen::CwndLimited && !is_model_based;
-        Algorithm { held, is_growth_limited }
+        let (cwnd, ssthresh) = dispatch!(&held, control => (control.cwnd(), control.ssthresh()));
+        Algorithm { held, is_growth_limited, cwnd, ssthresh }
     }
 
     /// See [`Control::cwnd`].
     #[inline]
     pub fn cwnd(&self) -> f64 {
-        dispatch!(&self.held, control => control.cwnd())
+        self.cwnd
     }
 
     /// See [`Control::ssthresh`].
     #[inline]
     pub fn ssthresh(&self) -> f64 {
-        dispatch!(&self.held, control => control.ssthresh())
+        self.ssthresh
     }
 
     /// See [`Control::pacing_rate`].
@@ -216,14 +231,13 @@ impl Algorithm {
     /// See [`Control::on_ack`]. This is where no window grows that does not limit the sender, if the rules say so.
     #[inline]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        // Copies, so that each algorithm has put together for it what it looks at, and no more.
         if self.is_growth_limited && !ack.is_cwnd_limited {
             let (context, ack) = (*context, *ack);
             self.on_ack_of_unused_window(&context, &ack);
         } else {
-            dispatch!(&mut self.held, control => {
+            tell!(self, control => {
                 let (context, ack) = (*context, *ack);
-                control.on_ack(&context, &ack);
+                control.on_ack(&context, &ack)
             });
         }
     }
@@ -232,52 +246,52 @@ impl Algorithm {
     fn on_ack_of_unused_window(&mut self, context: &Context, ack: &Ack) {
         let growth_limit = context.growth_limit.min(self.cwnd());
         let context = &context.with_growth_limit(growth_limit);
-        dispatch!(&mut self.held, control => control.on_ack(context, ack));
+        tell!(self, control => control.on_ack(context, ack));
     }
 
     /// See [`Control::on_congestion`].
     #[inline]
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        dispatch!(&mut self.held, control => control.on_congestion(context, congestion));
+        tell!(self, control => control.on_congestion(context, congestion));
     }
 
     /// See [`Control::on_duplicate_ack`]. What is told is put together only for algorithms that listen.
     #[inline]
-    pub fn on_duplicate_ack(&mut self, told: impl FnOnce() -> (Context, Ack)) {
-        dispatch!(&mut self.held, control => {
+    pub fn on_duplicate_ack<'a>(&mut self, told: impl FnOnce() -> (Context, Ack<'a>)) {
+        tell!(self, control => {
             let (context, ack) = told();
-            control.on_duplicate_ack(&context, &ack);
+            control.on_duplicate_ack(&context, &ack)
         });
     }
 
     /// See [`Control::on_loss`].
     #[inline]
     pub fn on_loss(&mut self, context: &Context, lost: &LostSegment) {
-        dispatch!(&mut self.held, control => control.on_loss(context, lost));
+        tell!(self, control => control.on_loss(context, lost));
     }
 
     /// See [`Control::on_recovery_enter`].
     #[inline]
     pub fn on_recovery_enter(&mut self, context: &Context) {
-        dispatch!(&mut self.held, control => control.on_recovery_enter(context));
+        tell!(self, control => control.on_recovery_enter(context));
     }
 
     /// See [`Control::on_recovery_exit`].
     #[inline]
     pub fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        dispatch!(&mut self.held, control => control.on_recovery_exit(context, exit));
+        tell!(self, control => control.on_recovery_exit(context, exit));
     }
 
     /// See [`Control::on_undo`].
     #[inline]
     pub fn on_undo(&mut self, context: &Context, undo: &Undo) {
-        dispatch!(&mut self.held, control => control.on_undo(context, undo));
+        tell!(self, control => control.on_undo(context, undo));
     }
 
     /// See [`Control::on_restart`].
     #[inline]
     pub fn on_restart(&mut self, context: &Context, restart: &Restart) {
-        dispatch!(&mut self.held, control => control.on_restart(context, restart));
+        tell!(self, control => control.on_restart(context, restart));
     }
 
     /// See [`Control::on_sent`]. What is told is put together only for algorithms that listen.
@@ -286,6 +300,7 @@ impl Algorithm {
         dispatch!(&mut self.held, control => {
             let (context, segment) = told();
             control.on_sent(&context, &segment);
+            debug_assert_eq!(self.cwnd, control.cwnd(), "a segment that leaves changes no window");
         });
     }
 

@@ -177,7 +177,7 @@ mod tests {
         Context::new(Time(100 * MS), 1000.0).with_sent(snd_una, snd_una + 10_000).with_max_window(1e9)
     }
 
-    fn ack(ack: u64, rtt: u64, queueing: Option<(u64, u64)>) -> Ack {
+    fn ack(ack: u64, rtt: u64, queueing: Option<(u64, u64)>) -> Ack<'static> {
         let queueing = queueing
             .map(|(forward, backward)| Queueing { forward: Time(forward * MS), backward: Time(backward * MS) });
         Ack::new(ack, 1000).with_rtt(Some(Time(rtt * MS))).with_queueing(queueing)

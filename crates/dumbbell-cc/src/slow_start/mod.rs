@@ -97,7 +97,12 @@ macro_rules! registry {
             /// See [`SlowStart::on_ack`].
             #[inline]
             pub fn on_ack(&mut self, cwnd: f64, context: &Context, ack: &Ack) -> Step {
-                match self { $( SlowStarter::$Type(state) => state.on_ack(cwnd, context, ack), )+ }
+                match self { $(
+                    SlowStarter::$Type(state) => {
+                        let (context, ack) = (*context, *ack);
+                        state.on_ack(cwnd, &context, &ack)
+                    }
+                )+ }
             }
 
             /// See [`SlowStart::on_congestion`].

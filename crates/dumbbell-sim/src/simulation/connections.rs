@@ -77,6 +77,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn on_deadline(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         if connection.deadline_at != self.now || !connection.is_open {
@@ -224,6 +225,7 @@ impl<'a> Simulation<'a> {
         self.flows[connection.flow as usize].totals.add(connection.sender.stats());
     }
 
+    #[inline(never)]
     pub(super) fn on_write(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         let next = connection.writer.as_ref().and_then(|writer| writer.next);

@@ -7,6 +7,7 @@ use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
 use dumbbell_units::{Ecn, Time};
 
 impl Simulation<'_> {
+    #[inline(never)]
     pub(super) fn on_flow(&mut self, flow: u32) {
         let index = flow as usize;
         let spec = &self.scenario.flows[index];

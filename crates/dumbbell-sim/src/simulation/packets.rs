@@ -4,6 +4,7 @@ use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
 use crate::network::After;
 use crate::trace::Measure;
+use crate::wires::Arrived;
 use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
@@ -48,6 +49,7 @@ impl Simulation<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn on_departure(&mut self, link: u32) {
         if let Some(number) = self.wires.intake(link) {
             self.depart(number);
@@ -56,26 +58,47 @@ impl Simulation<'_> {
 
     /// A link takes in what has arrived from other links before the present event.
     fn take_in(&mut self, number: u32) {
-        while let Some(arrived) = self.wires.take_in(number, self.now, self.here) {
-            if self.connections.len() > MANY
-                && let Some((place, owner)) = self.wires.coming(number, AHEAD)
-            {
-                self.prefetch(place, owner, |connection| connection.receiver.prefetch());
-            }
-            let hop = arrived.hop + 1;
-            let index = self.hops[hop as usize].link;
-            if let Link::Scheduled(link) = &mut self.links[index as usize] {
-                let token = token_of(hop, arrived.place);
-                link.enqueue(arrived.at, token, self.wires.packet(arrived.place));
-                continue;
-            }
-            let packet = self.wires.take(arrived.place);
-            self.forward(arrived.at, hop, packet);
+        if self.is_scheduled(self.wires.link(number)) {
+            self.enqueue_arrived(number);
+            self.depart(number);
+            return;
         }
-        self.depart(number);
+        while let Some(arrived) = self.next_arrived(number) {
+            let packet = self.wires.take(arrived.place);
+            self.forward(arrived.at, arrived.hop + 1, packet);
+        }
     }
 
-    /// What has departed from a scheduled link by now goes on, and what it has dropped is counted. Nothing to do for others.
+    /// What has arrived at a scheduled link from other links before the present event; the link knows it by its place.
+    #[inline(never)]
+    fn enqueue_arrived(&mut self, number: u32) {
+        while let Some(arrived) = self.next_arrived(number) {
+            let hop = arrived.hop + 1;
+            if let Link::Scheduled(link) = &mut self.links[self.hops[hop as usize].link as usize] {
+                link.enqueue(arrived.at, token_of(hop, arrived.place), self.wires.packet(arrived.place));
+            }
+        }
+    }
+
+    /// The next packet that has arrived at an intake before the present event.
+    #[inline(always)]
+    fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
+        let arrived = self.wires.take_in(number, self.now, self.here)?;
+        if self.connections.len() > MANY
+            && let Some((place, owner)) = self.wires.coming(number, AHEAD)
+        {
+            self.prefetch(place, owner, |connection| connection.receiver.prefetch());
+        }
+        Some(arrived)
+    }
+
+    #[inline]
+    fn is_scheduled(&self, link: u32) -> bool {
+        matches!(self.links[link as usize], Link::Scheduled(_))
+    }
+
+    /// What has departed from a scheduled link by now goes on, and what it has dropped is counted.
+    #[inline(never)]
     fn depart(&mut self, number: u32) {
         let index = self.wires.link(number);
         while let Link::Scheduled(link) = &mut self.links[index as usize] {
@@ -97,9 +120,7 @@ impl Simulation<'_> {
             if departed.waited > Time::ZERO {
                 packet.queueing += departed.waited;
             }
-            if let Some((at, next)) = self.pass_on(departed.arrives, hop, &mut packet) {
-                self.forward(at, next, packet);
-            }
+            self.go_on(departed.arrives, hop, packet);
         }
     }
 
@@ -130,12 +151,19 @@ impl Simulation<'_> {
     /// A host sends a packet on the way that begins with this hop.
     #[inline]
     pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
-        if let Some(number) = self.wires.intake(self.hops[begin as usize].link) {
-            self.take_in(number);
-            self.forward(self.now, begin, packet);
+        match self.wires.intake(self.hops[begin as usize].link) {
+            Some(number) => self.send_after_others(number, begin, packet),
+            None => self.forward(self.now, begin, packet),
+        }
+    }
+
+    /// The same where other links feed the first one, too.
+    #[inline(never)]
+    fn send_after_others(&mut self, number: u32, begin: u32, packet: Packet<Payload>) {
+        self.take_in(number);
+        self.forward(self.now, begin, packet);
+        if self.is_scheduled(self.wires.link(number)) {
             self.depart(number);
-        } else {
-            self.forward(self.now, begin, packet);
         }
     }
 
@@ -154,34 +182,40 @@ impl Simulation<'_> {
                 }
             };
             match offer {
-                Offer::Arrives(arrival) => match self.pass_on(arrival, number, &mut packet) {
-                    Some(next) => (at, number) = next,
-                    None => return,
-                },
+                Offer::Arrives(arrival) if hop.after == After::Chained => {
+                    number += 1;
+                    at = arrival;
+                    continue;
+                }
+                Offer::Arrives(arrival)
+                    if hop.after == After::Receiver && arrival <= self.scenario.duration =>
+                {
+                    if let Some(begin) = self.answer(arrival, &mut packet) {
+                        number = begin;
+                        at = arrival;
+                        continue;
+                    }
+                }
+                Offer::Arrives(arrival) => {
+                    self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
+                }
                 Offer::Dropped(reason) => {
                     let is_impaired = reason == DropReason::Impairment;
                     let data_seen = is_impaired.then(|| self.data_seen(hop.link));
                     self.on_drop(at, hop.link, &packet, data_seen);
-                    return;
                 }
             }
+            return;
         }
     }
 
-    /// A packet has left the link of a hop, of this number, and reaches its far end at `arrival`. Where what follows concerns
-    /// nothing else, the next hop and the time are returned at which the packet, or the answer to it, goes on.
-    #[inline]
-    fn pass_on(&mut self, arrival: Time, number: u32, packet: &mut Packet<Payload>) -> Option<(Time, u32)> {
+    /// A packet has left the scheduled link of a hop, of this number, and reaches its far end at `arrival`.
+    fn go_on(&mut self, arrival: Time, number: u32, packet: Packet<Payload>) {
         let hop = self.hops[number as usize];
-        match hop.after {
-            After::Chained => Some((arrival, number + 1)),
-            After::Receiver if arrival <= self.scenario.duration => {
-                self.answer(arrival, packet).map(|begin| (arrival, begin))
-            }
-            _ => {
-                self.wires.launch(&mut self.events, (number, hop), arrival, packet);
-                None
-            }
+        if hop.after == After::Chained {
+            self.forward(arrival, number + 1, packet);
+        } else {
+            self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::scoreboard::Sent;
 use crate::segment::AckSegment;
 use dumbbell_cc::{Ack, Queueing, Signal};
 use dumbbell_units::Time;
+use dumbbell_units::math::real;
 
 impl Sender {
     /// An acknowledgement arrived. `waited` is the queueing time that routers report for it.
@@ -62,7 +63,7 @@ impl Sender {
         let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
         let rtt = connection.acknowledge(now, ack);
         let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
-        let rate = connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
+        connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
         if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
         }
@@ -77,8 +78,8 @@ impl Sender {
             .with_queueing(queueing)
             .with_delivered(connection.scoreboard.delivered() - before.0)
             .with_lost(connection.scoreboard.lost() - before.1)
-            .with_rate(rate)
-            .with_in_flight(connection.scoreboard.pipe() as f64)
+            .with_rate(connection.scoreboard.rate_sample())
+            .with_in_flight(real(connection.scoreboard.pipe()))
             .with_round_start(is_round_start)
             .with_cwnd_limited(is_cwnd_limited)
             .with_marked(if is_ece { acked } else { 0 })
@@ -92,7 +93,9 @@ impl Sender {
             connection.episodes.end_initial_slow_start(connection.snd_max);
         }
         connection.see_to_timer(now, news.timer);
-        recovery.on_acknowledged(connection, now, news, acked, rtt);
+        if news.follows_up {
+            recovery.on_acknowledged(connection, now, news, acked, rtt);
+        }
         connection.pacer.on_ack(now, rtt, connection.snd_una, connection.snd_nxt);
     }
 }

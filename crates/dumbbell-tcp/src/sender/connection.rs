@@ -14,6 +14,7 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::DataSegment;
 use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
 use dumbbell_units::Time;
+use dumbbell_units::math::{least, real};
 
 /// Segments that mechanism H of Vegas sends back to back [hengartner2000 §VI].
 const BURST_LIMIT: u64 = 3;
@@ -114,12 +115,12 @@ macro_rules! context_of {
     ($connection:ident, $now:ident) => {{
         let mut context = Context::new($now, f64::from($connection.mss))
             .with_sent($connection.snd_una, $connection.snd_nxt)
-            .with_flight_size(($connection.snd_max - $connection.snd_una) as f64)
+            .with_flight_size(real($connection.snd_max - $connection.snd_una))
             .with_max_window($connection.max_window);
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
         context.is_app_limited = $connection.limits.is_app_limited();
-        context.in_flight = $connection.scoreboard.pipe() as f64;
+        context.in_flight = real($connection.scoreboard.pipe());
         context.delivered = $connection.scoreboard.delivered();
         context.lost = $connection.scoreboard.lost();
         context.marked = $connection.ecn.marked();
@@ -235,18 +236,12 @@ impl Connection {
         if len == 0 {
             return self.pause(false);
         }
-        if self.idle.restarts
-            && self.scoreboard.is_empty()
-            && self.snd_max > 0
-            && now.since(self.idle.last_sent) >= self.retransmission.timeout()
-        {
-            let context = self.context(now);
-            let restart = Restart::new(now.since(self.idle.last_sent), self.retransmission.timeout());
-            self.congestion.on_restart(&context, &restart);
+        if self.idle.restarts && self.scoreboard.is_empty() {
+            self.restart_if_idle(now);
         }
-        let needed = (self.snd_nxt - self.snd_una) as f64 + f64::from(len);
+        let needed = real(self.snd_nxt - self.snd_una + u64::from(len));
         let cwnd = self.cwnd();
-        if needed > cwnd.min(self.max_window) {
+        if needed > least(cwnd, self.max_window) {
             self.stats.receive_window_limited += u64::from(self.max_window <= cwnd);
             return self.pause_at(cwnd, true);
         }
@@ -258,6 +253,17 @@ impl Connection {
                 Some(segment)
             }
             None => Some(self.send_new(len, now)),
+        }
+    }
+
+    /// Nothing is outstanding: a pause of a retransmission timeout restarts the connection.
+    #[cold]
+    fn restart_if_idle(&mut self, now: Time) {
+        let idle = now.since(self.idle.last_sent);
+        if self.snd_max > 0 && idle >= self.retransmission.timeout() {
+            let context = self.context(now);
+            self.congestion.on_restart(&context, &Restart::new(idle, self.retransmission.timeout()));
+            self.take_pacing_rate();
         }
     }
 
@@ -297,8 +303,7 @@ impl Connection {
     /// The same with the window known.
     #[inline]
     fn pause_at(&mut self, cwnd: f64, has_data: bool) -> Option<DataSegment> {
-        let flight = (self.snd_nxt - self.snd_una) as f64;
-        let is_full = flight + f64::from(self.mss) > cwnd;
+        let is_full = real(self.snd_nxt - self.snd_una + u64::from(self.mss)) > cwnd;
         self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
         if self.limits.is_app_limited() {
             self.scoreboard.on_app_limited();

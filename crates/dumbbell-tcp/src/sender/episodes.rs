@@ -42,6 +42,13 @@ impl Episodes {
     /// A new segment was sent.
     #[inline]
     pub(super) fn on_new_segment(&mut self, now: Time, stats: &mut SenderStats) {
+        if self.retransmitted_at.is_some() {
+            self.on_new_segment_after_retransmission(now, stats);
+        }
+    }
+
+    #[cold]
+    fn on_new_segment_after_retransmission(&mut self, now: Time, stats: &mut SenderStats) {
         if let Some(retransmitted_at) = self.retransmitted_at.take()
             && stats.rtt_count > 0
         {

@@ -1,5 +1,7 @@
 //! What a sender counts.
 
+use dumbbell_units::math::least;
+
 /// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderStats {
@@ -41,6 +43,6 @@ impl SenderStats {
     pub(super) fn on_rtt(&mut self, rtt: f64) {
         self.rtt_sum += rtt;
         self.rtt_count += 1;
-        self.rtt_min = self.rtt_min.min(rtt);
+        self.rtt_min = least(rtt, self.rtt_min);
     }
 }

@@ -35,6 +35,11 @@ impl FineChecks {
         }
     }
 
+    /// True if C or D is on: round-trip times matter.
+    pub(super) fn time_segments(&self) -> bool {
+        self.retransmits || self.checks
+    }
+
     /// Mechanism C: the oldest segment has waited for the fine timeout.
     pub(super) fn is_head_late(&self, connection: &Connection, now: Time) -> bool {
         self.retransmits
@@ -69,7 +74,7 @@ impl FineChecks {
     #[inline]
     pub(super) fn on_sample(&mut self, rtt: Option<Time>) {
         if let Some(rtt) = rtt
-            && (self.retransmits || self.checks)
+            && self.time_segments()
         {
             self.timeout.sample(rtt);
         }

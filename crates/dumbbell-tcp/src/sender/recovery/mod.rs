@@ -33,11 +33,15 @@ pub(super) struct NewAck {
     pub(super) in_recovery: bool,
     /// What it does to the retransmission timer.
     pub(super) timer: TimerRule,
+    /// The recovery hears of it once more: [`on_acknowledged`](LossRecovery::on_acknowledged) is called.
+    pub(super) follows_up: bool,
 }
 
 impl NewAck {
-    const PARTIAL: NewAck = NewAck { is_partial: true, in_recovery: true, timer: TimerRule::Restart };
-    const FULL: NewAck = NewAck { is_partial: false, in_recovery: false, timer: TimerRule::Restart };
+    const PARTIAL: NewAck =
+        NewAck { is_partial: true, in_recovery: true, timer: TimerRule::Restart, follows_up: true };
+    const FULL: NewAck =
+        NewAck { is_partial: false, in_recovery: false, timer: TimerRule::Restart, follows_up: false };
 }
 
 /// A loss recovery.
@@ -90,7 +94,8 @@ pub(super) trait LossRecovery: Sized {
         false
     }
 
-    /// Optional: the ACK was taken in: `acked` bytes, and the round-trip time of the newest segment if it is known.
+    /// Optional: an ACK that [is followed up](NewAck::follows_up) was taken in: `acked` bytes, and the round-trip time of the
+    /// newest segment if it is known.
     fn on_acknowledged(
         &mut self,
         _connection: &mut Connection,
@@ -231,6 +236,7 @@ macro_rules! recoveries {
             }
 
             /// See [`LossRecovery::on_duplicate_ack`].
+            #[inline(never)]
             pub(super) fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_ack(connection, now), )+ }
             }

@@ -107,7 +107,7 @@ impl LossRecovery for Ns2Vegas {
         connection.duplicates.clear();
         let is_stalled = connection.unsent_segment() > 0;
         let timer = if is_stalled { TimerRule::RestartAlways } else { TimerRule::Restart };
-        NewAck { timer, ..NewAck::FULL }
+        NewAck { timer, follows_up: true, ..NewAck::FULL }
     }
 
     fn on_acknowledged(

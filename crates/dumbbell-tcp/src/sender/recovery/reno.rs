@@ -105,7 +105,7 @@ impl LossRecovery for Reno {
             connection.leave_recovery(now, kept);
         }
         connection.duplicates.clear();
-        NewAck::FULL
+        NewAck { follows_up: self.checks.time_segments(), ..NewAck::FULL }
     }
 
     fn on_acknowledged(
