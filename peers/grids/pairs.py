@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from dumbbell import plots, report
-from dumbbell.witness import Agreement, Case, Observed, Peer
-from dumbbell.witness.tables import peer_title
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures

@@ -15,9 +15,9 @@ import pytest
 
 import dumbbell
 from dumbbell import report
+from dumbbell.crossvalidation import Agreement, Case, Grid, PeerRun, folder, load_grids
+from dumbbell.crossvalidation.loading import imported
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.witness import Agreement, Case, Grid, PeerRun, folder, load_grids
-from dumbbell.witness.loading import imported
 
 SHARED = ("pairs", "crowds", "reverse-traffic", "two-state-loss", "staggered-vegas")
 
