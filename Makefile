@@ -28,13 +28,13 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python walks torture quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make reproduce      build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
-	@echo "make test           everything that has to hold: fmt tidy licences lint rust python walks, each a target of its own"
+	@echo "make test           everything that has to hold: fmt tidy licences lint rust python tutorials, each a target of its own"
 	@echo "make quick          the same with fewer replications"
 	@echo "make cross-validate the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; cross-validate-smoke: a part of them"
 	@echo "make bench          delivered packets per CPU second (bench-smoke: a short one)"
@@ -65,7 +65,7 @@ cross-validate-smoke: $(STAMPS)/engine
 
 # --- what has to hold ---
 
-test: fmt tidy licences lint rust python walks
+test: fmt tidy licences lint rust python tutorials
 	@echo "make test: everything holds"
 
 fmt: $(STAMPS)/test-packages
@@ -97,8 +97,8 @@ rust: $(STAMPS)/python
 python: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/python
 
-walks: $(STAMPS)/engine $(STAMPS)/test-packages
-	$(BIN)/pytest tests/contributing
+tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/tutorials
 
 # No part of `make test`: it takes as long as some hundred reproductions.
 torture: $(STAMPS)/engine $(STAMPS)/test-packages
