@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from dumbbell import Scenario
 from dumbbell.bench import Measured
+from dumbbell.crossvalidation import PeerRun
 from dumbbell.quantities import size_bytes
-from dumbbell.witness import PeerRun
 
 from . import ns2, ns3
 from .ns3 import build, description, observations

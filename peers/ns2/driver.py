@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dumbbell import Scenario
-from dumbbell.witness import PeerAbsent, PeerRun, Rule
+from dumbbell.crossvalidation import PeerAbsent, PeerRun, Rule
 
 from . import outcome, rules
 from .script import Script

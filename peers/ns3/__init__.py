@@ -1,4 +1,4 @@
-"""ns-3 as a witness: its driver.
+"""ns-3 as a peer: its driver.
 
 The scenario becomes statements that one small C++ program reads; the program is built with g++ and the libraries of
 Debian's libns3-dev when it is needed first.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import Scenario
-from dumbbell.witness import Counterfactual, PeerRun
+from dumbbell.crossvalidation import Counterfactual, PeerRun
 
 from . import build, counterparts, differences
 from .description import described
@@ -24,7 +24,7 @@ __all__ = ["PEER", "Ns3"]
 
 
 class Ns3:
-    """The driver of ns-3; see `dumbbell.witness.Peer`.
+    """The driver of ns-3; see `dumbbell.crossvalidation.Peer`.
 
     Parameters
     ----------

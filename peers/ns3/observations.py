@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from dumbbell.witness import PeerRun, sampled
+from dumbbell.crossvalidation import PeerRun, sampled
 
 from .description import Described, FlowTimes
 

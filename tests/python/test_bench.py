@@ -42,7 +42,7 @@ from dataclasses import dataclass
 
 from dumbbell.bench import Measured
 from dumbbell.quantities import nanoseconds
-from dumbbell.witness import PeerAbsent
+from dumbbell.crossvalidation import PeerAbsent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,7 +347,7 @@ def test_a_folder_without_simulators_is_refused(tmp_path):
 def test_the_peers_of_the_checkout_do_a_small_case(contender):
     try:
         contender.prepare()
-    except dumbbell.witness.PeerAbsent as absent:
+    except dumbbell.crossvalidation.PeerAbsent as absent:
         pytest.skip(f"it is not run: {absent}")
     case = bench.CASES[0]
     done = contender.measure(case.scenario(contender.tcp(case.variant), share=0.01), 1)

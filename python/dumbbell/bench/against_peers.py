@@ -16,8 +16,8 @@ from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
+from dumbbell.crossvalidation import PeerAbsent
 from dumbbell.errors import refusal
-from dumbbell.witness import PeerAbsent
 
 __all__ = ["AIMS", "bench_peers"]
 
@@ -52,7 +52,7 @@ def bench_peers(
     output
         Folder for the report; ``results/`` of the working directory by default.
     folder
-        Folder of the peers; see `dumbbell.witness.folder`.
+        Folder of the peers; see `dumbbell.crossvalidation.folder`.
     share
         Factor on the simulated time of the cases, for a trial; the report states it.
     least_cpu_s

@@ -30,15 +30,20 @@ AFTERWARDS = (
     "campaign",
     "claims.py",
     "cli",
+    "crossvalidation",
     "papers",
     "plots",
     "report",
     "sensitivity.py",
-    "witness",
 )
 
 # What hands runs to a reduction, in those parts.
-HANDING_OVER = ("campaign/execution.py", "papers/runs.py", "witness/running.py", "witness/traces.py")
+HANDING_OVER = (
+    "campaign/execution.py",
+    "papers/runs.py",
+    "crossvalidation/running.py",
+    "crossvalidation/traces.py",
+)
 
 # Where modules lie that a version names, and whose files nobody edits.
 LIBRARIES = tuple(

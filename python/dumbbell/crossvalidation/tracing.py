@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.campaign import Display
+from dumbbell.crossvalidation.grid import Agreement, Case, sides_of
+from dumbbell.crossvalidation.losses import LOSSES, SameLosses, is_random
+from dumbbell.crossvalidation.peer import Counterfactual, Peer
+from dumbbell.crossvalidation.running import GridRuns
+from dumbbell.crossvalidation.tables import shown
 from dumbbell.scenario import Scenario
-from dumbbell.witness.grid import Agreement, Case, sides_of
-from dumbbell.witness.losses import LOSSES, SameLosses, is_random
-from dumbbell.witness.peer import Counterfactual, Peer
-from dumbbell.witness.running import GridRuns
-from dumbbell.witness.tables import shown
 
 __all__ = ["traced"]
 

@@ -29,11 +29,11 @@ from dumbbell.campaign import (
 )
 from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, cost
+from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
+from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.papers.paper import where
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
-from dumbbell.witness.grid import Case, Grid, Side, sides_of
-from dumbbell.witness.peer import Observed, Peer
 
 __all__ = ["GridRuns", "checked"]
 
