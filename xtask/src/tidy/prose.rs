@@ -9,7 +9,10 @@ const WIDTH: usize = 120;
 
 /// Checks every Markdown file.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    tree.files().filter(|(path, _)| path.ends_with(".md")).flat_map(|(path, text)| check_text(path, text)).collect()
+    tree.files()
+        .filter(|(path, _)| path.ends_with(".md"))
+        .flat_map(|(path, text)| check_text(path, text))
+        .collect()
 }
 
 fn check_text(path: &str, text: &str) -> Vec<Finding> {
