@@ -243,7 +243,7 @@ def _connection(evidence: Evidence, results: pd.DataFrame) -> Section:
     )
 
 
-def _crowd(evidence: Evidence) -> Section:
+def _many_flows(evidence: Evidence) -> Section:
     rows: list[list[Cell | str]] = []
     for variant in ("newreno", "westwoodp", "vegas"):
         segments = evidence.stacked(f"fig-12/{variant}/20", "segments")
@@ -259,7 +259,7 @@ def _crowd(evidence: Evidence) -> Section:
         row.append(f"{float((ends[1] / ends[0]).mean()):.2f}")
         rows.append(row)
     return Section(
-        anchor="crowd",
+        anchor="many-flows",
         title="One bottleneck (figs. 12 to 16)",
         blocks=[
             Figure(
@@ -414,7 +414,7 @@ def sections(
         _model(evidence),
         _estimates(evidence),
         _connection(evidence, results),
-        _crowd(evidence),
+        _many_flows(evidence),
         _hops(evidence),
         _wireless(evidence, results),
         _satellite(evidence),

@@ -136,7 +136,7 @@ def least_rtt(scenario, name="f1"):
         (lambda: scenarios.hops("newreno", "newreno", 3, USUAL), 0.14),
         (lambda: scenarios.wireless("newreno", 1e-4, USUAL, delayed_ack=True), 0.25),
         (lambda: scenarios.satellite("newreno", 1e-3, USUAL, delayed_ack=True), 0.59),
-        (lambda: scenarios.crowd("newreno", 10, USUAL), 0.043),
+        (lambda: scenarios.many_flows("newreno", 10, USUAL), 0.043),
     ],
 )
 # The runs are cut short, before most flows begin.

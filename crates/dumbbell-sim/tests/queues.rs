@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{crowd, outcome, outcome_of, told, trace, two_hosts, with_flow};
+use common::{many_flows, outcome, outcome_of, told, trace, two_hosts, with_flow};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ fn a_scheduled_link_that_signals_nothing_is_a_fifo_link() {
     let mut random = Stream::new(1, 0, "scheduled");
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     for seed in 0..200 {
-        let mut scenario = crowd(&mut draw);
+        let mut scenario = many_flows(&mut draw);
         if let Some(links) = scenario["links"].as_array_mut() {
             // What impairments lose is dropped at departure on one kind of link and at arrival on the other.
             links
@@ -128,7 +128,7 @@ fn scheduled_links_may_stand_anywhere() {
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     let kinds = ["droptail", "red", "codel", "fqcodel", "policer"];
     for seed in 0..100 {
-        let mut scenario = crowd(&mut draw);
+        let mut scenario = many_flows(&mut draw);
         if let Some(links) = scenario["links"].as_array_mut() {
             links.iter_mut().for_each(|link| link["queue"] = json!(kinds[draw(kinds.len())]));
         }

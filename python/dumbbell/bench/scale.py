@@ -97,7 +97,11 @@ def _sweeps(plan: Plan) -> list[Sweep]:
             f"tenth of {plan.flows_s:g} s.",
             points=[
                 _point(
-                    plan, "NewReno flows", f"{count:,}", count, partial(networks.crowd, count, plan.flows_s)
+                    plan,
+                    "NewReno flows",
+                    f"{count:,}",
+                    count,
+                    partial(networks.many_flows, count, plan.flows_s),
                 )
                 for count in plan.flows
             ],
@@ -196,7 +200,7 @@ def _idle(plan: Plan, display: Display) -> Idle:
     done = display.steps("Memory", 2)
     peaks, of_start_up = [], []
     for flows in plan.idle:
-        whole, nothing = networks.idle_crowd(flows)
+        whole, nothing = networks.idle_flows(flows)
         peaks.append(measured(whole, 1).peak_bytes)
         of_start_up.append(measured(nothing, 1).peak_bytes)
         done()
