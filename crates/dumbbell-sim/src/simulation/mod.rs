@@ -364,9 +364,9 @@ impl<'a> Simulation<'a> {
                     self.here = link;
                     self.on_arrival(link);
                 }
-                Event::Intake(link) => {
+                Event::Merge(link) => {
                     self.events.pop_other();
-                    self.on_intake(link);
+                    self.on_merge(link);
                 }
                 Event::Deadline(connection) => {
                     self.events.pop_other();
