@@ -82,7 +82,7 @@ def _set_up() -> Section:
 
 
 def _rules(evidence: Evidence) -> Section:
-    told, acknowledged = rules.counted_by_engine(evidence.runs("alg/counting").iloc[0])
+    counted, acknowledged = rules.counted_by_engine(evidence.runs("alg/counting").iloc[0])
     rows: list[list[Cell | str]] = [
         [
             case.words,
@@ -116,7 +116,7 @@ def _rules(evidence: Evidence) -> Section:
             Text(
                 paragraphs=[
                     f"The engine's own count agrees: in a run with three losses alone and two within one window, its samples of the "
-                    f"bandwidth hold {told:.0f} segments while {acknowledged:.0f} were acknowledged, one for the pair's partial "
+                    f"bandwidth hold {counted:.0f} segments while {acknowledged:.0f} were acknowledged, one for the pair's partial "
                     "acknowledgement. Filter, samples, growth and reaction to losses are read back from such runs and compared with "
                     "the formulas (claims `W-ALG-1` to `W-ALG-8`).",
                 ]

@@ -132,7 +132,7 @@ def test_start_up_is_subtracted_for_every_run():
     assert turns.rates == pytest.approx([1000 / 0.3] * 2)
     assert turns.costs_ns == pytest.approx([3e5] * 2)
     assert (turns.packets_per_run, turns.events_per_packet) == (1000.0, 4.0)
-    assert turns.anew().measured == []
+    assert turns.fresh().measured == []
 
 
 def test_the_start_up_is_the_median_over_the_turns():
