@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{many_flows, outcome_of, told};
+use common::{described, many_flows, outcome_of};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn an_answer_ahead_of_the_clock_is_the_one_of_its_time() {
     for seed in 0..200 {
         let scenario = many_flows(&mut draw);
         let (ahead, waits) = (outcome_of(&scenario, seed), outcome_of(&traced(&scenario), seed));
-        assert_eq!(told(&ahead), told(&waits), "{scenario}");
+        assert_eq!(described(&ahead), described(&waits), "{scenario}");
         saved += u32::from(ahead.events < waits.events);
     }
     assert!(saved > 100, "{saved} of 200 scenarios have receivers that answer ahead of the clock");

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{many_flows, outcome, outcome_of, told, trace, two_hosts, with_flow};
+use common::{described, many_flows, outcome, outcome_of, trace, two_hosts, with_flow};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
@@ -117,7 +117,7 @@ fn a_scheduled_link_that_signals_nothing_is_a_fifo_link() {
             }
         }
         let (fifo, scheduled_outcome) = (outcome_of(&scenario, seed), outcome_of(&scheduled, seed));
-        assert_eq!(told(&fifo), told(&scheduled_outcome), "{scheduled}");
+        assert_eq!(described(&fifo), described(&scheduled_outcome), "{scheduled}");
     }
 }
 
@@ -136,7 +136,7 @@ fn scheduled_links_may_stand_anywhere() {
         let mut probed = scenario.clone();
         probed["probes"] =
             json!([{ "flows": ["*"], "links": ["*"], "quantities": ["delivered", "backlog", "drops"] }]);
-        assert_eq!(told(&plain), told(&outcome_of(&probed, seed)), "{scenario}");
+        assert_eq!(described(&plain), described(&outcome_of(&probed, seed)), "{scenario}");
     }
 }
 

@@ -9,10 +9,10 @@ use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
 
-/// More connections than the caches hold: what one of them needs has left since its last packet.
-const MANY: usize = 4000;
+/// With more connections than these, what one of them needs has left the caches since its last packet.
+const CACHED_CONNECTIONS: usize = 4000;
 /// How many packets earlier a merge point asks for what a packet needs.
-const AHEAD: usize = 3;
+const PREFETCH_DISTANCE: usize = 3;
 
 /// By what a scheduled link knows a packet.
 fn token_of(hop: u32, place: u32) -> u64 {
@@ -33,7 +33,7 @@ impl Simulation<'_> {
         };
         self.events.postpone_arrival(next.map(|next| next.at));
         if let Some(next) = next
-            && self.connections.len() > MANY
+            && self.connections.len() > CACHED_CONNECTIONS
         {
             self.prefetch(next.place, next.owner, |connection| connection.sender.prefetch());
         }
@@ -83,9 +83,9 @@ impl Simulation<'_> {
     /// The next packet that has arrived at a merge point before the present event.
     #[inline(always)]
     fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
-        let arrived = self.wires.next_arrived(number, self.now, self.here)?;
-        if self.connections.len() > MANY
-            && let Some((place, owner)) = self.wires.pending(number, AHEAD)
+        let arrived = self.wires.next_arrived(number, self.now, self.current_link)?;
+        if self.connections.len() > CACHED_CONNECTIONS
+            && let Some((place, owner)) = self.wires.pending(number, PREFETCH_DISTANCE)
         {
             self.prefetch(place, owner, |connection| connection.receiver.prefetch());
         }
@@ -120,7 +120,7 @@ impl Simulation<'_> {
             if departed.waited > Time::ZERO {
                 packet.queueing += departed.waited;
             }
-            self.go_on(departed.arrives, hop, packet);
+            self.continue_from(departed.arrives, hop, packet);
         }
     }
 
@@ -144,7 +144,7 @@ impl Simulation<'_> {
     }
 
     /// All links merge what has arrived from others before the present event.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn merge_all_arrived(&mut self) {
         (0..self.wires.merge_points()).for_each(|number| self.merge_arrived(number));
     }
 
@@ -210,7 +210,7 @@ impl Simulation<'_> {
     }
 
     /// A packet has left the scheduled link of a hop, of this number, and reaches its far end at `arrival`.
-    fn go_on(&mut self, arrival: Time, number: u32, packet: Packet<Payload>) {
+    fn continue_from(&mut self, arrival: Time, number: u32, packet: Packet<Payload>) {
         let hop = self.hops[number as usize];
         if hop.after == After::Chained {
             self.forward(arrival, number + 1, packet);
@@ -344,7 +344,7 @@ impl Simulation<'_> {
             }
             PacketKind::Datagram => {
                 self.conservation.delivered += 1;
-                self.traffic[packet.owner as usize].missing -= 1;
+                self.traffic[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 self.count_delivered(self.now, packet.owner, u64::from(packet.size), packet.timestamp);
             }
@@ -357,7 +357,7 @@ impl Simulation<'_> {
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment(packet.ecn);
         self.conservation.delivered += 1;
-        self.traffic[packet.payload.flow() as usize].missing -= 1;
+        self.traffic[packet.payload.flow() as usize].undelivered -= 1;
         self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);
         let connection = &mut self.connections[packet.owner as usize];
         if connection.generation != packet.generation || !connection.is_open {

@@ -125,7 +125,7 @@ pub fn many_flows(draw: &mut impl FnMut(usize) -> usize) -> Value {
 }
 
 /// What a run says, but for its number of events and its traces.
-pub fn told(outcome: &Outcome) -> String {
+pub fn described(outcome: &Outcome) -> String {
     let Outcome { fingerprint, flows, links, conservation, .. } = outcome;
     format!("{fingerprint:016x} {flows:?} {links:?} {conservation:?}")
 }
