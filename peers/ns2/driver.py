@@ -53,11 +53,11 @@ class Ns2:
 
     @cached_property
     def _version(self) -> str:
-        told = subprocess.run(
+        output = subprocess.run(
             [self._program], input="puts [ns-version]\nexit 0\n", capture_output=True, text=True, check=False
         )
-        number = told.stdout.strip()
-        if told.returncode != 0 or not number.startswith("2."):
+        number = output.stdout.strip()
+        if output.returncode != 0 or not number.startswith("2."):
             raise PeerAbsent(self.title, self.package, f"{self._program} is another program")
         return f"ns-{number}"
 

@@ -66,12 +66,14 @@ class Ns3:
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
         """Run a scenario; ScenarioError where ns-3 cannot express a field of it."""
-        told = described(scenario, seed=seed, run=run, without=self._without)
-        done = subprocess.run([build.program()], input=told.text, capture_output=True, text=True, check=False)
+        program_input = described(scenario, seed=seed, run=run, without=self._without)
+        done = subprocess.run(
+            [build.program()], input=program_input.text, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
-            said = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
-            raise RuntimeError(f"{self.title} failed: {said}")
-        return read(done.stdout, told)
+            message = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
+            raise RuntimeError(f"{self.title} failed: {message}")
+        return read(done.stdout, program_input)
 
     def counterfactuals(self, scenario: Scenario) -> list[Counterfactual]:
         """Return ns-3 under our rule, for each difference that remains in a scenario, and at last under all of ours."""

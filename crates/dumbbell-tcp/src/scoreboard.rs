@@ -16,7 +16,7 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
 /// Reported once, whatever was forgotten since.
-const TOLD: u8 = 8;
+const EVER_REPORTED: u8 = 8;
 
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +45,12 @@ impl Sent {
 
     /// True if the time of its acknowledgement says how long it took: it was sent once, and no report has told of it.
     pub fn is_timed_by_acknowledgement(&self) -> bool {
-        self.transmissions == 1 && self.flags & TOLD == 0
+        self.transmissions == 1 && self.flags & EVER_REPORTED == 0
     }
 
     /// Bytes that no report has told of yet.
     fn undelivered(&self) -> u64 {
-        if self.flags & TOLD == 0 { u64::from(self.len) } else { 0 }
+        if self.flags & EVER_REPORTED == 0 { u64::from(self.len) } else { 0 }
     }
 
     /// Bytes it counts in the pipe: once unless reported or lost, once more if sent again.
@@ -221,7 +221,7 @@ impl Scoreboard {
                 if head.seq < ack {
                     self.pipe -= head.in_pipe();
                     let acked = (ack - head.seq) as u32;
-                    if head.flags & TOLD == 0 {
+                    if head.flags & EVER_REPORTED == 0 {
                         self.delivered += u64::from(acked);
                         if let Some(rate) = &mut self.rate {
                             rate.on_partly_delivered(u64::from(acked), now);
@@ -278,7 +278,7 @@ impl Scoreboard {
                 if let Some(rate) = &mut self.rate {
                     rate.on_delivered(from + offset, sent.undelivered(), now);
                 }
-                sent.flags |= SACKED | TOLD;
+                sent.flags |= SACKED | EVER_REPORTED;
             }
         }
     }
@@ -386,7 +386,7 @@ impl Scoreboard {
     /// Forgets all reports, after a timeout [RFC 2018 §8]: all of it is to be sent again.
     pub fn clear_sacked(&mut self) {
         for sent in &mut self.ring {
-            sent.flags &= TOLD;
+            sent.flags &= EVER_REPORTED;
         }
         self.sacked.clear();
         self.lost_edge = 0;

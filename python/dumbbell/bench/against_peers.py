@@ -167,7 +167,7 @@ def _slower(board: Mapping[str, Mapping[str, Turns]], turns: int, display: Displ
     """Return how much more a packet costs at large windows than at small ones, in turns of their own."""
     if LARGE not in board or SMALL not in board:
         return None
-    large, small = (board[name][Dumbbell.key].anew() for name in (LARGE, SMALL))
+    large, small = (board[name][Dumbbell.key].fresh() for name in (LARGE, SMALL))
     done = display.steps("large windows against small ones", turns)
     for _ in range(turns):
         large.take()

@@ -25,7 +25,7 @@ import dumbbell
 __all__ = ["module_identity", "own_sources", "reduction_identity", "sources"]
 
 # Parts of the package that see runs only after they were kept, or not at all.
-AFTERWARDS = (
+OUTSIDE_REDUCTION = (
     "bench",
     "campaign",
     "claims.py",
@@ -38,7 +38,7 @@ AFTERWARDS = (
 )
 
 # What hands runs to a reduction, in those parts.
-HANDING_OVER = (
+REDUCTION_CALLERS = (
     "campaign/execution.py",
     "papers/runs.py",
     "crossvalidation/running.py",
@@ -161,5 +161,5 @@ def _files_named(tree: ast.AST, folder: Path) -> Iterator[Path]:
 def _package() -> tuple[Path, ...]:
     """Return the files of the package that take part in a reduction."""
     root = Path(dumbbell.__file__).parent
-    files = [file for file in root.rglob("*.py") if file.relative_to(root).parts[0] not in AFTERWARDS]
-    return tuple(sorted(files) + [root / name for name in HANDING_OVER])
+    files = [file for file in root.rglob("*.py") if file.relative_to(root).parts[0] not in OUTSIDE_REDUCTION]
+    return tuple(sorted(files) + [root / name for name in REDUCTION_CALLERS])

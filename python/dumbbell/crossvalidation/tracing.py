@@ -86,7 +86,7 @@ def traced(
         for index in points.index[_open(points, names)]:
             row = again.get(_name(points.loc[index].to_dict()))
             if row is not None and bool(row["agrees"]):
-                points.loc[index, "explanation"] = trial.counterfactual.difference + _then(row)
+                points.loc[index, "explanation"] = trial.counterfactual.difference + _under_our_rule(row)
     return replace(agreement, points=points)
 
 
@@ -133,6 +133,6 @@ def _named(points: pd.DataFrame) -> dict[tuple[str, ...], Mapping[Any, Any]]:
     return {_name(row): row for row in points.to_dict("records")}
 
 
-def _then(row: Mapping[Any, Any]) -> str:
+def _under_our_rule(row: Mapping[Any, Any]) -> str:
     """Return what the peer has under our rule, where the grid says what it compares."""
     return f" (as ours: {shown(row['peer'])})" if "peer" in row else ""
