@@ -214,6 +214,6 @@ def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
     # No other run shares a worker with it, and could be named in its place.
     found = wanted(tmp_path, runs=[3], reduce=deadly)
     with pytest.raises(
-        campaign.ClusterError, match=r"workers die of run 3 with seed 1 of scenario [0-9a-f]{16}"
+        campaign.ClusterError, match=r"workers die during run 3 with seed 1 of scenario [0-9a-f]{16}"
     ):
         found.run(client, progress=False)

@@ -64,7 +64,7 @@ def made_up(experiment, replications, tables, response):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("altman", "is no experiment of altman"), ("all", "is not one paper")],
+    [("altman", "is not an experiment of altman"), ("all", "is not one paper")],
 )
 def test_other_papers_refuse_it(name, message, tmp_path):
     result = CliRunner().invoke(

@@ -130,7 +130,7 @@ def _present(
             if asked:
                 raise
             absent[one.title] = str(why)
-            display.fold(f"{one.title} is LEFT OUT: {why}")
+            display.fold(f"{one.title} is SKIPPED: {why}")
         else:
             present.append(one)
     return present, absent
@@ -203,7 +203,7 @@ def _criteria(
             found.append(at_least(name, rate / 1e6, case.aim / 1e6, unit=" million", digits=2))
     name = "cost of a packet of two SACK flows, 1 Gbit/s over 10 Mbit/s"
     if slower is None:
-        found.append(not_measured(name, f"at most {SLOWER:g}", "only with both cases"))
+        found.append(not_measured(name, f"at most {SLOWER:g}", "requires both cases"))
     else:
         found.append(at_most(name, slower.median, SLOWER))
     return found

@@ -35,7 +35,7 @@ def _loaded(file: str) -> Any:
     """Return the engine."""
     spec = importlib.util.spec_from_file_location(ENGINE, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no engine")
+        raise ImportError(f"{file} is not an engine")
     engine = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(engine)
     return engine

@@ -137,7 +137,7 @@ def _asked(request: dict[str, Any], text: str) -> dict[str, Any]:
         check=False,
     )
     if done.returncode != 0:
-        last = (done.stderr.strip() or f"it ended with {done.returncode}").splitlines()[-1]
+        last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
         raise RuntimeError(f"a measurement failed: {last}")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

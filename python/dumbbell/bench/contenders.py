@@ -35,7 +35,7 @@ class Measured:
     cpu_s
         CPU time, user and system, s. Start-up is in it.
     events
-        Events of the simulator in all of them, NaN if it does not tell.
+        Events of the simulator in all of them, NaN if not reported.
     peak_bytes
         Largest resident memory of the process, bytes, NaN if nobody looked.
     """
@@ -104,9 +104,9 @@ class Dumbbell:
     package: ClassVar[str] = "dumbbell"
     models: ClassVar[str] = (
         "Segments and acknowledgements in both directions, their serialization, propagation and queueing on every link, "
-        "in whole nanoseconds. A packet is a record with its size and TCP's fields: no bytes, no checksums, no IP. A link "
-        "that only one link feeds has no event of its own. One-way data, no handshake. Counters of every flow and link, a "
-        "fingerprint and the conservation of packets are always on."
+        "in whole nanoseconds. A packet is a record with its size and the TCP fields: no payload bytes, no "
+        "checksums, no IP. A link fed by only one other link has no event. One-way data, no handshake. Counters of "
+        "every flow and link, a fingerprint and the conservation check are always on."
     )
 
     def version(self) -> str:

@@ -84,7 +84,7 @@ def criteria_table(criteria: Sequence[Criterion]) -> Table:
     """Return the table of some criteria for a report."""
     tones: dict[bool | None, Any] = {True: "good", False: "bad", None: "muted"}
     return Table(
-        caption="What was wanted, and what was measured",
+        caption="Criteria: targets and measured values",
         columns=[
             Column(title="criterion", align="left"),
             Column(title="wanted", align="left"),

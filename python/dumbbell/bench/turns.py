@@ -95,7 +95,7 @@ class Turns:
         self.start_ups_s.append(empty.cpu_s / empty.runs)
         made = self.run(runs)
         if made.packets <= 0:
-            raise RuntimeError("a run is too short to be measured: no packet was delivered")
+            raise RuntimeError("the run is too short to measure: no packet was delivered")
         self.measured.append(made)
 
     @property

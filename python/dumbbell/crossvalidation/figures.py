@@ -189,7 +189,7 @@ def overlays(
     known = set(results["key"])
     for key in keys:
         if key not in known:
-            raise refusal("keys", key, "keys of the results", names=known, problem="is no case")
+            raise refusal("keys", key, "keys of the results", names=known, problem="is not a case")
     if not keys:
         raise refusal("keys", "no key", "at least one", quoted=False)
     made, axes = plots.figure(-(-len(keys) // columns), min(columns, len(keys)), width=5.6, height=2.6)

@@ -185,7 +185,7 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
             continue
         grid = _loaded(file, place)
         if grid.name in grids:
-            raise refusal("grid", grid.name, "a name of its own for each grid", problem="is there twice")
+            raise refusal("grid", grid.name, "a unique name for each grid", problem="is a duplicate")
         grids[grid.name] = grid
     for name in names:
         if name not in grids:
@@ -204,7 +204,7 @@ def _loaded(file: Path, place: Path) -> Grid:
         raise refusal(
             "grid",
             str(file),
-            "what dumbbell.crossvalidation.Grid lists",
+            "the members of dumbbell.crossvalidation.Grid",
             problem=f"has no {', '.join(missing)}",
         )
     return grid

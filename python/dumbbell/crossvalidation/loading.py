@@ -42,7 +42,7 @@ def folder(path: str | Path | None = None) -> Path:
             "peers",
             str(place),
             f"the peers/ folder of a checkout, given by --peers or by the environment variable {FOLDER_VARIABLE}",
-            problem="is no folder",
+            problem="is not a folder",
         )
     return place.resolve()
 

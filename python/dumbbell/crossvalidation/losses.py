@@ -11,7 +11,7 @@ from dumbbell.scenario import Scenario
 
 __all__ = ["LOSSES", "SameLosses", "is_random"]
 
-LOSSES = "Losses: both sides draw them, with generators of their own"
+LOSSES = "Random losses: each side draws them from its own generator"
 
 RANDOM = ("bernoulli", "twostate")
 
@@ -35,7 +35,7 @@ class SameLosses:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self.name = peer.name
-        self.title = f"{peer.title}, losses as ours"
+        self.title = f"{peer.title}, with our losses"
         self.package = peer.package
         self.variants = peer.variants
         self.rules: tuple[Rule, ...] = peer.rules

@@ -16,8 +16,8 @@ from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, 
 __all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 
 TRACED = (
-    "Traced to a rule of the peer's is what is gone where the peer follows ours instead, everything else as it was; what it "
-    "then has stands in brackets."
+    "A disagreement is traced to a rule of the peer if it disappears when the peer follows ours instead and nothing "
+    "else changes. The value under our rule is in brackets."
 )
 
 # Longer lists of disagreements are folded away.
@@ -96,7 +96,7 @@ def page(
         facts=facts,
         sections=[
             Section(anchor="criteria", title="Criteria", blocks=_summary(judged, failures)),
-            Section(anchor="rules", title=f"How {peer.title} was matched", blocks=[_rules(peer)]),
+            Section(anchor="rules", title=f"Matching {peer.title}", blocks=[_rules(peer)]),
             *(
                 Section(anchor=f"grid-{one.grid.name}", title=one.grid.title, blocks=_blocks(one))
                 for one in judged
@@ -117,17 +117,15 @@ def _summary(judged: Sequence[Judged], failures: dict[str, str]) -> list[Block]:
         if not one.criteria:
             rows.append([heading, Cell(text="no case for this peer", tone="muted"), "", "", ""])
     columns = [Column(title="grid", align="left"), *criteria_table([]).columns]
-    blocks: list[Block] = [
-        Table(caption="What was wanted, and what was measured", columns=columns, rows=rows)
-    ]
+    blocks: list[Block] = [Table(caption="Criteria: targets and measured values", columns=columns, rows=rows)]
     if failures:
-        blocks.append(Text(paragraphs=[f"{name} was not judged: {why}" for name, why in failures.items()]))
+        blocks.append(Text(paragraphs=[f"{name} was not evaluated: {why}" for name, why in failures.items()]))
     return blocks
 
 
 def _rules(peer: Peer) -> Table:
     return Table(
-        caption=f"Defaults and faults of {peer.title} that matter, and what was done about each",
+        caption=f"Defaults and faults of {peer.title} that matter, and how each was matched",
         columns=[
             Column(title="aspect", align="left"),
             Column(title=peer.title, align="left"),
@@ -149,11 +147,11 @@ def _blocks(one: Judged) -> list[Block]:
     elif len(one.points):
         blocks.append(Text(paragraphs=[f"No point of {len(one.points)} disagrees."]))
     else:
-        blocks.append(Text(paragraphs=["Nothing was judged."]))
+        blocks.append(Text(paragraphs=["Nothing was evaluated."]))
     if one.failures:
         listed = Table(
             caption=f"Cases in which the peer failed: {len(one.failures)} of {one.cases}",
-            columns=[Column(title="case", align="left"), Column(title="what it said", align="left")],
+            columns=[Column(title="case", align="left"), Column(title="error message", align="left")],
             rows=[[key, why] for key, why in one.failures.items()],
         )
         blocks.append(Details(title=listed.caption, blocks=[listed]))
@@ -168,7 +166,7 @@ def cases_text(judged: Sequence[Judged]) -> str:
     """Return how many cases were run, and where."""
     both = sum(one.cases for one in judged if len(sides_of(one.grid)) > 1)
     alone = sum(one.cases for one in judged) - both
-    parts = [(both, "on both sides"), (alone, "in Dumbbell alone")]
+    parts = [(both, "on both sides"), (alone, "in Dumbbell only")]
     return ", ".join(f"{number} {where}" for number, where in parts if number) or "none"
 
 

@@ -48,7 +48,7 @@ class PeerAbsent(RuntimeError):  # noqa: N818 - what a command says and ends wit
 
     def __init__(self, title: str, package: str, why: str = "") -> None:
         reason = f" ({why})" if why else ""
-        super().__init__(f"{title} is not installed{reason}; on Debian the package {package} brings it")
+        super().__init__(f"{title} is not installed{reason}; the Debian package is {package}")
         self.title = title
         self.package = package
         self.why = why
@@ -235,6 +235,9 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     missing = ["PEER"] if peer is None else [part for part in REQUIRED if not hasattr(peer, part)]
     if peer is None or missing:
         raise refusal(
-            "peer", name, "what dumbbell.crossvalidation.Peer lists", problem=f"has no {', '.join(missing)}"
+            "peer",
+            name,
+            "the members of dumbbell.crossvalidation.Peer",
+            problem=f"has no {', '.join(missing)}",
         )
     return peer

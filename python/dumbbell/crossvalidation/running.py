@@ -290,7 +290,7 @@ class GridRuns:
                 )
                 if twice:
                     raise ValueError(
-                        f"{self.grid.name}: the columns {', '.join(sorted(twice))} are there twice"
+                        f"{self.grid.name}: the columns {', '.join(sorted(twice))} are duplicates"
                     )
                 rows.append(named | dict(case.factors) | reduced)
         results = pd.DataFrame(rows, columns=None if rows else list(RESERVED_COLUMNS))
@@ -309,7 +309,7 @@ def checked(grid: Grid, cases: Sequence[Case]) -> Sequence[Case]:
     keys = Counter(case.key for case in cases)
     twice = [key for key, count in keys.items() if count > 1]
     if twice:
-        raise ValueError(f"{grid.name}: there are two cases of the key {twice[0]!r}")
+        raise ValueError(f"{grid.name}: two cases have the key {twice[0]!r}")
     return cases
 
 

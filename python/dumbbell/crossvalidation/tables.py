@@ -138,9 +138,7 @@ def points_table(points: pd.DataFrame, *, caption: str, note: str = "") -> Table
     rows: list[list[Cell | str]] = []
     for _, row in points.iterrows():
         why = str(row.get("explanation", "") or "")
-        rows.append(
-            [*(shown(row[name]) for name in names), why or Cell(text="no stated reason is known", tone="bad")]
-        )
+        rows.append([*(shown(row[name]) for name in names), why or Cell(text="no known reason", tone="bad")])
     return Table(
         caption=caption, columns=[*columns, Column(title="traced to", align="left")], rows=rows, note=note
     )

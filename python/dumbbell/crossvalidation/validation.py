@@ -89,7 +89,7 @@ def cross_validate(
     grids
         Names of the grids; all by default.
     share
-        How much of each grid to run, above 0 and at most 1.
+        Fraction of each grid to run, above 0 and at most 1.
     output
         Folder for reports and the stores of runs; ``results/`` of the working directory by default. The report on all
         grids lies in ``cross-validation-NAME`` there; that on some, or on a share, in a folder that names these as well.
@@ -218,7 +218,7 @@ def _common(one: Judged) -> list[Criterion]:
     found: list[Criterion] = []
     if one.failures:
         done = one.cases - len(one.failures)
-        found.append(counted("runs that the peer finished", done, one.cases, aim=1.0, of="cases"))
+        found.append(counted("runs completed by the peer", done, one.cases, aim=1.0, of="cases"))
     if len(one.disagreeing):
         traced = int((one.disagreeing["explanation"].fillna("") != "").sum())
         found.append(
@@ -300,7 +300,7 @@ def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> lis
         (peer.title, data["version"]),
         environment_fact(),
         ("cases", cases_text(judged)),
-        ("runs", f"{data['runs']}, {kept} of them kept from before" if kept else str(data["runs"])),
+        ("runs", f"{data['runs']}, {kept} of them reused" if kept else str(data["runs"])),
         ("CPU time, Dumbbell", cpu_text(data["cpu_s"]["ours"])),
         (f"CPU time, {peer.title}", cpu_text(data["cpu_s"]["peer"])),
         ("run time", duration(data["run_time_s"])),
@@ -312,7 +312,7 @@ def _notice(share: float, grids: Sequence[str]) -> str:
     """Return what the report leaves out."""
     left_out = []
     if grids:
-        left_out.append(f"Of the grids only these were run: {', '.join(grids)}.")
+        left_out.append(f"Only these grids were run: {', '.join(grids)}.")
     if share < 1.0:
-        left_out.append(f"Of each grid a part was run, about {100.0 * share:g} % of its points.")
+        left_out.append(f"Only about {100.0 * share:g} % of the points of each grid were run.")
     return " ".join(left_out)

@@ -83,7 +83,7 @@ def reproduce_all(
     Raises
     ------
     ScenarioError
-        A setting is out of range, there is no folder of papers, or another process is writing to one of the stores.
+        A setting is out of range, there is not a folder of papers, or another process is writing to one of the stores.
     ResultsError
         A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
@@ -231,12 +231,12 @@ def _write(
     )  # fmt: skip
     text = report.render_index(
         title="Papers reproduced",
-        subtitle="Published results on TCP congestion control, run again on Dumbbell's engine and judged claim by claim.",
+        subtitle="Published results on TCP congestion control, reproduced with Dumbbell and evaluated claim by claim.",
         facts=[
             ("engine", engine_identity()),
             environment_fact(),
             ("seed", str(settings.seed)),
-            ("runs", f"{runs}, {reused} of them kept from before" if reused else str(runs)),
+            ("runs", f"{runs}, {reused} of them reused" if reused else str(runs)),
             ("run time", duration(run_time_s)),
         ],
         notice="Quick mode: fewer replications than the papers and shorter sweeps, so that intervals are wide."
@@ -348,8 +348,8 @@ def _waiting(waiting: Sequence[tuple[Reproduction, claims.Finding]]) -> Section:
     blocks: list[report.Block] = [
         Text(
             paragraphs=[
-                "These claims speak of real networks or of real implementations. A simulation cannot check them; "
-                "they wait for the Linux testbed and count neither as reproduced nor as missed."
+                "These claims are about real networks or real implementations. Simulation cannot check them. They "
+                "await the Linux testbed and count neither as reproduced nor as missed."
                 if waiting
                 else "No claim awaits the Linux testbed."
             ]
@@ -391,7 +391,7 @@ def _run_times(done: Sequence[Reproduction]) -> Section:
                 Cell(text=reproduction.data["title"], tone="strong"),
                 Cell(
                     text=str(reproduction.data["runs"]),
-                    detail=f"{reused} kept from before" if reused else "",
+                    detail=f"{reused} reused" if reused else "",
                 ),
                 Cell(text=f"{reproduction.run_time_s:.1f}", tone="strong"),
             ]
@@ -404,14 +404,14 @@ def _run_times(done: Sequence[Reproduction]) -> Section:
         title="Run times",
         blocks=[
             Table(
-                caption="Run time of each paper and its stages, wall clock",
+                caption="Wall-clock time of each paper and its stages",
                 columns=[
                     Column(title="paper", align="left"),
                     Column(title="runs"),
                     Column(title="seconds"),
                 ],
                 rows=rows,
-                note="Runs that were kept from before take no time.",
+                note="Reused runs take no time.",
             )
         ],
     )

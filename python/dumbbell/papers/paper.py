@@ -177,7 +177,7 @@ def folder(path: str | Path | None = None) -> Path:
             "papers",
             str(place),
             f"the papers/ folder of a checkout, given by --papers or by the environment variable {FOLDER_VARIABLE}",
-            problem="is no folder",
+            problem="is not a folder",
         )
     return place
 
@@ -223,7 +223,7 @@ def load(name: str, path: str | Path | None = None) -> Paper:
     missing = ["PAPER"] if paper is None else [part for part in REQUIRED if not hasattr(paper, part)]
     if paper is None or missing:
         raise refusal(
-            "paper", name, "what dumbbell.papers.Paper lists", problem=f"has no {', '.join(missing)}"
+            "paper", name, "the members of dumbbell.papers.Paper", problem=f"has no {', '.join(missing)}"
         )
     return paper
 
@@ -248,9 +248,9 @@ def experiment_of(paper: Paper, name: str) -> Paper:
         raise refusal(
             "experiment",
             name,
-            f"one of {', '.join(offered)}" if offered else "none, the paper offers no further experiment",
+            f"one of {', '.join(offered)}" if offered else "none; the paper has no further experiments",
             names=offered,
-            problem=f"is no experiment of {paper.name}",
+            problem=f"is not an experiment of {paper.name}",
         )
     return offered[name]
 

@@ -160,7 +160,7 @@ def finish(
     facts = [
         ("engine", engine_identity()),
         environment_fact(),
-        ("runs", f"{work.total}, {work.reused} of them kept from before" if work.reused else str(work.total)),
+        ("runs", f"{work.total}, {work.reused} of them reused" if work.reused else str(work.total)),
         ("seed", str(settings.seed)),
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),

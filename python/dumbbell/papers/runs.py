@@ -108,6 +108,9 @@ class _Remote:
         paper = experiment_of(paper, experiment) if experiment else paper
         if reduction_identity(paper) != self.identity:
             raise refusal(
-                "scheduler", self.name, "workers with this checkout", problem="is another paper on a worker"
+                "scheduler",
+                self.name,
+                "workers with this checkout",
+                problem="is a different paper on a worker",
             )
         return _reduction(paper)(runs)

@@ -227,7 +227,7 @@ class Scenario(Part):
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise refusal(
-                str(path), str(error), "a TOML document", problem="stopped the reading", quoted=False
+                str(path), str(error), "a TOML document", problem="could not be parsed", quoted=False
             ) from None
         return cls.from_dict(data)
 
@@ -248,7 +248,7 @@ class Scenario(Part):
             data = json.loads(text)
         except ValueError as error:
             raise refusal(
-                str(path), str(error), "a JSON document", problem="stopped the reading", quoted=False
+                str(path), str(error), "a JSON document", problem="could not be parsed", quoted=False
             ) from None
         return cls.from_dict(data)
 
@@ -334,7 +334,7 @@ def _read_text(path: Path) -> str:
     accepted = "a scenario as TOML or JSON text in UTF-8"
     if len(content) > LARGEST_FILE_BYTES:
         size = f"more than {LARGEST_FILE_BYTES} bytes"
-        raise refusal(str(path), size, accepted, problem="are too many for a scenario", quoted=False)
+        raise refusal(str(path), size, accepted, problem="is too large for a scenario", quoted=False)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

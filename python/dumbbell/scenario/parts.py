@@ -109,7 +109,7 @@ class Part:
         for key, value in data.items():
             if key not in names:
                 raise refusal(
-                    key, value, ", ".join(names), names=names, problem=f"is no field of {cls.__name__}"
+                    key, value, ", ".join(names), names=names, problem=f"is not a field of {cls.__name__}"
                 )
             reader = cls.readers.get(names[key])
             values[names[key]] = reader(value) if reader is not None else value

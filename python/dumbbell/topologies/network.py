@@ -144,7 +144,7 @@ class Topology:
         try:
             middle = networkx.shortest_path(self._inner, first[0], last[0])
         except (IndexError, networkx.NodeNotFound, networkx.NetworkXNoPath):
-            raise refusal("node", end, f"a node that links lead to from {start}") from None
+            raise refusal("node", end, f"a node that can be reached from {start}") from None
         nodes = [
             *([start] if start not in self._inner else []),
             *middle,
@@ -443,7 +443,7 @@ def per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
         return [value] * count
     given = list(value)
     if len(given) != count:
-        raise refusal(field, given, f"one text for all pairs, or a list of one per pair: {count}")
+        raise refusal(field, given, f"one value for all pairs, or a list with one per pair: {count}")
     return given
 
 
@@ -493,7 +493,9 @@ def _delays_of_ends(
         )
     for field in ("access_delay", "sender_delay", "receiver_delay"):
         if access.get(field) is not None:
-            raise refusal(field, str(access.get(field)), "nothing beside rtt, which sets the delays itself")
+            raise refusal(
+                field, str(access.get(field)), "not given together with rtt, which determines the delays"
+            )
     delays = []
     for index, ((enter, leave), time) in enumerate(zip(pairs, per_pair("rtt", rtt, count), strict=True)):
         crossed = hops[min(enter, leave) - 1 : max(enter, leave) - 1]

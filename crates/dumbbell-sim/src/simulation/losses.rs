@@ -1,8 +1,9 @@
-//! Segments of a connection that were lost on the way and are not repaired yet.
+//! Lost segments of a connection that have not been repaired yet.
 
 use dumbbell_units::Time;
 
-/// First bytes of lost segments with the times of their losses, in ascending order. A loss may be known before its time.
+/// First bytes of lost segments with the times of their losses, in ascending order. A loss may be recorded ahead of
+/// its time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses(Vec<(u64, Time)>);
 
@@ -15,7 +16,7 @@ impl Losses {
         self.0.insert(place, (seq, at));
     }
 
-    /// Takes the losses up to `now` away, and returns how many segments from `snd_una` on they concern.
+    /// Removes the losses up to `now`, and returns the number of affected segments from `snd_una` on.
     pub(super) fn take(&mut self, snd_una: u64, now: Time) -> usize {
         let mut segments = 0;
         let mut last = None;
