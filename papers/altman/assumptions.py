@@ -1,4 +1,4 @@
-"""What the paper leaves open, as chosen here, and how each choice is moved."""
+"""What the paper leaves open: values chosen here, and how each one is varied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mover = Literal["reno", "generation", "vegas"]
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, as chosen here.
+    """What the paper leaves open, with the values chosen here.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Assumptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """An assumption moved.
+    """A variation of an assumption.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Variation(sensitivity.Variation):
 
     @property
     def moved(self) -> Assumptions:
-        """The assumptions with this one moved."""
+        """The assumptions with this one varied."""
         return replace(Assumptions(), **self.assumptions)
 
 

@@ -1,4 +1,4 @@
-"""What the report says: set-up and assumptions, the tables and figures, sensitivity, and what does not hold.
+"""Content of the report: set-up and assumptions, tables and figures, sensitivity, and claims not reproduced.
 
 All numbers in the text are computed from the runs.
 """
@@ -70,7 +70,7 @@ def _set_up(settings: Settings) -> Section:
                 ]
             ),
             Table(
-                caption="What the paper leaves open, or lost",
+                caption="Open or lost parameters, and the values chosen",
                 columns=[_left("what"), _left("here"), _left("why")],
                 rows=[list(row) for row in ASSUMPTIONS],
             ),
@@ -213,7 +213,9 @@ def _laws(evidence: Evidence) -> Section:
                     "without a queue. The laws of Mathis leave out recovery and timeouts; that of Padhye has both."
                 ]
             ),
-            Figure(svg=figures.laws(evidence), caption="What the laws say over what was simulated."),
+            Figure(
+                svg=figures.laws(evidence), caption="Prediction of the laws divided by the simulated value."
+            ),
             tables.laws(evidence),
         ],
     )
@@ -238,10 +240,10 @@ def _misses(findings: Sequence[Finding]) -> Section:
     missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
     return Section(
         anchor="misses",
-        title="What does not hold",
+        title="Claims not reproduced",
         blocks=[
             Table(
-                caption="Claims that are not reproduced",
+                caption="Claims not reproduced",
                 columns=[
                     _left("claim"),
                     Column(title="measured"),
@@ -273,10 +275,10 @@ def _rules(evidence: Evidence) -> Section:
     light = np.array([row.load <= 0.5 for row in GRID])
     return Section(
         anchor="rules",
-        title="Where the engine and the model differ in their rules",
+        title="Differences between the rules of the engine and the model",
         blocks=[
             Table(
-                caption="Differences, and what they do",
+                caption="Differences and their effects",
                 columns=[_left("rule"), _left("model"), _left("engine"), _left("effect")],
                 rows=[
                     [
@@ -313,7 +315,7 @@ def _rules(evidence: Evidence) -> Section:
 def _awaiting() -> Section:
     return Section(
         anchor="testbed",
-        title="What awaits the Linux testbed",
+        title="Claims awaiting the Linux testbed",
         blocks=[
             Text(
                 paragraphs=[

@@ -1,4 +1,4 @@
-"""What the claims are judged on: the runs' results with resamples, and what the model says of each run.
+"""The evidence for the claims: results of the runs with resamples, and model predictions for each run.
 
 Every quantity is an array whose first row comes from all runs and whose other rows come from resamples of the runs (the
 bootstrap: runs drawn with replacement, the same ones in every row of the tables, because they share a phase). A claim's
@@ -95,7 +95,7 @@ class Evidence:
         return other
 
     def has_runs(self, group: str) -> bool:
-        """Return whether runs were made with an assumption moved."""
+        """Return whether there are runs with an assumption varied."""
         return any(key.startswith(f"{group}|") for key in self._by_key)
 
     def frame(self, name: str) -> pd.DataFrame:

@@ -312,7 +312,7 @@ def video_ratios(evidence: Evidence) -> str:
 
 
 def laws(evidence: Evidence) -> str:
-    """Draw the throughput of Reno with losses on purpose over what the laws say."""
+    """Draw the throughput of Reno with imposed losses over what the laws say."""
     figure, axes = plots.figure(1, 2, width=4.8, height=3.4)
     p = np.array(LAW_PROBABILITIES)
     panels = (

@@ -1,4 +1,4 @@
-"""The runs of the reproduction: which scenarios, how often, and the assumptions that are moved one at a time."""
+"""The planned runs: scenarios, replications, and assumptions varied one at a time."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class _Plan:
 
 
 def plan(settings: Settings) -> list[PlannedRun]:
-    """Return the runs to make."""
+    """Return the planned runs."""
     counts = replications(settings)
     base = Assumptions()
     made = _Plan(settings)

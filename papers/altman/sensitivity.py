@@ -1,4 +1,4 @@
-"""What each assumption decides: the claims judged again with one of them moved."""
+"""Sensitivity to each assumption: the claims evaluated again with one of them varied."""
 
 from __future__ import annotations
 

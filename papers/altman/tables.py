@@ -552,7 +552,7 @@ def laws(evidence: Evidence) -> Table:
             ]
         )
     return Table(
-        caption="Laws of throughput against Reno with losses on purpose, round-trip time 0.1 s",
+        caption="Laws of throughput against Reno with imposed losses, round-trip time 0.1 s",
         columns=[
             Column(title="loss probability"),
             *(Column(title=title) for title in ("simulated [packets/s]", "Mathis")),

@@ -1,4 +1,4 @@
-"""What is read from traces: whole cycles of Reno, generations of packets, and the window that stands.
+"""Analysis of traces: whole cycles of Reno, generations of packets, and the steady window.
 
 Arrays only; nothing here knows how they were recorded.
 """

@@ -1,4 +1,4 @@
-"""What the paper leaves open, with our choice and the moves that test it.
+"""What the paper leaves open, with our choice and its variations.
 
 [chan2010 §4]
 
@@ -99,7 +99,7 @@ BASE = Assumptions()
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """One assumption moved alone.
+    """A variation of one assumption.
 
     Parameters
     ----------

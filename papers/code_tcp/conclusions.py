@@ -1,4 +1,4 @@
-"""What the report concludes; every number in it is computed from the runs."""
+"""Conclusions of the report; every number is computed from the runs."""
 
 from __future__ import annotations
 

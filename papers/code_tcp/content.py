@@ -1,4 +1,4 @@
-"""What the report says: the paper's figures and tables beside ours, in the paper's order."""
+"""Content of the report: the paper's figures and tables beside ours, in the paper's order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         ),
         Section(
             anchor="decides",
-            title="What decides the shares, and the main reading",
+            title="Causes of the shares, and the main reading",
             blocks=[
                 Text(paragraphs=conclusions.decides(evidence, moves)),
                 tables.phases(evidence),
@@ -45,7 +45,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         ),
         Section(
             anchor="assumptions",
-            title="What is stated and what is assumed",
+            title="Stated and assumed parameters",
             blocks=[
                 Figure(svg=equal, caption="The network of Fig. 7 with our choices; drawn for 10 Mbit/s."),
                 Figure(svg=different, caption="The network of Fig. 8, drawn for a variant of 100 ms. Datagrams that leave at the first router give senders random processing times."),
@@ -80,7 +80,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         Section(anchor="mixes", title="Ten connections (Fig. 15)", blocks=[Figure(svg=figures.against_mix(evidence), caption="Fig. 15: mean throughput of a connection of each class; bars: 95 % intervals.")]),
         Section(
             anchor="homogeneous",
-            title="CODE among its like (Figs. 16 to 18, Table 2)",
+            title="Several CODE connections (Figs. 16 to 18, Table 2)",
             blocks=[
                 Figure(svg=figures.newcomers(evidence), caption="Windows and queues: a second connection joins at 20 s (Fig. 16) or 50 s. One run each, without cross traffic."),
                 Text(paragraphs=conclusions.homogeneous(evidence)),
@@ -95,10 +95,10 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 "some of the rates, round-trip times, buffers and mixes, and compared with the main reading at the same points and repetitions."
             ]
         ),
-        Section(anchor="misses", title="What was not reproduced, and why", blocks=[tables.misses(findings)]),
+        Section(anchor="misses", title="Claims not reproduced, and why", blocks=[tables.misses(findings)]),
         Section(
             anchor="testbed",
-            title="What awaits the Linux testbed (Figs. 19, 20, Table 3)",
+            title="Claims awaiting the Linux testbed (Figs. 19, 20, Table 3)",
             blocks=[
                 Text(paragraphs=conclusions.internet()),
                 tables.awaiting(findings),

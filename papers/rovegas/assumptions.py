@@ -51,7 +51,7 @@ ASYMMETRIC_QUEUE_PACKETS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, as chosen here.
+    """What the paper leaves open, with the values chosen here.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def fixed_delay_s(
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """One open assumption moved, for the sensitivity section.
+    """A variation of one open assumption, for the sensitivity section.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class Variation(sensitivity.Variation):
     touches: Sequence[str]
 
     def place(self, base: Assumptions) -> Assumptions:
-        """Return assumptions with this one moved."""
+        """Return assumptions with this one varied."""
         return replace(base, **self.changes)
 
 

@@ -1,4 +1,4 @@
-"""What the report says: the paper's figures beside ours, in the paper's order.
+"""Content of the report: the paper's figures beside ours, in the paper's order.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -399,9 +399,9 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity
     evidence
         The results of the runs.
     findings
-        The judged claims.
+        The evaluated claims.
     moves
-        What moving the assumptions did.
+        The effects of varying the assumptions.
     """
     return [
         conclusions.misses(evidence, findings),

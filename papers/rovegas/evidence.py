@@ -1,4 +1,4 @@
-"""What the claims are judged on: the runs' results, with resamples.
+"""The evidence for the claims: results of the runs, with resamples.
 
 Every quantity is an array whose first entry comes from all runs and whose other entries come from resamples of the runs (the
 bootstrap). Runs of one number met the same variable-rate traffic in every configuration, so they are drawn together.

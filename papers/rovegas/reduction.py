@@ -1,4 +1,4 @@
-"""What a run is reduced to: one row of plain lists for each run, which is all that claims and figures see of it.
+"""The reduction of a run: one row of plain lists, the only input of claims and figures.
 
 Lists that belong to several connections have them one after another, in the order of the scenario.
 """
@@ -65,7 +65,7 @@ class Traced:
     Parameters
     ----------
     scenario
-        What was run.
+        The scenario.
     flows, links
         Its rows of the results, by name.
     traces
@@ -117,7 +117,7 @@ def _groups(frame: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
 
 
 def _each(runs: Runs) -> Iterator[Traced]:
-    """Yield the finished runs in the order of the jobs."""
+    """Yield the completed runs in the order of the jobs."""
     links = dict(_groups(runs.links))
     traces: dict[int, dict[tuple[str, str], StepFunction]] = {}
     for quantity, frame in runs.traces.items():
@@ -331,7 +331,7 @@ def _opening(run: Traced) -> list[float]:
 
 
 def reduce(runs: Runs) -> pd.DataFrame:
-    """Return one row for each finished run, indexed by job.
+    """Return one row for each completed run, indexed by job.
 
     Columns
     -------

@@ -1,4 +1,4 @@
-"""The report's section on what was run: networks, traffic, and what the paper leaves open."""
+"""The section on the set-up: networks, traffic, and what the paper leaves open."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def section() -> Section:
                 rows=networks,
             ),
             Table(
-                caption="What the paper leaves open, and what was chosen",
+                caption="Open assumptions, and the values chosen",
                 columns=[Column(title=name, align="left") for name in ("assumption", "choice", "reason")],
                 rows=rows,
                 note="Each was moved, one at a time; the section on sensitivity shows what that does. The ON time decides "

@@ -1,4 +1,4 @@
-"""What the report concludes: what does not hold, the paper's own tensions."""
+"""Conclusions of the report: claims not reproduced, and inconsistencies of the paper."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _rests_on_spread(finding: Finding) -> bool:
 
 
 def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
-    """Return the section on what is behind the misses."""
+    """Return the section on the causes of misses."""
     missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
     noise = sum("sampling noise" in finding.why for finding in missed)
     moved = sum("holds with another assumption" in finding.why for finding in missed)
@@ -129,7 +129,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
             ],
         )
     )
-    return Section(anchor="misses", title="What does not hold", blocks=blocks)
+    return Section(anchor="misses", title="Claims not reproduced", blocks=blocks)
 
 
 def tensions(evidence: Evidence) -> Section:
@@ -181,10 +181,10 @@ def tensions(evidence: Evidence) -> Section:
     ]
     return Section(
         anchor="tensions",
-        title="Tensions within the paper",
+        title="Inconsistencies within the paper",
         blocks=[
             Table(
-                caption="Where the paper's own numbers do not fit together",
+                caption="Inconsistent numbers of the paper",
                 columns=[
                     Column(title="where", align="left"),
                     Column(title="what", align="left"),

@@ -1,4 +1,4 @@
-"""What the report says: the paper's tables beside ours, Fig. 2, the traces, sensitivity, and the paper's own tensions.
+"""Content of the report: the paper's tables beside ours, Fig. 2, traces, sensitivity, and inconsistencies of the paper.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -130,7 +130,7 @@ def _set_up(settings: Settings) -> Section:
                 ]
             ),
             Table(
-                caption="What the paper leaves open, and what was chosen",
+                caption="Open assumptions, and the values chosen",
                 columns=[
                     Column(title="assumption", align="left"),
                     Column(title="choice", align="left"),

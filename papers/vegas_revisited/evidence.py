@@ -1,4 +1,4 @@
-"""What the claims are judged on: the runs' results with resamples, effects of the designs, and what traces showed.
+"""The evidence for the claims: results of the runs with resamples, effects of the designs, and observations from traces.
 
 Every quantity is an array whose first entry comes from all runs and whose other entries come from resamples of the runs
 (the bootstrap: runs of a configuration drawn with replacement). A claim's number, its interval and how often an inequality

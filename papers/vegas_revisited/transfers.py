@@ -1,4 +1,4 @@
-"""What every design measures of a run: the foreground's transfer."""
+"""The measurement of every design: the foreground transfer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report concludes from the numbers: Table I, fairness, hops, the channel, and the misses."""
+"""Conclusions of the report: Table I, fairness, hops, the channel, and misses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _mean(evidence: Evidence, variant: str, intervals: Sequence[int]) -> float:
 
 
 def _order(results: pd.DataFrame) -> str:
-    """Return in how many readings the three variants stand in the paper's order while the way back is busy."""
+    """Return in how many readings the three variants stand in the paper's order while the reverse path is busy."""
     means = []
     for reading in ("", *(reading.name for reading in VARIATIONS)):
         evidence = Evidence(results, reading)
@@ -46,8 +46,8 @@ def table_1(evidence: Evidence, results: pd.DataFrame) -> list[str]:
     first = {variant: _mean(evidence, variant, [0]) for variant in ("newreno", "westwoodp")}
     paper = printed.table_1("newreno")[0]
     paragraphs = [
-        f"With a busy way back Westwood+ has {west / reno:.2f} times New Reno's goodput (the paper {printed_lead[0]:.2f} and {printed_lead[1]:.2f}), "
-        f"and New Reno {reno / vegas:.1f} times that of Vegas. Vegas takes queueing on the way back for congestion: its goodput is the few "
+        f"With a busy reverse path Westwood+ has {west / reno:.2f} times New Reno's goodput (the paper {printed_lead[0]:.2f} and {printed_lead[1]:.2f}), "
+        f"and New Reno {reno / vegas:.1f} times that of Vegas. Vegas takes queueing on the reverse path for congestion: its goodput is the few "
         "segments it wants queued over the time that acknowledgements wait. 0.48 Mbit/s are 40 segments a second, which with its "
         "thresholds need a wait of 25 to 90 ms on average; a queue of 40 packets of 6 ms that ten senders keep more than half full "
         "makes them wait longer.",
@@ -140,7 +140,7 @@ def channel(evidence: Evidence, results: pd.DataFrame) -> list[str]:
 
 
 def misses(findings: Sequence[Finding]) -> Section:
-    """Return the section on what was not reproduced."""
+    """Return the section on claims not reproduced."""
     rows: list[list[Cell | str]] = [
         [
             finding.claim.id,
@@ -154,10 +154,10 @@ def misses(findings: Sequence[Finding]) -> Section:
     ]
     return Section(
         anchor="misses",
-        title="What was not reproduced",
+        title="Claims not reproduced",
         blocks=[
             Table(
-                caption="Misses with what stands behind them",
+                caption="Misses and their causes",
                 columns=[
                     Column(title="claim", align="left"),
                     Column(title="statement", align="left"),

@@ -1,4 +1,4 @@
-"""What the report says: the paper's tables and figures beside ours, section by section.
+"""Content of the report: the paper's tables and figures beside ours, by section.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -67,12 +67,12 @@ def _set_up() -> Section:
                     "round-trip time, 1000 s a run. Goodput is what was delivered once, in whole packets, over the time.",
                     "What the paper leaves open is listed with our choice and its reason; the section on sensitivity moves the choices "
                     "one at a time. Two of them differ from the plainest reading, because that one misses printed numbers and "
-                    "another admissible one meets them: the queue on the way back of the single connection, and what moves the "
+                    "another admissible one meets them: the queue on the reverse path of the single connection, and what moves the "
                     "lossy channel.",
                 ]
             ),
             Table(
-                caption="What the paper leaves open",
+                caption="Open assumptions",
                 columns=_words("assumption", "choice", "reason"),
                 rows=rows,
             ),
@@ -154,7 +154,7 @@ def _estimates(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.estimates(evidence),
-                caption="Fig. 1: estimates at congestion of 20 flows on 10 Mbit/s with ten New Reno senders on the way back, of (a) Westwood+ "
+                caption="Fig. 1: estimates at congestion of 20 flows on 10 Mbit/s with ten New Reno senders on the reverse path, of (a) Westwood+ "
                 "and (b) the original Westwood. Dashed: the fair share. The paper has Westwood+ near 0.5 Mbit/s and Westwood up to 100 "
                 "times that.",
             ),
@@ -213,7 +213,7 @@ def _readings_of_table_1(results: pd.DataFrame) -> Table:
         columns=[*_words("reading"), *_numbers(*quarters * 3, "worst miss")],
         rows=rows,
         groups=[("", 1), *[(NAMES[variant], 4) for variant in VARIANTS], ("", 1)],
-        note="Intervals 1 and 3 have a quiet way back, 2 and 4 a busy one. Green: within 10 % of the paper's number.",
+        note="Intervals 1 and 3 have a quiet reverse path, 2 and 4 a busy one. Green: within 10 % of the paper's number.",
     )
 
 
@@ -232,11 +232,11 @@ def _connection(evidence: Evidence, results: pd.DataFrame) -> Section:
                         ("newreno", "Fig. 4: New Reno"),
                         ("westwoodp", "Fig. 5: Westwood+"),
                         ("vegas", "Fig. 6: Vegas"),
-                        ("vegas-vegas", "Fig. 7: Vegas, Vegas on the way back"),
+                        ("vegas-vegas", "Fig. 7: Vegas, Vegas on the reverse path"),
                         ("reno", "Fig. 8: Reno"),
                     ],
                 ),
-                caption="Windows and thresholds of the first run; grey: the way back is busy. The window is drawn with what duplicate "
+                caption="Windows and thresholds of the first run; grey: the reverse path is busy. The window is drawn with what duplicate "
                 "acknowledgements add to it during recovery, hence its spikes; those beyond the axis belong to the first recovery.",
             ),
         ],
@@ -344,7 +344,7 @@ def _wireless(evidence: Evidence, results: pd.DataFrame) -> Section:
             ),
             Figure(
                 svg=figures.lossy(evidence, "fig-30", figures.PANELS),
-                caption="Fig. 30: with five connections on the wired part and ten New Reno senders on the way back.",
+                caption="Fig. 30: with five connections on the wired part and ten New Reno senders on the reverse path.",
             ),
             _gain_table(
                 evidence, "fig-30", EACH, "Fig. 30: mean goodput, Mbit/s; the paper has gains of up to 20 %"

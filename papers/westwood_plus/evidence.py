@@ -1,4 +1,4 @@
-"""The results as the claims ask for them: runs by key, and quantities with intervals."""
+"""The evidence for the claims: runs by key, and quantities with intervals."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Evidence:
         return np.array([values.sum() for values in self.each(key, column)])
 
     def of(self, key: str, measure: Callable[[pd.Series], float]) -> Values:
-        """Return what a function finds in each run."""
+        """Return the value of a function for each run."""
         return np.array([measure(row) for _, row in self.runs(key).iterrows()], dtype=np.float64)
 
     def grid(self, prefix: str) -> list[str]:

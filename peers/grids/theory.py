@@ -58,7 +58,7 @@ class Setting:
     x
         The same as a number, for the figure.
     scenario
-        What is run.
+        The scenario.
     compare
         From one run, the measured and the predicted value. A prediction may use other measured quantities.
     replications

@@ -41,7 +41,7 @@ class Run:
     Parameters
     ----------
     scenario, seed, run
-        What was run.
+        The scenario.
     arrow_flows
         One row per flow: an Arrow table.
     arrow_links

@@ -48,7 +48,7 @@ def test_a_register_gives_the_claims_in_the_order_of_the_file(register):
 
 def test_a_claim_without_a_measure_and_a_measure_without_a_claim_are_errors(register):
     register.claim("A-1")(lambda flags: Outcome.share(flags))
-    with pytest.raises(ValueError, match="no measure of A-2"):
+    with pytest.raises(ValueError, match="no measure for A-2"):
         register.claims()
     with pytest.raises(ValueError, match="has no claim A-3"):
         register.claim("A-3")

@@ -202,7 +202,7 @@ def test_a_part_is_named_in_the_report(again):
     assert done.data["grids"][0]["cases"] == 6
     html = done.report.read_text(encoding="utf-8")
     assert "Only these grids were run: small-grid." in html
-    assert "about 50 % of its points" in html
+    assert "about 50 % of the points" in html
 
 
 # What is kept

@@ -317,7 +317,7 @@ def test_interrupted_it_goes_on_makes_no_run_twice_and_reports(small, tmp_path, 
     assert done.data["runs_kept_from_before"] == kept
     html = done.report.read_text(encoding="utf-8")
     for title in (
-        "What the clusters hid",
+        "What the clusters conceal",
         "Main effects",
         "All effects",
         "The clustered tables within the design",

@@ -194,7 +194,7 @@ def extremes_table(studies: Sequence[Study]) -> Table:
             ]
         )
     return Table(
-        caption=f"The best of all combinations, beside {CLUSTERED}",
+        caption=f"The best combination, compared with {CLUSTERED}",
         columns=[Column(title=name, align="left") for name in ("", "condition", "on")]
         + [
             Column(title=name)

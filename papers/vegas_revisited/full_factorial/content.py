@@ -160,7 +160,7 @@ def _reading(studies: Sequence[Study]) -> Section:
                 blocks=[_contributions(study) for study in group],
             )
         )
-    return Section(anchor="clusters", title="What the clusters hid", blocks=blocks)
+    return Section(anchor="clusters", title="What the clusters conceal", blocks=blocks)
 
 
 def _contributions(study: Study) -> Table:
@@ -310,7 +310,7 @@ def _all(studies: Sequence[Study]) -> Section:
     blocks: list[Block] = [
         Figure(
             svg=figures.half_normal(studies),
-            caption="The sizes of all effects against half-normal quantiles. Effects that are nothing but noise lie along a line through the origin.",
+            caption="The sizes of all effects against half-normal quantiles. Effects that are nothing but noise are on a line through the origin.",
         ),
         Text(
             paragraphs=[

@@ -20,7 +20,7 @@ NOTHING = "–"
 
 
 def machine_facts(begin_load: float) -> list[tuple[str, str]]:
-    """Return what the head of a report says of the machine.
+    """Return the facts about the machine for the head of a report.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def machine_facts(begin_load: float) -> list[tuple[str, str]]:
 
 
 def number(value: float, digits: int) -> str:
-    """Return a number as tables show it; what is not known is a dash."""
+    """Return a number as shown in tables; unknown values are a dash."""
     return NOTHING if math.isnan(value) else f"{value:,.{digits}f}"
 
 
@@ -82,7 +82,7 @@ def peers_page(
     contenders
         All that were to be measured, Dumbbell first.
     absent
-        Why some were not, by what they are called.
+        Why some were not measured, by title.
     facts
         Pairs of name and value for the head.
     share
@@ -90,7 +90,7 @@ def peers_page(
     is_part
         Whether some cases were left out.
     least_cpu_s
-        CPU time that a measurement should take at least, s.
+        Minimum CPU time of a measurement, s.
     """
     notice = [f"{name} was skipped: {why}." for name, why in absent.items()]
     if is_part:

@@ -1,4 +1,4 @@
-"""How Dumbbell's cost per packet, its memory and its time grow with the size of what it is given."""
+"""Growth of Dumbbell's cost per packet, memory and time with the size of the simulation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TWO_THREADS = 1.9
 
 
 def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: bool = False) -> Benched:
-    """Measure how Dumbbell's cost grows with the size of what it is given, and write a report.
+    """Measure how Dumbbell's cost grows with the size of the simulation, and write a report.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _point(
     texts: Callable[[], networks.Text],
     flows: Sequence[str] | None = None,
 ) -> Point:
-    """Return a point with no turn taken; its scenario is written anew each time, as large ones fill the memory."""
+    """Return a point without turns; its scenario is written each time, because large ones would fill the memory."""
 
     def run(which: int, runs: int) -> Measured:
         return measured(texts()[which], runs, flows)
@@ -186,7 +186,7 @@ def _sweeps(plan: Plan) -> list[Sweep]:
 
 
 def _taken(sweep: Sweep, turns: int, display: Display) -> Sweep:
-    """Return a sweep whose turns are taken: in each turn every point once."""
+    """Measure a sweep: in each turn, every point once."""
     done = display.steps(sweep.title, turns * len(sweep.points))
     for _ in range(turns):
         for point in sweep.points:
@@ -213,7 +213,7 @@ def _idle(plan: Plan, display: Display) -> Idle:
 
 
 def _batches(plan: Plan, display: Display) -> list[Batches]:
-    """Return what was measured of batches of each size: in each turn every size in every way once."""
+    """Measure batches of each size: in each turn, every size in every way once."""
     done = display.steps("Two threads", 3 * len(plan.batches) * plan.batch_turns)
     text, _ = networks.one_flow(plan.batch_s)
     ways: dict[str, Callable[[int], float]] = {

@@ -1,4 +1,4 @@
-"""A peer that loses the packets that we lose: what chance there is in random losses is then the same on both sides."""
+"""A peer that loses the same packets as we do, so that both sides share the outcome of random losses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SameLosses:
         return self._peer.tcp(variant, **changes)
 
     def identity(self) -> str:
-        """Return a name of the peer and of the engine whose losses it is given."""
+        """Return the identity of the peer and of the engine whose losses it repeats."""
         return f"{self._peer.identity()}, losses of {engine_identity()}"
 
     def prepare(self) -> None:

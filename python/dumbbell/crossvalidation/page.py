@@ -1,4 +1,4 @@
-"""The report of a cross-validation: what was compared with what, how the peer was matched, and how far both sides agree."""
+"""The report of a cross-validation: the comparison, the matching of the peer, and the agreement of both sides."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SHOWN_POINTS = 30
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judged:
-    """A grid with what came of it.
+    """A grid with its results.
 
     Parameters
     ----------
     grid
         The grid.
     agreement
-        How far both sides agree; none if there was nothing to judge.
+        The agreement of both sides; none if there was nothing to evaluate.
     criteria
         The grid's criteria, and those that every grid has.
     blocks
@@ -43,7 +43,7 @@ class Judged:
     cases
         Number of cases.
     failures
-        What the peer answered where it failed, by the keys of the cases.
+        Error messages of the peer, by the keys of the cases.
     """
 
     grid: Grid
@@ -56,7 +56,7 @@ class Judged:
 
     @property
     def points(self) -> pd.DataFrame:
-        """The judged points."""
+        """The evaluated points."""
         if self.agreement is None:
             return pd.DataFrame({"point": [], "agrees": [], "explanation": []})
         return self.agreement.points
@@ -82,11 +82,11 @@ def page(
     peer
         The peer.
     judged
-        The grids, in their order.
+        The grids, in order.
     facts
         Pairs of name and value for the head.
     failures
-        Why a grid could not be judged, by its name.
+        Why a grid could not be evaluated, by its name.
     notice
         A remark for the top, or an empty text.
     """
@@ -171,7 +171,7 @@ def cases_text(judged: Sequence[Judged]) -> str:
 
 
 def counted_text(number: int, noun: str) -> str:
-    """Return a number of things in words, as ``"1 run"`` or ``"2 runs"``."""
+    """Return a count in words, as ``"1 run"`` or ``"2 runs"``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -42,7 +42,7 @@ class ClaimedPaper(ABC, Generic[E]):
 
     @abstractmethod
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
 
     @staticmethod
     @abstractmethod
@@ -51,13 +51,13 @@ class ClaimedPaper(ABC, Generic[E]):
 
     @abstractmethod
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> E:
-        """Return what the claims are judged on."""
+        """Return the evidence for the claims."""
 
     @abstractmethod
     def study(
         self, settings: Settings, claims: Sequence[Claim[E]], evidence: E, findings: Sequence[Finding]
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
 
     @abstractmethod
     def content(

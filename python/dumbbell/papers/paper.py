@@ -130,7 +130,7 @@ class Paper(Protocol):
     columns: tuple[str, ...]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
 
     def reduce(self, runs: Runs) -> pd.DataFrame:
         """Return `columns` for some finished runs: one row for each of ``runs.jobs``, in their order.

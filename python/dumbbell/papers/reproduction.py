@@ -41,7 +41,7 @@ class Reproduction:
     report, results
         The files written: the report (HTML) and the findings (JSON).
     findings
-        The judged claims.
+        The evaluated claims.
     data
         What was written to `results`, as plain data.
     run_time_s
