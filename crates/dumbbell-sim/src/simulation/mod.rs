@@ -74,6 +74,8 @@ struct FlowState {
     /// A hash of its name, by which queues distinguish flows.
     label: u32,
     random: Option<Stream>,
+    /// The stream from which each connection forks that of its congestion control.
+    control_random: Stream,
     /// For a datagram source: its state and its next emission.
     datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
     started_at: Time,
@@ -285,6 +287,7 @@ impl<'a> Simulation<'a> {
         self.flows.push(FlowState {
             label: name_hash(&flow.name) as u32,
             random: Some(stream("traffic")),
+            control_random: stream("control"),
             datagrams: None,
             started_at,
             runs_since: started_at,
