@@ -81,7 +81,7 @@ class Altman(ClaimedPaper[Evidence]):
         counts = plan.replications(settings)
         return (
             f"Quick mode: {counts.grid} runs of each row and {counts.threshold} of each buffer. Intervals are wide, claims "
-            "close to their limit change sides by chance, and the sweeps of the buffer are not made with moved assumptions."
+            "close to their limit change by chance, and the buffer sweeps are not repeated with varied assumptions."
         )
 
 

@@ -30,9 +30,9 @@ class Assumptions:
     counts_service
         Whether the buffer counts the packet in service.
     increase
-        How Vegas takes the packet a test grants: at once, or with the acknowledgements of the round.
+        How Vegas adds the packet granted by a test: at once, or with the acknowledgements of the round.
     numerator
-        What the rate that Vegas expects is computed from: the window, or what is in transit.
+        Numerator of the expected rate of Vegas: the window, or the packets in transit.
     partial_ack
         Whether every partial acknowledgement restarts the retransmission timer, or the first of a recovery alone.
     reduction_base

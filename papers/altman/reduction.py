@@ -181,7 +181,7 @@ READINGS: Mapping[str, Callable[[Recorded], dict[str, Any]]] = {
 
 
 def _counted(run: Recorded) -> dict[str, Any]:
-    """Return what is counted in every run."""
+    """Return the counters of every run."""
     sources = [row for name, row in run.flows.items() if name != "x"]
     exogenous = run.flows.get("x")
     sent = exogenous["segments_sent"] if exogenous else 0

@@ -18,7 +18,7 @@ CHANGED = "claims measured differently"
 def study(
     claims: Sequence[Claim[Evidence]], evidence: Evidence, findings: Sequence[Finding]
 ) -> Sensitivity[Variation]:
-    """Return what every move does that was run, or that needs no run.
+    """Return the effects of all moves that were run or need no run.
 
     Parameters
     ----------

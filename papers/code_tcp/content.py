@@ -21,7 +21,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
     return [
         Section(
             anchor="headline",
-            title="CODE beside Reno (Fig. 9)",
+            title="Coexistence of CODE and Reno (Fig. 9)",
             blocks=[
                 Text(paragraphs=conclusions.headline(evidence, moves)),
                 Figure(
@@ -61,7 +61,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 Text(paragraphs=conclusions.traces(evidence)),
             ],
         ),
-        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant beside a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
+        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant with a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
         Section(
             anchor="epsilon",
             title="The analysis of epsilon (section 3.3, Fig. 6)",
@@ -91,8 +91,9 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         Section(anchor="transfers", title="Short transfers (section 5)", blocks=[tables.transfers(evidence)]),
         moves.section(
             paragraphs=[
-                "Every assumption was moved, one at a time, and the claims on Figs. 9 to 15 and Table 2 judged again on runs with the same seeds, at "
-                "some of the rates, round-trip times, buffers and mixes, and compared with the main reading at the same points and repetitions."
+                "Every assumption was varied, one at a time. The claims on Figs. 9 to 15 and Table 2 were "
+                "evaluated again on runs with the same seeds, at some of the rates, round-trip times, buffers and "
+                "mixes, and compared with the main reading at the same points and repetitions."
             ]
         ),
         Section(anchor="misses", title="Claims not reproduced, and why", blocks=[tables.misses(findings)]),

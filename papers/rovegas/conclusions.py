@@ -22,7 +22,7 @@ UNCERTAIN = (
 
 
 def _why(evidence: Evidence, missed: set[str]) -> list[str]:
-    """Return what stands behind misses, each with its evidence."""
+    """Return the causes of misses, each with its evidence."""
     target = float(kept_target(evidence)[0])
     one, two = (float(evidence.queue_after("vegas", n)[0]) for n in (1, 2))
     reasons = {
@@ -65,8 +65,8 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                f"{len(missed)} of {len(findings)} claims are not reproduced. Each is listed with what was measured and with the moved "
-                "assumptions under which it holds.",
+                f"{len(missed)} of {len(findings)} claims are not reproduced. Each is listed with the measured "
+                "value and with the varied assumptions under which it holds.",
                 *_why(evidence, {finding.claim.id for finding in missed}),
             ]
         )

@@ -217,7 +217,7 @@ def _sampled(run: Traced, quantity: str, name: str) -> list[float]:
 
 
 def _steady(run: Traced) -> list[float]:
-    """Return what the steady part of a lone connection is like.
+    """Return the steady-state properties of a single connection.
 
     The share of acknowledgements that are dropped, packets acknowledged by each that arrives, packets that leave at once, and the
     mean Diff.
@@ -241,7 +241,7 @@ def _steady(run: Traced) -> list[float]:
 
 
 def _guard(run: Traced) -> list[float]:
-    """Return what the keep-up rule does to a window that grows with every acknowledgement.
+    """Return the effect of the keep-up rule on a window that grows with every acknowledgement.
 
     The greatest excess of the window over what is outstanding at which it grew, and the least at which it did not although Diff
     was below alpha, packets. The packet just acknowledged counts as outstanding.
@@ -280,7 +280,7 @@ def _measured(run: Traced) -> float:
 
 
 def _rule(run: Traced) -> list[float]:
-    """Return what checks did to the window in congestion avoidance.
+    """Return the window changes by checks in congestion avoidance.
 
     For Diff below alpha, above beta, between them, and equal to either: how many checks, and the least and the greatest change
     of the window, packets.

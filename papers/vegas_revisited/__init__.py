@@ -54,7 +54,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         return [*plan.plan(settings), *observations.plan(settings)]
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return what the engine says of itself."""
+        """Return observations from the engine without runs."""
         return observations.observe()
 
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:

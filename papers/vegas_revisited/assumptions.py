@@ -54,8 +54,8 @@ class Assumptions:
     size_multiplier
         Factor on the sizes of all background items.
     time_limit_s
-        When a run ends at the latest. High load is more than the bottleneck carries, so that a transfer can starve: one that
-        has not finished by then counts with what it delivered.
+        Maximum duration of a run. High load exceeds the capacity of the bottleneck, so a transfer can starve: one
+        that has not finished by then counts with the bytes delivered.
     """
 
     rate: str = "1.6 Mbit/s"

@@ -71,9 +71,10 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                f"{len(missed)} of {len(findings)} claims are not reproduced. In {noise} of them the paper's number lies inside our "
-                f"90 % interval or the inequality is inside sampling noise; {moved} hold when one open assumption is moved by more "
-                "than noise. Each miss has its own reason in the list of all claims. Three things stand behind most of them.",
+                f"{len(missed)} of {len(findings)} claims are not reproduced. In {noise} of them the paper's "
+                f"number is inside our 90 % interval or the inequality is within sampling noise; {moved} hold when one open assumption "
+                "is varied by more than noise. The list of all claims gives the reason for each miss. Most of "
+                "them have three causes.",
                 f"Spread. Our runs of a cell differ {min(lan):.1f} to {max(lan):.1f} times as much as the paper's in the LAN columns. "
                 "Effects are then as large as the paper's and still smaller shares of the variation, and small effects are not "
                 f"significant: {len(on_spread)} misses are claims on shares, half-widths or significance. The paper's spread needs a "

@@ -1,7 +1,7 @@
 """What the paper leaves open, with our choice and its reason, and how each choice is varied.
 
-A field of `Assumptions` is used wherever it applies. A `Variation` is the same paper read differently: a few fields moved, and
-the groups of experiments it is run on. [grieco2004 §3]
+A field of `Assumptions` is used wherever it applies. A `Variation` is an alternative reading of the paper: a few
+changed fields, and the groups of experiments to run. [grieco2004 §3]
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class Assumptions:
     interval_rtt, minimum_interval
         How long Westwood+ measures for a sample.
     start_spread
-        Flows start within so many seconds of each other.
+        Flows start within this many seconds of each other.
     reverse_queue, reverse_rate
         Queue (packets) and rate (Mbit/s) of the reverse path in the single-connection network.
     connection_reverse_rtts, many_flows_reverse_rtts
         Round-trip times of the ten flows on the reverse path, with one connection and with many: ``"equal"`` (250 ms),
         ``"half"`` (125 ms), ``"spread"`` (over 250 ms by the rule of the single-bottleneck network).
     channel
-        What moves the two-state channel on: ``"time"``; ``"poll"``, the first packet after a dwell; ``"packet"``, every packet
+        What advances the two-state channel: ``"time"``; ``"poll"``, the first packet after a dwell; ``"packet"``, every packet
         after a dwell until the state has changed, as in the simulator.
     wired_rate
         Rate of the wired bottleneck before the wireless hop, Mbit/s.

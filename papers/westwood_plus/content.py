@@ -110,8 +110,8 @@ def _rules(evidence: Evidence) -> Section:
                     *_numbers("counted in all", "delivered"),
                 ],
                 rows=rows,
-                note="Only a partial acknowledgement makes the rule count a segment twice: it takes the segment sent again out of what "
-                "duplicates have told of.",
+                note="Only a partial acknowledgement makes the rule count a segment twice: it subtracts the "
+                "retransmitted segment from those reported by duplicate ACKs.",
             ),
             Text(
                 paragraphs=[
@@ -134,8 +134,8 @@ def _model(evidence: Evidence) -> Section:
                 paragraphs=[
                     "One connection meets independent losses and a constant queueing time. Westwood+ falls with the square root of the "
                     "round-trip time where Reno falls with the round-trip time itself, and both with the square root of the loss "
-                    "rate. The two are equal only where the queueing time is half of the round-trip time; below that Westwood+ gets "
-                    "more, above it less.",
+                    "rate. The two are equal only if the queueing time is half of the round-trip time; below "
+                    "that, Westwood+ gets more, above it less.",
                 ]
             ),
             Figure(
@@ -420,8 +420,8 @@ def sections(
         _satellite(evidence),
         moves.section(
             paragraphs=[
-                "Each assumption is moved alone, with the same seeds, and the claims are judged again. The main reading stands here on the same "
-                f"points and runs: {size(settings).readings} runs of the single connection, fewer runs and points of what has many flows.",
+                "Each assumption is varied separately, with the same seeds, and the claims are evaluated again. "
+                f"The main reading uses the same points and runs: {size(settings).readings} runs of the single connection, fewer runs and points of experiments with many flows.",
             ],
             groups={group: f"Readings: {words}" for group, (words, _) in GROUPS.items()},
         ),

@@ -73,7 +73,7 @@ class Evidence:
         """
         lists = [np.asarray(value, dtype=np.float64) for value in self.runs(key)[column]]
         if any(values.size == 0 for values in lists):
-            raise NotMeasured(f"The runs of {key} do not tell {column}.")
+            raise NotMeasured(f"The runs of {key} have no {column}.")
         return lists
 
     def stacked(self, key: str, column: str) -> Values:
@@ -141,7 +141,7 @@ def windowed(row: pd.Series, quantity: str, spans: Sequence[tuple[float, float]]
         inside |= (times >= begin) & (times < end)
     values: Values = np.asarray(row[quantity], dtype=np.float64)[inside]
     if not values.size:
-        raise NotMeasured(f"The runs do not tell {quantity} at the times in question.")
+        raise NotMeasured(f"The runs have no {quantity} at these times.")
     return values
 
 

@@ -1,6 +1,6 @@
 """The networks of the paper and the TCP that runs on them [grieco2004 §3].
 
-Flows are named by what they are for: ``f1``, ``f2``, … are measured, ``x1``, … is cross traffic in the same direction, ``b1``,
+Flows are named by their role: ``f1``, ``f2``, … are measured, ``x1``, … is cross traffic in the same direction, ``b1``,
 … is traffic on the reverse path.
 """
 
