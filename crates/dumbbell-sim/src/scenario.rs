@@ -603,7 +603,7 @@ mod tests {
     fn a_probe_of_what_a_congestion_control_does_not_show_is_refused() {
         let error = probed(json!(["v", "r"]), "vegas_diff").unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), ("probes.0.quantities", "\"vegas_diff\""));
-        assert!(error.accepted.ends_with("of the flow \"r\" shows: reno has nothing"), "{}", error.accepted);
+        assert!(error.accepted.ends_with("of the flow \"r\" has: reno has nothing"), "{}", error.accepted);
         let error = probed(json!(["v"]), "bandwidth").unwrap_err();
         assert!(error.accepted.ends_with("vegas has base_rtt, vegas_diff"), "{}", error.accepted);
         assert_eq!(probed(json!(["*"]), "bandwidth").unwrap_err().field, "probes.0.quantities");

@@ -239,7 +239,7 @@ mod tests {
         ];
         assert_eq!(
             warnings(&datagrams),
-            ["probes.0.quantities: cwnd of f: sources of datagrams have no TCP; nothing is recorded"]
+            ["probes.0.quantities: cwnd for f: sources of datagrams have no TCP; nothing is recorded"]
         );
     }
 }

@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 KEEP_UP_PACKETS = 3.0
-"""Data packets that one acknowledgement stands for when the window stops growing, before Eq. 20.
+"""Data packets per acknowledgement at which the window stops growing, before Eq. 20.
 
 The window is then 3 > 2 packets ahead of what is outstanding."""
 

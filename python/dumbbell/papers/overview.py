@@ -1,4 +1,4 @@
-"""Reproducing all papers: one after the other, with a page that leads to their reports."""
+"""Reproducing all papers in turn, with an index page of their reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Overview:
     Parameters
     ----------
     index, results
-        The files written: the page that leads to the reports (HTML), and the counts of verdicts (JSON).
+        The files written: the index page (HTML), and the counts of verdicts (JSON).
     reproductions
         The finished reproductions, in the order of the papers.
     failures
@@ -72,8 +72,7 @@ def reproduce_all(
 ) -> Overview:
     """Reproduce every paper of a folder, in their order; see `reproduce` for the parameters.
 
-    A paper that cannot be loaded, or fails on the way, is named in the result and on the page; the others are reproduced
-    all the same.
+    A paper that cannot be loaded or fails is named in the result and on the index page; the others are reproduced.
 
     Returns
     -------
@@ -156,7 +155,7 @@ def _failure(name: str, error: Exception, papers: str | Path | None) -> str:
 
 
 def _line(done: Reproduction) -> str:
-    """Return in a line what came of a paper."""
+    """Return a one-line summary of a paper."""
     parts = [
         f"{share_text(row)} of {name}" for name, row in done.data["score"].items() if name in claims.GROUPS
     ]
@@ -191,7 +190,7 @@ def _write(
     failures: Mapping[str, str],
     run_time_s: float,
 ) -> Overview:
-    """Write the page that leads to the reports, and the counts of verdicts over all papers."""
+    """Write the index page and the counts of verdicts over all papers."""
     findings = [finding for reproduction in done for finding in reproduction.findings]
     board = claims.scoreboard(findings)
     runs = sum(reproduction.data["runs"] for reproduction in done)
@@ -269,7 +268,7 @@ def _board(papers: Mapping[str, Paper], reproduction: Reproduction) -> Mapping[s
 def _entries(
     papers: Mapping[str, Paper], done: Sequence[Reproduction], failures: Mapping[str, str]
 ) -> list[Entry]:
-    """Return what the page says of each paper."""
+    """Return the entry of each paper on the index page."""
     finished = {reproduction.paper: reproduction for reproduction in done}
     entries: list[Entry] = []
     for name, paper in papers.items():
