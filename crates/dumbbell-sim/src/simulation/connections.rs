@@ -52,7 +52,7 @@ impl<'a> Simulation<'a> {
             payload: Payload::of_segment(flow, &segment),
         };
         self.conservation.sent += 1;
-        traffic.missing += 1;
+        traffic.undelivered += 1;
         if is_measured {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
@@ -100,7 +100,7 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
-        self.settle();
+        self.merge_all_arrived();
         let connection = &mut self.connections[owner as usize];
         let timeouts = connection.sender.stats().timeouts;
         connection.sender.on_deadline(self.now);
@@ -134,7 +134,7 @@ impl<'a> Simulation<'a> {
         let slot = self.free.pop();
         if slot.is_some() {
             // What has arrived by now belongs to the connection that had the slot.
-            self.settle();
+            self.merge_all_arrived();
         }
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
         let state = &mut self.flows[flow as usize];
