@@ -86,7 +86,9 @@ def campaign_command(
     threads: Annotated[
         int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore stored runs.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a base scenario with every combination of the given values.
@@ -175,7 +177,9 @@ def reproduce_command(
         int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
     ] = None,
     scheduler: Scheduler = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore stored runs.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
     folder: Annotated[
         Path | None,
         typer.Option("--papers", metavar="DIR", help="Folder of papers; default: that of the checkout."),
@@ -224,7 +228,9 @@ def cross_validate_command(
     threads: Annotated[
         int | None, typer.Option("--threads", help="Number of threads and processes; default: all cores.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore stored runs.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
     folder: Annotated[
         Path | None,
         typer.Option(

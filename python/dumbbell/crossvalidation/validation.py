@@ -97,7 +97,7 @@ def cross_validate(
     threads
         Number of threads of our side and of processes of the peer; by default the number of cores.
     fresh
-        Ignore stored runs.
+        Delete stored runs and run everything again.
     peers
         Folder that holds the peers and the grids; see `folder`.
     quiet

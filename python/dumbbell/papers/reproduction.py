@@ -253,7 +253,7 @@ def reproduce(
     threads
         Threads to run on; all cores by default.
     fresh
-        Ignore stored runs.
+        Delete stored runs and run everything again.
     papers
         Folder that holds the papers; see `folder`.
     quiet
