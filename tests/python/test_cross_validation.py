@@ -346,7 +346,7 @@ def test_an_absent_peer_is_one_line_and_exit_code_3(folder, tmp_path):
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
     assert lines == [
-        "error: Small is not installed (no program small on the PATH); on Debian the package small-package brings it"
+        "error: Small is not installed (no program small on the PATH); the Debian package is small-package"
     ]
     assert not (tmp_path / "out").exists()
 
@@ -427,7 +427,7 @@ def test_a_grid_that_fails_takes_nothing_from_the_others(again, folder, monkeypa
     assert list(done.failures) == ["formula"]
     assert "ZeroDivisionError: nothing to divide" in done.failures["formula"]
     assert [one["name"] for one in done.data["grids"]] == ["small-grid"]
-    assert "formula was not judged" in done.report.read_text(encoding="utf-8")
+    assert "formula was not evaluated" in done.report.read_text(encoding="utf-8")
     assert not done.holds
 
 
@@ -443,7 +443,7 @@ def test_two_cases_of_one_key_are_an_error(again, folder, monkeypatch):
     grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     cases = type(grid).cases
     monkeypatch.setattr(type(grid), "cases", lambda self, peer: cases(self, peer) * 2)
-    assert "two cases of the key" in again().failures["small-grid"]
+    assert "two cases have the key" in again().failures["small-grid"]
 
 
 def test_columns_that_are_there_twice_are_an_error(again, folder, monkeypatch):

@@ -111,7 +111,7 @@ def test_an_interruption_says_what_is_kept(reproduce, folder, monkeypatch):
     paper = papers.load("small-paper", folder)
     monkeypatch.setattr(type(paper), "evaluate", interrupted)
     with pytest.raises(
-        papers.Interrupted, match=r"6 of 6 runs are kept in .*cache, and the same command goes on"
+        papers.Interrupted, match=r"6 of 6 runs are kept in .*cache, and the same command resumes"
     ):
         reproduce()
 

@@ -158,7 +158,7 @@ def test_every_rule_says_what_ns2_does_and_what_was_done():
 
 def test_an_absent_program_is_told_with_the_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(crossvalidation.PeerAbsent, match="package ns2 brings it"):
+    with pytest.raises(crossvalidation.PeerAbsent, match="Debian package is ns2"):
         type(PEER)().version()
 
 
