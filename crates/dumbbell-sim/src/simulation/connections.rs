@@ -1,10 +1,9 @@
 //! TCP connections: opened, pumped, armed, closed, and what they count.
 
-use super::losses::Losses;
+use super::events::Tracer;
 use super::payload::Payload;
 use super::{Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
-use crate::trace::Measure;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
@@ -57,7 +56,7 @@ impl<'a> Simulation<'a> {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
         if traffic.is_traced && !segment.is_syn {
-            self.record(flow, Measure::SeqSent, Some(segment.seq as f64));
+            self.record_segment(owner, flow, &segment);
         }
         self.send(begin, packet);
     }
@@ -100,17 +99,13 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
-        self.settle();
-        let connection = &mut self.connections[owner as usize];
-        let timeouts = connection.sender.stats().timeouts;
-        connection.sender.on_deadline(self.now);
-        if connection.sender.stats().timeouts > timeouts {
-            let lost = connection.lost.take(connection.sender.snd_una(), self.now);
-            let totals = &mut self.flows[connection.flow as usize].totals;
-            totals.timeouts_any_loss += u64::from(lost >= 1);
-            totals.timeouts_multiple_loss += u64::from(lost >= 2);
+        if self.connections[owner as usize].tracer.is_some() {
+            // What was lost by now is recorded before the timeout that repairs it.
+            self.settle();
         }
-        if self.connections[owner as usize].sender.has_given_up() {
+        let connection = &mut self.connections[owner as usize];
+        connection.sender.on_deadline(self.now);
+        if connection.sender.has_given_up() {
             self.give_up(owner);
         }
         self.pump(owner);
@@ -130,6 +125,10 @@ impl<'a> Simulation<'a> {
         let (from, to) = self.clocks[flow as usize];
         let mut sender = Sender::new(params, from, self.now);
         sender.write(bytes);
+        let is_traced = self.keeps_events(flow);
+        if is_traced {
+            sender.keep_events();
+        }
         let slot = self.free.pop();
         if slot.is_some() {
             // What has arrived by now belongs to the connection that had the slot.
@@ -151,7 +150,7 @@ impl<'a> Simulation<'a> {
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
-            lost: Losses::default(),
+            tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
         };
         self.traffic[flow as usize].sizes = params.wire_sizes();
         let owner = match slot {

@@ -3,8 +3,8 @@
 
 mod connections;
 mod counts;
+mod events;
 mod flows;
-mod losses;
 mod packets;
 mod payload;
 mod results;
@@ -21,7 +21,7 @@ use dumbbell_net::{DatagramState, Emission, Link};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Interval, Stream, Time};
-use losses::Losses;
+use events::Tracer;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,7 +46,8 @@ struct Connection {
     deadline_at: Time,
     /// A conversation that goes on by itself.
     writer: Option<Box<Writer>>,
-    lost: Losses,
+    /// Where events are probed.
+    tracer: Option<Box<Tracer>>,
 }
 
 /// The application of a conversation that goes on by itself.
@@ -65,8 +66,6 @@ struct Drop {
     flow: Option<u32>,
     /// It carries data.
     is_segment: bool,
-    /// It belongs to the initial slow start of its connection.
-    is_of_first_slow_start: bool,
 }
 
 /// What a flow has counted beyond its connections' senders.
@@ -94,9 +93,8 @@ struct FlowState {
     completed_at: Option<Time>,
     /// What its sources and its connections that are over have counted.
     totals: Counts,
-    /// Data packets dropped within the measurement window, and those of them sent in an initial slow start.
+    /// Data packets dropped within the measurement window.
     segments_lost: u64,
-    first_slow_start_losses: u64,
     /// Packets dropped, with those that carry no data.
     packets_dropped: u64,
 }
@@ -298,7 +296,6 @@ impl<'a> Simulation<'a> {
             completed_at: None,
             totals: Counts::default(),
             segments_lost: 0,
-            first_slow_start_losses: 0,
             packets_dropped: 0,
         });
         self.events.push(started_at, Event::Flow(index));
