@@ -9,7 +9,7 @@ use dumbbell_chaos::schema::value_of;
 use dumbbell_fuzz::count_events;
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Time, Value, Window};
+use dumbbell_units::{Stream, Time, Value, Window};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -127,7 +127,7 @@ fn drive(mut params: TcpParams, input: &Input) -> Output {
     }
     let now = Time::ZERO;
     let mut host = Host {
-        sender: Sender::new(&params, HostClock::Fraction(f64::from(input.phase) / 256.0), now),
+        sender: Sender::new(&params, HostClock::Fraction(f64::from(input.phase) / 256.0), now, Stream::new(1, 0, "sender")),
         max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
         // ns-2's Vegas is left without a window after a timeout.
         least_window: if params.recovery.name() == "ns2vegas" { 0.0 } else { f64::from(mss) },

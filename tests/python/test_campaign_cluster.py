@@ -194,12 +194,11 @@ def test_a_paper_is_reproduced_on_a_cluster(client, tmp_path, request):
 
 
 def test_batches_are_halved_down_to_a_single_run():
-    batch = cluster._Batch(range(5))
-    sizes = []
-    while batch.suspected < 3:
-        sizes.append(len(batch.positions))
-        batch = batch.halves()[0]
-    assert sizes == [5, 2, 1, 1, 1]
+    batches, singles = [cluster._Batch(range(5))], []
+    while batches:
+        batch = batches.pop()
+        (batches.extend(batch.halves()) if len(batch.positions) > 1 else singles.append(*batch.positions))
+    assert sorted(singles) == [0, 1, 2, 3, 4]
 
 
 def test_frames_of_a_cluster_are_those_of_this_machine(client, tmp_path):
@@ -211,9 +210,10 @@ def test_frames_of_a_cluster_are_those_of_this_machine(client, tmp_path):
 
 # The last, because it leaves workers behind that have to start again.
 def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
-    # No other run shares a worker with it, and could be named in its place.
-    found = wanted(tmp_path, runs=[3], reduce=deadly)
+    # Others share its workers and die with them. They are finished nevertheless, and none of them is named.
+    found = wanted(tmp_path, runs=6, reduce=deadly)
     with pytest.raises(
         campaign.ClusterError, match=r"workers die of run 3 with seed 1 of scenario [0-9a-f]{16}"
     ):
         found.run(client, progress=False)
+    assert found.status().done == 10

@@ -102,10 +102,9 @@ pub struct Context {
     pub growth_limit: f64,
     /// Window to restart from after a timeout, in bytes.
     pub loss_window: f64,
-    /// Smoothed round-trip time in seconds, once there is a sample.
-    pub srtt: Option<f64>,
-    /// Smallest round-trip time that the sender has measured in seconds, once there is a sample.
-    pub min_rtt: Option<f64>,
+    /// Infinite before the first sample, as the next.
+    pub(crate) srtt: f64,
+    pub(crate) min_rtt: f64,
     /// Bytes delivered since the connection began, cumulatively or selectively acknowledged.
     pub delivered: u64,
     /// Bytes held for lost since the connection began.
@@ -133,8 +132,8 @@ impl Context {
             max_window: f64::INFINITY,
             growth_limit: f64::INFINITY,
             loss_window: mss,
-            srtt: None,
-            min_rtt: None,
+            srtt: f64::INFINITY,
+            min_rtt: f64::INFINITY,
             delivered: 0,
             lost: 0,
             marked: 0,
@@ -167,6 +166,26 @@ impl Context {
         self
     }
 
+    /// The same with a smoothed and a smallest round-trip time, in seconds; infinite before the first sample.
+    #[inline]
+    #[must_use]
+    pub fn with_rtts(mut self, srtt: f64, min_rtt: f64) -> Self {
+        (self.srtt, self.min_rtt) = (srtt, min_rtt);
+        self
+    }
+
+    /// The retransmission timer's smoothed round-trip time in seconds, once there is a sample.
+    #[inline]
+    pub fn srtt(&self) -> Option<f64> {
+        self.srtt.is_finite().then_some(self.srtt)
+    }
+
+    /// The smallest round-trip time that the sender has measured in seconds, once there is a sample.
+    #[inline]
+    pub fn min_rtt(&self) -> Option<f64> {
+        self.min_rtt.is_finite().then_some(self.min_rtt)
+    }
+
     /// The window after it has grown by so many bytes, as far as something lets it.
     #[inline]
     pub fn grown(&self, cwnd: f64, growth: f64) -> f64 {
@@ -179,8 +198,6 @@ setters! { Context {
     with_inflation => inflation: f64,
     with_growth_limit => growth_limit: f64,
     with_loss_window => loss_window: f64,
-    with_srtt => srtt: Option<f64>,
-    with_min_rtt => min_rtt: Option<f64>,
     with_delivered => delivered: u64,
     with_lost => lost: u64,
     with_marked => marked: u64,
@@ -283,9 +300,6 @@ pub struct Ack<'a> {
     pub marked: u64,
     /// Round-trip time of the newest segment covered, if that was sent exactly once and no report has told of it before.
     pub rtt: Option<Time>,
-    /// Time of that segment on its way to the receiver, by the clocks of both ends, of which only differences mean
-    /// anything; if the connection carries timestamps.
-    pub forward_delay: Option<Time>,
     /// Queueing time within that round-trip time, if routers were asked for it.
     pub queueing: Option<Queueing>,
     /// The delivery rate, if this ACK gives a sample of it and the algorithm uses them.
@@ -315,7 +329,6 @@ impl Ack<'_> {
             lost: 0,
             marked: 0,
             rtt: None,
-            forward_delay: None,
             queueing: None,
             rate: None,
             in_flight: 0.0,
@@ -332,7 +345,6 @@ setters! { Ack<'a> {
     with_lost => lost: u64,
     with_marked => marked: u64,
     with_rtt => rtt: Option<Time>,
-    with_forward_delay => forward_delay: Option<Time>,
     with_queueing => queueing: Option<Queueing>,
     with_rate => rate: Option<&'a RateSample>,
     with_in_flight => in_flight: f64,

@@ -4,7 +4,7 @@
 //! A sample belongs to the newest segment that an ACK delivers, cumulatively or by a report. Its interval is the longer of
 //! the times that sending and acknowledging took, so that neither a burst of segments nor one of ACKs raises the rate.
 
-use dumbbell_cc::RateSample;
+use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
@@ -117,9 +117,15 @@ impl DeliveryRate {
         self.transmissions.pop_front();
     }
 
-    /// So many bytes are held for lost.
-    pub fn on_lost(&mut self, bytes: u64) {
-        self.lost += bytes;
+    /// The segment at an index is held for lost: it with what was known when it was last sent.
+    pub fn on_lost(&mut self, index: usize, segment: LostSegment) -> LostSegment {
+        self.lost += u64::from(segment.bytes);
+        let Some(sent) = self.transmissions.get(index) else { return segment };
+        segment
+            .with_delivered(sent.delivered)
+            .with_lost(sent.lost)
+            .with_tx_in_flight(sent.in_flight as f64)
+            .with_app_limited(sent.is_app_limited)
     }
 
     /// The application keeps the sender from sending, with so many bytes in the network.
@@ -218,7 +224,7 @@ mod tests {
         // The third is reported at 50 ms; the first is held for lost and sent again.
         rate.on_delivered(2, 1_000, Time(50 * MS));
         assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().delivered, 1_000);
-        rate.on_lost(1_000);
+        rate.on_lost(0, LostSegment::new(0, 1_000, Time::ZERO));
         rate.on_resent(0, Time(50 * MS), 1_000, 2_000);
         // One ACK of all three at 100 ms: 2,000 bytes are new, in the 50 ms since the retransmission.
         (0..3).for_each(|_| rate.on_acknowledged(1_000, Time(100 * MS)));

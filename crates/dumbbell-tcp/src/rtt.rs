@@ -103,6 +103,8 @@ pub struct RttEstimator {
     srtt: i64,
     rttvar: i64,
     has_sample: bool,
+    /// The smoothed round-trip time in seconds, infinite before the first sample.
+    srtt_secs: f64,
     backoffs: u32,
     /// What follows from all that: the timeout, and of BSD's in ticks.
     timeout: Time,
@@ -118,6 +120,7 @@ impl RttEstimator {
             srtt: 0,
             rttvar: 0,
             has_sample: false,
+            srtt_secs: f64::INFINITY,
             backoffs: 0,
             timeout: Time::ZERO,
             ticks: 0,
@@ -152,6 +155,9 @@ impl RttEstimator {
             }
         }
         self.has_sample = true;
+        if self.srtt > 0 {
+            self.srtt_secs = self.srtt_secs();
+        }
         self.set_timeout();
     }
 
@@ -274,16 +280,21 @@ impl RttEstimator {
         self.set_timeout();
     }
 
-    /// Smoothed round-trip time in seconds, if there is one.
-    pub fn srtt(&self) -> Option<f64> {
-        (self.has_sample && self.srtt > 0).then(|| match &self.spec {
+    /// Smoothed round-trip time in seconds, infinite before the first sample.
+    #[inline]
+    pub fn srtt_or_infinity(&self) -> f64 {
+        self.srtt_secs
+    }
+
+    fn srtt_secs(&self) -> f64 {
+        match &self.spec {
             TimerSpec::Bsd(bsd) => {
                 let scale = if bsd.precision_fix { 32.0 } else { 8.0 };
                 self.srtt as f64 / scale * bsd.tick.secs()
             }
             TimerSpec::Rfc6298(rfc) if rfc.is_scaled() => self.srtt as f64 / 8.0 * rfc.granularity.secs(),
             TimerSpec::Rfc6298(_) => self.srtt as f64 * 1e-9,
-        })
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::ranges::RangeSet;
 use crate::rate::DeliveryRate;
-use dumbbell_cc::RateSample;
+use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
@@ -17,6 +17,8 @@ const LOST: u8 = 2;
 const RESENT: u8 = 4;
 /// Reported once, whatever was forgotten since.
 const TOLD: u8 = 8;
+/// Counted as lost before enough was reported above it.
+const HELD: u8 = 16;
 
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +29,10 @@ pub struct Sent {
     pub sent_at: Time,
     /// Payload in bytes.
     pub len: u32,
-    /// Number of transmissions, at least 1.
-    pub transmissions: u16,
+    /// Number of transmissions, at least 1; stays at the largest number.
+    pub transmissions: u8,
+    /// How many of them are held for lost.
+    losses: u8,
     flags: u8,
 }
 
@@ -70,6 +74,8 @@ pub struct Scoreboard {
     sacked: RangeSet,
     /// Holes below this byte are marked lost.
     lost_edge: u64,
+    /// No segment from this byte on is marked lost.
+    lost_end: u64,
     /// No hole below this byte is left to repair in this recovery.
     repaired_to: u64,
     pipe: u64,
@@ -78,6 +84,8 @@ pub struct Scoreboard {
     delivered: u64,
     /// Bytes held for lost since the connection began.
     lost: u64,
+    /// Losses that nobody has been told of.
+    news: VecDeque<LostSegment>,
     /// What samples of the delivery rate need, where they are asked for.
     rate: Option<Box<DeliveryRate>>,
 }
@@ -166,7 +174,7 @@ impl Scoreboard {
 
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
-        self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, flags: 0 });
+        self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, losses: 0, flags: 0 });
         let before = self.pipe;
         self.pipe += u64::from(len);
         if let Some(rate) = &mut self.rate {
@@ -189,18 +197,51 @@ impl Scoreboard {
         }
     }
 
-    /// Holds the segment at `index` for lost, or its retransmission for lost again.
+    /// Holds the segment at `index` for lost, or its retransmission for lost again, wherever it lies: a recovery sends it again.
     pub fn mark_lost(&mut self, index: usize) {
         if let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) {
             self.pipe -= sent.in_pipe();
             sent.flags = sent.flags & !RESENT | LOST;
             self.pipe += sent.in_pipe();
             self.repaired_to = self.repaired_to.min(sent.seq);
-            self.lost += u64::from(sent.len);
-            if let Some(rate) = &mut self.rate {
-                rate.on_lost(u64::from(sent.len));
-            }
+            self.lost_end = self.lost_end.max(sent.end());
+            self.count_lost(index);
         }
+    }
+
+    /// Counts the last transmission of the segment at `index` as lost, unless it was before. The pipe stays as it is: what
+    /// leaves it, a recovery without a scoreboard knows by itself.
+    pub fn count_lost(&mut self, index: usize) {
+        let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) else { return };
+        sent.flags |= HELD;
+        if sent.losses < sent.transmissions {
+            sent.losses = sent.transmissions;
+            self.note_loss(index);
+        }
+    }
+
+    /// Counts all that was not reported as lost, at a timeout. What is sent again from then on may be lost again.
+    pub fn count_all_lost(&mut self) {
+        for index in 0..self.ring.len() {
+            self.count_lost(index);
+            self.ring[index].flags &= !HELD;
+        }
+    }
+
+    fn note_loss(&mut self, index: usize) {
+        let sent = &self.ring[index];
+        self.lost += u64::from(sent.len);
+        let mut lost =
+            LostSegment::new(sent.seq, sent.len, sent.sent_at).with_retransmission(sent.transmissions > 1);
+        if let Some(rate) = &mut self.rate {
+            lost = rate.on_lost(index, lost);
+        }
+        self.news.push_back(lost);
+    }
+
+    /// The next loss that nobody has been told of.
+    pub fn take_loss(&mut self) -> Option<LostSegment> {
+        self.news.pop_front()
     }
 
     /// Removes what lies below `ack`, acknowledged at `now`. Returns the newest segment removed whole and how many were.
@@ -300,22 +341,22 @@ impl Scoreboard {
         if edge <= self.lost_edge {
             return;
         }
-        let from = self.index_of(self.lost_edge.max(head.seq));
-        for sent in self.ring.range_mut(from..) {
+        for index in self.index_of(self.lost_edge.max(head.seq))..self.ring.len() {
+            let sent = &mut self.ring[index];
             if sent.seq >= edge {
                 break;
             }
+            let is_news = sent.flags & (SACKED | LOST | HELD) == 0 && sent.losses < sent.transmissions;
             self.pipe -= sent.in_pipe();
-            if sent.flags & (SACKED | LOST) == 0 {
-                self.lost += u64::from(sent.len);
-                if let Some(rate) = &mut self.rate {
-                    rate.on_lost(u64::from(sent.len));
-                }
-            }
             sent.flags |= LOST;
             self.pipe += sent.in_pipe();
+            if is_news {
+                sent.losses = sent.transmissions;
+                self.note_loss(index);
+            }
         }
         self.lost_edge = edge;
+        self.lost_end = self.lost_end.max(edge);
     }
 
     /// True if the oldest segment counts as lost.
@@ -341,10 +382,16 @@ impl Scoreboard {
     }
 
     /// Index of the next lost hole that was not sent again in this recovery
-    /// [RFC 6675 §4, NextSeg rule 1].
+    /// [RFC 6675 §4, NextSeg rule 1]. Holes that are not lost are left to [`next_unreported`](Self::next_unreported).
     pub fn next_lost(&mut self) -> Option<usize> {
-        let found = self.next_hole(self.lost_edge)?;
-        (self.ring[found].flags & LOST != 0).then_some(found)
+        let mut found = self.next_hole(self.lost_end)?;
+        while self.ring[found].flags & (SACKED | LOST | RESENT) != LOST {
+            found += 1;
+            if self.ring.get(found).is_none_or(|sent| sent.seq >= self.lost_end) {
+                return None;
+            }
+        }
+        Some(found)
     }
 
     /// Index of the next hole below the highest report, lost or not [RFC 6675 §4, rule 3].
@@ -390,6 +437,7 @@ impl Scoreboard {
         }
         self.sacked.clear();
         self.lost_edge = 0;
+        self.lost_end = 0;
         self.repaired_to = 0;
         self.pipe = self.ring.iter().map(Sent::in_pipe).sum();
     }
@@ -442,6 +490,26 @@ mod tests {
         scoreboard.clear_sacked();
         scoreboard.acknowledge(1000, Time(30));
         assert_eq!((scoreboard.lost(), scoreboard.delivered()), (200, 1000));
+    }
+
+    #[test]
+    fn a_segment_may_be_marked_lost_wherever_it_lies() {
+        let mut scoreboard = ten_segments();
+        scoreboard.report(800, 900, Time(20));
+        scoreboard.begin_recovery();
+        // One report above them makes no hole lost; time alone marks the sixth and then the fourth.
+        assert_eq!(scoreboard.next_lost(), None);
+        scoreboard.mark_lost(5);
+        assert_eq!((scoreboard.next_lost(), scoreboard.pipe(), scoreboard.lost()), (Some(5), 800, 100));
+        scoreboard.mark_resent(5, Time(21));
+        assert_eq!((scoreboard.next_lost(), scoreboard.pipe()), (None, 900));
+        scoreboard.mark_lost(3);
+        assert_eq!(scoreboard.next_lost(), Some(3));
+        scoreboard.mark_resent(3, Time(22));
+        // The holes that are not lost are still there for the third rule.
+        assert_eq!((scoreboard.next_lost(), scoreboard.next_unreported()), (None, Some(0)));
+        let told: Vec<u64> = std::iter::from_fn(|| scoreboard.take_loss()).map(|lost| lost.seq).collect();
+        assert_eq!(told, [500, 300]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Ecn, Time};
+use dumbbell_units::{Ecn, Stream, Time};
 use serde_json::json;
 
 const MSS: u64 = 1000;
@@ -14,7 +14,7 @@ fn sender(ecn: &str) -> (Sender, Vec<DataSegment>) {
         "limited_transmit": false,
     });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);
+    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
     sender.write(u64::MAX);
     let sent = poll(&mut sender, 0);
     assert_eq!(sent.len(), 10);

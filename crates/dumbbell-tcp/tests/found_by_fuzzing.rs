@@ -1,13 +1,13 @@
 //! What fuzzing the sender has found, each as the shortest sequence that shows it.
 
 use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Stream, Time};
 use serde_json::{Value, json};
 
 fn sender(tcp: Value) -> Sender {
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO)
+    Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"))
 }
 
 fn ack(ack: u64) -> AckSegment {

@@ -3,8 +3,8 @@
 
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, RateSample};
 use dumbbell_tcp::{AckSegment, HostClock, Receiver, Sender, Tcp};
-use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Stream, Time};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -82,7 +82,8 @@ fn transfer(window: u64, pace: Option<f64>, segments: u64, lost: &[u64]) -> (Vec
     let told = Arc::new(Mutex::new(Vec::new()));
     let control = Fixed { window: (window * MSS) as f64, pace, told: Arc::clone(&told) };
     let clock = HostClock::Fraction(0.0);
-    let mut sender = Sender::external(&params, clock, Time::ZERO, |_| Box::new(control));
+    let mut sender =
+        Sender::external(&params, clock, Time::ZERO, Stream::new(1, 0, "sender"), |_| Box::new(control));
     let mut receiver = Receiver::new(&params, clock);
     sender.write(segments * MSS);
     let (mut sent, mut free_at) = (Vec::new(), Time::ZERO);
@@ -162,7 +163,10 @@ fn what_is_sent_after_the_application_had_nothing_gives_limited_samples() {
     let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
     let told = Arc::new(Mutex::new(Vec::new()));
     let control = Fixed { window: (50 * MSS) as f64, pace: None, told: Arc::clone(&told) };
-    let mut sender = Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, |_| Box::new(control));
+    let mut sender =
+        Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"), |_| {
+            Box::new(control)
+        });
     // Two segments, then nothing; two more while those are in flight.
     for at in [0, 1_000_000] {
         sender.write(2 * MSS);

@@ -1,8 +1,8 @@
 //! Which acknowledgements tell a round-trip time.
 
 use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Stream, Time};
 use serde_json::json;
 
 fn ms(milliseconds: u64) -> Time {
@@ -13,7 +13,7 @@ fn ms(milliseconds: u64) -> Time {
 fn sender() -> Sender {
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_window": "10 segments" });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);
+    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
     sender.write(10_000);
     poll_all(&mut sender, Time::ZERO);
     assert_eq!(samples_after(&mut sender, ms(100), 1000, 0), 1);

@@ -6,8 +6,8 @@
 //! in order and complete; `cwnd BYTES` states the window with its inflation.
 
 use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
-use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Stream, Time};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn play(name: &str, script: &str) {
     let rules = lines.by_ref().find(|line| !line.is_empty()).expect("the rules of TCP");
     let rules = serde_json::from_str(rules).expect("rules in JSON");
     let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);
+    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
     let mut sent: VecDeque<(u64, u64)> = VecDeque::new();
     for line in lines.filter(|line| !line.is_empty()) {
         let place = format!("{name}: {line}");

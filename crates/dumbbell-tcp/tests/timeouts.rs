@@ -1,8 +1,8 @@
 //! What a timeout leaves of the window.
 
 use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Stream, Time};
 use serde_json::json;
 
 /// What was sent, in bytes, before the repair of a loss among thirty reported segments was lost as well, and the thresholds
@@ -13,7 +13,7 @@ fn after_timeouts(reduction_base: &str) -> (u64, f64, f64) {
         "window": { "reduction_base": reduction_base },
     });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO);
+    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
     sender.write(u64::MAX);
     let poll_all = |sender: &mut Sender, now: Time| while sender.poll_transmit(now).is_some() {};
     poll_all(&mut sender, Time::ZERO);

@@ -3,7 +3,8 @@
 The calling process submits batches of runs. Workers compute and reduce them, and return tables to the calling process, which
 alone writes to the store. A batch takes about a second, so that little is lost with a worker and the scheduler has few tasks.
 When a worker dies the scheduler reassigns its batches. Once the scheduler suspects a batch itself
-(`distributed.KilledWorker`), the batch is halved and submitted again, down to a single run.
+(`distributed.KilledWorker`), the batch is halved and submitted again, down to a single run. A single run is tried again at
+the end, alone on the cluster, so that no other run can be blamed for what it does.
 
 Workers need the engine of the calling process, compared by its digest: another one is refused.
 """
@@ -52,8 +53,8 @@ AHEAD = 3
 
 LARGEST_BATCH = 2000
 
-# A single run is given up when the scheduler has suspected it so often of killing its workers.
-SUSPECTED = 3
+# A single run is given up when workers have died of it so often while it was alone.
+SUSPECTED = 2
 
 # How long a scheduler and its first worker are waited for, s.
 TIMEOUT_S = 60.0
@@ -79,15 +80,14 @@ class OtherEngine(RuntimeError):  # noqa: N818 - told by a worker, and turned in
 
 @dataclass(frozen=True)
 class _Batch:
-    """Runs for one worker: their positions, and how often a single run was suspected of killing its worker."""
+    """Runs for one worker: their positions, and how often a single run is known to have killed its workers."""
 
     positions: Sequence[int]
-    suspected: int = 0
+    # None: not suspected of it.
+    killed: int | None = None
 
     def halves(self) -> list[_Batch]:
-        """Return what is tried next once workers died of it."""
-        if len(self.positions) == 1:
-            return [replace(self, suspected=self.suspected + 1)]
+        """Return two batches of half the runs, of several."""
         middle = len(self.positions) // 2
         return [replace(self, positions=part) for part in (self.positions[:middle], self.positions[middle:])]
 
@@ -278,6 +278,8 @@ class _Batches:
         self._name = f"dumbbell-{uuid4().hex[:12]}"
         self._next = 0
         self._again: deque[_Batch] = deque()
+        # Single runs, each to be tried alone.
+        self._suspects: deque[_Batch] = deque()
         self._pending: dict[Future, _Batch] = {}
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._numbers: list[int] = []
@@ -291,7 +293,7 @@ class _Batches:
 
     def make(self) -> None:
         try:
-            while self._pending or self._again or self._next < len(self._planned):
+            while self._pending or self._again or self._suspects or self._next < len(self._planned):
                 self._submit_some()
                 self._collect(timeout=HEARTBEAT_S)
                 if time.monotonic() - self._kept_s >= HEARTBEAT_S:
@@ -319,6 +321,9 @@ class _Batches:
                 end = min(len(self._planned), self._next + self._size())
                 batch = _Batch(range(self._next, end))
                 self._next = end
+            elif self._suspects and not self._pending:
+                self._submit(self._suspects.popleft())
+                return
             else:
                 return
             self._submit(batch)
@@ -357,13 +362,17 @@ class _Batches:
         try:
             table, took_s = future.result()
         except KilledWorker as error:
-            if batch.suspected >= SUSPECTED:
+            if len(batch.positions) > 1:
+                self._again.extend(batch.halves())
+                return
+            killed = 0 if batch.killed is None else batch.killed + 1
+            if killed >= SUSPECTED:
                 planned = self._planned[batch.positions[0]]
                 raise ClusterError(
                     f"workers die of run {planned.run} with seed {planned.seed} of scenario {planned.scenario.hash} "
                     f"({error}); what was finished is kept"
                 ) from error
-            self._again.extend(batch.halves())
+            self._suspects.append(replace(batch, killed=killed))
             return
         except OtherEngine as error:
             raise _other_engine(str(self._client.scheduler.address), error.identity) from None

@@ -123,7 +123,8 @@ impl<'a> Simulation<'a> {
     pub(super) fn open(&mut self, flow: u32, bytes: u64, telnet: Option<Telnet>) -> u32 {
         let params = self.tcp(flow);
         let (from, to) = self.clocks[flow as usize];
-        let mut sender = Sender::new(params, from, self.now);
+        let random = self.flows[flow as usize].control_random.fork();
+        let mut sender = Sender::new(params, from, self.now, random);
         sender.write(bytes);
         let is_traced = self.keeps_events(flow);
         if is_traced {

@@ -74,6 +74,8 @@ struct FlowState {
     /// A hash of its name, by which queues tell flows apart.
     label: u32,
     random: Option<Stream>,
+    /// Each of its connections forks from it the stream of its congestion control.
+    control_random: Stream,
     /// Of a source of datagrams: its state, and what it emits next.
     datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
     started_at: Time,
@@ -283,6 +285,7 @@ impl<'a> Simulation<'a> {
         self.flows.push(FlowState {
             label: name_hash(&flow.name) as u32,
             random: Some(stream("traffic")),
+            control_random: stream("control"),
             datagrams: None,
             started_at,
             runs_since: started_at,

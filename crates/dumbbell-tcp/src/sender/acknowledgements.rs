@@ -38,6 +38,7 @@ impl Sender {
             for (start, end) in ack.sack.ranges(ack.ack) {
                 has_news |= connection.scoreboard.report(start, end, now);
             }
+            connection.announce_losses(now);
             if is_duplicate && !has_news && !connection.in_recovery {
                 // Only what reports new data is a duplicate acknowledgement [RFC 6675 §2].
                 return;
@@ -46,7 +47,7 @@ impl Sender {
         if ack.ack > connection.snd_una {
             self.on_new_ack(now, ack, waited, before);
         } else if is_duplicate {
-            connection.announce_duplicate(now);
+            connection.announce_duplicate(now, ack, before);
             connection.duplicates.count += 1;
             recovery.on_duplicate_ack(connection, now);
         } else {

@@ -11,10 +11,10 @@ use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
-use crate::segment::DataSegment;
+use crate::segment::{AckSegment, DataSegment};
 use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
-use dumbbell_units::Time;
 use dumbbell_units::math::{least, real};
+use dumbbell_units::{Stream, Time};
 
 /// Segments that mechanism H of Vegas sends back to back [hengartner2000 §VI].
 const BURST_LIMIT: u64 = 3;
@@ -117,7 +117,8 @@ macro_rules! context_of {
         let mut context = Context::new($now, f64::from($connection.mss))
             .with_sent($connection.snd_una, $connection.snd_nxt)
             .with_flight_size(real($connection.snd_max - $connection.snd_una))
-            .with_max_window($connection.max_window);
+            .with_max_window($connection.max_window)
+            .with_rtts($connection.retransmission.srtt_or_infinity(), $connection.stats.rtt_min);
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
         context.is_app_limited = $connection.limits.is_app_limited();
@@ -131,11 +132,13 @@ macro_rules! context_of {
 }
 
 impl Connection {
-    /// A connection that starts at `now`, with the congestion control that `control` makes of what it learns.
+    /// A connection that starts at `now`, with the congestion control that `control` makes of what it learns; `random` is that
+    /// control's.
     pub(super) fn new(
         params: &TcpParams,
         clock: HostClock,
         now: Time,
+        random: Stream,
         control: impl FnOnce(&Setup) -> Algorithm,
     ) -> Self {
         let mss = params.mss.0 as u32;
@@ -151,7 +154,8 @@ impl Connection {
             .with_rules(params.window)
             .with_mechanisms(mechanisms)
             .with_late_threshold(params.recovery.defers_threshold())
-            .with_ecn_capable(params.ecn != EcnMode::Off);
+            .with_ecn_capable(params.ecn != EcnMode::Off)
+            .with_random(random);
         let congestion = control(&setup);
         let mut scoreboard = Scoreboard::default();
         if congestion.uses_rate_samples() {
@@ -367,10 +371,40 @@ impl Connection {
         }
     }
 
-    /// Tells the congestion control of a duplicate ACK.
+    /// Tells the congestion control of a duplicate ACK. `before` is what was delivered and lost before it, in bytes.
     #[inline]
-    pub(super) fn announce_duplicate(&mut self, now: Time) {
-        self.congestion.on_duplicate_ack(|| (context_of!(self, now), Ack::new(self.snd_una, 0)));
+    pub(super) fn announce_duplicate(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) {
+        self.scoreboard.take_rate_sample(None, self.stats.rtt_min);
+        let is_cwnd_limited = self.limits.is_cwnd_limited(&self.congestion);
+        let is_ece = ack.is_ece && self.ecn.is_on();
+        self.congestion.on_duplicate_ack(|| {
+            let delivered = self.scoreboard.delivered() - before.0;
+            let told = Ack::new(self.snd_una, 0)
+                .with_delivered(delivered)
+                .with_lost(self.scoreboard.lost() - before.1)
+                .with_rate(self.scoreboard.rate_sample())
+                .with_in_flight(real(self.scoreboard.pipe()))
+                .with_cwnd_limited(is_cwnd_limited)
+                .with_marked(if is_ece { delivered } else { 0 })
+                .with_ecn_echo(is_ece)
+                .with_recovery(self.in_recovery);
+            (context_of!(self, now), told)
+        });
+    }
+
+    /// Tells the congestion control of each segment that is newly held for lost, before it hears of the congestion.
+    #[inline(never)]
+    pub(super) fn announce_losses(&mut self, now: Time) {
+        while let Some(lost) = self.scoreboard.take_loss() {
+            let context = self.context(now);
+            self.congestion.on_loss(&context, &lost);
+        }
+    }
+
+    /// The oldest segment is held for lost.
+    pub(super) fn hold_head_for_lost(&mut self, now: Time) {
+        self.scoreboard.count_lost(0);
+        self.announce_losses(now);
     }
 
     /// Tells the congestion control of a segment before it leaves.

@@ -28,7 +28,7 @@ use crate::config::TcpParams;
 use crate::rtt::HostClock;
 use connection::Connection;
 use dumbbell_cc::{Algorithm, ExternalControl, Setup};
-use dumbbell_units::{Time, prefetch};
+use dumbbell_units::{Stream, Time, prefetch};
 use opening::Phase;
 use recovery::{Recovery, Start};
 
@@ -40,9 +40,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender whose connection starts at `now`.
-    pub fn new(params: &TcpParams, clock: HostClock, now: Time) -> Self {
-        Sender::with(params, clock, now, |setup| Algorithm::new(&params.congestion, setup))
+    /// A sender whose connection starts at `now`. `random` is its congestion control's.
+    pub fn new(params: &TcpParams, clock: HostClock, now: Time, random: Stream) -> Self {
+        Sender::with(params, clock, now, random, |setup| Algorithm::new(&params.congestion, setup))
     }
 
     /// The same with a congestion control from outside the registry, whatever the parameters name.
@@ -50,19 +50,21 @@ impl Sender {
         params: &TcpParams,
         clock: HostClock,
         now: Time,
+        random: Stream,
         control: impl FnOnce(&Setup) -> Box<dyn ExternalControl>,
     ) -> Self {
-        Sender::with(params, clock, now, |setup| Algorithm::external(control(setup), setup))
+        Sender::with(params, clock, now, random, |setup| Algorithm::external(control(setup), setup))
     }
 
     fn with(
         params: &TcpParams,
         clock: HostClock,
         now: Time,
+        random: Stream,
         control: impl FnOnce(&Setup) -> Algorithm,
     ) -> Self {
         let start = Start { now, mechanisms: params.mechanisms };
-        let mut connection = Connection::new(params, clock, now, control);
+        let mut connection = Connection::new(params, clock, now, random, control);
         connection.take_pacing_rate();
         Sender { connection, recovery: Recovery::new(&params.recovery, &start) }
     }
@@ -153,7 +155,7 @@ impl Sender {
 
     /// Smoothed round-trip time of the retransmission timer, in seconds.
     pub fn srtt(&self) -> Option<f64> {
-        self.connection.retransmission.srtt()
+        Some(self.connection.retransmission.srtt_or_infinity()).filter(|srtt| srtt.is_finite())
     }
 
     /// Retransmission timeout with its back-off.

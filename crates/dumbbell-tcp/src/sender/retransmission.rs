@@ -38,9 +38,10 @@ impl RetransmissionTimer {
         self.estimator.timeout()
     }
 
-    /// Smoothed round-trip time, in seconds.
-    pub(super) fn srtt(&self) -> Option<f64> {
-        self.estimator.srtt()
+    /// Smoothed round-trip time in seconds, infinite before the first sample.
+    #[inline]
+    pub(super) fn srtt_or_infinity(&self) -> f64 {
+        self.estimator.srtt_or_infinity()
     }
 
     /// Doubles the timeout [RFC 6298 §5.5].

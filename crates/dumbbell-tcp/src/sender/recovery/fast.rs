@@ -30,8 +30,9 @@ pub(super) fn burst_limit(max_burst: u64) -> u64 {
 
 impl Connection {
     /// The oldest segment is held for lost before its timeout; `None` if nothing is outstanding.
-    pub(super) fn begin_fast_retransmit(&mut self) -> Option<LostHead> {
+    pub(super) fn begin_fast_retransmit(&mut self, now: Time) -> Option<LostHead> {
         let head = *self.scoreboard.head()?;
+        self.hold_head_for_lost(now);
         self.stats.fast_retransmits += 1;
         let (sent_at, retransmitted_before) = (head.sent_at, head.transmissions > 1);
         Some(LostHead { sent_at, retransmitted_before, cwnd: self.congestion.cwnd() })
@@ -62,7 +63,7 @@ impl Connection {
     /// A recovery from reports begins: the window is cut, not inflated, and no hole is repaired yet. False if nothing is
     /// outstanding.
     pub(super) fn enter_sack_recovery(&mut self, now: Time) -> bool {
-        let Some(head) = self.begin_fast_retransmit() else { return false };
+        let Some(head) = self.begin_fast_retransmit(now) else { return false };
         self.duplicates.inflation = 0.0;
         self.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
         self.end_fast_retransmit(now, &head);
@@ -90,6 +91,8 @@ impl Connection {
 
     /// The retransmission timer expired with so many bytes in flight: the window is cut, and a recovery over.
     pub(super) fn reduce_at_timeout(&mut self, now: Time, flight_size: u64) {
+        self.scoreboard.count_all_lost();
+        self.announce_losses(now);
         self.ecn.on_reduction(self.snd_max);
         let retransmitted_before = self.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let mut context = self.context(now);

@@ -111,7 +111,7 @@ impl LossRecovery for NewReno {
         if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
             return;
         }
-        let Some(head) = connection.begin_fast_retransmit() else { return };
+        let Some(head) = connection.begin_fast_retransmit(now) else { return };
         connection.duplicates.inflation = 0.0;
         connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
         connection.inflate_at_entry(self.inflates_by_count);
@@ -137,7 +137,7 @@ impl LossRecovery for NewReno {
     fn on_acknowledged(
         &mut self,
         connection: &mut Connection,
-        _now: Time,
+        now: Time,
         ack: NewAck,
         acked: u64,
         _rtt: Option<Time>,
@@ -146,6 +146,7 @@ impl LossRecovery for NewReno {
             self.saw_partial_ack = true;
             connection.duplicates.count = 0;
             self.deflate(connection, acked);
+            connection.hold_head_for_lost(now);
             connection.resend_head = true;
         }
     }

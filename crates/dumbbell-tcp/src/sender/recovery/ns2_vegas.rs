@@ -40,7 +40,7 @@ impl Ns2Vegas {
     }
 
     fn retransmit(&mut self, connection: &mut Connection, now: Time) {
-        let Some(head) = connection.begin_fast_retransmit() else { return };
+        let Some(head) = connection.begin_fast_retransmit(now) else { return };
         self.checks.on_fast_retransmit(&head, connection.next_index as u32 + 1);
         if self.checks.may_reduce(|reduced| reduced < head.sent_at) {
             if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
@@ -123,6 +123,7 @@ impl LossRecovery for Ns2Vegas {
         };
         if self.checks.check(has_expired) {
             connection.duplicates.count = DUPLICATE_THRESHOLD;
+            connection.hold_head_for_lost(now);
             connection.enter_recovery(now);
         }
     }

@@ -48,7 +48,7 @@ impl Reno {
     }
 
     fn retransmit(&mut self, connection: &mut Connection, now: Time) {
-        let Some(head) = connection.begin_fast_retransmit() else { return };
+        let Some(head) = connection.begin_fast_retransmit(now) else { return };
         self.checks.on_fast_retransmit(&head, connection.next_index as u32);
         // A retransmission leaves after the cut that caused it, though the clock shows the same.
         if self.checks.may_reduce(|reduced| reduced <= head.sent_at) {
@@ -122,6 +122,7 @@ impl LossRecovery for Reno {
         if self.checks.check(has_expired) {
             connection.retransmission.stop_timing();
             connection.duplicates.count = DUPLICATE_THRESHOLD;
+            connection.hold_head_for_lost(now);
             connection.enter_recovery(now);
         }
     }

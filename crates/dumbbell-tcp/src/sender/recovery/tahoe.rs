@@ -39,7 +39,7 @@ impl LossRecovery for Tahoe {
         if stems_from_resent {
             return;
         }
-        let Some(head) = connection.begin_fast_retransmit() else { return };
+        let Some(head) = connection.begin_fast_retransmit(now) else { return };
         connection.duplicates.inflation = 0.0;
         connection.reduce(now, Signal::Restart, head.retransmitted_before);
         self.recover = Some(connection.snd_max);
