@@ -31,7 +31,8 @@ choice! {
     }
 }
 
-/// What happened to a connection, and how it stood right afterwards.
+/// What happened to a connection, and how it stood right afterwards. The acknowledgement that completes a recovery is taken in
+/// after the recovery has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpEvent {
     /// When.
