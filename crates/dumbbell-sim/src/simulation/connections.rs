@@ -62,17 +62,23 @@ impl<'a> Simulation<'a> {
         self.send(begin, packet);
     }
 
-    /// Keeps one deadline event pending, no later than the earliest deadline.
+    /// Keeps a deadline event pending, no later than the earliest deadline, and another one for the pacer.
     #[inline]
     pub(super) fn arm(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         if !connection.is_open {
             return;
         }
-        let wanted = connection.sender.next_deadline().min(connection.receiver.next_deadline());
+        let wanted = connection.sender.next_timer().min(connection.receiver.next_deadline());
         if wanted < connection.deadline_at {
             let at = wanted.max(self.now);
             connection.deadline_at = at;
+            self.events.push(at, Event::Deadline(owner));
+        }
+        let release = connection.sender.next_release();
+        if release < connection.release_at {
+            let at = release.max(self.now);
+            connection.release_at = at;
             self.events.push(at, Event::Deadline(owner));
         }
     }
@@ -80,10 +86,17 @@ impl<'a> Simulation<'a> {
     #[inline(never)]
     pub(super) fn on_deadline(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
-        if connection.deadline_at != self.now || !connection.is_open {
+        let (is_deadline, is_release) =
+            (connection.deadline_at == self.now, connection.release_at == self.now);
+        if !is_deadline && !is_release || !connection.is_open {
             return;
         }
-        connection.deadline_at = Time::NEVER;
+        if is_deadline {
+            connection.deadline_at = Time::NEVER;
+        }
+        if is_release {
+            connection.release_at = Time::NEVER;
+        }
         let sender_due = connection.sender.next_deadline() <= self.now;
         let receiver_due = connection.receiver.next_deadline() <= self.now;
         if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.now) {
@@ -100,7 +113,10 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
-        self.merge_all_arrived();
+        if self.connections[owner as usize].sender.next_timer() <= self.now {
+            // A timeout counts what was lost by now.
+            self.merge_all_arrived();
+        }
         let connection = &mut self.connections[owner as usize];
         let timeouts = connection.sender.stats().timeouts;
         connection.sender.on_deadline(self.now);
@@ -151,6 +167,7 @@ impl<'a> Simulation<'a> {
             sender,
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
+            release_at: Time::NEVER,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             lost: Losses::default(),
         };

@@ -43,7 +43,10 @@ struct Connection {
     sender: Sender,
     receiver: Receiver,
     /// Time of the pending deadline event, if any.
+    /// When the pending deadline event is due, and the one for the pacer. Two, because a paced sender asks for the latter with
+    /// every segment, and each would leave an event of the former behind.
     deadline_at: Time,
+    release_at: Time,
     /// A conversation that goes on by itself.
     writer: Option<Box<Writer>>,
     lost: Losses,
