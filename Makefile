@@ -28,23 +28,23 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python walks torture quick witness witness-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make reproduce   build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
-	@echo "make test        everything that has to hold: fmt tidy licences lint rust python walks, each a target of its own"
-	@echo "make quick       the same with fewer replications"
-	@echo "make witness     the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; witness-smoke: a part of them"
-	@echo "make bench       delivered packets per CPU second (bench-smoke: a short one)"
-	@echo "make bench-peers the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
-	@echo "make torture     kills and damages the store of a reproduction, 100 and 200 times, and kills campaigns and their workers; takes an hour"
-	@echo "make fuzz        each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
-	@echo "make chaos       CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
-	@echo "make format      write the sources as fmt wants them"
-	@echo "make lock        resolve the Python packages anew, after a change of dependencies in pyproject.toml"
-	@echo "make clean       remove builds and the environment; results/ stays"
+	@echo "make reproduce      build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
+	@echo "make test           everything that has to hold: fmt tidy licences lint rust python tutorials, each a target of its own"
+	@echo "make quick          the same with fewer replications"
+	@echo "make cross-validate the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; cross-validate-smoke: a part of them"
+	@echo "make bench          delivered packets per CPU second (bench-smoke: a short one)"
+	@echo "make bench-peers    the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
+	@echo "make torture        kills and damages the store of a reproduction, 100 and 200 times, and kills campaigns and their workers; takes an hour"
+	@echo "make fuzz           each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
+	@echo "make chaos          CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
+	@echo "make format         write the sources as fmt wants them"
+	@echo "make lock           resolve the Python packages anew, after a change of dependencies in pyproject.toml"
+	@echo "make clean          remove builds and the environment; results/ stays"
 
 # --- the main job ---
 
@@ -56,16 +56,16 @@ quick: $(STAMPS)/engine
 
 # --- what other simulators say; each needs the Debian package that it names ---
 
-witness: $(STAMPS)/engine
-	$(BIN)/dumbbell witness $(PEER)
+cross-validate: $(STAMPS)/engine
+	$(BIN)/dumbbell cross-validate $(PEER)
 
-witness-smoke: $(STAMPS)/engine
-	$(BIN)/dumbbell witness ns2 --grid forced-drops --strict --output results/smoke/forced-drops
-	$(BIN)/dumbbell witness ns2 --grid single-flows --share 0.1 --strict --output results/smoke/single-flows
+cross-validate-smoke: $(STAMPS)/engine
+	$(BIN)/dumbbell cross-validate ns2 --grid forced-drops --strict --output results/smoke/forced-drops
+	$(BIN)/dumbbell cross-validate ns2 --grid single-flows --share 0.1 --strict --output results/smoke/single-flows
 
 # --- what has to hold ---
 
-test: fmt tidy licences lint rust python walks
+test: fmt tidy licences lint rust python tutorials
 	@echo "make test: everything holds"
 
 fmt: $(STAMPS)/test-packages
@@ -97,8 +97,8 @@ rust: $(STAMPS)/python
 python: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/python
 
-walks: $(STAMPS)/engine $(STAMPS)/test-packages
-	$(BIN)/pytest tests/contributing
+tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/tutorials
 
 # No part of `make test`: it takes as long as some hundred reproductions.
 torture: $(STAMPS)/engine $(STAMPS)/test-packages

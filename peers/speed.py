@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from dumbbell import Scenario
 from dumbbell.bench import Measured
+from dumbbell.crossvalidation import PeerRun
 from dumbbell.quantities import size_bytes
-from dumbbell.witness import PeerRun
 
 from . import ns2, ns3
 from .ns3 import build, description, observations
@@ -107,20 +107,20 @@ class OfNs3:
 
     def measure(self, scenario: Scenario, runs: int) -> Measured:
         """Run a scenario several times."""
-        told = description.described(scenario, seed=1, run=0)
+        program_input = description.described(scenario, seed=1, run=0)
         # Links are made by later statements.
-        told = replace(told, text=f"uncounted\n{told.text}")
+        program_input = replace(program_input, text=f"uncounted\n{program_input.text}")
         packets = cpu_s = events = 0.0
         for _ in range(runs):
-            said = subprocess.run(
-                [build.program()], input=told.text, capture_output=True, text=True, check=False
+            output = subprocess.run(
+                [build.program()], input=program_input.text, capture_output=True, text=True, check=False
             )
-            if said.returncode != 0:
-                raise RuntimeError(f"{self.title} failed: {said.stderr.strip() or said.returncode}")
-            done = observations.read(said.stdout, told)
+            if output.returncode != 0:
+                raise RuntimeError(f"{self.title} failed: {output.stderr.strip() or output.returncode}")
+            done = observations.read(output.stdout, program_input)
             packets += delivered(done, scenario)
             cpu_s += done.cpu_s
-            events += float(said.stdout.split()[-1])
+            events += float(output.stdout.split()[-1])
         return Measured(runs=runs, packets=packets, cpu_s=cpu_s, events=events)
 
 

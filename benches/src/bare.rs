@@ -81,9 +81,9 @@ impl Bare {
             self.counts.events += 1;
             match event {
                 Event::Arrival(link) => self.on_arrival(link),
-                Event::Intake(link) => {
+                Event::Merge(link) => {
                     self.events.pop_other();
-                    self.on_intake(link);
+                    self.on_merge(link);
                 }
                 Event::Flow(flow) => {
                     self.events.pop_other();
@@ -105,14 +105,14 @@ impl Bare {
         self.deliver(&packet);
     }
 
-    fn on_intake(&mut self, link: u32) {
-        let Some(number) = self.wires.intake(link) else { return };
-        if self.wires.begin_intake(number, self.now) {
-            while let Some(arrived) = self.wires.take_in(number, self.now, u32::MAX) {
+    fn on_merge(&mut self, link: u32) {
+        let Some(number) = self.wires.merge_point(link) else { return };
+        if self.wires.begin_merge(number, self.now) {
+            while let Some(arrived) = self.wires.next_arrived(number, self.now, u32::MAX) {
                 let packet = self.wires.take(arrived.place);
                 self.forward(arrived.at, arrived.hop + 1, packet);
             }
-            self.wires.end_intake(&mut self.events, number);
+            self.wires.end_merge(&mut self.events, number);
         }
     }
 

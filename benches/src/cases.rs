@@ -19,6 +19,8 @@ pub struct Case {
     pub flows: u32,
     /// Their congestion control and recovery.
     pub variant: &'static str,
+    /// Letters of the mechanisms of Vegas that are on besides those of the variant.
+    pub mechanisms: &'static str,
     /// Rate of the bottleneck, in Mbit/s.
     pub megabits: u32,
     /// Room of the bottleneck's queue, in packets.
@@ -37,16 +39,16 @@ const fn case(
     buffer: u32,
     million_packets: f64,
 ) -> Case {
-    Case { name, flows, variant, megabits, buffer, queue: "droptail", million_packets }
+    Case { name, flows, variant, mechanisms: "", megabits, buffer, queue: "droptail", million_packets }
 }
 
 /// One network under several disciplines: what they cost per packet shows beside drop-tail.
 const fn discipline(name: &'static str, queue: &'static str) -> Case {
-    Case { name, flows: 20, variant: "sack", megabits: 100, buffer: 1000, queue, million_packets: 3.0 }
+    Case { queue, ..case(name, 20, "sack", 100, 1000, 3.0) }
 }
 
 /// Every case. `d` runs longer: its windows of thousands of segments take minutes to grow again after a loss.
-pub const CASES: [Case; 9] = [
+pub const CASES: [Case; 10] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     case("b", 10, "reno", 50, 100, 3.0),
     case("c100", 100, "reno", 1000, 1000, 3.0),
@@ -56,6 +58,8 @@ pub const CASES: [Case; 9] = [
     discipline("red", "red"),
     discipline("codel", "codel"),
     discipline("fqcodel", "fqcodel"),
+    // Senders that pace, beside those of the case "droptail" that do not.
+    Case { mechanisms: "J", ..discipline("paced", "droptail") },
 ];
 
 /// The case of this name, or those whose names begin with it.
@@ -116,7 +120,7 @@ impl Case {
             flows.push(json!({
                 "name": format!("f{number}"), "from": source, "to": sink, "start": format!("{start} s"),
                 "tcp": {
-                    "variant": self.variant, "mss": format!("{PAYLOAD} bytes"),
+                    "variant": self.variant, "mechanisms": self.mechanisms, "mss": format!("{PAYLOAD} bytes"),
                     "headers": { "data": format!("{HEADER} bytes"), "ack": format!("{HEADER} bytes") },
                 },
                 "source": "greedy",

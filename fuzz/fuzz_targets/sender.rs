@@ -127,7 +127,12 @@ fn drive(mut params: TcpParams, input: &Input) -> Output {
     }
     let now = Time::ZERO;
     let mut host = Host {
-        sender: Sender::new(&params, HostClock::Fraction(f64::from(input.phase) / 256.0), now, Stream::new(1, 0, "sender")),
+        sender: Sender::new(
+            &params,
+            HostClock::Fraction(f64::from(input.phase) / 256.0),
+            now,
+            Stream::new(1, 0, "sender"),
+        ),
         max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
         // ns-2's Vegas is left without a window after a timeout.
         least_window: if params.recovery.name() == "ns2vegas" { 0.0 } else { f64::from(mss) },
@@ -175,7 +180,12 @@ impl Host {
                     blocks.push(self.distance(offset), self.distance(len));
                 }
                 let ack = self.byte(ack);
-                self.acknowledge(AckSegment { timestamp_echo, sack: blocks, queueing_echo: timestamp_echo, ..AckSegment::of(ack) });
+                self.acknowledge(AckSegment {
+                    timestamp_echo,
+                    sack: blocks,
+                    queueing_echo: timestamp_echo,
+                    ..AckSegment::of(ack)
+                });
             }
             Step::AcknowledgeSegments(count) => {
                 let ack = (self.sender.snd_una() + u64::from(count) * u64::from(self.mss))
@@ -191,7 +201,12 @@ impl Host {
             }
             Step::AcceptOpening => {
                 let sack = SackBlocks::default();
-                self.acknowledge(AckSegment { timestamp_echo: self.now, sack, is_syn: true, ..AckSegment::of(0) });
+                self.acknowledge(AckSegment {
+                    timestamp_echo: self.now,
+                    sack,
+                    is_syn: true,
+                    ..AckSegment::of(0)
+                });
             }
             Step::Deliver(count) => {
                 for _ in 0..count {
@@ -343,13 +358,18 @@ impl Host {
         let (cwnd, inflated, mss) = (sender.congestion().cwnd(), sender.cwnd(), f64::from(self.mss));
         // Written so that a window that is no number fails as well.
         let least = self.least_window;
-        assert!(cwnd >= least && inflated >= least, "window {cwnd}, inflated {inflated}, of segments of {mss}");
+        assert!(
+            cwnd >= least && inflated >= least,
+            "window {cwnd}, inflated {inflated}, of segments of {mss}"
+        );
         assert!(sender.congestion().ssthresh() >= mss, "threshold {}", sender.congestion().ssthresh());
         assert!(sender.rto() > Time::ZERO, "a timeout of nothing");
         assert!(sender.srtt().is_none_or(|srtt| srtt >= 0.0), "{:?}", sender.srtt());
         assert_eq!(sender.flight_size(), nxt - una);
         let control = sender.congestion();
-        (0..=control.probes().len()).for_each(|index| drop(control.probe(index)));
+        for index in 0..=control.probes().len() {
+            let _ = control.probe(index);
+        }
         let _ = (sender.stats(), sender.is_complete());
         self.output.1.push((sender.next_deadline(), cwnd.to_bits()));
     }

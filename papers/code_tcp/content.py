@@ -79,13 +79,13 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         Section(anchor="buffers", title="Buffers (Fig. 14)", blocks=[Figure(svg=figures.against_buffer(evidence), caption="Fig. 14: throughput against the buffer; bars: 95 % intervals.")]),
         Section(anchor="mixes", title="Ten connections (Fig. 15)", blocks=[Figure(svg=figures.against_mix(evidence), caption="Fig. 15: mean throughput of a connection of each class; bars: 95 % intervals.")]),
         Section(
-            anchor="alike",
+            anchor="homogeneous",
             title="CODE among its like (Figs. 16 to 18, Table 2)",
             blocks=[
                 Figure(svg=figures.newcomers(evidence), caption="Windows and queues: a second connection joins at 20 s (Fig. 16) or 50 s. One run each, without cross traffic."),
                 Text(paragraphs=conclusions.homogeneous(evidence)),
                 tables.table_2(evidence),
-                Figure(svg=figures.alike(evidence), caption="Table 2: fairness index against the rate; bars: 95 % intervals; hollow: the paper."),
+                Figure(svg=figures.homogeneous(evidence), caption="Table 2: fairness index against the rate; bars: 95 % intervals; hollow: the paper."),
             ],
         ),
         Section(anchor="transfers", title="Short transfers (section 5)", blocks=[tables.transfers(evidence)]),

@@ -27,11 +27,11 @@ __all__ = [
     "against_mix",
     "against_rate",
     "against_rtt",
-    "alike",
     "cycle",
     "epsilon",
     "epsilon_ratio",
     "guests",
+    "homogeneous",
     "networks",
     "newcomers",
     "readings",
@@ -308,7 +308,7 @@ def guests(evidence: Evidence) -> str:
     return plots.to_svg(drawn)
 
 
-def alike(evidence: Evidence) -> str:
+def homogeneous(evidence: Evidence) -> str:
     """Draw the fairness indices of Table 2 beside those printed."""
     drawn, axes = plots.figure(1, 3, width=4.4, height=3.0)
     for ax, kind in zip(axes[0], ("code", "newvegas", "vegas"), strict=True):

@@ -25,9 +25,9 @@ from .scenarios import (
     RTTS,
     START_SIZES,
     TRACED,
-    alike_point,
     buffer_point,
     epsilon_point,
+    homogeneous_point,
     mix_point,
     newcomer_run,
     phase_point,
@@ -144,7 +144,9 @@ def _sweeps(
                 yield from repeated(f"fig15/{kind}/{reno}", mix_point(kind, reno, assumptions), "Fig. 15")
         if "table2" in figures and kind != "vegasa" and rates:
             for rate in rates:
-                yield from repeated(f"table2/{kind}/{rate}", alike_point(kind, rate, assumptions), "Table 2")
+                yield from repeated(
+                    f"table2/{kind}/{rate}", homogeneous_point(kind, rate, assumptions), "Table 2"
+                )
     traced = count.windows if stages else runs
     for figure in TRACED if "windows" in figures else ():
         yield from _repeated(
@@ -198,7 +200,11 @@ def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
     for kind in ("vegas", "newvegas", "code"):
         for rate in RATES:
             yield from _repeated(
-                f"together/{kind}/{rate}", alike_point(kind, rate, BASE, jittered=False), 1, seed, "Table 2"
+                f"together/{kind}/{rate}",
+                homogeneous_point(kind, rate, BASE, jittered=False),
+                1,
+                seed,
+                "Table 2",
             )
 
 

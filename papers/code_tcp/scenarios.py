@@ -128,7 +128,7 @@ def mix_point(kind: str, reno: int, assumptions: Assumptions) -> Scenario:
 
 
 @cache
-def alike_point(kind: str, rate: int, assumptions: Assumptions, jittered: bool = True) -> Scenario:
+def homogeneous_point(kind: str, rate: int, assumptions: Assumptions, jittered: bool = True) -> Scenario:
     """Return a cell of Table 2: ten connections of a kind in the network of Fig. 15, started together.
 
     Without `jittered` nothing is random: no cross traffic, and starts equal to the nanosecond instead of to a tenth of a second.

@@ -18,10 +18,10 @@ from dumbbell.sensitivity import Sensitivity
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
 from . import content, plan, reduction, sensitivity
-from . import crowd_claims as _crowd_claims  # registers its claims
 from . import hops_claims as _hops_claims  # registers its claims
 from . import live_claims as _live_claims  # registers its claims
 from . import lossy_claims as _lossy_claims  # registers its claims
+from . import many_flows_claims as _many_flows_claims  # registers its claims
 from .evidence import Evidence
 from .register import REGISTER
 
@@ -72,7 +72,7 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         return [
             (
                 "replications",
-                f"{chosen.connection} (Table I), {chosen.crowd} (figs. 12-16), {chosen.hops} (figs. 18-25), "
+                f"{chosen.connection} (Table I), {chosen.many_flows} (figs. 12-16), {chosen.hops} (figs. 18-25), "
                 f"{chosen.wireless} (fig. 27), {chosen.shared} (fig. 30), {chosen.satellite} (fig. 32), "
                 f"{chosen.readings} (other readings of Table I)",
             ),

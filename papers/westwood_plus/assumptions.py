@@ -12,11 +12,20 @@ from typing import Any
 
 from dumbbell import sensitivity
 
-__all__ = ["CONNECTION", "CROWD", "HOPS", "REASONS", "VARIATIONS", "WIRELESS", "Assumptions", "Variation"]
+__all__ = [
+    "CONNECTION",
+    "HOPS",
+    "MANY_FLOWS",
+    "REASONS",
+    "VARIATIONS",
+    "WIRELESS",
+    "Assumptions",
+    "Variation",
+]
 
 # The groups of experiments that readings are run on.
 CONNECTION = "connection"
-CROWD = "crowd"
+MANY_FLOWS = "many flows"
 HOPS = "hops"
 WIRELESS = "wireless"
 
@@ -56,7 +65,7 @@ class Assumptions:
         Flows start within so many seconds of each other.
     reverse_queue, reverse_rate
         Queue (packets) and rate (Mbit/s) of the way back in the single-connection network.
-    connection_reverse_rtts, crowd_reverse_rtts
+    connection_reverse_rtts, many_flows_reverse_rtts
         Round-trip times of the ten flows on the way back, with one connection and with many: ``"equal"`` (250 ms),
         ``"half"`` (125 ms), ``"spread"`` (over 250 ms by the rule of the single-bottleneck network).
     channel
@@ -89,7 +98,7 @@ class Assumptions:
     reverse_queue: int = 20
     reverse_rate: float = 2.0
     connection_reverse_rtts: str = "equal"
-    crowd_reverse_rtts: str = "spread"
+    many_flows_reverse_rtts: str = "spread"
     channel: str = "time"
     wired_rate: float = 10.0
     cross_variant: str = "newreno"
@@ -138,7 +147,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "round-trip times on the way back, one connection",
         "as that of the connection",
     ),
-    "crowd_reverse_rtts": (
+    "many_flows_reverse_rtts": (
         "round-trip times on the way back, many connections",
         "spread like those of the connections",
     ),
@@ -202,73 +211,73 @@ VARIATIONS = (
     Variation(
         name="reverse-spread",
         value="round-trip times on the way back spread over 43–250 ms (single bottleneck: all 250 ms)",
-        groups=(CONNECTION, CROWD),
-        changes={"connection_reverse_rtts": "spread", "crowd_reverse_rtts": "equal"},
+        groups=(CONNECTION, MANY_FLOWS),
+        changes={"connection_reverse_rtts": "spread", "many_flows_reverse_rtts": "equal"},
     ),
     Variation(
         name="waiting-only",
         value="queue limits count waiting packets only",
-        groups=(CONNECTION, CROWD, HOPS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS),
         changes={"counts_service": False},
     ),
     Variation(
         name="deflation",
         value="partial acknowledgements deflate the window by what they acknowledge",
-        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
         changes={"partial_deflation": True},
     ),
     Variation(
         name="impatient",
         value="timer restarted at the first partial acknowledgement only",
-        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
         changes={"partial_ack": "impatient"},
     ),
     Variation(
         name="short-rto",
         value="least retransmission timeout 0.2 s",
-        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
         changes={"minimum_rto": "200 ms"},
     ),
     Variation(
         name="no-limited-transmit",
         value="no limited transmit",
-        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
         changes={"limited_transmit": False},
     ),
     Variation(
         name="headers",
         value="40 bytes of headers beside the 1500",
-        groups=(CONNECTION, CROWD),
+        groups=(CONNECTION, MANY_FLOWS),
         changes={"wire_header": 40},
     ),
     Variation(
         name="corrected-vegas",
         value="Vegas without the simulator's deviations",
-        groups=(CONNECTION, CROWD, HOPS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS),
         changes={"vegas": "corrected"},
     ),
     Variation(
         name="literal-window",
         value="Westwood+ sets its window to the estimate, also upwards",
-        groups=(CONNECTION, CROWD, HOPS, WIRELESS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
         changes={"only_reduce": False},
     ),
     Variation(
         name="smoothed-interval",
         value="a sample of the bandwidth per smoothed round-trip time",
-        groups=(CONNECTION, CROWD, HOPS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS),
         changes={"interval_rtt": "smoothed"},
     ),
     Variation(
         name="interval-floor",
         value="at least 50 ms for a sample of the bandwidth",
-        groups=(CROWD,),
+        groups=(MANY_FLOWS,),
         changes={"minimum_interval": "50 ms"},
     ),
     Variation(
         name="together",
         value="all flows start within 10 ms",
-        groups=(CONNECTION, CROWD, HOPS),
+        groups=(CONNECTION, MANY_FLOWS, HOPS),
         changes={"start_spread": 0.01},
     ),
     Variation(

@@ -9,7 +9,7 @@ import pandas as pd
 from dumbbell.claims import Finding, number
 from dumbbell.report import Cell, Column, Section, Table, Text
 
-from . import crowd_claims, hops_claims, printed
+from . import hops_claims, many_flows_claims, printed
 from .assumptions import VARIATIONS
 from .connection_claims import BUSY
 from .evidence import Evidence, signed
@@ -77,7 +77,7 @@ def table_1(evidence: Evidence, results: pd.DataFrame) -> list[str]:
 
 def fairness(evidence: Evidence) -> list[str]:
     """Return what stands behind figs. 12 and 13."""
-    counts = crowd_claims.flows(evidence)
+    counts = many_flows_claims.flows(evidence)
     parts = []
     for count in counts:
         if count in (10, 60, 200):

@@ -82,7 +82,7 @@ def _set_up() -> Section:
 
 
 def _rules(evidence: Evidence) -> Section:
-    told, acknowledged = rules.counted_by_engine(evidence.runs("alg/counting").iloc[0])
+    counted, acknowledged = rules.counted_by_engine(evidence.runs("alg/counting").iloc[0])
     rows: list[list[Cell | str]] = [
         [
             case.words,
@@ -116,7 +116,7 @@ def _rules(evidence: Evidence) -> Section:
             Text(
                 paragraphs=[
                     f"The engine's own count agrees: in a run with three losses alone and two within one window, its samples of the "
-                    f"bandwidth hold {told:.0f} segments while {acknowledged:.0f} were acknowledged, one for the pair's partial "
+                    f"bandwidth hold {counted:.0f} segments while {acknowledged:.0f} were acknowledged, one for the pair's partial "
                     "acknowledgement. Filter, samples, growth and reaction to losses are read back from such runs and compared with "
                     "the formulas (claims `W-ALG-1` to `W-ALG-8`).",
                 ]
@@ -243,7 +243,7 @@ def _connection(evidence: Evidence, results: pd.DataFrame) -> Section:
     )
 
 
-def _crowd(evidence: Evidence) -> Section:
+def _many_flows(evidence: Evidence) -> Section:
     rows: list[list[Cell | str]] = []
     for variant in ("newreno", "westwoodp", "vegas"):
         segments = evidence.stacked(f"fig-12/{variant}/20", "segments")
@@ -259,7 +259,7 @@ def _crowd(evidence: Evidence) -> Section:
         row.append(f"{float((ends[1] / ends[0]).mean()):.2f}")
         rows.append(row)
     return Section(
-        anchor="crowd",
+        anchor="many-flows",
         title="One bottleneck (figs. 12 to 16)",
         blocks=[
             Figure(
@@ -414,7 +414,7 @@ def sections(
         _model(evidence),
         _estimates(evidence),
         _connection(evidence, results),
-        _crowd(evidence),
+        _many_flows(evidence),
         _hops(evidence),
         _wireless(evidence, results),
         _satellite(evidence),

@@ -17,8 +17,8 @@ from . import scenarios as shapes
 from .algorithm_claims import throughputs
 from .assumptions import Assumptions
 from .connection_claims import FAIR_SHARE_MBPS, estimates_at_congestion, fig_2_filters
-from .crowd_claims import flows, jain
 from .evidence import Evidence
+from .many_flows_claims import flows, jain
 from .plan import DELAYED, EACH, LOSSY_VARIANTS, QUEUEING_MS, VARIANTS
 from .printed import final_sequence_numbers
 from .scenarios import EDGES_S
@@ -299,7 +299,7 @@ def networks(usual: Assumptions) -> list[tuple[str, str]]:
             "Fig. 3: one connection, ten on-off New Reno senders on the way of its acknowledgements.",
         ),
         (
-            _network(shapes.crowd("newreno", 20, usual)),
+            _network(shapes.many_flows("newreno", 20, usual)),
             "Fig. 11: M connections on one bottleneck, ten New Reno senders on the way back; drawn with M = 20.",
         ),
         (

@@ -12,7 +12,7 @@ from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
 from . import scenarios
-from .assumptions import CONNECTION, CROWD, HOPS, VARIATIONS, WIRELESS, Assumptions
+from .assumptions import CONNECTION, HOPS, MANY_FLOWS, VARIATIONS, WIRELESS, Assumptions
 
 __all__ = [
     "BAD_S",
@@ -72,7 +72,7 @@ class Size:
 
     Parameters
     ----------
-    connection, crowd, hops, wireless, shared, satellite, models
+    connection, many_flows, hops, wireless, shared, satellite, models
         Replications of Table I and figs. 4-8, of figs. 12-16, 18-25, 27, 30, 32, and of eqs. 2 and 3.
     flows
         Numbers of connections, M, of figs. 12 and 13.
@@ -85,7 +85,7 @@ class Size:
     """
 
     connection: int
-    crowd: int
+    many_flows: int
     hops: int
     wireless: int
     shared: int
@@ -100,7 +100,7 @@ class Size:
 
 FULL = Size(
     connection=10,
-    crowd=5,
+    many_flows=5,
     hops=5,
     wireless=10,
     shared=10,
@@ -115,7 +115,7 @@ FULL = Size(
 
 QUICK = Size(
     connection=4,
-    crowd=2,
+    many_flows=2,
     hops=1,
     wireless=3,
     shared=2,
@@ -137,7 +137,7 @@ def size(settings: Settings) -> Size:
         chosen = replace(
             chosen,
             connection=runs,
-            crowd=runs,
+            many_flows=runs,
             hops=runs,
             wireless=runs,
             shared=runs,
@@ -213,28 +213,28 @@ def _algorithm(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
                     )
 
 
-def _crowd(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
+def _many_flows(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
     stage = "many connections"
     for variant in ("westwoodp", "westwood"):
         yield Experiment(
             key=f"fig-1/{variant}",
-            scenario=scenarios.crowd(variant, 20, usual, estimates=True),
+            scenario=scenarios.many_flows(variant, 20, usual, estimates=True),
             stage=stage,
-            runs=min(3, chosen.crowd),
+            runs=min(3, chosen.many_flows),
         )
     for variant in VARIANTS:
         yield Experiment(
             key=f"fig-14/{variant}",
-            scenario=scenarios.crowd(variant, 20, usual, lines=True),
+            scenario=scenarios.many_flows(variant, 20, usual, lines=True),
             stage=stage,
             runs=1,
         )
         for flows in chosen.flows:
             yield Experiment(
                 key=f"fig-12/{variant}/{flows}",
-                scenario=scenarios.crowd(variant, flows, usual),
+                scenario=scenarios.many_flows(variant, flows, usual),
                 stage=stage,
-                runs=chosen.crowd,
+                runs=chosen.many_flows,
             )
 
 
@@ -298,7 +298,7 @@ def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterato
         return
     part = replace(
         chosen,
-        crowd=few,
+        many_flows=few,
         hops=few,
         wireless=chosen.readings,
         shared=few,
@@ -308,7 +308,7 @@ def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterato
         bad_s=(1e-3, 1e-2, 5e-2, 1e-1),
         satellite_bad_s=(3e-2, 1e-1, 1.0),
     )
-    made = {CROWD: _crowd, HOPS: _hops, WIRELESS: _wireless}
+    made = {MANY_FLOWS: _many_flows, HOPS: _hops, WIRELESS: _wireless}
     if group in made:
         for experiment in made[group](moved, part):
             if not experiment.key.startswith("fig-14"):
@@ -320,7 +320,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
     chosen = size(settings)
     usual = Assumptions()
     experiments: list[Experiment] = []
-    for make in (_algorithm, _connection, _crowd, _hops, _wireless):
+    for make in (_algorithm, _connection, _many_flows, _hops, _wireless):
         experiments += make(usual, chosen)
     for reading in VARIATIONS:
         for group in reading.groups:

@@ -48,21 +48,21 @@ def counted(acks: Iterable[int]) -> list[int]:
     acks
         Segments that each acknowledgement newly acknowledges: 0 for a duplicate.
     """
-    told: list[int] = []
+    counts: list[int] = []
     by_duplicates = 0
     for segments in acks:
         if segments == 0:
             by_duplicates += 1
-            told.append(1)
+            counts.append(1)
         elif segments == 1:
-            told.append(1)
+            counts.append(1)
         elif by_duplicates >= segments:
             by_duplicates -= segments
-            told.append(1)
+            counts.append(1)
         else:
-            told.append(segments - by_duplicates)
+            counts.append(segments - by_duplicates)
             by_duplicates = 0
-    return told
+    return counts
 
 
 @dataclass(frozen=True, kw_only=True)

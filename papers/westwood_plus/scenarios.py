@@ -35,9 +35,9 @@ __all__ = [
     "SEGMENT_BITS",
     "bdp_packets",
     "connection",
-    "crowd",
     "hops",
     "lossy",
+    "many_flows",
     "one_flow",
     "rtts",
     "satellite",
@@ -231,7 +231,7 @@ def _window_probes() -> list[Probe]:
     ]
 
 
-def crowd(
+def many_flows(
     variant: str,
     flows: int,
     assumptions: Assumptions,
@@ -264,7 +264,7 @@ def crowd(
         delay=f"{assumptions.bottleneck_delay:g} ms",
         queue=_queue(bdp_packets(10.0, 0.25), assumptions),
         access_rate=assumptions.access_rate,
-        rtt=_milliseconds([*rtts(flows), *_reverse_rtts(assumptions.crowd_reverse_rtts)]),
+        rtt=_milliseconds([*rtts(flows), *_reverse_rtts(assumptions.many_flows_reverse_rtts)]),
     )
     sender = tcp(variant, assumptions)
     names = [f"f{index}" for index in range(1, flows + 1)]

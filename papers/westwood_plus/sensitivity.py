@@ -15,19 +15,19 @@ from dumbbell.claims import Claim, judge
 from dumbbell.sensitivity import Move, Sensitivity, quantities
 
 from . import printed
-from .assumptions import CONNECTION, CROWD, HOPS, VARIATIONS, WIRELESS, Variation
+from .assumptions import CONNECTION, HOPS, MANY_FLOWS, VARIATIONS, WIRELESS, Variation
 from .connection_claims import BUSY
-from .crowd_claims import jain
 from .evidence import Evidence
 from .hops_claims import goodput
 from .lossy_claims import gains
+from .many_flows_claims import jain
 from .plan import EACH, VARIANTS
 
 __all__ = ["GROUPS", "SHOWN", "study", "worst_miss"]
 
 GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     CONNECTION: ("one connection", ("W-T1-",)),
-    CROWD: ("one bottleneck", ("W-F1-", "W-F12", "W-F13", "W-F14", "W-F15", "W-F16")),
+    MANY_FLOWS: ("one bottleneck", ("W-F1-", "W-F12", "W-F13", "W-F14", "W-F15", "W-F16")),
     HOPS: ("several hops", ("W-F18", "W-F19", "W-F20", "W-F21", "W-F22", "W-F23", "W-F24", "W-F25")),
     WIRELESS: ("lossy links", ("W-F27", "W-F28", "W-F29", "W-F30", "W-F32")),
 }
@@ -73,7 +73,7 @@ SHOWN: Mapping[str, Mapping[str, Callable[[Evidence], float]]] = {
         ),
         "worst cell [%]": worst_miss,
     },
-    CROWD: {
+    MANY_FLOWS: {
         "New Reno, least": _least("newreno"),
         "New Reno, largest": _largest("newreno"),
         "Westwood+, least": _least("westwoodp"),

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from dumbbell import statistics, topologies
+from dumbbell.crossvalidation import Observed, Peer
 from dumbbell.quantities import bits_per_second, size_bytes
 from dumbbell.scenario import DropTail, Flow, Impairment, Scenario, Tcp
 from dumbbell.topologies import Topology
-from dumbbell.witness import Observed, Peer
 
 __all__ = [
     "BOTTLENECK",

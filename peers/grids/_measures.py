@@ -9,10 +9,10 @@ from typing import Literal
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.witness import Agreement, Criterion
-from dumbbell.witness.agreement import criterion, differences, ratios, within
-from dumbbell.witness.figures import scatter
-from dumbbell.witness.tables import comparison_table
+from dumbbell.crossvalidation import Agreement, Criterion
+from dumbbell.crossvalidation.agreement import criterion, differences, ratios, within
+from dumbbell.crossvalidation.figures import scatter
+from dumbbell.crossvalidation.tables import comparison_table
 
 __all__ = ["AIM", "Measure", "blocks", "compared", "judged", "same_way"]
 

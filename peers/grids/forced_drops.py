@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots, report, topologies
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation.agreement import criterion
+from dumbbell.crossvalidation.tables import peer_title
 from dumbbell.scenario import DropTail, Flow, Forced, Probe, Tcp, Transfer
-from dumbbell.witness import Agreement, Case, Observed, Peer
-from dumbbell.witness.agreement import criterion
-from dumbbell.witness.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.witness import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures

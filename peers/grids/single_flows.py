@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import report, topologies
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, sampled
+from dumbbell.crossvalidation.agreement import counted, criterion, distances, ratios, within
+from dumbbell.crossvalidation.figures import overlays, scatter
+from dumbbell.crossvalidation.tables import points_table
 from dumbbell.scenario import DropTail, Flow, Probe, Tcp
-from dumbbell.witness import Agreement, Case, Observed, Peer, sampled
-from dumbbell.witness.agreement import counted, criterion, distances, ratios, within
-from dumbbell.witness.figures import overlays, scatter
-from dumbbell.witness.tables import points_table
 
 from . import _bottlenecks as bottlenecks
 

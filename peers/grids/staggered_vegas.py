@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import report
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, sampled
+from dumbbell.crossvalidation.figures import overlays, ratio_figure
 from dumbbell.scenario import Probe
-from dumbbell.witness import Agreement, Case, Observed, Peer, sampled
-from dumbbell.witness.figures import overlays, ratio_figure
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import models, plots, report, statistics, topologies
+from dumbbell.crossvalidation import Agreement, Case, Criterion, Observed, Peer
 from dumbbell.scenario import (
     Bernoulli,
     DelayedAck,
@@ -33,7 +34,6 @@ from dumbbell.scenario import (
     Uniform,
     Vegas,
 )
-from dumbbell.witness import Agreement, Case, Criterion, Observed, Peer
 
 __all__ = ["GRID", "LAWS", "Law", "Setting", "TheoryGrid"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from dumbbell import report
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation.figures import ratio_figure
 from dumbbell.scenario import Bernoulli, Impairment, TwoState
-from dumbbell.witness import Agreement, Case, Observed, Peer
-from dumbbell.witness.figures import ratio_figure
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dumbbell import Scenario
-from dumbbell.witness import PeerAbsent, PeerRun, Rule
+from dumbbell.crossvalidation import PeerAbsent, PeerRun, Rule
 
 from . import outcome, rules
 from .script import Script
@@ -53,11 +53,11 @@ class Ns2:
 
     @cached_property
     def _version(self) -> str:
-        told = subprocess.run(
+        output = subprocess.run(
             [self._program], input="puts [ns-version]\nexit 0\n", capture_output=True, text=True, check=False
         )
-        number = told.stdout.strip()
-        if told.returncode != 0 or not number.startswith("2."):
+        number = output.stdout.strip()
+        if output.returncode != 0 or not number.startswith("2."):
             raise PeerAbsent(self.title, self.package, f"{self._program} is another program")
         return f"ns-{number}"
 

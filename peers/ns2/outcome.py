@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dumbbell.crossvalidation import PeerRun
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.witness import PeerRun
 
 from .script import Script, Trace, size_bytes
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.crossvalidation import Rule
 from dumbbell.errors import refusal
-from dumbbell.witness import Rule
 
 __all__ = ["AGENTS", "RULES", "Agent", "tcp"]
 

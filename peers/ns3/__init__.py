@@ -1,4 +1,4 @@
-"""ns-3 as a witness: its driver.
+"""ns-3 as a peer: its driver.
 
 The scenario becomes statements that one small C++ program reads; the program is built with g++ and the libraries of
 Debian's libns3-dev when it is needed first.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import Scenario
-from dumbbell.witness import Counterfactual, PeerRun
+from dumbbell.crossvalidation import Counterfactual, PeerRun
 
 from . import build, counterparts, differences
 from .description import described
@@ -24,7 +24,7 @@ __all__ = ["PEER", "Ns3"]
 
 
 class Ns3:
-    """The driver of ns-3; see `dumbbell.witness.Peer`.
+    """The driver of ns-3; see `dumbbell.crossvalidation.Peer`.
 
     Parameters
     ----------
@@ -66,12 +66,14 @@ class Ns3:
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
         """Run a scenario; ScenarioError where ns-3 cannot express a field of it."""
-        told = described(scenario, seed=seed, run=run, without=self._without)
-        done = subprocess.run([build.program()], input=told.text, capture_output=True, text=True, check=False)
+        program_input = described(scenario, seed=seed, run=run, without=self._without)
+        done = subprocess.run(
+            [build.program()], input=program_input.text, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
-            said = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
-            raise RuntimeError(f"{self.title} failed: {said}")
-        return read(done.stdout, told)
+            message = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
+            raise RuntimeError(f"{self.title} failed: {message}")
+        return read(done.stdout, program_input)
 
     def counterfactuals(self, scenario: Scenario) -> list[Counterfactual]:
         """Return ns-3 under our rule, for each difference that remains in a scenario, and at last under all of ours."""

@@ -11,7 +11,7 @@ import threading
 from functools import lru_cache
 from pathlib import Path
 
-from dumbbell.witness import PeerAbsent
+from dumbbell.crossvalidation import PeerAbsent
 
 __all__ = ["PACKAGE", "TITLE", "program", "version"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from dumbbell.witness import PeerRun, sampled
+from dumbbell.crossvalidation import PeerRun, sampled
 
 from .description import Described, FlowTimes
 
@@ -34,15 +34,15 @@ LINK_COLUMNS = (
 )
 
 
-def read(text: str, told: Described) -> PeerRun:
+def read(text: str, program_input: Described) -> PeerRun:
     """Return the observations of a run.
 
     Parameters
     ----------
     text
         The output of the program.
-    told
-        What it was told.
+    program_input
+        What it was given.
     """
     lines = iter(text.splitlines())
     flows, links, traces = [], [], []
@@ -58,14 +58,14 @@ def read(text: str, told: Described) -> PeerRun:
         elif kind == "end":
             end, cpu_s = int(words[0]), float(words[1])
     flow_rows = [
-        _flow(name, times, counted, told.window, end)
-        for name, times, counted in zip(told.flows, told.times, flows, strict=True)
+        _flow(name, times, counted, program_input.window, end)
+        for name, times, counted in zip(program_input.flows, program_input.times, flows, strict=True)
     ]
-    span = max(1, min(told.window[1], end) - told.window[0])
-    link_rows = [_link(name, counted, span) for name, counted in zip(told.links, links, strict=True)]
+    span = max(1, min(program_input.window[1], end) - program_input.window[0])
+    link_rows = [_link(name, counted, span) for name, counted in zip(program_input.links, links, strict=True)]
     by_quantity: dict[str, list[pd.DataFrame]] = {}
     for quantity, index, values in traces:
-        by_quantity.setdefault(quantity, []).append(_trace(told, quantity, index, values, end))
+        by_quantity.setdefault(quantity, []).append(_trace(program_input, quantity, index, values, end))
     return PeerRun(
         flows=pd.DataFrame(flow_rows, columns=list(FLOW_COLUMNS)),
         links=pd.DataFrame(link_rows, columns=list(LINK_COLUMNS)),
@@ -102,18 +102,18 @@ def _link(name: str, counted: list[float], span: int) -> list[object]:
     return [name, busy / span, int(dropped), int(lost), int(offered), waited / span, int(most)]
 
 
-def _trace(told: Described, quantity: str, index: int, values: np.ndarray, end: int) -> pd.DataFrame:
+def _trace(program_input: Described, quantity: str, index: int, values: np.ndarray, end: int) -> pd.DataFrame:
     """Return a trace in the units of ours: windows in segments, sequence numbers in bytes of the scenario."""
     of_flow = quantity not in ("backlog", "drops")
-    name = (told.flows if of_flow else told.links)[index]
+    name = (program_input.flows if of_flow else program_input.links)[index]
     value = values[:, 1]
     if of_flow:
-        times = told.times[index]
+        times = program_input.times[index]
         value = value / times.segment
         if quantity not in ("cwnd", "ssthresh"):
             value = np.rint(value * times.mss)
     trace = pd.DataFrame({"time_s": values[:, 0] / 1e9, "name": name, "value": value})
-    period = told.periods[quantity][name]
+    period = program_input.periods[quantity][name]
     if period is None:
         return trace
     at = np.arange(0, end + 1, period) / 1e9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.witness import Rule
+from dumbbell.crossvalidation import Rule
 
 __all__ = ["RULES"]
 

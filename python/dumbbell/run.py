@@ -347,7 +347,7 @@ def run_many(
     failures: list[BaseException] = []
     with _watched(progress, len(listed)) as watch:
 
-        def told(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             try:
                 watch(done, total)
             except KeyboardInterrupt:
@@ -358,7 +358,7 @@ def run_many(
                 failures.append(error)
                 raise
 
-        def handed_over(result: _engine.ManyResult) -> None:
+        def hand_over(result: _engine.ManyResult) -> None:
             if finished is not None:
                 some = _runs(listed, result)
                 if warn:
@@ -369,8 +369,8 @@ def run_many(
             list(texts),
             indexed,
             threads or cores(),
-            told,
-            finished=None if finished is None else handed_over,
+            report,
+            finished=None if finished is None else hand_over,
             partial=True,
         )
     if failures:

@@ -84,7 +84,7 @@ def new_data_waits(events: pd.DataFrame) -> pd.Series[float]:
     rows = _by_connection(events, "fast_retransmit", "new_data")
     nanoseconds = np.rint(rows["time_s"] * 1e9)
     since = nanoseconds - nanoseconds.groupby(rows["group"]).shift(1)
-    waits = (since / 1e9 / rows["rtt_mean_s"])[rows["kind"] == "new_data"]
+    waits = (since * 1e-9 / rows["rtt_mean_s"])[rows["kind"] == "new_data"]
     return cast("pd.Series[float]", waits.dropna())
 
 

@@ -1,9 +1,9 @@
-"""A peer that is Dumbbell itself with a known fault, and two small grids, for tests of witnesses."""
+"""A peer that is Dumbbell itself with a known fault, and two small grids, for tests of cross-validation."""
 
 PEER = '''"""Dumbbell with a fault: on slow links it delivers a tenth less."""
 import pandas as pd
 import dumbbell
-from dumbbell.witness import PeerAbsent, PeerRun, Rule
+from dumbbell.crossvalidation import PeerAbsent, PeerRun, Rule
 
 RAN = []
 INSTALLED = True
@@ -59,8 +59,8 @@ def scenario(name, tcp, rate, start="0 s"):
 
 GRID = '''"""Two variants on two links, three start times each."""
 import pandas as pd
-from dumbbell import witness
-from dumbbell.witness import Agreement, Case
+from dumbbell import crossvalidation
+from dumbbell.crossvalidation import Agreement, Case
 
 from . import _shapes
 
@@ -88,13 +88,13 @@ class Small:
         REDUCED.append(case.key)
         return {
             "goodput": run.flows["goodput_bps"][0],
-            "cwnd": witness.sampled(run.traces["cwnd"], _shapes.AT, "fg"),
+            "cwnd": crossvalidation.sampled(run.traces["cwnd"], _shapes.AT, "fg"),
         }
 
     def judge(self, results):
-        ratios = witness.ratios(results, "goodput", factors=("variant", "speed"))
-        windows = witness.distances(results, "cwnd", bound=1.0, factors=("variant",))
-        agrees = witness.within(ratios, 0.01)
+        ratios = crossvalidation.ratios(results, "goodput", factors=("variant", "speed"))
+        windows = crossvalidation.distances(results, "cwnd", bound=1.0, factors=("variant",))
+        agrees = crossvalidation.within(ratios, 0.01)
         points = ratios.assign(
             agrees=agrees,
             explanation=["it loses a tenth" if row.speed == "slow" and row.variant == "reno" else ""
@@ -102,20 +102,20 @@ class Small:
         )
         return Agreement(
             criteria=(
-                witness.criterion("goodput within 1 %", agrees, aim=0.95),
-                witness.counted("cwnd within one segment", windows["within"].sum(), windows["n"].sum(), aim=0.45),
+                crossvalidation.criterion("goodput within 1 %", agrees, aim=0.95),
+                crossvalidation.counted("cwnd within one segment", windows["within"].sum(), windows["n"].sum(), aim=0.45),
             ),
             points=points,
         )
 
     def sections(self, results, agreement):
-        ratios = witness.ratios(results, "goodput", factors=("variant", "speed"))
+        ratios = crossvalidation.ratios(results, "goodput", factors=("variant", "speed"))
         return [
-            witness.comparison_table(ratios, caption="Goodput", factors=("variant", "speed"),
+            crossvalidation.comparison_table(ratios, caption="Goodput", factors=("variant", "speed"),
                                      quantity="goodput [Mbit/s]", scale=1e-6, bound=0.01),
-            witness.scatter(ratios, label="goodput", unit="Mbit/s", scale=1e-6, by="variant", bound=0.01,
+            crossvalidation.scatter(ratios, label="goodput", unit="Mbit/s", scale=1e-6, by="variant", bound=0.01,
                             caption="Goodput"),
-            witness.overlays(results, "cwnd", _shapes.AT, keys=["reno, fast, run 0"], label="cwnd",
+            crossvalidation.overlays(results, "cwnd", _shapes.AT, keys=["reno, fast, run 0"], label="cwnd",
                              unit="segments", caption="Windows"),
         ]
 
@@ -124,7 +124,7 @@ GRID = Small()
 
 THEORY = '''"""Our side against a formula."""
 import pandas as pd
-from dumbbell.witness import Agreement, Case, criterion
+from dumbbell.crossvalidation import Agreement, Case, criterion
 
 from . import _shapes
 

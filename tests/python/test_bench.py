@@ -42,7 +42,7 @@ from dataclasses import dataclass
 
 from dumbbell.bench import Measured
 from dumbbell.quantities import nanoseconds
-from dumbbell.witness import PeerAbsent
+from dumbbell.crossvalidation import PeerAbsent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def test_start_up_is_subtracted_for_every_run():
     assert turns.rates == pytest.approx([1000 / 0.3] * 2)
     assert turns.costs_ns == pytest.approx([3e5] * 2)
     assert (turns.packets_per_run, turns.events_per_packet) == (1000.0, 4.0)
-    assert turns.anew().measured == []
+    assert turns.fresh().measured == []
 
 
 def test_the_start_up_is_the_median_over_the_turns():
@@ -196,8 +196,8 @@ def test_dumbbell_and_ns2_have_the_same_scenario():
 
 def test_all_networks_are_scenarios():
     for texts in (
-        networks.crowd(20, 1.0),
-        networks.idle_crowd(20),
+        networks.many_flows(20, 1.0),
+        networks.idle_flows(20),
         networks.long_window(100, 1e4, lossless=True),
         networks.row(3, 1.0, joined=True),
         networks.one_flow(1.0, traces="10 ms"),
@@ -207,7 +207,7 @@ def test_all_networks_are_scenarios():
 
 
 def test_an_idle_flow_has_sent_its_first_window_and_waits():
-    scenario = Scenario.from_dict(json.loads(networks.idle_crowd(20)[0]))
+    scenario = Scenario.from_dict(json.loads(networks.idle_flows(20)[0]))
     probe = dumbbell.scenario.Probe(flows=["*"], quantities=["flight_size"])
     done = dumbbell.run(replace(scenario, probes=[probe]))
     assert list(done.flows["segments_sent"]) == [2] * 20
@@ -347,7 +347,7 @@ def test_a_folder_without_simulators_is_refused(tmp_path):
 def test_the_peers_of_the_checkout_do_a_small_case(contender):
     try:
         contender.prepare()
-    except dumbbell.witness.PeerAbsent as absent:
+    except dumbbell.crossvalidation.PeerAbsent as absent:
         pytest.skip(f"it is not run: {absent}")
     case = bench.CASES[0]
     done = contender.measure(case.scenario(contender.tcp(case.variant), share=0.01), 1)

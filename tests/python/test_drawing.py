@@ -14,7 +14,7 @@ SHAPES = {
     "multi-bottleneck": topologies.multi_bottleneck(hops=3),
     "wireless": topologies.last_hop_wireless(impairments=["bernoulli"]),
     "satellite": topologies.satellite(impairments=[Bernoulli(probability=0.1)]),
-    "crowd at the middle": topologies.chain(
+    "many at the middle": topologies.chain(
         hops=[Hop(rate="1 Mbit/s", delay="1 ms")] * 3, pairs=[(2, 3)] * 30 + [(3, 2)] * 30
     ),
     "one router": topologies.chain(hops=[Hop(rate="1 Mbit/s", delay="1 ms")], pairs=[(1, 1)]),

@@ -341,8 +341,8 @@ COMMANDS = [
     (["list", "queues", "sources"], "unexpected extra argument"),
     (["reproduce"], "PAPER"),
     (["reproduce", "vegas-revisited", "--threads", "two"], "--threads"),
-    (["witness"], "PEER"),
-    (["witness", "ns2", "--share", "half"], "--share"),
+    (["cross-validate"], "PEER"),
+    (["cross-validate", "ns2", "--share", "half"], "--share"),
     (["bench", "fast"], "fast"),
 ]
 
@@ -352,11 +352,11 @@ REFUSED_COMMANDS = [
     (["reproduce", "no-such-paper"], ("no-such-paper",)),
     (["reproduce", "vegas-revisited", "--runs", "0"], ("runs", "0")),
     (["reproduce", "vegas-revisited", "--threads", "0"], ("threads", "0")),
-    (["witness", "ns4"], ("ns4",)),
-    (["witness", "ns2", "--share", "0"], ("share", "0")),
-    (["witness", "ns2", "--share", "1.5"], ("share", "1.5")),
-    (["witness", "ns2", "--threads", "0"], ("threads", "0")),
-    (["witness", "ns2", "--grid", "no-such-grid"], ("no-such-grid",)),
+    (["cross-validate", "ns4"], ("ns4",)),
+    (["cross-validate", "ns2", "--share", "0"], ("share", "0")),
+    (["cross-validate", "ns2", "--share", "1.5"], ("share", "1.5")),
+    (["cross-validate", "ns2", "--threads", "0"], ("threads", "0")),
+    (["cross-validate", "ns2", "--grid", "no-such-grid"], ("no-such-grid",)),
     (["bench", "peers", "--turns", "0"], ("turns", "0")),
 ]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dumbbell
-from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, topologies, witness
+from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, crossvalidation, topologies
 from dumbbell.scenario import Bernoulli, Cbr, Forced, LinkChange, Poisson, Tcp, Tcplib, TwoState
 
-PEER = witness.load_peer("ns2")
+PEER = crossvalidation.load_peer("ns2")
 
 MSS = 1024
 # A packet of 1064 bytes takes 2^-9 s, so that equal times stay equal in floating point.
@@ -24,7 +24,7 @@ def ns2():
     """The peer; without it the tests that run it are skipped."""
     try:
         PEER.prepare()
-    except witness.PeerAbsent as absent:
+    except crossvalidation.PeerAbsent as absent:
         pytest.skip(f"ns-2 is not run: {absent}")
     return PEER
 
@@ -158,7 +158,7 @@ def test_every_rule_says_what_ns2_does_and_what_was_done():
 
 def test_an_absent_program_is_told_with_the_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(witness.PeerAbsent, match="package ns2 brings it"):
+    with pytest.raises(crossvalidation.PeerAbsent, match="package ns2 brings it"):
         type(PEER)().version()
 
 
@@ -167,7 +167,7 @@ def test_another_program_of_that_name_is_not_taken_for_it(monkeypatch, tmp_path)
     other.write_text("#!/bin/sh\necho something else\n", encoding="utf-8")
     other.chmod(other.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
-    with pytest.raises(witness.PeerAbsent, match="is another program"):
+    with pytest.raises(crossvalidation.PeerAbsent, match="is another program"):
         type(PEER)().version()
 
 
@@ -198,8 +198,8 @@ def test_a_flow_sends_the_same_segments_at_the_same_times(ns2, variant):
     assert set(theirs.traces) == {"seq_sent", quantity}
     at = np.arange(0.1, 20.0, 0.1) + 0.05
     # Its trace rounds times to 10 µs, so that a sample may fall on the other side of a step.
-    found = witness.distance(
-        *(witness.sampled(run.traces[quantity], at) for run in (ours, theirs)), bound=0.1
+    found = crossvalidation.distance(
+        *(crossvalidation.sampled(run.traces[quantity], at) for run in (ours, theirs)), bound=0.1
     )
     assert found.share == 1.0
 

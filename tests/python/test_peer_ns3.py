@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import dumbbell
-from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, topologies, witness
+from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, crossvalidation, topologies
 from dumbbell.scenario import Bernoulli, Forced, LinkChange, TwoState
 
-PEER = witness.load_peer("ns3")
+PEER = crossvalidation.load_peer("ns3")
 # Another folder of peers, as other tests load it, takes this one out of the interpreter.
 DESCRIPTION, BUILD = (sys.modules[f"{type(PEER).__module__}.{name}"] for name in ("description", "build"))
 
@@ -19,7 +19,7 @@ def ns3():
     """The peer, ready to run; without it the tests that run it are skipped."""
     try:
         PEER.prepare()
-    except witness.PeerAbsent as absent:
+    except crossvalidation.PeerAbsent as absent:
         pytest.skip(f"ns-3 is not run: {absent}")
     return PEER
 
@@ -168,7 +168,7 @@ def test_every_rule_says_what_ns3_does_and_what_was_done():
 def test_an_absent_compiler_is_told_with_the_package(monkeypatch):
     monkeypatch.setattr(BUILD.shutil, "which", lambda _name: None)
     BUILD._library.cache_clear()
-    with pytest.raises(witness.PeerAbsent, match="libns3-dev"):
+    with pytest.raises(crossvalidation.PeerAbsent, match="libns3-dev"):
         PEER.version()
     BUILD._library.cache_clear()
 
@@ -202,11 +202,13 @@ def test_slow_start_is_the_same_without_losses(ns3):
     ours, theirs = dumbbell.run(asked), ns3.run(asked)
     assert ours.links["drops_queue"].sum() == theirs.links["drops_queue"].sum() == 0
     at = np.arange(0.25, 1.5, 0.01)
-    cwnd = witness.largest_distance(ours.traces["cwnd"], theirs.traces["cwnd"], at, bound=1.0)
+    cwnd = crossvalidation.largest_distance(ours.traces["cwnd"], theirs.traces["cwnd"], at, bound=1.0)
     assert cwnd.largest <= 1.0
     assert cwnd.n == len(at)
     for quantity in ("seq_acked", "delivered"):
-        far = witness.largest_distance(ours.traces[quantity], theirs.traces[quantity], at, bound=958.0)
+        far = crossvalidation.largest_distance(
+            ours.traces[quantity], theirs.traces[quantity], at, bound=958.0
+        )
         assert far.largest <= 958.0, quantity
 
 
@@ -345,7 +347,9 @@ def lossy(variant, *packets, **shape):
 
 def apart(asked, theirs):
     """Return the share of samples at which the windows are more than a tenth of a segment apart."""
-    windows = [witness.sampled(run.traces["cwnd"], SAMPLED, "f1") for run in (dumbbell.run(asked), theirs)]
+    windows = [
+        crossvalidation.sampled(run.traces["cwnd"], SAMPLED, "f1") for run in (dumbbell.run(asked), theirs)
+    ]
     return float((np.abs(windows[0] - windows[1]) > 0.1).mean())
 
 

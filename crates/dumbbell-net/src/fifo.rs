@@ -228,8 +228,10 @@ impl FifoLink {
         self.note_backlog(at);
         let is_data = packet.kind.is_data();
         self.data_seen += u64::from(is_data);
-        let is_lost =
-            self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, &mut self.random));
+        let is_lost = self
+            .impairments
+            .iter_mut()
+            .any(|impairment| impairment.loses_packet(ends, is_data, &mut self.random));
         let fate = if is_lost { Fate::Lost } else { Fate::Sent };
         self.note(Passage { at, begins, ends, waiting: self.waiting.len(), is_marked, fate });
         if is_lost {

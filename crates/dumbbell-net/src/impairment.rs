@@ -67,11 +67,11 @@ tagged! {
 }
 
 /// Mean dwells after which a model that no packet has asked forgets its phase, so that no packet takes long.
-const LONGEST_SILENCE: f64 = 1e4;
+const MAX_IDLE_DWELLS: f64 = 1e4;
 
 impl TwoState {
     /// The state at `at`, and when it ends.
-    fn move_on(&self, is_bad: &mut bool, until: &mut Time, at: Time, random: &mut Stream) {
+    fn advance(&self, is_bad: &mut bool, until: &mut Time, at: Time, random: &mut Stream) {
         let dwell = |is_bad: bool| if is_bad { self.bad } else { self.good };
         match self.clock {
             Clock::Poll => {
@@ -89,7 +89,7 @@ impl TwoState {
             Clock::Time => {
                 let share = self.change * self.bad.secs();
                 let mean = share + (1.0 - self.change) * self.good.secs();
-                if at.since(*until).secs() > LONGEST_SILENCE * mean {
+                if at.since(*until).secs() > MAX_IDLE_DWELLS * mean {
                     *is_bad = random.chance(share / mean);
                     *until = at + Time::from_secs(random.uniform() * dwell(*is_bad).secs());
                 }
@@ -128,7 +128,7 @@ impl Impairment {
     }
 
     /// True if the packet is lost whose transmission ends at `at`, no earlier than the one before it.
-    pub fn strikes(&mut self, at: Time, is_data: bool, random: &mut Stream) -> bool {
+    pub fn loses_packet(&mut self, at: Time, is_data: bool, random: &mut Stream) -> bool {
         match self {
             Impairment::Forced(packets, seen) => {
                 *seen += u64::from(is_data);
@@ -136,7 +136,7 @@ impl Impairment {
             }
             Impairment::Bernoulli(probability) => random.chance(*probability),
             Impairment::TwoState(model, is_bad, until) => {
-                model.move_on(is_bad, until, at, random);
+                model.advance(is_bad, until, at, random);
                 random.chance(if *is_bad { model.loss } else { model.good_loss })
             }
         }
@@ -151,7 +151,7 @@ mod tests {
     fn loss(clock: Clock, bad: Time, gap: u64, n: u64) -> f64 {
         let spec = ImpairmentSpec::TwoState(TwoState { bad, clock, ..TwoState::default() });
         let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
-        let lost = (0..n).filter(|k| model.strikes(Time(k * gap), true, &mut random)).count();
+        let lost = (0..n).filter(|k| model.loses_packet(Time(k * gap), true, &mut random)).count();
         lost as f64 / n as f64
     }
 
@@ -183,8 +183,8 @@ mod tests {
         let model = TwoState { good: Time(9_000), bad: Time(1_000), ..TwoState::default() };
         let spec = ImpairmentSpec::TwoState(model);
         let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
-        let lost = (1..200_000).filter(|n| model.strikes(Time(n << 40), true, &mut random)).count();
+        let lost = (1..200_000).filter(|n| model.loses_packet(Time(n << 40), true, &mut random)).count();
         assert!((lost as f64 / 200_000.0 / 0.01 - 1.0).abs() < 0.1, "{lost}");
-        model.strikes(Time::NEVER, true, &mut random);
+        model.loses_packet(Time::NEVER, true, &mut random);
     }
 }

@@ -218,7 +218,7 @@ impl ScheduledLink {
         self.stats.busy += self.window.overlap(begins, ends).0;
         self.data_seen += u64::from(packet.is_data);
         let (is_data, random) = (packet.is_data, &mut self.random);
-        if self.impairments.iter_mut().any(|impairment| impairment.strikes(ends, is_data, random)) {
+        if self.impairments.iter_mut().any(|impairment| impairment.loses_packet(ends, is_data, random)) {
             self.drop(packet.token, ends, DropReason::Impairment);
             return None;
         }
@@ -247,15 +247,15 @@ impl ScheduledLink {
     /// Takes over what the discipline has dropped and marked.
     #[inline]
     fn collect(&mut self, at: Time) {
-        if self.backlog.has_news() {
-            self.collect_news(at);
+        if self.backlog.has_uncollected() {
+            self.collect_drops_and_marks(at);
         }
     }
 
     #[cold]
-    fn collect_news(&mut self, at: Time) {
+    fn collect_drops_and_marks(&mut self, at: Time) {
         let mut backlog = std::mem::take(&mut self.backlog);
-        let (dropped, marks) = backlog.take_news();
+        let (dropped, marks) = backlog.take_uncollected();
         for (packet, reason) in dropped {
             self.count_wait(&packet, at);
             self.drop(packet.token, at, DropReason::Queue(reason));

@@ -15,7 +15,7 @@ struct Regime {
 }
 
 /// The regimes of a link that follow the first, the next one last.
-fn regimes_to_come(spec: &LinkSpec) -> Vec<Regime> {
+fn upcoming_regimes(spec: &LinkSpec) -> Vec<Regime> {
     let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
     let mut regimes = Vec::with_capacity(spec.changes.len());
     for change in &spec.changes {
@@ -49,7 +49,7 @@ impl Transmitter {
             delay: spec.delay,
             remainder: 0,
             last_size: (0, 0, 0),
-            regimes: regimes_to_come(spec),
+            regimes: upcoming_regimes(spec),
             last_arrival: Time::ZERO,
         }
     }

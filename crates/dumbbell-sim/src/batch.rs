@@ -2,8 +2,8 @@
 //! number of threads nor their pace shows in what comes out.
 
 use crate::outcome::Outcome;
+use crate::prefix::{Families, SharedPrefix};
 use crate::scenario::Scenario;
-use crate::trunk::{Families, Trunk};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -32,7 +32,7 @@ pub struct Batch<'a> {
     families: Families,
     groups: Vec<Group>,
     next_group: AtomicUsize,
-    beginnings: AtomicUsize,
+    prefixes: AtomicUsize,
 }
 
 impl<'a> Batch<'a> {
@@ -52,8 +52,8 @@ impl<'a> Batch<'a> {
             }
             groups[group].jobs.push(job);
         }
-        let (next_group, beginnings) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Batch { scenarios, jobs, families, groups, next_group, beginnings }
+        let (next_group, prefixes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Batch { scenarios, jobs, families, groups, next_group, prefixes }
     }
 
     /// The number of jobs.
@@ -61,9 +61,9 @@ impl<'a> Batch<'a> {
         self.jobs.len()
     }
 
-    /// How many beginnings have been made for several jobs.
-    pub fn beginnings(&self) -> usize {
-        self.beginnings.load(Ordering::Relaxed)
+    /// How many shared prefixes have been simulated.
+    pub fn prefixes(&self) -> usize {
+        self.prefixes.load(Ordering::Relaxed)
     }
 
     /// Makes jobs until none is left or `stop` is true, and tells each outcome with the position of its job. Several threads
@@ -77,10 +77,10 @@ impl<'a> Batch<'a> {
 
     /// Makes what is left of a group.
     fn work_on(&self, group: &Group, stop: &AtomicBool, made: &mut impl FnMut(usize, Outcome)) {
-        let mut trunk = None;
+        let mut prefix = None;
         while !stop.load(Ordering::Relaxed) {
             let Some((job, is_followed)) = group.take() else { break };
-            let Some(outcome) = self.make(stop, job, is_followed, &mut trunk) else { break };
+            let Some(outcome) = self.make(stop, job, is_followed, &mut prefix) else { break };
             made(job, outcome);
         }
     }
@@ -91,19 +91,19 @@ impl<'a> Batch<'a> {
         stop: &AtomicBool,
         job: usize,
         is_followed: bool,
-        trunk: &mut Option<Trunk<'a>>,
+        prefix: &mut Option<SharedPrefix<'a>>,
     ) -> Option<Outcome> {
         let (index, seed, run) = self.jobs[job];
         let scenario = &self.scenarios[index];
-        if trunk.is_none()
+        if prefix.is_none()
             && is_followed
             && let Some(family) = self.families.of(index)
         {
-            *trunk = Some(Trunk::grow(stop, &self.families, family, scenario, (seed, run))?);
-            self.beginnings.fetch_add(1, Ordering::Relaxed);
+            *prefix = Some(SharedPrefix::simulate(stop, &self.families, family, scenario, (seed, run))?);
+            self.prefixes.fetch_add(1, Ordering::Relaxed);
         }
-        match trunk {
-            Some(trunk) => trunk.branch(stop, scenario),
+        match prefix {
+            Some(prefix) => prefix.branch(stop, scenario),
             None => crate::run_unless(stop, scenario, seed, run),
         }
     }

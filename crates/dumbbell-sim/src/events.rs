@@ -13,8 +13,8 @@ pub enum Event {
     Departure(u32),
     /// The oldest packet in flight on a link arrives at the host at its far end.
     Arrival(u32),
-    /// A link takes in what has arrived from the links that feed it.
-    Intake(u32),
+    /// A link merges what has arrived from the links that feed it.
+    Merge(u32),
     /// A connection's deadline is reached.
     Deadline(u32),
     /// The application of a connection writes.
@@ -28,7 +28,7 @@ impl Event {
         let (rank, component) = match self {
             Event::Departure(link) => (0, link),
             Event::Arrival(link) => (1, link),
-            Event::Intake(link) => (2, link),
+            Event::Merge(link) => (2, link),
             Event::Deadline(connection) => (3, connection),
             Event::Write(connection) => (4, connection),
             Event::Flow(flow) => (5, flow),
@@ -41,7 +41,7 @@ impl Event {
         match key >> 32 {
             0 => Event::Departure(component),
             1 => Event::Arrival(component),
-            2 => Event::Intake(component),
+            2 => Event::Merge(component),
             3 => Event::Deadline(component),
             4 => Event::Write(component),
             _ => Event::Flow(component),

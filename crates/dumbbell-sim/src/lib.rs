@@ -7,18 +7,18 @@ pub mod catalogue;
 pub mod events;
 pub mod network;
 pub mod outcome;
+pub mod prefix;
 pub mod scenario;
 pub mod simulation;
 pub mod trace;
-pub mod trunk;
 pub mod warnings;
 pub mod wires;
 
 pub use batch::{Batch, Job};
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
+pub use prefix::{Families, SharedPrefix};
 pub use scenario::Scenario;
 pub use simulation::{run, run_unless};
-pub use trunk::{Families, Trunk};
 
 /// Version of the engine; results are only comparable within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

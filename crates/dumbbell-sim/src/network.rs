@@ -22,7 +22,7 @@ pub struct Routes {
     /// Changes of these to come, the next one last.
     pub reroutes: Vec<NewRoute>,
     /// Links that several links feed, or links and hosts, in their order.
-    pub intakes: Vec<u32>,
+    pub merge_points: Vec<u32>,
 }
 
 /// One link of a route.
@@ -43,8 +43,8 @@ pub enum After {
     Host,
     /// A receiver that nothing but this path concerns: it answers a packet as soon as the packet has set off.
     Receiver,
-    /// A link that others feed too: its number among the intakes.
-    Intake(u32),
+    /// A link that others feed too: its number among the merge points.
+    Merge(u32),
 }
 
 /// Where the route of a flow begins from a time on.
@@ -220,7 +220,8 @@ impl Routes {
         hops.iter().map(|hop| hop.link).take_while(|&link| link != END).map(|link| link as usize)
     }
 
-    /// Sorts out what follows each link of these paths. A scheduled link is never chained: it has an intake, whoever feeds it.
+    /// Sorts out what follows each link of these paths. A scheduled link is never chained: it has a merge point, whoever
+    /// feeds it.
     fn find_what_follows(&mut self, paths: &[u32], is_scheduled: &[bool]) {
         let feeders = feeders(paths, is_scheduled.len());
         let after = |place: usize| paths.get(place + 1).copied().filter(|&next| next != END);
@@ -230,20 +231,20 @@ impl Routes {
         let hops = || paths.iter().enumerate().filter(|&(_, &link)| link != END);
         for (place, &link) in hops() {
             if let Some(next) = after(place).filter(|&next| !is_chained(link, next)) {
-                self.intakes.push(next);
+                self.merge_points.push(next);
             }
             if is_scheduled[link as usize] {
-                self.intakes.push(link);
+                self.merge_points.push(link);
             }
         }
-        self.intakes.sort_unstable();
-        self.intakes.dedup();
+        self.merge_points.sort_unstable();
+        self.merge_points.dedup();
         for (place, &link) in paths.iter().enumerate() {
             let after = match after(place) {
                 _ if link == END => After::Chained,
                 None => After::Host,
                 Some(next) if is_chained(link, next) => After::Chained,
-                Some(next) => After::Intake(self.intakes.binary_search(&next).unwrap_or_default() as u32),
+                Some(next) => After::Merge(self.merge_points.binary_search(&next).unwrap_or_default() as u32),
             };
             self.hops.push(Hop { link, after });
         }
@@ -311,8 +312,8 @@ impl Routes {
         for (last, back) in answers {
             // A link that takes no time could bring an answer to where others are at the same moment.
             let takes_time = scenario.links[back as usize].least_delay() > Time::ZERO;
-            let is_free =
-                entrances[back as usize].follows_one_link() && self.intakes.binary_search(&back).is_err();
+            let is_free = entrances[back as usize].follows_one_link()
+                && self.merge_points.binary_search(&back).is_err();
             if takes_time && is_free {
                 self.hops[last].after = After::Receiver;
             }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{crowd, outcome_of, told};
+use common::{described, many_flows, outcome_of};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ fn an_answer_ahead_of_the_clock_is_the_one_of_its_time() {
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     let mut saved = 0;
     for seed in 0..200 {
-        let scenario = crowd(&mut draw);
+        let scenario = many_flows(&mut draw);
         let (ahead, waits) = (outcome_of(&scenario, seed), outcome_of(&traced(&scenario), seed));
-        assert_eq!(told(&ahead), told(&waits), "{scenario}");
+        assert_eq!(described(&ahead), described(&waits), "{scenario}");
         saved += u32::from(ahead.events < waits.events);
     }
     assert!(saved > 100, "{saved} of 200 scenarios have receivers that answer ahead of the clock");
@@ -29,7 +29,7 @@ fn an_answer_ahead_of_the_clock_is_the_one_of_its_time() {
 
 #[test]
 fn one_event_for_a_packet_where_hosts_are_apart() {
-    let mut scenario = crowd(&mut |_| 1);
+    let mut scenario = many_flows(&mut |_| 1);
     scenario["flows"] = json!([scenario["flows"][0]]);
     let ahead = outcome_of(&scenario, 1);
     let packets = ahead.flows[0].segments_sent - ahead.flows[0].segments_lost;

@@ -1,4 +1,4 @@
-//! A batch makes every job once, shares beginnings, and has the bits of single runs.
+//! A batch makes every job once, shares prefixes, and has the bits of single runs.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn jobs(by_run: bool) -> Vec<Job> {
     }
 }
 
-/// What a batch on some threads tells, by job, and how many beginnings it made.
+/// What a batch on some threads tells, by job, and how many prefixes it made.
 fn made(scenarios: &[Scenario], jobs: &[Job], threads: usize) -> (BTreeMap<usize, String>, usize) {
     let batch = Batch::new(scenarios, jobs);
     let (never, told) = (AtomicBool::new(false), Mutex::new(BTreeMap::new()));
@@ -40,8 +40,8 @@ fn made(scenarios: &[Scenario], jobs: &[Job], threads: usize) -> (BTreeMap<usize
             });
         }
     });
-    let beginnings = batch.beginnings();
-    (told.into_inner().unwrap(), beginnings)
+    let prefixes = batch.prefixes();
+    (told.into_inner().unwrap(), prefixes)
 }
 
 fn alone(scenarios: &[Scenario], jobs: &[Job]) -> BTreeMap<usize, String> {
@@ -62,10 +62,10 @@ fn one_thread_makes_every_beginning_once_in_any_order_of_the_jobs() {
 fn several_threads_make_each_job_once() {
     let (scenarios, jobs) = (scenarios(), jobs(false));
     for threads in [2, 3, 8] {
-        let (told, beginnings) = made(&scenarios, &jobs, threads);
+        let (told, prefixes) = made(&scenarios, &jobs, threads);
         assert_eq!(told, alone(&scenarios, &jobs));
         // A helper makes the beginning again, unless the job it gets is the group's last.
-        assert!((2..=4).contains(&beginnings), "{beginnings}");
+        assert!((2..=4).contains(&prefixes), "{prefixes}");
     }
 }
 

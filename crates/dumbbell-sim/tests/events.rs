@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{flow, outcome, told, two_hosts, with_flow};
+use common::{described, flow, outcome, two_hosts, with_flow};
 use dumbbell_sim::trace::FlowEvent;
 use dumbbell_sim::{Outcome, Scenario};
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ fn a_probe_of_events_changes_nothing_and_tells_what_is_counted() {
         for lost in [vec![], vec![12], vec![12, 14, 15], (12..30).collect()] {
             let scenario = transfer(recovery, &lost);
             let (plain, traced) = (outcome(&scenario), outcome(&probed(scenario)));
-            assert_eq!(told(&plain), told(&traced), "{recovery} {lost:?}");
+            assert_eq!(described(&plain), described(&traced), "{recovery} {lost:?}");
             let count =
                 |kind: &str| events(&traced).iter().filter(|event| event.kind.name() == kind).count() as u64;
             let counted = [flow(&plain).segments_lost, flow(&plain).timeouts, flow(&plain).fast_retransmits];

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{crowd, outcome, outcome_of, told, trace, two_hosts, with_flow};
+use common::{described, many_flows, outcome, outcome_of, trace, two_hosts, with_flow};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ fn a_scheduled_link_that_signals_nothing_is_a_fifo_link() {
     let mut random = Stream::new(1, 0, "scheduled");
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     for seed in 0..200 {
-        let mut scenario = crowd(&mut draw);
+        let mut scenario = many_flows(&mut draw);
         if let Some(links) = scenario["links"].as_array_mut() {
             // What impairments lose is dropped at departure on one kind of link and at arrival on the other.
             links
@@ -117,7 +117,7 @@ fn a_scheduled_link_that_signals_nothing_is_a_fifo_link() {
             }
         }
         let (fifo, scheduled_outcome) = (outcome_of(&scenario, seed), outcome_of(&scheduled, seed));
-        assert_eq!(told(&fifo), told(&scheduled_outcome), "{scheduled}");
+        assert_eq!(described(&fifo), described(&scheduled_outcome), "{scheduled}");
     }
 }
 
@@ -128,7 +128,7 @@ fn scheduled_links_may_stand_anywhere() {
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     let kinds = ["droptail", "red", "codel", "fqcodel", "policer"];
     for seed in 0..100 {
-        let mut scenario = crowd(&mut draw);
+        let mut scenario = many_flows(&mut draw);
         if let Some(links) = scenario["links"].as_array_mut() {
             links.iter_mut().for_each(|link| link["queue"] = json!(kinds[draw(kinds.len())]));
         }
@@ -136,7 +136,7 @@ fn scheduled_links_may_stand_anywhere() {
         let mut probed = scenario.clone();
         probed["probes"] =
             json!([{ "flows": ["*"], "links": ["*"], "quantities": ["delivered", "backlog", "drops"] }]);
-        assert_eq!(told(&plain), told(&outcome_of(&probed, seed)), "{scenario}");
+        assert_eq!(described(&plain), described(&outcome_of(&probed, seed)), "{scenario}");
     }
 }
 

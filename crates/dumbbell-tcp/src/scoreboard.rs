@@ -16,9 +16,9 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
 /// Reported once, whatever was forgotten since.
-const TOLD: u8 = 8;
+const EVER_REPORTED: u8 = 8;
 /// Counted as lost before enough was reported above it.
-const HELD: u8 = 16;
+const LOST_EARLY: u8 = 16;
 
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +49,12 @@ impl Sent {
 
     /// True if the time of its acknowledgement says how long it took: it was sent once, and no report has told of it.
     pub fn is_timed_by_acknowledgement(&self) -> bool {
-        self.transmissions == 1 && self.flags & TOLD == 0
+        self.transmissions == 1 && self.flags & EVER_REPORTED == 0
     }
 
     /// Bytes that no report has told of yet.
     fn undelivered(&self) -> u64 {
-        if self.flags & TOLD == 0 { u64::from(self.len) } else { 0 }
+        if self.flags & EVER_REPORTED == 0 { u64::from(self.len) } else { 0 }
     }
 
     /// Bytes it counts in the pipe: once unless reported or lost, once more if sent again.
@@ -213,7 +213,7 @@ impl Scoreboard {
     /// leaves it, a recovery without a scoreboard knows by itself.
     pub fn count_lost(&mut self, index: usize) {
         let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) else { return };
-        sent.flags |= HELD;
+        sent.flags |= LOST_EARLY;
         if sent.losses < sent.transmissions {
             sent.losses = sent.transmissions;
             self.note_loss(index);
@@ -224,7 +224,7 @@ impl Scoreboard {
     pub fn count_all_lost(&mut self) {
         for index in 0..self.ring.len() {
             self.count_lost(index);
-            self.ring[index].flags &= !HELD;
+            self.ring[index].flags &= !LOST_EARLY;
         }
     }
 
@@ -262,7 +262,7 @@ impl Scoreboard {
                 if head.seq < ack {
                     self.pipe -= head.in_pipe();
                     let acked = (ack - head.seq) as u32;
-                    if head.flags & TOLD == 0 {
+                    if head.flags & EVER_REPORTED == 0 {
                         self.delivered += u64::from(acked);
                         if let Some(rate) = &mut self.rate {
                             rate.on_partly_delivered(u64::from(acked), now);
@@ -319,7 +319,7 @@ impl Scoreboard {
                 if let Some(rate) = &mut self.rate {
                     rate.on_delivered(from + offset, sent.undelivered(), now);
                 }
-                sent.flags |= SACKED | TOLD;
+                sent.flags |= SACKED | EVER_REPORTED;
             }
         }
     }
@@ -346,7 +346,7 @@ impl Scoreboard {
             if sent.seq >= edge {
                 break;
             }
-            let is_news = sent.flags & (SACKED | LOST | HELD) == 0 && sent.losses < sent.transmissions;
+            let is_news = sent.flags & (SACKED | LOST | LOST_EARLY) == 0 && sent.losses < sent.transmissions;
             self.pipe -= sent.in_pipe();
             sent.flags |= LOST;
             self.pipe += sent.in_pipe();
@@ -433,7 +433,7 @@ impl Scoreboard {
     /// Forgets all reports, after a timeout [RFC 2018 §8]: all of it is to be sent again.
     pub fn clear_sacked(&mut self) {
         for sent in &mut self.ring {
-            sent.flags &= TOLD;
+            sent.flags &= EVER_REPORTED;
         }
         self.sacked.clear();
         self.lost_edge = 0;

@@ -20,7 +20,7 @@ from .clusters import (
 from .design import CLUSTERED
 from .effects import KINDS, Study, kind
 
-__all__ = ["extremes_table", "inside_table", "paragraphs", "plainly"]
+__all__ = ["extremes_table", "inside_table", "paragraphs", "plain_term"]
 
 CLUSTERS = [phase for phase, letters in PHASE_LETTERS.items() if len(letters) > 1]
 """The clusters that can hide something: those of several mechanisms."""
@@ -29,7 +29,7 @@ NAMED = 3
 """How many effects of a kind are named in the text."""
 
 
-def plainly(term: str) -> str:
+def plain_term(term: str) -> str:
     """Return a term without its separators, as ``CDE``."""
     return term.replace(":", "")
 
@@ -37,7 +37,7 @@ def plainly(term: str) -> str:
 def _effects(study: Study, terms: Sequence[str]) -> str:
     """Return effects in words, the largest first."""
     ranked = sorted(terms, key=lambda term: -abs(float(study.analysis.effects[term])))
-    words = [f"{plainly(term)} {signed(float(study.analysis.effects[term]))}" for term in ranked[:NAMED]]
+    words = [f"{plain_term(term)} {signed(float(study.analysis.effects[term]))}" for term in ranked[:NAMED]]
     more = len(ranked) - len(words)
     return ", ".join(words) + (f" and {more} more" if more else "")
 

@@ -16,7 +16,7 @@ from ..printed import TERMS
 from ..scenarios import PHASE_LETTERS
 from . import figures
 from .clusters import PARTS, Agreement, clustered, contributions
-from .conclusions import extremes_table, inside_table, paragraphs, plainly
+from .conclusions import extremes_table, inside_table, paragraphs, plain_term
 from .design import CLUSTERED, TABLES, between_blocks, blocks
 from .effects import CONFIDENCE, Study, surviving
 
@@ -288,7 +288,7 @@ def _interactions(studies: Sequence[Study]) -> Section:
             row: list[Cell | str] = [str(len(rows) + 1)]
             for study, term in zip(group, terms, strict=True):
                 row += [
-                    plainly(term),
+                    plain_term(term),
                     _effect_cell(study, term),
                     f"{float(study.analysis.percent[term]):.2f}",
                 ]
@@ -347,7 +347,7 @@ def _ranked(study: Study, caption: str, ranking: pd.DataFrame) -> Table:
         rows=[
             [
                 str(row.Index),
-                plainly(row.term),
+                plain_term(row.term),
                 Cell(text=signed(row.effect, 3), tone="strong" if row.term in study.standing_out else ""),
                 "" if np.isnan(row.low) else f"{signed(row.low, 3)} to {signed(row.high, 3)}",
                 f"{row.percent:.3f}",

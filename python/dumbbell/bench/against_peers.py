@@ -16,8 +16,8 @@ from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
+from dumbbell.crossvalidation import PeerAbsent
 from dumbbell.errors import refusal
-from dumbbell.witness import PeerAbsent
 
 __all__ = ["AIMS", "bench_peers"]
 
@@ -52,7 +52,7 @@ def bench_peers(
     output
         Folder for the report; ``results/`` of the working directory by default.
     folder
-        Folder of the peers; see `dumbbell.witness.folder`.
+        Folder of the peers; see `dumbbell.crossvalidation.folder`.
     share
         Factor on the simulated time of the cases, for a trial; the report states it.
     least_cpu_s
@@ -167,7 +167,7 @@ def _slower(board: Mapping[str, Mapping[str, Turns]], turns: int, display: Displ
     """Return how much more a packet costs at large windows than at small ones, in turns of their own."""
     if LARGE not in board or SMALL not in board:
         return None
-    large, small = (board[name][Dumbbell.key].anew() for name in (LARGE, SMALL))
+    large, small = (board[name][Dumbbell.key].fresh() for name in (LARGE, SMALL))
     done = display.steps("large windows against small ones", turns)
     for _ in range(turns):
         large.take()

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Protocol
 from dumbbell.bench.cases import PAYLOAD
 from dumbbell.bench.children import measure
 from dumbbell.campaign import engine_identity
+from dumbbell.crossvalidation import folder
+from dumbbell.crossvalidation.loading import imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
-from dumbbell.witness import folder
-from dumbbell.witness.loading import imported
 
 __all__ = ["Contender", "Dumbbell", "Measured", "load_contenders", "measured"]
 
@@ -71,7 +71,7 @@ class Contender(Protocol):
         """What it does for each packet, in a sentence or two."""
 
     def version(self) -> str:
-        """Return its version; `dumbbell.witness.PeerAbsent` if it is not on this machine."""
+        """Return its version; `dumbbell.crossvalidation.PeerAbsent` if it is not on this machine."""
 
     def prepare(self) -> None:
         """Build what has to be built before the first run."""
@@ -157,7 +157,7 @@ def load_contenders(path: str | Path | None = None) -> tuple[Contender, ...]:
     Parameters
     ----------
     path
-        The folder of the peers; see `dumbbell.witness.folder`.
+        The folder of the peers; see `dumbbell.crossvalidation.folder`.
 
     Raises
     ------

@@ -50,9 +50,9 @@ def at_least(
         What is told beside the measured value and decides nothing.
     """
     wanted = f"at least {aim:g}{unit}"
-    told = f", {beside}" if beside else ""
+    remark = f", {beside}" if beside else ""
     return Criterion(
-        name=name, wanted=wanted, measured=f"{value:,.{digits}f}{unit}{told}", holds=value >= aim
+        name=name, wanted=wanted, measured=f"{value:,.{digits}f}{unit}{remark}", holds=value >= aim
     )
 
 

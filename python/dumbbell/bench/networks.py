@@ -8,12 +8,12 @@ from typing import Any
 
 from dumbbell.bench.cases import HEADER, PAYLOAD
 
-__all__ = ["crowd", "idle_crowd", "long_window", "one_flow", "row"]
+__all__ = ["idle_flows", "long_window", "many_flows", "one_flow", "row"]
 
-# Hosts on either side of a crowd's bottleneck.
+# Hosts on either side of a bottleneck of many flows.
 PAIRS = 10
 
-# Each flow's share of a crowd's bottleneck, bit/s, and of its buffer, packets.
+# Each flow's share of a bottleneck of many flows, bit/s, and of its buffer, packets.
 SHARE_BPS, SHARE_PACKETS = 100_000, 5
 
 # Simulated time of a run that only starts up.
@@ -28,7 +28,7 @@ Text = tuple[str, str]
 """A scenario, and the same one without simulated time."""
 
 
-def crowd(flows: int, duration_s: float) -> Text:
+def many_flows(flows: int, duration_s: float) -> Text:
     """Return many NewReno flows at one bottleneck, 0.1 Mbit/s for each.
 
     Parameters
@@ -38,10 +38,10 @@ def crowd(flows: int, duration_s: float) -> Text:
     duration_s
         Simulated time, s.
     """
-    return _crowd(flows, duration_s, 0.1, {})
+    return _many_flows(flows, duration_s, 0.1, {})
 
 
-def idle_crowd(flows: int) -> Text:
+def idle_flows(flows: int) -> Text:
     """Return as many flows whose first windows arrive, and which wait for acknowledgements until the end of the run.
 
     Parameters
@@ -49,10 +49,10 @@ def idle_crowd(flows: int) -> Text:
     flows
         How many.
     """
-    return _crowd(flows, IDLE_S, IDLE_DELAY_S, {"timer": IDLE_TIMER})
+    return _many_flows(flows, IDLE_S, IDLE_DELAY_S, {"timer": IDLE_TIMER})
 
 
-def _crowd(flows: int, duration_s: float, delay_s: float, tcp: dict[str, Any]) -> Text:
+def _many_flows(flows: int, duration_s: float, delay_s: float, tcp: dict[str, Any]) -> Text:
     rate = flows * SHARE_BPS
     queue = {"kind": "droptail", "limit": f"{flows * SHARE_PACKETS} packets"}
     links = _pair("r1", "r2", rate, _seconds(delay_s), queue)

@@ -278,5 +278,5 @@ def _how(contenders: Sequence[Contender], least_cpu_s: float) -> list[str]:
         "Nothing is recorded on any side: no traces, no monitors on the links. What the drivers of the peers add is their "
         "counting of delivered bytes. Dumbbell's own counters cannot be turned off and are in its numbers.",
         "Dumbbell runs by the rules of ns-2, so that both send the same packets; ns-3 has rules of its own and its nearest "
-        "counterpart is run. `dumbbell witness` says how far the results agree.",
+        "counterpart is run. `dumbbell cross-validate` says how far the results agree.",
     ]

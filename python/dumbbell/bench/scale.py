@@ -24,7 +24,7 @@ __all__ = ["bench_scale"]
 
 # What was wanted: the cost of a packet among the most flows over that among the fewest, bytes of an idle flow, and how much
 # faster two threads are than one.
-DEARER = 4.0
+MAX_COST_RATIO = 4.0
 IDLE_BYTES = 4096
 TWO_THREADS = 1.9
 
@@ -97,7 +97,11 @@ def _sweeps(plan: Plan) -> list[Sweep]:
             f"tenth of {plan.flows_s:g} s.",
             points=[
                 _point(
-                    plan, "NewReno flows", f"{count:,}", count, partial(networks.crowd, count, plan.flows_s)
+                    plan,
+                    "NewReno flows",
+                    f"{count:,}",
+                    count,
+                    partial(networks.many_flows, count, plan.flows_s),
                 )
                 for count in plan.flows
             ],
@@ -196,7 +200,7 @@ def _idle(plan: Plan, display: Display) -> Idle:
     done = display.steps("Memory", 2)
     peaks, of_start_up = [], []
     for flows in plan.idle:
-        whole, nothing = networks.idle_crowd(flows)
+        whole, nothing = networks.idle_flows(flows)
         peaks.append(measured(whole, 1).peak_bytes)
         of_start_up.append(measured(nothing, 1).peak_bytes)
         done()
@@ -239,10 +243,10 @@ def _criteria(flows: Sweep, idle: Idle, batches: Sequence[Batches]) -> list[Crit
     found = []
     name = f"cost of a packet at {MOST:,} flows over that at {FEWEST}"
     if FEWEST in by_size and MOST in by_size:
-        dearer = ratios(by_size[MOST].costs_ns, by_size[FEWEST].costs_ns)
-        found.append(at_most(name, dearer.median, DEARER))
+        cost_ratio = ratios(by_size[MOST].costs_ns, by_size[FEWEST].costs_ns)
+        found.append(at_most(name, cost_ratio.median, MAX_COST_RATIO))
     else:
-        found.append(not_measured(name, f"at most {DEARER:g}", "fewer flows were run"))
+        found.append(not_measured(name, f"at most {MAX_COST_RATIO:g}", "fewer flows were run"))
     name = f"memory of an idle flow, of {idle.flows[1]:,}"
     per_flow = idle.per_flow(idle.peaks)
     if idle.flows[1] < MOST:

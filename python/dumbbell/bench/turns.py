@@ -84,7 +84,7 @@ class Turns:
                 self._measure(self.runs)
                 del self.start_ups_s[0], self.measured[0]
 
-    def anew(self) -> Turns:
+    def fresh(self) -> Turns:
         """Return the same measurement with no turn taken."""
         return Turns(run=self.run, nothing=self.nothing, least_cpu_s=self.least_cpu_s)
 

@@ -1,6 +1,6 @@
 """Campaigns: scenarios × parameters × replications, made once, kept, queried, and extended later.
 
-`Campaign` is the public face. Below it lies what everything that makes many runs shares, papers and witnesses too: planned
+`Campaign` is the public face. Below it lies what everything that makes many runs shares, papers and cross-validation too: planned
 runs beside the store that keeps them (`PlannedRuns`, `Store`), what makes the missing ones (`on_threads`, `on_cluster`), and
 what is shown meanwhile (`Display`).
 """

@@ -340,12 +340,12 @@ class Campaign:
         finally:
             self.made = 0 if work is None else work.done - work.reused
             self.run_time_s = time.monotonic() - begin
-        alike = self._alike()
-        if alike:
-            warn_of_identical_runs(alike)
+        identical = self._identical_runs()
+        if identical:
+            warn_of_identical_runs(identical)
         return self
 
-    def _alike(self) -> list[tuple[Scenario, int, int]]:
+    def _identical_runs(self) -> list[tuple[Scenario, int, int]]:
         """Return the scenarios some of whose runs are equal, with the number of runs and of different ones.
 
         Only a reduction that keeps fingerprints, as the default one does, can tell.

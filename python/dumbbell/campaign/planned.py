@@ -134,11 +134,11 @@ class PlannedRuns(Generic[P]):
         """
         for stage, rows in self.stages.items():
             begin = time.monotonic()
-            told = display.stage(f"{self.name}/{stage}", title or stage, len(rows))
-            self._make_stage(in_order(rows), make, told)
+            advance = display.stage(f"{self.name}/{stage}", title or stage, len(rows))
+            self._make_stage(in_order(rows), make, advance)
             self.times[stage] = time.monotonic() - begin
 
-    def _make_stage(self, rows: pd.DataFrame, make: Make[P], told: Callable[[int, float], None]) -> None:
+    def _make_stage(self, rows: pd.DataFrame, make: Make[P], advance: Callable[[int, float], None]) -> None:
         costs = rows["cost"].to_numpy()
         names = pa.Table.from_pandas(rows[INDEX], preserve_index=False).replace_schema_metadata(None)
 
@@ -150,7 +150,7 @@ class PlannedRuns(Generic[P]):
                     part = part.append_column(column, table[column])
                 self.store.add(part)
                 self.done += len(done)
-            told(len(done), float(costs[list(done)].sum()))
+            advance(len(done), float(costs[list(done)].sum()))
 
         make([self.plan[row] for row in rows.index], keep)
 

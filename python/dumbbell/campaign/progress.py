@@ -28,8 +28,8 @@ __all__ = ["Display", "Pace", "duration"]
 # Seconds between two lines in a log.
 LINE_S = 30.0
 
-Told = Callable[[int, float], None]
-"""Told the number of runs made and their cost."""
+Advance = Callable[[int, float], None]
+"""Called with the number of runs made and their cost."""
 
 
 def duration(seconds: float) -> str:
@@ -66,7 +66,7 @@ class Pace:
         self._left: dict[str, _Work] = {}
         self._made: dict[str, _Work] = {}
         self._kinds: dict[str, str] = {}
-        self._alike: dict[str, _Work] = {}
+        self._by_kind: dict[str, _Work] = {}
         self._all = _Work()
         self._stage = ""
         self._last = 0.0
@@ -83,7 +83,7 @@ class Pace:
     def made(self, runs: int, cost: float, now: float) -> None:
         """Take note of runs made, at a time in s."""
         self._left[self._stage].add(-runs, -cost)
-        alike = self._alike.setdefault(self._kinds[self._stage], _Work())
+        alike = self._by_kind.setdefault(self._kinds[self._stage], _Work())
         for work in (self._all, alike, self._made.setdefault(self._stage, _Work())):
             work.add(runs, cost, now - self._last)
         self._last = now
@@ -100,7 +100,7 @@ class Pace:
             if made is not None:
                 seconds = left.cost / made.cost * made.seconds
             else:
-                alike = self._alike.get(self._kinds[stage], self._all)
+                alike = self._by_kind.get(self._kinds[stage], self._all)
                 by_both = (left.cost / alike.cost) * (left.runs / alike.runs)
                 seconds = math.sqrt(by_both) * alike.seconds
             total += max(0.0, seconds - (now - self._last)) if stage == self._stage else seconds
@@ -186,7 +186,7 @@ class Display:
         """Take note of the missing runs of a stage that is to come, their cost, and which kind of runs they are."""
         self._pace.expect(stage, runs, cost, kind)
 
-    def stage(self, name: str, title: str, runs: int) -> Told:
+    def stage(self, name: str, title: str, runs: int) -> Advance:
         """Begin a stage of runs; the returned function is told of those made.
 
         Parameters
@@ -203,7 +203,7 @@ class Display:
         self._pace.begin(name, time.monotonic())
         made = 0
 
-        def told(count: int, cost: float) -> None:
+        def advance(count: int, cost: float) -> None:
             nonlocal made
             made += count
             self._made += count
@@ -221,7 +221,7 @@ class Display:
                     + ("" if left is None else f", {duration(left)} left")
                 )
 
-        return told
+        return advance
 
     def steps(self, title: str, total: int) -> Callable[[], None]:
         """Begin a step of `total` parts; the returned function marks one part as done."""

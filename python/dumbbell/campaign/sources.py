@@ -25,20 +25,25 @@ import dumbbell
 __all__ = ["module_identity", "own_sources", "reduction_identity", "sources"]
 
 # Parts of the package that see runs only after they were kept, or not at all.
-AFTERWARDS = (
+OUTSIDE_REDUCTION = (
     "bench",
     "campaign",
     "claims.py",
     "cli",
+    "crossvalidation",
     "papers",
     "plots",
     "report",
     "sensitivity.py",
-    "witness",
 )
 
 # What hands runs to a reduction, in those parts.
-HANDING_OVER = ("campaign/execution.py", "papers/runs.py", "witness/running.py", "witness/traces.py")
+REDUCTION_CALLERS = (
+    "campaign/execution.py",
+    "papers/runs.py",
+    "crossvalidation/running.py",
+    "crossvalidation/traces.py",
+)
 
 # Where modules lie that a version names, and whose files nobody edits.
 LIBRARIES = tuple(
@@ -156,5 +161,5 @@ def _files_named(tree: ast.AST, folder: Path) -> Iterator[Path]:
 def _package() -> tuple[Path, ...]:
     """Return the files of the package that take part in a reduction."""
     root = Path(dumbbell.__file__).parent
-    files = [file for file in root.rglob("*.py") if file.relative_to(root).parts[0] not in AFTERWARDS]
-    return tuple(sorted(files) + [root / name for name in HANDING_OVER])
+    files = [file for file in root.rglob("*.py") if file.relative_to(root).parts[0] not in OUTSIDE_REDUCTION]
+    return tuple(sorted(files) + [root / name for name in REDUCTION_CALLERS])

@@ -59,7 +59,7 @@ PARTS = "*.parquet"
 NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{32})\.parquet")
 DAMAGED = ".damaged"
 LIST = "parts.json"
-ANEW = "made anew from the parts that are there, and the runs of others are made again"
+REBUILT = "made anew from the parts that are there, and the runs of others are made again"
 
 # So many parts of a size are merged into one.
 MERGED = 8
@@ -152,7 +152,7 @@ class Store:
         self._parts: list[Part] = []
         self._lock: BinaryIO | None = None
         if read_only:
-            self._look()
+            self._scan()
             return
         self.place.mkdir(parents=True, exist_ok=True)
         self._lock = self._locked()
@@ -186,7 +186,7 @@ class Store:
             for file in self.place.glob(pattern):
                 file.unlink()
 
-    def _look(self) -> None:
+    def _scan(self) -> None:
         """Take in the parts that count and say what is damaged, without changing anything."""
         for attempt in range(ATTEMPTS):
             files = sorted(self.place.glob(PARTS))
@@ -279,14 +279,14 @@ class Store:
             if error.errno != errno.ENOENT:
                 raise
             if not new:
-                self.warnings.append(f"{file}: is missing; {ANEW}")
+                self.warnings.append(f"{file}: is missing; {REBUILT}")
             return None
         try:
             names = [str(name) for name in json.loads(content)["parts"]]
         except (ValueError, TypeError, LookupError):
             names = []
         if content != self._list_of(names):
-            self.warnings.append(f"{file}: is damaged; {ANEW}")
+            self.warnings.append(f"{file}: is damaged; {REBUILT}")
             return None
         return names
 

@@ -1,9 +1,9 @@
-"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``reproduce``, ``witness``, ``bench``.
+"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``reproduce``, and others.
 
 Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted, or the command was
-interrupted from the keyboard, after saying what was done. ``witness`` and ``bench peers`` have one more: 3, the other
-simulator is not on this machine; ``witness --strict`` ends with 1 where a criterion does not hold. A user's input never ends
-in a traceback.
+interrupted from the keyboard, after saying what was done. ``cross-validate`` and ``bench peers`` have one more: 3, the other
+simulator is not on this machine; ``cross-validate --strict`` ends with 1 where a criterion does not hold. A user's input
+never ends in a traceback.
 """
 
 from __future__ import annotations
@@ -191,9 +191,9 @@ def reproduce_command(
     )
 
 
-@app.command("witness")
+@app.command("cross-validate")
 @guarded
-def witness_command(
+def cross_validate_command(
     peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the other simulator: ns2 or ns3.")],
     grid: Annotated[
         list[str] | None,
@@ -223,9 +223,9 @@ def witness_command(
     ] = None,
 ) -> None:
     """Run grids here and in another simulator, and write how far both agree."""
-    from dumbbell.cli import witness
+    from dumbbell.cli import cross_validate
 
-    witness.witness(
+    cross_validate.cross_validate(
         peer,
         grids=grid or (),
         share=share,

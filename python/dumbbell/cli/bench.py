@@ -13,10 +13,10 @@ import typer
 from dumbbell import bench
 from dumbbell.bench import Benched
 from dumbbell.bench.criteria import holds_text
+from dumbbell.cli.cross_validate import ABSENT
 from dumbbell.cli.refusals import note, refuse
 from dumbbell.cli.tables import Column, console, print_table
-from dumbbell.cli.witness import ABSENT
-from dumbbell.witness import PeerAbsent
+from dumbbell.crossvalidation import PeerAbsent
 
 __all__ = ["peers", "scale"]
 

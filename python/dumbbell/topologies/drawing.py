@@ -186,12 +186,12 @@ def _words(seen: _Network, notes: Mapping[str, str]) -> _Words:
             ", ".join(filter(None, way)) for way in zip(fields["rate"], fields["delay"], strict=True)
         )
         below = [
-            _said(fields["queue"], "→←") if fields["queue"] != common else "",
-            _said(fields["losses"], "→←"),
-            _said(fields["changes"], "→←"),
+            _both_directions(fields["queue"], "→←") if fields["queue"] != common else "",
+            _both_directions(fields["losses"], "→←"),
+            _both_directions(fields["changes"], "→←"),
             noted.get(frozenset(pair), ""),
         ]
-        hops[pair] = (_said((rates[0], rates[1]), "→←"), "\n".join(filter(None, below)))
+        hops[pair] = (_both_directions((rates[0], rates[1]), "→←"), "\n".join(filter(None, below)))
     access = {host: _both_ways(seen, (host, router)) for host, router in seen.router_of.items()}
     usual = _usual(list(access.values()))
     own = {
@@ -254,7 +254,7 @@ def _usual(said: Sequence[Mapping[str, Pair]]) -> dict[str, Pair]:
     return usual
 
 
-def _said(ways: Pair, arrows: str) -> str:
+def _both_directions(ways: Pair, arrows: str) -> str:
     """Write what holds for a link and the one back: once if it is the same, else each with its arrow."""
     if ways[0] == ways[1]:
         return ways[0]
@@ -412,7 +412,7 @@ def _paint_host(
         linewidth=1.3,
         zorder=1,
     )
-    own = [_said(ways, ARROWS[place.side]) for ways in words.access[place.host].values()]
+    own = [_both_directions(ways, ARROWS[place.side]) for ways in words.access[place.host].values()]
     if beside and len(own) > 1 and "\n" not in own[0] + own[1]:
         own[:2] = [f"{own[0]}, {own[1]}"]
     if own:

@@ -232,7 +232,7 @@ mod tests {
                 let now = Time(self.now * 1000);
                 let packet = self.controller.dequeue(&RULE, now, &mut self.queue, &mut self.backlog);
                 assert!(packet.is_some());
-                let (dropped, marks) = self.backlog.take_news();
+                let (dropped, marks) = self.backlog.take_uncollected();
                 let count = dropped.count() as u64 + marks;
                 signals.extend((0..count).map(|_| self.now - begin));
                 self.now += 1;
@@ -286,7 +286,7 @@ mod tests {
             bench.backlog.push(&mut bench.queue, packet);
             let dequeued = bench.controller.dequeue(&RULE, Time(now * 1000), &mut bench.queue, &mut bench.backlog);
             assert!(dequeued.is_some() && bench.backlog.pop(&mut bench.queue).is_some());
-            assert!(!bench.backlog.has_news());
+            assert!(!bench.backlog.has_uncollected());
         }
     }
 }

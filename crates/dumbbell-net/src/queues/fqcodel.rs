@@ -234,10 +234,10 @@ mod tests {
         let mut bench = bench(&FqCoDel { limit: 10, drop_batch: 3, ..FqCoDel::default() });
         (0..3).for_each(|_| bench.enqueue(1, 1500));
         (0..7).for_each(|_| bench.enqueue(2, 100));
-        assert!(!bench.backlog.has_news());
+        assert!(!bench.backlog.has_uncollected());
         // The eleventh packet: flow 1 has 4500 bytes, flow 2 has 800. Half of three packets is two, from the head.
         bench.enqueue(2, 100);
-        let dropped: Vec<u64> = bench.backlog.take_news().0.map(|(packet, _)| packet.token).collect();
+        let dropped: Vec<u64> = bench.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
         assert_eq!((dropped, bench.backlog.packets()), (vec![0, 1], 9));
     }
 }

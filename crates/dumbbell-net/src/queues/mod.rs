@@ -299,12 +299,12 @@ impl Backlog {
 
     /// True if packets were dropped or marked that have not been collected.
     #[inline]
-    pub(crate) fn has_news(&self) -> bool {
+    pub(crate) fn has_uncollected(&self) -> bool {
         self.marks > 0 || !self.dropped.is_empty()
     }
 
     /// Packets dropped since the last call, in order, and how many were marked.
-    pub(crate) fn take_news(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
+    pub(crate) fn take_uncollected(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
         (self.dropped.drain(..), std::mem::take(&mut self.marks))
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Simulation<'a> {
             payload: Payload::of_segment(flow, &segment),
         };
         self.conservation.sent += 1;
-        traffic.missing += 1;
+        traffic.undelivered += 1;
         if is_measured {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
@@ -61,17 +61,23 @@ impl<'a> Simulation<'a> {
         self.send(begin, packet);
     }
 
-    /// Keeps one deadline event pending, no later than the earliest deadline.
+    /// Keeps a deadline event pending, no later than the earliest deadline, and another one for the pacer.
     #[inline]
     pub(super) fn arm(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         if !connection.is_open {
             return;
         }
-        let wanted = connection.sender.next_deadline().min(connection.receiver.next_deadline());
+        let wanted = connection.sender.next_timer().min(connection.receiver.next_deadline());
         if wanted < connection.deadline_at {
             let at = wanted.max(self.now);
             connection.deadline_at = at;
+            self.events.push(at, Event::Deadline(owner));
+        }
+        let release = connection.sender.next_release();
+        if release < connection.release_at {
+            let at = release.max(self.now);
+            connection.release_at = at;
             self.events.push(at, Event::Deadline(owner));
         }
     }
@@ -79,10 +85,17 @@ impl<'a> Simulation<'a> {
     #[inline(never)]
     pub(super) fn on_deadline(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
-        if connection.deadline_at != self.now || !connection.is_open {
+        let (is_deadline, is_release) =
+            (connection.deadline_at == self.now, connection.release_at == self.now);
+        if !is_deadline && !is_release || !connection.is_open {
             return;
         }
-        connection.deadline_at = Time::NEVER;
+        if is_deadline {
+            connection.deadline_at = Time::NEVER;
+        }
+        if is_release {
+            connection.release_at = Time::NEVER;
+        }
         let sender_due = connection.sender.next_deadline() <= self.now;
         let receiver_due = connection.receiver.next_deadline() <= self.now;
         if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.now) {
@@ -99,9 +112,10 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
-        if self.connections[owner as usize].tracer.is_some() {
+        let connection = &self.connections[owner as usize];
+        if connection.tracer.is_some() && connection.sender.next_timer() <= self.now {
             // What was lost by now is recorded before the timeout that repairs it.
-            self.settle();
+            self.merge_all_arrived();
         }
         let connection = &mut self.connections[owner as usize];
         connection.sender.on_deadline(self.now);
@@ -133,7 +147,7 @@ impl<'a> Simulation<'a> {
         let slot = self.free.pop();
         if slot.is_some() {
             // What has arrived by now belongs to the connection that had the slot.
-            self.settle();
+            self.merge_all_arrived();
         }
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
         let state = &mut self.flows[flow as usize];
@@ -150,6 +164,7 @@ impl<'a> Simulation<'a> {
             sender,
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
+            release_at: Time::NEVER,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
         };

@@ -97,8 +97,9 @@ pub(super) struct Edges {
 }
 
 impl Simulation<'_> {
-    /// The time from which on events wait for [`turn`](Self::turn): a path changes, or the window opens or is over.
-    pub(super) fn next_turn(&self) -> Time {
+    /// The time from which on events wait for [`apply_changes`](Self::apply_changes): a path changes, or the window opens or
+    /// is over.
+    pub(super) fn next_change(&self) -> Time {
         let edge = match (&self.edges.opening, &self.edges.closing) {
             (None, _) => self.window.from,
             (Some(_), None) => Time(self.window.until.0.saturating_add(1)),
@@ -109,7 +110,7 @@ impl Simulation<'_> {
 
     /// The next event is due now: paths change, and the window opens or is over, before it is handled.
     #[cold]
-    pub(super) fn turn(&mut self) {
+    pub(super) fn apply_changes(&mut self) {
         while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
             self.traffic[change.flow as usize].begins = change.begins;
         }
@@ -119,7 +120,7 @@ impl Simulation<'_> {
         if self.edges.closing.is_none() && self.now > self.window.until {
             self.edges.closing = Some(self.counts());
         }
-        self.next_turn = self.next_turn();
+        self.next_change = self.next_change();
     }
 
     fn open_window(&mut self) {

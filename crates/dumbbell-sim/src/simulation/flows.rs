@@ -125,7 +125,7 @@ impl Simulation<'_> {
         let is_measured = self.window.contains(self.now);
         self.flows[flow as usize].totals.segments_sent += 1;
         let traffic = &mut self.traffic[flow as usize];
-        traffic.missing += 1;
+        traffic.undelivered += 1;
         if is_measured {
             traffic.bytes_on_wire += u64::from(size);
         }

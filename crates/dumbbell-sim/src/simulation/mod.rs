@@ -43,7 +43,10 @@ struct Connection {
     sender: Sender,
     receiver: Receiver,
     /// Time of the pending deadline event, if any.
+    /// When the pending deadline event is due, and the one for the pacer. Two, because a paced sender asks for the latter with
+    /// every segment, and each would leave an event of the former behind.
     deadline_at: Time,
+    release_at: Time,
     /// A conversation that goes on by itself.
     writer: Option<Box<Writer>>,
     /// Where events are probed.
@@ -112,7 +115,7 @@ struct Traffic {
     /// Deliveries are traced, or may bridge the pauses before restarts.
     is_followed: bool,
     /// Packets sent that have not arrived.
-    missing: u64,
+    undelivered: u64,
     bytes_on_wire: u64,
     bytes_delivered: u64,
     /// Those of the whole run, counted for probes only.
@@ -135,11 +138,11 @@ pub(crate) struct Simulation<'a> {
     reroutes: Vec<NewRoute>,
     edges: Edges,
     /// Time of the next change of a path or end of the window.
-    next_turn: Time,
+    next_change: Time,
     links: Vec<Link>,
     wires: Wires<Payload>,
     /// The number of the link at whose end the present event happens; above all numbers for events of another kind.
-    here: u32,
+    current_link: u32,
     reports: Reports,
     flows: Vec<FlowState>,
     clocks: Vec<(HostClock, HostClock)>,
@@ -172,8 +175,8 @@ pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -
     Some(simulation.finish())
 }
 
-/// Events between two looks at the stop flag, a power of two. An event may send a hundred thousand packets.
-const EVENTS_PER_LOOK: u64 = 1 << 6;
+/// Events between two checks of the stop flag, a power of two. An event may send a hundred thousand packets.
+const EVENTS_PER_STOP_CHECK: u64 = 1 << 6;
 /// Events after which what is over is settled, where the run may end early; a multiple of the same.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 
@@ -194,11 +197,11 @@ impl<'a> Simulation<'a> {
             hops: Vec::new(),
             traffic: Vec::new(),
             edges: Edges::default(),
-            next_turn: Time::ZERO,
+            next_change: Time::ZERO,
             reroutes: std::mem::take(&mut routes.reroutes),
             links: Vec::with_capacity(scenario.links.len()),
             wires,
-            here: u32::MAX,
+            current_link: u32::MAX,
             reports: Reports::default(),
             flows: Vec::with_capacity(scenario.flows.len()),
             clocks: Vec::with_capacity(scenario.flows.len()),
@@ -310,7 +313,7 @@ impl<'a> Simulation<'a> {
         if !self.is_complete() {
             self.now = self.scenario.duration;
         }
-        self.here = u32::MAX;
+        self.current_link = u32::MAX;
         Some(())
     }
 
@@ -343,10 +346,10 @@ impl<'a> Simulation<'a> {
             }
             self.now = at;
             self.event_count += 1;
-            if at >= self.next_turn {
-                self.turn();
+            if at >= self.next_change {
+                self.apply_changes();
             }
-            if self.event_count.is_multiple_of(EVENTS_PER_LOOK) {
+            if self.event_count.is_multiple_of(EVENTS_PER_STOP_CHECK) {
                 if stop.load(Ordering::Relaxed) {
                     return None;
                 }
@@ -354,19 +357,19 @@ impl<'a> Simulation<'a> {
                     self.settle_counts();
                 }
             }
-            self.here = u32::MAX;
+            self.current_link = u32::MAX;
             match event {
                 Event::Departure(link) => {
                     self.events.pop_other();
                     self.on_departure(link);
                 }
                 Event::Arrival(link) => {
-                    self.here = link;
+                    self.current_link = link;
                     self.on_arrival(link);
                 }
-                Event::Intake(link) => {
+                Event::Merge(link) => {
                     self.events.pop_other();
-                    self.on_intake(link);
+                    self.on_merge(link);
                 }
                 Event::Deadline(connection) => {
                     self.events.pop_other();

@@ -9,10 +9,10 @@ use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
 
-/// More connections than the caches hold: what one of them needs has left since its last packet.
-const MANY: usize = 4000;
-/// How many packets earlier an intake asks for what a packet needs.
-const AHEAD: usize = 3;
+/// With more connections than these, what one of them needs has left the caches since its last packet.
+const CACHED_CONNECTIONS: usize = 4000;
+/// How many packets earlier a merge point asks for what a packet needs.
+const PREFETCH_DISTANCE: usize = 3;
 
 /// By what a scheduled link knows a packet.
 fn token_of(hop: u32, place: u32) -> u64 {
@@ -33,7 +33,7 @@ impl Simulation<'_> {
         };
         self.events.postpone_arrival(next.map(|next| next.at));
         if let Some(next) = next
-            && self.connections.len() > MANY
+            && self.connections.len() > CACHED_CONNECTIONS
         {
             self.prefetch(next.place, next.owner, |connection| connection.sender.prefetch());
         }
@@ -41,23 +41,23 @@ impl Simulation<'_> {
         self.deliver(packet);
     }
 
-    pub(super) fn on_intake(&mut self, link: u32) {
-        let Some(number) = self.wires.intake(link) else { return };
-        if self.wires.begin_intake(number, self.now) {
-            self.take_in(number);
-            self.wires.end_intake(&mut self.events, number);
+    pub(super) fn on_merge(&mut self, link: u32) {
+        let Some(number) = self.wires.merge_point(link) else { return };
+        if self.wires.begin_merge(number, self.now) {
+            self.merge_arrived(number);
+            self.wires.end_merge(&mut self.events, number);
         }
     }
 
     #[inline(never)]
     pub(super) fn on_departure(&mut self, link: u32) {
-        if let Some(number) = self.wires.intake(link) {
+        if let Some(number) = self.wires.merge_point(link) {
             self.depart(number);
         }
     }
 
-    /// A link takes in what has arrived from other links before the present event.
-    fn take_in(&mut self, number: u32) {
+    /// A link merges what has arrived from other links before the present event.
+    fn merge_arrived(&mut self, number: u32) {
         if self.is_scheduled(self.wires.link(number)) {
             self.enqueue_arrived(number);
             self.depart(number);
@@ -80,12 +80,12 @@ impl Simulation<'_> {
         }
     }
 
-    /// The next packet that has arrived at an intake before the present event.
+    /// The next packet that has arrived at a merge point before the present event.
     #[inline(always)]
     fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
-        let arrived = self.wires.take_in(number, self.now, self.here)?;
-        if self.connections.len() > MANY
-            && let Some((place, owner)) = self.wires.coming(number, AHEAD)
+        let arrived = self.wires.next_arrived(number, self.now, self.current_link)?;
+        if self.connections.len() > CACHED_CONNECTIONS
+            && let Some((place, owner)) = self.wires.pending(number, PREFETCH_DISTANCE)
         {
             self.prefetch(place, owner, |connection| connection.receiver.prefetch());
         }
@@ -104,7 +104,7 @@ impl Simulation<'_> {
         while let Link::Scheduled(link) = &mut self.links[index as usize] {
             let Some(departed) = link.poll_departure(self.now) else {
                 let next = link.next_departure();
-                self.wires.expect_departure(&mut self.events, number, next);
+                self.wires.schedule_departure(&mut self.events, number, next);
                 self.take_drops(index);
                 return;
             };
@@ -120,7 +120,7 @@ impl Simulation<'_> {
             if departed.waited > Time::ZERO {
                 packet.queueing += departed.waited;
             }
-            self.go_on(departed.arrives, hop, packet);
+            self.continue_from(departed.arrives, hop, packet);
         }
     }
 
@@ -143,15 +143,15 @@ impl Simulation<'_> {
         self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
 
-    /// All links take in what has arrived from others before the present event.
-    pub(super) fn settle(&mut self) {
-        (0..self.wires.intakes()).for_each(|number| self.take_in(number));
+    /// All links merge what has arrived from others before the present event.
+    pub(super) fn merge_all_arrived(&mut self) {
+        (0..self.wires.merge_points()).for_each(|number| self.merge_arrived(number));
     }
 
     /// A host sends a packet on the way that begins with this hop.
     #[inline]
     pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
-        match self.wires.intake(self.hops[begin as usize].link) {
+        match self.wires.merge_point(self.hops[begin as usize].link) {
             Some(number) => self.send_after_others(number, begin, packet),
             None => self.forward(self.now, begin, packet),
         }
@@ -160,7 +160,7 @@ impl Simulation<'_> {
     /// The same where other links feed the first one, too.
     #[inline(never)]
     fn send_after_others(&mut self, number: u32, begin: u32, packet: Packet<Payload>) {
-        self.take_in(number);
+        self.merge_arrived(number);
         self.forward(self.now, begin, packet);
         if self.is_scheduled(self.wires.link(number)) {
             self.depart(number);
@@ -210,7 +210,7 @@ impl Simulation<'_> {
     }
 
     /// A packet has left the scheduled link of a hop, of this number, and reaches its far end at `arrival`.
-    fn go_on(&mut self, arrival: Time, number: u32, packet: Packet<Payload>) {
+    fn continue_from(&mut self, arrival: Time, number: u32, packet: Packet<Payload>) {
         let hop = self.hops[number as usize];
         if hop.after == After::Chained {
             self.forward(arrival, number + 1, packet);
@@ -337,7 +337,7 @@ impl Simulation<'_> {
             }
             PacketKind::Datagram => {
                 self.conservation.delivered += 1;
-                self.traffic[packet.owner as usize].missing -= 1;
+                self.traffic[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 self.count_delivered(self.now, packet.owner, u64::from(packet.size), packet.timestamp);
             }
@@ -350,7 +350,7 @@ impl Simulation<'_> {
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment(packet.ecn);
         self.conservation.delivered += 1;
-        self.traffic[packet.payload.flow() as usize].missing -= 1;
+        self.traffic[packet.payload.flow() as usize].undelivered -= 1;
         self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);
         let connection = &mut self.connections[packet.owner as usize];
         if connection.generation != packet.generation || !connection.is_open {

@@ -61,7 +61,7 @@ impl Simulation<'_> {
     }
 
     pub(crate) fn finish(mut self) -> Outcome {
-        self.settle();
+        self.merge_all_arrived();
         self.settle_counts();
         for owner in 0..self.connections.len() as u32 {
             if self.connections[owner as usize].is_open {
@@ -106,8 +106,8 @@ impl Simulation<'_> {
         for (spec, (traffic, on_the_way)) in
             self.scenario.flows.iter().zip(self.traffic.iter().zip(self.packets_of_flows()))
         {
-            let missing = traffic.missing;
-            assert_eq!(missing, on_the_way, "packets of {} appeared or vanished; {}", spec.name, whose());
+            let undelivered = traffic.undelivered;
+            assert_eq!(undelivered, on_the_way, "packets of {} appeared or vanished; {}", spec.name, whose());
         }
     }
 

@@ -84,7 +84,7 @@ pub fn flow(outcome: &Outcome) -> &FlowOutcome {
 }
 
 /// Flows between pairs of hosts; of two flows of one pair the hosts are the same.
-pub fn crowd(draw: &mut impl FnMut(usize) -> usize) -> Value {
+pub fn many_flows(draw: &mut impl FnMut(usize) -> usize) -> Value {
     let link = |from: String, to: String, rate: &str, delay: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": rate, "delay": delay });
     let pairs = 1 + draw(4);
     let mut nodes = vec![json!("r1"), json!({ "name": "r2", "aqt": draw(2) == 0 })];
@@ -125,7 +125,7 @@ pub fn crowd(draw: &mut impl FnMut(usize) -> usize) -> Value {
 }
 
 /// What a run says, but for its number of events and its traces.
-pub fn told(outcome: &Outcome) -> String {
+pub fn described(outcome: &Outcome) -> String {
     let Outcome { fingerprint, flows, links, conservation, .. } = outcome;
     format!("{fingerprint:016x} {flows:?} {links:?} {conservation:?}")
 }

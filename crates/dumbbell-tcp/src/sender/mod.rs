@@ -31,6 +31,7 @@ use dumbbell_cc::{Algorithm, ExternalControl, Setup};
 use dumbbell_units::{Stream, Time, prefetch};
 use opening::Phase;
 use recovery::{Recovery, Start};
+use timers::TimerKind;
 
 /// One connection's sender.
 #[derive(Clone, Debug)]
@@ -182,5 +183,17 @@ impl Sender {
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.connection.timers.earliest()
+    }
+
+    /// The same without the pacer's release of the next segment.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.connection.timers.earliest_but_pacing()
+    }
+
+    /// When the pacer releases the next segment; [`Time::NEVER`] if nothing waits for it.
+    #[inline]
+    pub fn next_release(&self) -> Time {
+        self.connection.timers.deadline(TimerKind::Pacing)
     }
 }

@@ -60,13 +60,13 @@ impl Pacer {
             return None;
         }
         let at = self.until - self.lead;
-        (now < at && !self.spares(urgency)).then_some(at)
+        (now < at && !self.is_exempt(urgency)).then_some(at)
     }
 
     /// `len` bytes left.
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
-        if self.per_byte > 0.0 && !self.spares(urgency) {
+        if self.per_byte > 0.0 && !self.is_exempt(urgency) {
             self.until = self.until.max(now) + Time::from_secs(f64::from(len) * self.per_byte);
         }
     }
@@ -77,7 +77,7 @@ impl Pacer {
     }
 
     /// Mechanism J spaces what the window releases, and leaves alone what repairs a loss.
-    fn spares(&self, urgency: Urgency) -> bool {
+    fn is_exempt(&self, urgency: Urgency) -> bool {
         urgency == Urgency::Retransmission && self.spike_suppression.is_some()
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn spike_suppression_doubles_the_rate_of_the_last_round_and_spares_repairs() {
+    fn spike_suppression_doubles_the_rate_of_the_last_round_and_exempts_repairs() {
         let mut pacer = Pacer::new(true, Time::ZERO);
         // 4,000 bytes were sent in a round of 80 ms: 20 us a byte, halved.
         pacer.on_ack(Time(80 * MS), None, 0, 4_000);

@@ -1,4 +1,4 @@
-//! Run in a copy of the checkout to which CONTRIBUTING's walk was applied: the new queue discipline is listed, and a
+//! Run in a copy of the checkout to which CONTRIBUTING's tutorial was applied: the new queue discipline is listed, and a
 //! scenario that names it runs.
 
 use dumbbell_sim::{Scenario, catalogue, run};

@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 
 from dumbbell import plots, report
-from dumbbell.witness import Agreement, Case, Observed, Peer
-from dumbbell.witness.tables import peer_title
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 from ._measures import Measure
 
-__all__ = ["GRID", "Pairs"]
+__all__ = ["GRID", "Coexistence"]
 
 # Reno where the peer has one that works; the first of these otherwise.
 BASES = ("reno", "newreno", "sack")
@@ -27,6 +27,9 @@ LEFT_OUT = ("tahoe", "sack")
 FACTORS = ("variant", "rate [Mbit/s]", "buffer [packets]")
 
 STARTS_S = 5.0
+
+# Seeds the random draws: with another text the start times, and so the results, would be other ones.
+DRAWS = "pairs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +102,11 @@ FURTHER = (
 )
 
 
-class Pairs:
+class Coexistence:
     """Reno with each other variant."""
 
-    name = "pairs"
-    title = "Pairs of flows"
+    name = "coexistence"
+    title = "Coexistence of two flows"
     order = 30
     question = (
         "Do two flows of different variants divide a bottleneck alike on both sides? A flow's share is its goodput over "
@@ -132,7 +135,7 @@ class Pairs:
         network = bottlenecks.Network(rate_mbps=rate, delay_ms=20.0, buffer=buffer)
         point = f"{base} and {partner}, {rate:g} Mbit/s, {buffer} packets"
         key = f"{point}, run {number + 1}"
-        drawn = bottlenecks.drawn(f"pairs, {key}", network, 2, within_s=STARTS_S)
+        drawn = bottlenecks.drawn(f"{DRAWS}, {key}", network, 2, within_s=STARTS_S)
         duration = round(max(extent.shortest_s, extent.packets * network.service_us / 1e6))
         scenario = network.topology(drawn).scenario(
             name=key,
@@ -194,4 +197,4 @@ def _over_rate(results: pd.DataFrame) -> report.Figure:
     )
 
 
-GRID = Pairs()
+GRID = Coexistence()

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import report
+from dumbbell.crossvalidation.loading import folder, imported
+from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
-from dumbbell.witness.loading import folder, imported
-from dumbbell.witness.peer import Observed, Peer
 
 __all__ = [
     "Agreement",
@@ -202,7 +202,10 @@ def _loaded(file: Path, place: Path) -> Grid:
     missing = ["GRID"] if grid is None else [part for part in REQUIRED if not hasattr(grid, part)]
     if grid is None or missing:
         raise refusal(
-            "grid", str(file), "what dumbbell.witness.Grid lists", problem=f"has no {', '.join(missing)}"
+            "grid",
+            str(file),
+            "what dumbbell.crossvalidation.Grid lists",
+            problem=f"has no {', '.join(missing)}",
         )
     return grid
 

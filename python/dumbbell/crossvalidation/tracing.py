@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.campaign import Display
+from dumbbell.crossvalidation.grid import Agreement, Case, sides_of
+from dumbbell.crossvalidation.losses import LOSSES, SameLosses, is_random
+from dumbbell.crossvalidation.peer import Counterfactual, Peer
+from dumbbell.crossvalidation.running import GridRuns
+from dumbbell.crossvalidation.tables import shown
 from dumbbell.scenario import Scenario
-from dumbbell.witness.grid import Agreement, Case, sides_of
-from dumbbell.witness.losses import LOSSES, SameLosses, is_random
-from dumbbell.witness.peer import Counterfactual, Peer
-from dumbbell.witness.running import GridRuns
-from dumbbell.witness.tables import shown
 
 __all__ = ["traced"]
 
@@ -86,7 +86,7 @@ def traced(
         for index in points.index[_open(points, names)]:
             row = again.get(_name(points.loc[index].to_dict()))
             if row is not None and bool(row["agrees"]):
-                points.loc[index, "explanation"] = trial.counterfactual.difference + _then(row)
+                points.loc[index, "explanation"] = trial.counterfactual.difference + _under_our_rule(row)
     return replace(agreement, points=points)
 
 
@@ -133,6 +133,6 @@ def _named(points: pd.DataFrame) -> dict[tuple[str, ...], Mapping[Any, Any]]:
     return {_name(row): row for row in points.to_dict("records")}
 
 
-def _then(row: Mapping[Any, Any]) -> str:
+def _under_our_rule(row: Mapping[Any, Any]) -> str:
     """Return what the peer has under our rule, where the grid says what it compares."""
     return f" (as ours: {shown(row['peer'])})" if "peer" in row else ""

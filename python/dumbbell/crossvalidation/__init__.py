@@ -1,4 +1,4 @@
-"""Witnesses: our scenarios run by other simulators too, and how far both sides agree.
+"""Cross-validation: our scenarios run by other simulators too, and how far both sides agree.
 
 A peer is a folder under ``peers/`` with a value ``PEER`` that follows the `Peer` protocol, a grid a file under
 ``peers/grids/`` with a value ``GRID`` that follows `Grid`. They use the public API only.
@@ -6,7 +6,7 @@ A peer is a folder under ``peers/`` with a value ``PEER`` that follows the `Peer
 
 from __future__ import annotations
 
-from dumbbell.witness.agreement import (
+from dumbbell.crossvalidation.agreement import (
     counted,
     criterion,
     differences,
@@ -16,10 +16,10 @@ from dumbbell.witness.agreement import (
     shares,
     within,
 )
-from dumbbell.witness.figures import overlays, ratio_figure, scatter
-from dumbbell.witness.grid import Agreement, Case, Criterion, Grid, Side, load_grids
-from dumbbell.witness.loading import folder
-from dumbbell.witness.peer import (
+from dumbbell.crossvalidation.figures import overlays, ratio_figure, scatter
+from dumbbell.crossvalidation.grid import Agreement, Case, Criterion, Grid, Side, load_grids
+from dumbbell.crossvalidation.loading import folder
+from dumbbell.crossvalidation.peer import (
     Counterfactual,
     Observed,
     Peer,
@@ -29,15 +29,16 @@ from dumbbell.witness.peer import (
     available,
     load_peer,
 )
-from dumbbell.witness.tables import comparison_table, criteria_table, peer_title, points_table
-from dumbbell.witness.traces import Distance, distance, largest_distance, sampled
-from dumbbell.witness.witnessing import Witnessed, witness
+from dumbbell.crossvalidation.tables import comparison_table, criteria_table, peer_title, points_table
+from dumbbell.crossvalidation.traces import Distance, distance, largest_distance, sampled
+from dumbbell.crossvalidation.validation import CrossValidation, cross_validate
 
 __all__ = [
     "Agreement",
     "Case",
     "Counterfactual",
     "Criterion",
+    "CrossValidation",
     "Distance",
     "Grid",
     "Observed",
@@ -46,12 +47,12 @@ __all__ = [
     "PeerRun",
     "Rule",
     "Side",
-    "Witnessed",
     "available",
     "comparison_table",
     "counted",
     "criteria_table",
     "criterion",
+    "cross_validate",
     "differences",
     "distance",
     "distances",
@@ -69,5 +70,4 @@ __all__ = [
     "scatter",
     "shares",
     "within",
-    "witness",
 ]

@@ -1,4 +1,4 @@
-"""Witnesses: finding peers and grids, running both sides, keeping what is done, judging, writing."""
+"""Cross-validation: finding peers and grids, running both sides, keeping what is done, judging, writing."""
 
 import json
 import math
@@ -15,15 +15,15 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dumbbell import ScenarioError, campaign, witness
+from dumbbell import ScenarioError, campaign, crossvalidation
 from dumbbell.cli import app
-from dumbbell.witness import grid as grids
-from dumbbell.witness import witnessing
-from dumbbell.witness.loading import PACKAGE
-from dumbbell.witness.running import COLUMNS
+from dumbbell.crossvalidation import grid as grids
+from dumbbell.crossvalidation import validation
+from dumbbell.crossvalidation.loading import PACKAGE
+from dumbbell.crossvalidation.running import COLUMNS
 from small_peer import PEER, THEORY, write_peers
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "witnesses.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cross-validation.md"
 
 
 @pytest.fixture
@@ -33,10 +33,12 @@ def folder(tmp_path):
 
 @pytest.fixture
 def again(folder, tmp_path):
-    """Run the witness of the small peer, with results in one place."""
+    """Run the cross-validation of the small peer, with results in one place."""
 
     def run(**options):
-        return witness.witness("small", peers=folder, output=tmp_path / "out", quiet=True, **options)
+        return crossvalidation.cross_validate(
+            "small", peers=folder, output=tmp_path / "out", quiet=True, **options
+        )
 
     return run
 
@@ -93,14 +95,14 @@ def test_a_disagreement_is_traced_to_the_rule_without_which_it_is_gone(again, mo
 
     def counterfactuals(_peer, scenario):
         return [
-            witness.Counterfactual(difference="what does not matter", peer=still),
-            witness.Counterfactual(difference="a tenth is lost", peer=mended),
-            witness.Counterfactual(difference="what is not asked any more", peer=Changed(2.0)),
+            crossvalidation.Counterfactual(difference="what does not matter", peer=still),
+            crossvalidation.Counterfactual(difference="a tenth is lost", peer=mended),
+            crossvalidation.Counterfactual(difference="what is not asked any more", peer=Changed(2.0)),
         ]
 
     monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
     # What is loaded stays loaded, with the method that was put into it.
-    monkeypatch.setattr(witnessing, "load_peer", lambda *_: small)
+    monkeypatch.setattr(validation, "load_peer", lambda *_: small)
     done = again(grids=["small-grid"])
     # What the grid explains by itself is not run again, and nothing is run for what agrees.
     assert still.ran == mended.ran == ["vegas slow"] * 3
@@ -123,10 +125,10 @@ def test_a_disagreement_that_stays_under_our_rule_is_traced_to_nothing(again, mo
             return "small-1.0, the same"
 
     def counterfactuals(_peer, scenario):
-        return [witness.Counterfactual(difference="what does not matter", peer=Same())]
+        return [crossvalidation.Counterfactual(difference="what does not matter", peer=Same())]
 
     monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
-    monkeypatch.setattr(witnessing, "load_peer", lambda *_: small)
+    monkeypatch.setattr(validation, "load_peer", lambda *_: small)
     done = again(grids=["small-grid"])
     points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
     assert points.loc["vegas, slow", "explanation"] == ""
@@ -171,12 +173,16 @@ def test_cpu_times_are_those_of_both_sides(again):
 
 
 def test_a_part_is_spread_over_the_grid_and_always_the_same(folder):
-    grid = witness.load_grids(["small-grid"], folder)[0]
+    grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     scenario = (
-        witness.load_grids(["formula"], folder)[0].cases(witness.load_peer("small", folder))[0].scenario
+        crossvalidation.load_grids(["formula"], folder)[0]
+        .cases(crossvalidation.load_peer("small", folder))[0]
+        .scenario
     )
     cases = [
-        witness.Case(key=f"{i} {run}", point=str(i), factors={"inner": i % 10}, scenario=scenario, run=run)
+        crossvalidation.Case(
+            key=f"{i} {run}", point=str(i), factors={"inner": i % 10}, scenario=scenario, run=run
+        )
         for i in range(200)
         for run in range(2)
     ]
@@ -202,7 +208,7 @@ def test_a_part_is_named_in_the_report(again):
 # What is kept
 
 
-def test_a_second_witness_runs_nothing_again_and_a_fresh_one_everything(again):
+def test_a_second_cross_validation_runs_nothing_again_and_a_fresh_one_everything(again):
     first = again()
     ran, reduced = loaded("small").RAN, loaded("grids.small_grid").REDUCED
     assert (len(ran), len(reduced)) == (1 + 12, 24)
@@ -255,13 +261,13 @@ def test_a_damaged_part_is_said_and_its_runs_are_made_again(again, tmp_path, cap
 
 
 def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
-    grid = witness.load_grids(["small-grid"], folder)[0]
+    grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     cases = type(grid).cases
 
     def doubled(self, peer):
         once = cases(self, peer)
         return once + [
-            witness.Case(
+            crossvalidation.Case(
                 key=f"{case.key} again",
                 point=case.point,
                 factors=case.factors,
@@ -277,7 +283,7 @@ def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
     assert {point["n"] for point in done.data["grids"][0]["points"]} == {6}
 
 
-def test_a_witness_that_is_killed_goes_on_where_it_was(folder, tmp_path):
+def test_a_cross_validation_that_is_killed_goes_on_where_it_was(folder, tmp_path):
     """The peer's runs take a while each; what was finished a second before the kill is not run again."""
     log = tmp_path / "log"
     waits = f"""import time
@@ -288,7 +294,7 @@ def test_a_witness_that_is_killed_goes_on_where_it_was(folder, tmp_path):
     slow = PEER.replace("done = dumbbell.run(", waits)
     (folder / "small" / "__init__.py").write_text(slow, encoding="utf-8")
     command = [
-        sys.executable, "-m", "dumbbell.cli", "witness", "small", "--peers", str(folder),
+        sys.executable, "-m", "dumbbell.cli", "cross-validate", "small", "--peers", str(folder),
         "--output", str(tmp_path / "out"), "--threads", "1", "--json",
     ]  # fmt: skip
     for stop in (signal.SIGKILL, signal.SIGINT):
@@ -317,7 +323,7 @@ def test_a_witness_that_is_killed_goes_on_where_it_was(folder, tmp_path):
     assert len(ran) <= 12 + 6
 
 
-def test_two_witnesses_do_not_write_to_one_store(again, folder, tmp_path):
+def test_two_cross_validations_do_not_write_to_one_store(again, folder, tmp_path):
     again()
     store = next((tmp_path / "out" / "cache").rglob("ours"))
     place = next(path for path in store.iterdir())
@@ -335,7 +341,7 @@ def test_an_absent_peer_is_one_line_and_exit_code_3(folder, tmp_path):
     (folder / "small" / "__init__.py").write_text(
         PEER.replace("INSTALLED = True", "INSTALLED = False"), encoding="utf-8"
     )
-    result = invoke("witness", "small", "--peers", folder, "--output", tmp_path / "out")
+    result = invoke("cross-validate", "small", "--peers", folder, "--output", tmp_path / "out")
     assert result.exit_code == 3
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
@@ -358,7 +364,7 @@ def test_an_absent_peer_is_one_line_and_exit_code_3(folder, tmp_path):
     ],
 )
 def test_impossible_requests_are_refused(folder, tmp_path, args, text):
-    result = invoke("witness", "--peers", folder, "--output", tmp_path / "out", *args)
+    result = invoke("cross-validate", "--peers", folder, "--output", tmp_path / "out", *args)
     assert result.exit_code == 2
     assert result.stdout == ""
     (line,) = result.stderr.strip().splitlines()
@@ -391,7 +397,7 @@ def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_
         PEER.replace("REFUSED = []", 'REFUSED = ["vegas slow"]'), encoding="utf-8"
     )
     out = tmp_path / "out"
-    result = invoke("witness", "small", "--peers", folder, "--output", out, "--json")
+    result = invoke("cross-validate", "small", "--peers", folder, "--output", out, "--json")
     assert result.exit_code == 2
     errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
     assert len(errors) == 3
@@ -401,17 +407,17 @@ def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_
     assert len(found["failed_cases"]) == 3
     finished = [one for one in found["criteria"] if one["name"] == "runs that the peer finished"]
     assert [(one["measured"], one["holds"]) for one in finished] == [("75 % (9 of 12 cases)", False)]
-    assert "Cases in which the peer failed: 3 of 12" in (out / "witness-small" / "index.html").read_text(
-        "utf-8"
-    )
+    assert "Cases in which the peer failed: 3 of 12" in (
+        out / "cross-validation-small" / "index.html"
+    ).read_text("utf-8")
     # They are asked again the next time, the others are kept.
-    again = json.loads(invoke("witness", "small", "--peers", folder, "--output", out, "--json").stdout)
+    again = json.loads(invoke("cross-validate", "small", "--peers", folder, "--output", out, "--json").stdout)
     assert (again["runs"], again["runs_kept_from_before"]) == (22, 22)
 
 
 @pytest.mark.parametrize("part", ["cases", "reduce", "judge", "sections"])
 def test_a_grid_that_fails_takes_nothing_from_the_others(again, folder, monkeypatch, part):
-    grid = witness.load_grids(["formula"], folder)[0]
+    grid = crossvalidation.load_grids(["formula"], folder)[0]
 
     def failing(*_args):
         raise ZeroDivisionError("nothing to divide")
@@ -426,7 +432,7 @@ def test_a_grid_that_fails_takes_nothing_from_the_others(again, folder, monkeypa
 
 
 def test_a_grid_without_a_case_for_the_peer_is_named(again, folder, monkeypatch):
-    grid = witness.load_grids(["small-grid"], folder)[0]
+    grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     monkeypatch.setattr(type(grid), "cases", lambda _self, _peer: [])
     done = again()
     assert done.criteria["small-grid"] == ()
@@ -434,21 +440,23 @@ def test_a_grid_without_a_case_for_the_peer_is_named(again, folder, monkeypatch)
 
 
 def test_two_cases_of_one_key_are_an_error(again, folder, monkeypatch):
-    grid = witness.load_grids(["small-grid"], folder)[0]
+    grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     cases = type(grid).cases
     monkeypatch.setattr(type(grid), "cases", lambda self, peer: cases(self, peer) * 2)
     assert "two cases of the key" in again().failures["small-grid"]
 
 
 def test_columns_that_are_there_twice_are_an_error(again, folder, monkeypatch):
-    grid = witness.load_grids(["small-grid"], folder)[0]
+    grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     monkeypatch.setattr(type(grid), "reduce", lambda _self, _case, _run: {"variant": 1, "side": 2})
     assert "the columns side, variant are there twice" in again().failures["small-grid"]
 
 
 def test_strict_asks_for_every_criterion(folder, tmp_path):
     def code(*args):
-        return invoke("witness", "small", "--peers", folder, "--output", tmp_path / "out", *args).exit_code
+        return invoke(
+            "cross-validate", "small", "--peers", folder, "--output", tmp_path / "out", *args
+        ).exit_code
 
     assert code() == 0
     assert code("--strict") == 1
@@ -459,30 +467,32 @@ def test_a_part_of_the_grids_has_a_page_of_its_own(folder, tmp_path):
     out = tmp_path / "out"
 
     def pages(*args):
-        assert invoke("witness", "small", "--peers", folder, "--output", out, *args).exit_code == 0
+        assert invoke("cross-validate", "small", "--peers", folder, "--output", out, *args).exit_code == 0
         return {path.parent.name: path.read_bytes() for path in out.glob("*/index.html")}
 
     whole = pages()
-    assert set(whole) == {"witness-small"}
+    assert set(whole) == {"cross-validation-small"}
     parts = pages("--grid", "formula")
     parts = pages("--share", "0.5") | parts
     parts = pages("--grid", "formula", "--share", "0.5") | parts
     assert set(parts) == {
-        "witness-small",
-        "witness-small-formula",
-        "witness-small-50-percent",
-        "witness-small-formula-50-percent",
+        "cross-validation-small",
+        "cross-validation-small-formula",
+        "cross-validation-small-50-percent",
+        "cross-validation-small-formula-50-percent",
     }
-    assert parts["witness-small"] == whole["witness-small"]
+    assert parts["cross-validation-small"] == whole["cross-validation-small"]
 
 
 def test_the_criteria_are_printed_as_a_table(folder, tmp_path):
-    result = invoke("witness", "small", "--peers", folder, "--output", tmp_path / "out")
+    result = invoke("cross-validate", "small", "--peers", folder, "--output", tmp_path / "out")
     assert result.exit_code == 0
     rows = [re.split(r"\s{2,}", line.strip()) for line in result.stdout.splitlines()]
     assert ["grid", "criterion", "wanted", "measured", "holds"] in rows
     assert ["small-grid", "goodput within 1 %", "95 % of the points", "50 % (2 of 4 points)", "no"] in rows
-    assert f"report: {(tmp_path / 'out' / 'witness-small' / 'index.html').resolve()}" in result.stdout
+    assert (
+        f"report: {(tmp_path / 'out' / 'cross-validation-small' / 'index.html').resolve()}" in result.stdout
+    )
     assert "25 runs" in result.stdout
 
 
@@ -502,7 +512,7 @@ def table(**sides):
 
 
 def test_the_interval_of_a_ratio_is_fiellers():
-    found = witness.ratios(
+    found = crossvalidation.ratios(
         table(a=([22.0, 23.0, 25.0], [20.0, 21.0, 22.0])), "x", factors=["factor"], confidence=0.90
     ).iloc[0]
     # The doctest of `statistics.paired_ratio`.
@@ -519,16 +529,16 @@ def test_pairs_are_compared_replication_by_replication():
     results = table(a=([30.1, 40.2, 50.0, 59.9, 70.1], [30.0, 40.0, 50.1, 60.0, 70.0])).sample(
         frac=1.0, random_state=1
     )
-    paired = witness.ratios(results, "x").iloc[0]
-    apart = witness.ratios(results, "x", paired=False).iloc[0]
+    paired = crossvalidation.ratios(results, "x").iloc[0]
+    apart = crossvalidation.ratios(results, "x", paired=False).iloc[0]
     assert paired["high"] - paired["low"] < 0.05
     assert apart["high"] - apart["low"] > 0.5
-    assert witness.differences(results, "x").iloc[0][["low", "high"]].abs().max() < 1.0
-    assert witness.differences(results, "x", paired=False).iloc[0]["high"] > 15.0
+    assert crossvalidation.differences(results, "x").iloc[0][["low", "high"]].abs().max() < 1.0
+    assert crossvalidation.differences(results, "x", paired=False).iloc[0]["high"] > 15.0
 
 
 def test_a_single_replication_has_no_interval():
-    found = witness.ratios(table(a=([3.0], [2.0])), "x").iloc[0]
+    found = crossvalidation.ratios(table(a=([3.0], [2.0])), "x").iloc[0]
     assert found["ratio"] == 1.5
     assert math.isnan(found["low"])
     assert math.isnan(found["high"])
@@ -543,18 +553,18 @@ def test_a_single_replication_has_no_interval():
     ],
 )
 def test_ratios_to_nothing_and_to_the_unknown(ours, peer, ratio):
-    found = witness.ratios(table(a=(ours, peer)), "x")
+    found = crossvalidation.ratios(table(a=(ours, peer)), "x")
     assert found["ratio"][0] == pytest.approx(ratio, nan_ok=True)
-    assert bool(witness.within(found, 0.05)[0]) == (ratio == 1.0)
+    assert bool(crossvalidation.within(found, 0.05)[0]) == (ratio == 1.0)
 
 
 def test_a_bound_counts_as_within():
-    found = witness.ratios(table(a=([1.01], [1.0]), b=([0.99], [1.0]), c=([1.0101], [1.0])), "x")
-    assert witness.within(found, 0.01).tolist() == [True, True, False]
+    found = crossvalidation.ratios(table(a=([1.01], [1.0]), b=([0.99], [1.0]), c=([1.0101], [1.0])), "x")
+    assert crossvalidation.within(found, 0.01).tolist() == [True, True, False]
 
 
 def test_overlap_is_that_of_the_intervals_of_both_means():
-    found = witness.differences(
+    found = crossvalidation.differences(
         table(
             a=([1.0, 3.0], [2.0, 4.0]),
             b=([1.0, 1.1, 1.2], [5.0, 5.1, 5.2]),
@@ -566,33 +576,33 @@ def test_overlap_is_that_of_the_intervals_of_both_means():
     )
     assert found["overlap"].tolist() == [True, False, True, False, False]
     assert found["difference"][1] == pytest.approx(-4.0)
-    assert witness.within(found, 1.0, "difference").tolist() == [True, False, True, True, False]
+    assert crossvalidation.within(found, 1.0, "difference").tolist() == [True, False, True, True, False]
 
 
 def test_a_criterion_holds_from_its_aim_on_and_not_without_anything():
-    holds = [witness.counted("x", agreeing, 20, aim=0.95).holds for agreeing in (18, 19, 20)]
+    holds = [crossvalidation.counted("x", agreeing, 20, aim=0.95).holds for agreeing in (18, 19, 20)]
     assert holds == [False, True, True]
-    assert not witness.counted("x", 0, 0, aim=0.0).holds
+    assert not crossvalidation.counted("x", 0, 0, aim=0.0).holds
     # Cut, not rounded: 94.99 % is not 95 %.
-    assert witness.counted("x", 9499, 10000, aim=0.95).measured == "94.9 % (9499 of 10000 samples)"
+    assert crossvalidation.counted("x", 9499, 10000, aim=0.95).measured == "94.9 % (9499 of 10000 samples)"
 
 
 def test_traces_are_step_functions():
     trace = pd.DataFrame(
         {"time_s": [0.0, 1.0, 1.0, 0.5], "name": ["a", "a", "a", "b"], "value": [1.0, 2.0, 3.0, 7.0]}
     )
-    assert witness.sampled(trace, [0.0, 0.99, 1.0, 5.0], "a").tolist() == [1.0, 1.0, 3.0, 3.0]
-    assert np.isnan(witness.sampled(trace, [0.4], "b")).all()
-    assert np.isnan(witness.sampled(trace.iloc[:0], [0.4])).all()
+    assert crossvalidation.sampled(trace, [0.0, 0.99, 1.0, 5.0], "a").tolist() == [1.0, 1.0, 3.0, 3.0]
+    assert np.isnan(crossvalidation.sampled(trace, [0.4], "b")).all()
+    assert np.isnan(crossvalidation.sampled(trace.iloc[:0], [0.4])).all()
 
 
 def test_the_distance_of_two_traces():
     first = pd.DataFrame({"time_s": [0.0, 1.0, 2.0], "value": [1.0, 2.0, 4.0]})
     second = pd.DataFrame({"time_s": [0.5, 1.0, 2.5], "value": [1.0, 2.0, 7.0]})
-    found = witness.largest_distance(first, second, [0.2, 0.7, 1.2, 2.2, 2.7], bound=2.0)
+    found = crossvalidation.largest_distance(first, second, [0.2, 0.7, 1.2, 2.2, 2.7], bound=2.0)
     # Before 0.5 s the second has no value.
-    assert found == witness.Distance(largest=3.0, share=0.75, index=4, n=4)
-    empty = witness.largest_distance(first, second.iloc[:0], [0.2, 0.7], bound=1.0)
+    assert found == crossvalidation.Distance(largest=3.0, share=0.75, index=4, n=4)
+    empty = crossvalidation.largest_distance(first, second.iloc[:0], [0.2, 0.7], bound=1.0)
     assert (empty.n, empty.index) == (0, -1)
     assert math.isnan(empty.share)
 
@@ -607,12 +617,12 @@ def test_distances_of_cases_and_their_shares():
             "cwnd": [[1.0, 2.0, None], [1.0, 4.0, 3.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.5]],
         }
     )
-    found = witness.distances(results, "cwnd", bound=1.0, factors=["variant"])
+    found = crossvalidation.distances(results, "cwnd", bound=1.0, factors=["variant"])
     assert found["within"].tolist() == [1, 3]
     assert found["n"].tolist() == [2, 3]
     assert found["largest"].tolist() == [2.0, 0.5]
-    assert witness.shares(found)["share"].tolist() == [0.5, 1.0]
-    assert witness.shares(found, by="variant")["share"].tolist() == [0.8]
+    assert crossvalidation.shares(found)["share"].tolist() == [0.5, 1.0]
+    assert crossvalidation.shares(found, by="variant")["share"].tolist() == [0.8]
 
 
 # Tables and figures
@@ -621,20 +631,22 @@ def test_distances_of_cases_and_their_shares():
 def test_tables_and_figures_name_both_sides_and_mark_what_is_beyond_the_bound():
     results = table(a=([22.0, 23.0, 25.0], [20.0, 21.0, 22.0]), b=([1.0, 2.0], [1.0, 2.0]))
     results.attrs["peer"] = "Small 1.0"
-    ratios = witness.ratios(results, "x", factors=["factor"])
-    shown = witness.comparison_table(ratios, caption="c", factors=["factor"], quantity="x [s]", bound=0.05)
+    ratios = crossvalidation.ratios(results, "x", factors=["factor"])
+    shown = crossvalidation.comparison_table(
+        ratios, caption="c", factors=["factor"], quantity="x [s]", bound=0.05
+    )
     assert [column.title for column in shown.columns] == ["factor", "Dumbbell", "Small 1.0", "ratio", "n"]
     assert [row[3].tone for row in shown.rows] == ["bad", ""]
     assert shown.rows[0][3].detail.count(" to ") == 1
-    differences = witness.differences(results, "x", factors=["factor"])
-    shown = witness.comparison_table(
+    differences = crossvalidation.differences(results, "x", factors=["factor"])
+    shown = crossvalidation.comparison_table(
         differences, caption="c", factors=["factor"], quantity="x [s]", bound=0.05
     )
     assert [row[3].text for row in shown.rows] == ["2.33", "0.00"]
     for figure in (
-        witness.scatter(ratios, label="x", caption="c", bound=0.05, log=True),
-        witness.scatter(differences, label="x", caption="c", bound=0.05, by="factor"),
-        witness.ratio_figure(
+        crossvalidation.scatter(ratios, label="x", caption="c", bound=0.05, log=True),
+        crossvalidation.scatter(differences, label="x", caption="c", bound=0.05, by="factor"),
+        crossvalidation.ratio_figure(
             ratios.assign(rate=[1.0, 10.0]),
             x="rate",
             x_label="rate",
@@ -652,10 +664,12 @@ def test_overlays_are_drawn_of_known_cases():
     results = pd.DataFrame(
         {"key": ["a", "a"], "side": ["ours", "peer"], "at": [[0.0, 1.0]] * 2, "w": [[1.0, 2.0], [None, 3.0]]}
     )
-    assert "a</text>" in witness.overlays(results, "w", "at", keys=["a"], label="cwnd", caption="c").svg
+    assert (
+        "a</text>" in crossvalidation.overlays(results, "w", "at", keys=["a"], label="cwnd", caption="c").svg
+    )
     for keys in (["b"], []):
         with pytest.raises(ScenarioError, match="keys"):
-            witness.overlays(results, "w", "at", keys=keys, label="cwnd", caption="c")
+            crossvalidation.overlays(results, "w", "at", keys=keys, label="cwnd", caption="c")
 
 
 # The page that shows how
@@ -669,7 +683,9 @@ def test_the_peer_and_the_grid_of_the_page_work_as_shown(tmp_path):
         file = tmp_path / "peers" / path
         file.parent.mkdir(parents=True)
         file.write_text(text, encoding="utf-8")
-    done = witness.witness("mirror", peers=tmp_path / "peers", output=tmp_path, share=0.5, quiet=True)
+    done = crossvalidation.cross_validate(
+        "mirror", peers=tmp_path / "peers", output=tmp_path, share=0.5, quiet=True
+    )
     assert done.failures == done.failed_cases == {}
     assert [(one.name, one.share) for one in done.criteria["buffers"]] == [
         ("goodput within 1 %", 1.0),
@@ -681,4 +697,4 @@ def test_the_peer_and_the_grid_of_the_page_work_as_shown(tmp_path):
 def test_the_page_names_every_option():
     page = PAGE.read_text(encoding="utf-8")
     shown = set(re.findall(r"^\| `(--\w+)", page, flags=re.MULTILINE))
-    assert shown == set(re.findall(r"(?m)^\s*(--\w+)", invoke("witness", "--help").stdout))
+    assert shown == set(re.findall(r"(?m)^\s*(--\w+)", invoke("cross-validate", "--help").stdout))

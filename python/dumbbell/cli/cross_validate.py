@@ -1,4 +1,4 @@
-"""``dumbbell witness``: the same runs here and in another simulator, and how far both agree."""
+"""``dumbbell cross-validate``: the same runs here and in another simulator, and how far both agree."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import typer
 
-from dumbbell import witness as witnesses
+from dumbbell import crossvalidation
 from dumbbell.campaign import duration
 from dumbbell.cli.refusals import UNFINISHED, note
 from dumbbell.cli.tables import Column, console, print_table
-from dumbbell.witness import PeerAbsent, Witnessed
-from dumbbell.witness.page import cpu_text
+from dumbbell.crossvalidation import CrossValidation, PeerAbsent
+from dumbbell.crossvalidation.page import cpu_text
 
-__all__ = ["ABSENT", "DISAGREED", "witness"]
+__all__ = ["ABSENT", "DISAGREED", "cross_validate"]
 
 ABSENT = 3
 """Exit code where the peer is not on this machine."""
@@ -28,7 +28,7 @@ DISAGREED = 1
 LISTED_FAILURES = 5
 
 
-def witness(
+def cross_validate(
     peer: str,
     *,
     grids: Sequence[str],
@@ -42,7 +42,7 @@ def witness(
 ) -> None:
     """Run grids on both sides, print the criteria and end with the exit code that says what came of it."""
     try:
-        done = witnesses.witness(
+        done = crossvalidation.cross_validate(
             peer,
             grids=grids,
             share=share,
@@ -70,7 +70,7 @@ def witness(
         raise typer.Exit(DISAGREED)
 
 
-def _print(done: Witnessed) -> None:
+def _print(done: CrossValidation) -> None:
     """Print the criteria as a table, then how much was run and where the report is."""
     columns = [
         Column("grid", "grid"),

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
-from dumbbell.witness.loading import folder, imported
 
 __all__ = ["Counterfactual", "Observed", "Peer", "PeerAbsent", "PeerRun", "Rule", "available", "load_peer"]
 
@@ -235,6 +235,6 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     missing = ["PEER"] if peer is None else [part for part in REQUIRED if not hasattr(peer, part)]
     if peer is None or missing:
         raise refusal(
-            "peer", name, "what dumbbell.witness.Peer lists", problem=f"has no {', '.join(missing)}"
+            "peer", name, "what dumbbell.crossvalidation.Peer lists", problem=f"has no {', '.join(missing)}"
         )
     return peer

@@ -21,9 +21,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import statistics
+from dumbbell.crossvalidation.grid import Criterion
+from dumbbell.crossvalidation.traces import distance
 from dumbbell.statistics import Interval
-from dumbbell.witness.grid import Criterion
-from dumbbell.witness.traces import distance
 
 __all__ = ["counted", "criterion", "differences", "distances", "overlap", "ratios", "shares", "within"]
 

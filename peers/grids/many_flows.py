@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots, report
-from dumbbell.witness import Agreement, Case, Observed, Peer
-from dumbbell.witness.figures import ratio_figure
-from dumbbell.witness.tables import peer_title
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation.figures import ratio_figure
+from dumbbell.crossvalidation.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 from ._measures import Measure
 
-__all__ = ["GRID", "Crowds"]
+__all__ = ["GRID", "ManyFlows"]
 
 VARIANTS = ("reno", "newreno", "sack", "vegas")
 FACTORS = ("variant", "flows", "buffer [packets per flow]")
@@ -26,6 +26,8 @@ FACTORS = ("variant", "flows", "buffer [packets per flow]")
 # A flow's fair share is a megabit a second: five packets in a round trip without a queue.
 MBPS_PER_FLOW = 1.0
 DELAY_MS = 20.0
+# Seeds the random draws: with another text the start times, and so the results, would be other ones.
+DRAWS = "crowds"
 STARTS_S = 5.0
 SETTLED_S = 10.0
 
@@ -53,7 +55,7 @@ class Extent:
     longest_s: float
 
 
-# A crowd averages over its flows, so that large ones need fewer replications.
+# A run of many flows averages over its flows, so that large numbers need fewer replications.
 FULL = Extent(
     flows={2: 30, 5: 30, 10: 30, 20: 30, 50: 5, 100: 5},
     buffers=(2, 8),
@@ -113,11 +115,11 @@ COUNTS = (
 MEASURES = (*SHARES, *COUNTS)
 
 
-class Crowds:
+class ManyFlows:
     """Equal flows, few to many."""
 
-    name = "crowds"
-    title = "Crowds"
+    name = "many-flows"
+    title = "Many flows"
     order = 40
     question = (
         "Do equal flows divide a bottleneck alike on both sides, and lose and queue alike, from 2 to 100 of them? Shares "
@@ -143,7 +145,7 @@ class Crowds:
         )
         point = f"{variant}, {count} flows, {buffer} packets each"
         key = f"{point}, run {number + 1}"
-        drawn = bottlenecks.drawn(f"crowds, {key}", network, count, within_s=STARTS_S)
+        drawn = bottlenecks.drawn(f"{DRAWS}, {key}", network, count, within_s=STARTS_S)
         carried_s = extent.packets * network.service_us / 1e6
         duration = round(min(max(carried_s, extent.shortest_s), extent.longest_s))
         names = [f"f{flow}" for flow in range(1, count + 1)]
@@ -234,4 +236,4 @@ def _by_rank(results: pd.DataFrame) -> report.Figure:
     )
 
 
-GRID = Crowds()
+GRID = ManyFlows()

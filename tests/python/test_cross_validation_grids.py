@@ -1,4 +1,4 @@
-"""Grids of pairs, crowds, reverse traffic, losses, staggered Vegas flows, and theory."""
+"""Grids of coexistence, many flows, reverse traffic, losses, staggered Vegas flows, and theory."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import pytest
 
 import dumbbell
 from dumbbell import report
+from dumbbell.crossvalidation import Agreement, Case, Grid, PeerRun, folder, load_grids
+from dumbbell.crossvalidation.loading import imported
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.witness import Agreement, Case, Grid, PeerRun, folder, load_grids
-from dumbbell.witness.loading import imported
 
-SHARED = ("pairs", "crowds", "reverse-traffic", "two-state-loss", "staggered-vegas")
+SHARED = ("coexistence", "many-flows", "reverse-traffic", "two-state-loss", "staggered-vegas")
 
 # What the deciding number of each grid is; a peer that has it larger by a third is another simulator.
 DECIDING = {
-    "pairs": "share",
-    "crowds": "total",
+    "coexistence": "share",
+    "many-flows": "total",
     "reverse-traffic": "total",
     "two-state-loss": "total",
     "staggered-vegas": "backlogs",
@@ -161,8 +161,8 @@ def test_a_side_agrees_with_itself_and_not_with_one_that_gets_a_third_more(name)
     assert not apart.points["agrees"].all()
 
 
-def test_pairs_take_reno_or_what_the_peer_has_instead():
-    grid = grid_named("pairs")
+def test_coexistence_takes_reno_or_what_the_peer_has_instead():
+    grid = grid_named("coexistence")
     assert {case.factors["variant"] for case in grid.cases(Ourselves(slow=True))} == {
         "reno and newreno",
         "reno and vegas",
@@ -191,8 +191,8 @@ def test_channels_that_a_peer_lacks_are_left_out():
 
 
 def test_intervals_that_do_not_overlap_are_no_agreement_even_within_the_bound():
-    grid = grid_named("pairs")
-    cases = first_points(cases_of("pairs", slow=True), points=1, replications=3)
+    grid = grid_named("coexistence")
+    cases = first_points(cases_of("coexistence", slow=True), points=1, replications=3)
     results = table(grid, cases)
     # Far from each other by their own spread of a thousandth, but near by the bound of 0.05.
     for side, share in (("ours", 0.50), ("peer", 0.52)):

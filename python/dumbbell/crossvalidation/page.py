@@ -1,4 +1,4 @@
-"""The report of a witness: what was compared with what, how the peer was matched, and how far both sides agree."""
+"""The report of a cross-validation: what was compared with what, how the peer was matched, and how far both sides agree."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from dumbbell.campaign import duration
+from dumbbell.crossvalidation.grid import Agreement, Criterion, Grid, sides_of
+from dumbbell.crossvalidation.peer import Peer
+from dumbbell.crossvalidation.tables import criteria_table, points_table
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, render_page
-from dumbbell.witness.grid import Agreement, Criterion, Grid, sides_of
-from dumbbell.witness.peer import Peer
-from dumbbell.witness.tables import criteria_table, points_table
 
 __all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 

@@ -15,26 +15,26 @@ import numpy as np
 import dumbbell
 from dumbbell.campaign import Display, duration, engine_identity
 from dumbbell.campaign.planned import interrupted
+from dumbbell.crossvalidation.agreement import counted
+from dumbbell.crossvalidation.grid import Criterion, load_grids, sides_of, thinned
+from dumbbell.crossvalidation.loading import folder
+from dumbbell.crossvalidation.page import Judged, cases_text, counted_text, cpu_text, page
+from dumbbell.crossvalidation.peer import Peer, load_peer
+from dumbbell.crossvalidation.running import GridRuns, checked
+from dumbbell.crossvalidation.tracing import traced
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, refusal
 from dumbbell.files import write_json, write_text
 from dumbbell.papers.paper import where
 from dumbbell.papers.reproduction import plain
 from dumbbell.run import cores
-from dumbbell.witness.agreement import counted
-from dumbbell.witness.grid import Criterion, load_grids, sides_of, thinned
-from dumbbell.witness.loading import folder
-from dumbbell.witness.page import Judged, cases_text, counted_text, cpu_text, page
-from dumbbell.witness.peer import Peer, load_peer
-from dumbbell.witness.running import GridRuns, checked
-from dumbbell.witness.tracing import traced
 
-__all__ = ["Witnessed", "witness"]
+__all__ = ["CrossValidation", "cross_validate"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Witnessed:
-    """A finished witness.
+class CrossValidation:
+    """A finished cross-validation.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Witnessed:
         return not self.failures and all(one.holds for criteria in self.criteria.values() for one in criteria)
 
 
-def witness(
+def cross_validate(
     name: str,
     *,
     grids: Sequence[str] = (),
@@ -79,7 +79,7 @@ def witness(
     fresh: bool = False,
     peers: str | Path | None = None,
     quiet: bool = False,
-) -> Witnessed:
+) -> CrossValidation:
     """Run grids in Dumbbell and in a peer, judge how far both agree, write a report.
 
     Parameters
@@ -92,7 +92,7 @@ def witness(
         How much of each grid to run, above 0 and at most 1.
     output
         Folder for reports and the stores of runs; ``results/`` of the working directory by default. The report on all
-        grids lies in ``witness-NAME`` there; that on some, or on a share, in a folder that names these as well.
+        grids lies in ``cross-validation-NAME`` there; that on some, or on a share, in a folder that names these as well.
     threads
         Threads of our side, and processes of the peer; as many as there are cores by default.
     fresh
@@ -104,7 +104,7 @@ def witness(
 
     Returns
     -------
-    Witnessed
+    CrossValidation
         The findings and where the report is.
 
     Raises
@@ -129,7 +129,7 @@ def witness(
     loaded = load_grids(grids, home)
     version = peer.version()
     place = Path(output) if output is not None else Path("results")
-    stores = place / "cache" / f"witness-{peer.name}"
+    stores = place / "cache" / f"cross-validation-{peer.name}"
     target = place / _folder_name(peer, [grid.name for grid in loaded] if grids else [], share)
     works: list[GridRuns] = []
     judged: list[Judged] = []
@@ -175,7 +175,7 @@ def witness(
     )
     write_text(report_file, text)
     write_json(results_file, data)
-    return Witnessed(
+    return CrossValidation(
         peer=peer.name,
         report=report_file,
         results=results_file,
@@ -189,7 +189,7 @@ def witness(
 
 def _folder_name(peer: Peer, grids: Sequence[str], share: float) -> str:
     """Return the name of the report's folder: a part of the grids never overwrites the report on all of them."""
-    parts = [f"witness-{peer.name}", *grids]
+    parts = [f"cross-validation-{peer.name}", *grids]
     if share < 1.0:
         parts.append(f"{100.0 * share:g}-percent")
     return "-".join(parts)

@@ -1,19 +1,19 @@
-"""Witnesses of random losses: what chance makes is told from what rules make."""
+"""Cross-validation with random losses: what chance makes is told from what rules make."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dumbbell
-from dumbbell import DropTail, Flow, topologies, witness
+from dumbbell import DropTail, Flow, crossvalidation, topologies
+from dumbbell.crossvalidation.losses import LOSSES, SameLosses, is_random
 from dumbbell.scenario import Bernoulli, TwoState
-from dumbbell.witness.losses import LOSSES, SameLosses, is_random
 from small_peer import write_peers
 
 GRID = '''"""A flow over a lossy link; losses drawn elsewhere are others."""
-from dumbbell import Flow, topologies, witness
+from dumbbell import Flow, topologies, crossvalidation
 from dumbbell.scenario import Bernoulli
-from dumbbell.witness import Agreement, Case
+from dumbbell.crossvalidation import Agreement, Case
 
 class Lossy:
     name, title, order = "lossy", "A lossy link", 1
@@ -44,10 +44,10 @@ class Lossy:
         return {"goodput": run.flows["goodput_bps"][0]}
 
     def judge(self, results):
-        ratios = witness.ratios(results, "goodput", factors=("variant",))
-        agrees = witness.within(ratios, 1e-9)
+        ratios = crossvalidation.ratios(results, "goodput", factors=("variant",))
+        agrees = crossvalidation.within(ratios, 1e-9)
         return Agreement(
-            criteria=(witness.criterion("equal", agrees, aim=1.0),),
+            criteria=(crossvalidation.criterion("equal", agrees, aim=1.0),),
             points=ratios.assign(agrees=agrees, explanation=""),
         )
 
@@ -70,7 +70,7 @@ class Elsewhere:
 
     def run(self, scenario, *, seed=1, run=0):
         done = dumbbell.run(scenario, seed=seed + 100, run=run)
-        return witness.PeerRun(flows=done.flows, links=done.links, traces=done.traces, cpu_s=0.0)
+        return crossvalidation.PeerRun(flows=done.flows, links=done.links, traces=done.traces, cpu_s=0.0)
 
 
 def lossy(*impairments):
@@ -111,7 +111,9 @@ def test_a_disagreement_by_chance_alone_is_traced_to_the_losses(tmp_path):
     text = text.replace("seed=seed, run=run)\n        flows", "seed=seed + 100, run=run)\n        flows")
     text = text.replace('"slow" in scenario.name', 'scenario.name == "reno lossy"')
     driver.write_text(text, encoding="utf-8")
-    done = witness.witness("small", grids=["lossy"], peers=folder, output=tmp_path / "out", quiet=True)
+    done = crossvalidation.cross_validate(
+        "small", grids=["lossy"], peers=folder, output=tmp_path / "out", quiet=True
+    )
     points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
     assert not points["agrees"].any()
     assert points.loc["newreno", "explanation"].startswith(LOSSES)

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots
+from dumbbell.crossvalidation.tables import peer_title
 from dumbbell.errors import refusal
 from dumbbell.plots.curves import scale_by_logarithm
 from dumbbell.plots.look import GREY, literal, with_unit
 from dumbbell.report import Figure
-from dumbbell.witness.tables import peer_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from dumbbell.crossvalidation.agreement import within
+from dumbbell.crossvalidation.grid import Criterion
 from dumbbell.report import Cell, Column, Table
-from dumbbell.witness.agreement import within
-from dumbbell.witness.grid import Criterion
 
 __all__ = ["comparison_table", "criteria_table", "peer_title", "points_table"]
 

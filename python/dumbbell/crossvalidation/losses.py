@@ -6,8 +6,8 @@ from typing import Any
 
 import dumbbell
 from dumbbell.campaign import engine_identity
+from dumbbell.crossvalidation.peer import Peer, PeerRun, Rule
 from dumbbell.scenario import Scenario
-from dumbbell.witness.peer import Peer, PeerRun, Rule
 
 __all__ = ["LOSSES", "SameLosses", "is_random"]
 
@@ -22,7 +22,7 @@ def is_random(scenario: Scenario) -> bool:
 
 
 class SameLosses:
-    """A peer, given the losses of our run as forced ones; see `dumbbell.witness.Peer`.
+    """A peer, given the losses of our run as forced ones; see `dumbbell.crossvalidation.Peer`.
 
     Only losses of data can be forced: on a link that loses acknowledgements too, those are left out.
 

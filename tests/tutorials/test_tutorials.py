@@ -1,7 +1,7 @@
-"""The walks of CONTRIBUTING.md, taken word for word.
+"""The tutorials of CONTRIBUTING.md, taken word for word.
 
 The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that
-a second walk builds only what has changed.
+a second tutorial builds only what has changed.
 """
 
 import os
@@ -55,7 +55,7 @@ def run(command: str, folder: Path) -> str:
 @pytest.fixture
 def checkout() -> Path:
     """Copy what git knows of the checkout, as a checkout of its own with everything in the index."""
-    copy = TARGET / "walks"
+    copy = TARGET / "tutorials"
     shutil.rmtree(copy, ignore_errors=True)
     for name in run("git ls-files --cached --others --exclude-standard", ROOT).splitlines():
         if (ROOT / name).is_file():
@@ -73,7 +73,7 @@ def registered(checkout: Path) -> list[str]:
 
 
 def add_algorithm(checkout: Path, suffix: str = "") -> tuple[str, str]:
-    """Apply the walk: one file and one line. With a suffix, the algorithm has a name of its own.
+    """Apply the tutorial: one file and one line. With a suffix, the algorithm has a name of its own.
 
     Returns its name and its file.
     """
@@ -101,7 +101,7 @@ def check_in_simulator(checkout: Path, name: str) -> None:
 
 
 def check_in_python(checkout: Path) -> None:
-    """Build the engine of the copy, and run the tests of the package that walk the registry."""
+    """Build the engine of the copy, and run the tests of the package that iterate over the registry."""
     run("cargo build --release --locked --quiet --package dumbbell-py", checkout)
     suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
     shutil.copy2(TARGET / "release" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")

@@ -30,7 +30,7 @@ impl Families {
         let mut families = Families { of: Vec::with_capacity(scenarios.len()), differing: Vec::new() };
         let mut firsts: Vec<&Scenario> = Vec::new();
         for scenario in scenarios {
-            let family = *known.entry(beginning(scenario)).or_insert_with(|| {
+            let family = *known.entry(prefix_key(scenario)).or_insert_with(|| {
                 firsts.push(scenario);
                 families.differing.push(Vec::new());
                 firsts.len() - 1
@@ -55,7 +55,7 @@ impl Families {
 }
 
 /// The canonical form of a scenario without what cannot show before a flow starts.
-fn beginning(scenario: &Scenario) -> String {
+fn prefix_key(scenario: &Scenario) -> String {
     let mut scenario = scenario.clone();
     scenario.name.clear();
     for flow in &mut scenario.flows {
@@ -73,11 +73,11 @@ fn beginning(scenario: &Scenario) -> String {
 
 /// A run up to the moment at which the members of a family part.
 #[derive(Clone, Debug)]
-pub struct Trunk<'a>(Simulation<'a>);
+pub struct SharedPrefix<'a>(Simulation<'a>);
 
-impl<'a> Trunk<'a> {
+impl<'a> SharedPrefix<'a> {
     /// The beginning that a scenario shares with its family, for one seed and run. `None` if `stop` became true.
-    pub fn grow(
+    pub fn simulate(
         stop: &AtomicBool,
         families: &Families,
         family: usize,
@@ -86,7 +86,7 @@ impl<'a> Trunk<'a> {
     ) -> Option<Self> {
         let mut simulation = Simulation::new(scenario, seed, run);
         simulation.run_before_starts(stop, &families.differing[family])?;
-        Some(Trunk(simulation))
+        Some(SharedPrefix(simulation))
     }
 
     /// Goes on as a scenario of the same family. `None` if `stop` became true.

@@ -65,7 +65,7 @@ def test_the_readme_lists_every_command() -> None:
     from dumbbell.cli import app
 
     named = [*app.registered_commands, *app.registered_groups]
-    assert set(re.findall(r"^\| `dumbbell (\w+)", table, flags=re.MULTILINE)) == {
+    assert set(re.findall(r"^\| `dumbbell ([\w-]+)", table, flags=re.MULTILINE)) == {
         str(command.name) for command in named
     }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::late;
-use dumbbell_sim::{Families, Scenario, Trunk};
+use dumbbell_sim::{Families, Scenario, SharedPrefix};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
@@ -17,10 +17,10 @@ fn a_branch_has_the_bits_of_a_whole_run() {
     let families = Families::new(&scenarios);
     let never = AtomicBool::new(false);
     for run in 0..3 {
-        let trunk = Trunk::grow(&never, &families, 0, &scenarios[0], (7, run)).unwrap();
+        let prefix = SharedPrefix::simulate(&never, &families, 0, &scenarios[0], (7, run)).unwrap();
         let mut fingerprints = Vec::new();
         for scenario in &scenarios {
-            let branch = trunk.branch(&never, scenario).unwrap();
+            let branch = prefix.branch(&never, scenario).unwrap();
             let whole = dumbbell_sim::run(scenario, 7, run);
             assert_eq!(format!("{branch:?}"), format!("{whole:?}"));
             fingerprints.push(branch.fingerprint);
@@ -52,24 +52,24 @@ fn a_run_that_ends_before_the_parting_is_whole() {
     scenarios.iter_mut().for_each(|scenario| scenario.stop_when_complete.clear());
     let families = Families::new(&scenarios);
     let never = AtomicBool::new(false);
-    let trunk = Trunk::grow(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
-    let branch = trunk.branch(&never, &scenarios[1]).unwrap();
+    let prefix = SharedPrefix::simulate(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
+    let branch = prefix.branch(&never, &scenarios[1]).unwrap();
     assert_eq!(format!("{branch:?}"), format!("{:?}", dumbbell_sim::run(&scenarios[1], 1, 0)));
 }
 
 #[test]
-fn a_stop_ends_trunk_and_branch() {
+fn a_stop_ends_prefix_and_branch() {
     let scenarios = ["reno", "vegas"].map(|variant| late(variant, between()));
     let families = Families::new(&scenarios);
     let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
-    let trunk = Trunk::grow(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
-    assert!(trunk.branch(&never, &scenarios[1]).is_some());
+    let prefix = SharedPrefix::simulate(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
+    assert!(prefix.branch(&never, &scenarios[1]).is_some());
     let mut busy = scenarios.clone();
     for scenario in &mut busy {
         scenario.duration.0 *= 100;
         scenario.stop_when_complete.clear();
     }
     let families = Families::new(&busy);
-    let trunk = Trunk::grow(&never, &families, 0, &busy[0], (1, 0)).unwrap();
-    assert!(trunk.branch(&now, &busy[1]).is_none());
+    let prefix = SharedPrefix::simulate(&never, &families, 0, &busy[0], (1, 0)).unwrap();
+    assert!(prefix.branch(&now, &busy[1]).is_none());
 }

@@ -29,18 +29,18 @@ from dumbbell.campaign import (
 )
 from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, cost
+from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
+from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.papers.paper import where
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
-from dumbbell.witness.grid import Case, Grid, Side, sides_of
-from dumbbell.witness.peer import Observed, Peer
 
 __all__ = ["GridRuns", "checked"]
 
 COLUMNS = ("reduced", "cpu_s")
 """What is kept of a run: what the grid made of it, as JSON text, and the CPU time it took, s."""
 
-TAKEN = ("key", "point", "side")
+RESERVED_COLUMNS = ("key", "point", "side")
 
 # Finished runs of a peer are kept about so often, s.
 HEARTBEAT_S = 1.0
@@ -284,7 +284,7 @@ class GridRuns:
                 continue
             for side, kept in texts.items():
                 reduced: dict[str, Any] = json.loads(kept[case.key])
-                named = dict(zip(TAKEN, (case.key, case.point, side), strict=True))
+                named = dict(zip(RESERVED_COLUMNS, (case.key, case.point, side), strict=True))
                 twice = (named.keys() & (case.factors.keys() | reduced.keys())) | (
                     case.factors.keys() & reduced.keys()
                 )
@@ -293,7 +293,7 @@ class GridRuns:
                         f"{self.grid.name}: the columns {', '.join(sorted(twice))} are there twice"
                     )
                 rows.append(named | dict(case.factors) | reduced)
-        results = pd.DataFrame(rows, columns=None if rows else list(TAKEN))
+        results = pd.DataFrame(rows, columns=None if rows else list(RESERVED_COLUMNS))
         results.attrs["peer"] = self.peer.title
         return results
 
