@@ -1,7 +1,7 @@
-# Two commands set the laboratory up, and each is enough alone: `make reproduce` and `make test`.
+# `make quick` sets everything up and reproduces the papers; `make help` lists the targets. Each target works on its own.
 #
-# Assumed: git, make, Python 3.11 or newer with venv, a stable Rust toolchain, a C linker. Everything else goes into .venv and target/.
-# A second call finds what the first one built: the stamps in .venv/stamps say what is up to date.
+# Requirements: git, make, Python 3.11 or newer with venv, a stable Rust toolchain, a C linker. Everything else goes into .venv and target/.
+# The stamps in .venv/stamps record what is up to date.
 
 PYTHON ?= python3
 FUZZ_SECONDS ?= 600
@@ -19,7 +19,7 @@ STAMPS := $(VENV)/stamps
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))
 
-# The engine is built for the interpreter of the environment, whatever else is on the machine.
+# Build the engine for the interpreter of the environment, even if others are installed.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,18 +33,18 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make reproduce      build everything and reproduce every paper; says where the reports are (PAPER=name: that one alone)"
-	@echo "make test           everything that has to hold: fmt tidy licences lint rust python tutorials, each a target of its own"
-	@echo "make quick          the same with fewer replications"
-	@echo "make cross-validate the same scenarios in ns-2 (PEER=ns3: in ns-3) and here; cross-validate-smoke: a part of them"
-	@echo "make bench          delivered packets per CPU second (bench-smoke: a short one)"
-	@echo "make bench-peers    the same beside ns-2 and ns-3, in turn; bench-scale: how cost and memory grow with size"
-	@echo "make torture        kills and damages the store of a reproduction, 100 and 200 times, and kills campaigns and their workers; takes an hour"
-	@echo "make fuzz           each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
-	@echo "make chaos          CHAOS_COUNT=$(CHAOS_COUNT) random scenarios and what must hold of them (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
-	@echo "make format         write the sources as fmt wants them"
-	@echo "make lock           resolve the Python packages anew, after a change of dependencies in pyproject.toml"
-	@echo "make clean          remove builds and the environment; results/ stays"
+	@echo "make quick          build everything and reproduce every paper with fewer replications"
+	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
+	@echo "make test           run all checks: fmt tidy licences lint rust python tutorials; each is also a target"
+	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
+	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
+	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
+	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
+	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
+	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
+	@echo "make format         format the sources"
+	@echo "make lock           update the locked Python packages after a change of dependencies in pyproject.toml"
+	@echo "make clean          remove builds and the environment; keep results/"
 
 # --- the main job ---
 
@@ -54,7 +54,7 @@ reproduce: $(STAMPS)/engine
 quick: $(STAMPS)/engine
 	$(BIN)/dumbbell reproduce $(PAPER) --quick
 
-# --- what other simulators say; each needs the Debian package that it names ---
+# --- cross-validation; needs the Debian package of the peer ---
 
 cross-validate: $(STAMPS)/engine
 	$(BIN)/dumbbell cross-validate $(PEER)
@@ -63,10 +63,10 @@ cross-validate-smoke: $(STAMPS)/engine
 	$(BIN)/dumbbell cross-validate ns2 --grid forced-drops --strict --output results/smoke/forced-drops
 	$(BIN)/dumbbell cross-validate ns2 --grid single-flows --share 0.1 --strict --output results/smoke/single-flows
 
-# --- what has to hold ---
+# --- checks ---
 
 test: fmt tidy licences lint rust python tutorials
-	@echo "make test: everything holds"
+	@echo "make test: all checks passed"
 
 fmt: $(STAMPS)/test-packages
 	cargo fmt --all --check
@@ -75,7 +75,7 @@ fmt: $(STAMPS)/test-packages
 tidy:
 	cargo run --quiet --locked --package xtask -- tidy
 
-# cargo-deny where it is installed; it takes minutes to build, so the list of licences is checked without it otherwise.
+# cargo-deny takes minutes to build, so it is used only if installed; the licences are checked either way.
 licences:
 	@if cargo deny --version >/dev/null 2>&1; then \
 		echo "cargo deny check licenses bans sources" && cargo deny --log-level error check licenses bans sources; \
@@ -84,7 +84,7 @@ licences:
 		cargo run --quiet --locked --package xtask -- licences; \
 	fi
 
-# The fuzz targets are checked against the interfaces they use; their library in C++ is not built for that.
+# Checks that the fuzz targets compile, without building their C++ library.
 lint: $(STAMPS)/test-packages
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --locked --quiet
@@ -100,7 +100,7 @@ python: $(STAMPS)/engine $(STAMPS)/test-packages
 tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/tutorials
 
-# No part of `make test`: it takes as long as some hundred reproductions.
+# Not part of `make test`: it takes as long as about a hundred reproductions.
 torture: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/python tests/torture/store.py
 	$(BIN)/python tests/torture/campaign.py
@@ -109,7 +109,7 @@ format: $(STAMPS)/test-packages
 	cargo fmt --all
 	$(BIN)/ruff format .
 
-# --- how fast, and how hard to break ---
+# --- benchmarks and robustness ---
 
 bench:
 	cargo run --release --locked --quiet --package dumbbell-benches
@@ -120,11 +120,11 @@ bench-smoke:
 bench-peers: $(STAMPS)/engine
 	$(BIN)/dumbbell bench peers
 
-# Wall-clock time counts in a part of it: the machine has to be idle.
+# Part of it measures wall-clock time: the machine must be idle.
 bench-scale: $(STAMPS)/engine
 	$(BIN)/dumbbell bench scale
 
-# No sanitizer: nothing here is unsafe code, and without one many times as much is tried. Overflow is checked all the same.
+# No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
 fuzz:
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
 	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link
@@ -135,7 +135,7 @@ fuzz:
 	cargo +nightly fuzz run --sanitizer none link fuzz/corpus/link fuzz/seeds/link -- \
 		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 
-# Goes on where it stopped; what it finds is in results/chaos.
+# Resumes where it stopped; findings are in results/chaos.
 chaos:
 	$(CHAOS) search --base $(CHAOS_BASE) \
 		$(if $(CHAOS_HOURS),--hours $(CHAOS_HOURS),--count $(CHAOS_COUNT)) --strict
@@ -150,12 +150,12 @@ chaos-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 
 $(STAMPS)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12" >&2; exit 2; }
-	@command -v cargo >/dev/null || { echo "a stable Rust toolchain is needed: cargo is not on the PATH" >&2; exit 2; }
+		{ echo "Python 3.11 or newer is required; select one with: make PYTHON=python3.12" >&2; exit 2; }
+	@command -v cargo >/dev/null || { echo "a stable Rust toolchain is required: cargo is not on the PATH" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-# Packages are those of the locks, by version and checksum; pyproject.toml says what is asked for, and a test compares both.
+# Packages are installed from the lock files, by version and checksum. A test compares these with pyproject.toml.
 $(STAMPS)/packages: requirements.lock $(STAMPS)/python
 	$(BIN)/pip install --require-hashes --requirement requirements.lock
 	@touch $@
@@ -164,7 +164,7 @@ $(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
 	$(BIN)/pip install --require-hashes --requirement requirements-test.lock
 	@touch $@
 
-# Resolves pyproject.toml anew for every Python and platform it allows; the only target that changes what is installed.
+# Resolves pyproject.toml for every Python and platform it allows; the only target that changes package versions.
 lock: $(STAMPS)/python
 	$(BIN)/pip install "uv>=0.5"
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.in
@@ -172,7 +172,7 @@ lock: $(STAMPS)/python
 	$(LOCK) $(STAMPS)/packages.in --output-file requirements.lock
 	$(LOCK) $(STAMPS)/packages.in $(STAMPS)/test-packages.in --constraint requirements.lock --output-file requirements-test.lock
 
-# The interface in Python is installed as it stands in python/, so only a change of the engine builds again.
+# The Python package is installed in editable form, so only a change of the engine triggers a build.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages
 	$(BIN)/maturin develop --release --locked --quiet
 	@touch $@

@@ -1,4 +1,4 @@
-"""Parking lot with bursts against the acknowledgements: what Vegas loses on the way back, and RoVegas keeps.
+"""Parking lot with bursts against the acknowledgements: what Vegas loses on the reverse path, and RoVegas keeps.
 
 Each cell, from one ``# %%`` to the next, can be run alone in an editor that knows them.
 """

@@ -1,4 +1,4 @@
-"""How fast the peers are: what `dumbbell bench peers` measures, with nothing recorded and no link counted."""
+"""Speed of the peers, as measured by `dumbbell bench peers`, without recording and without link counters."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .ns3 import build, description, observations
 
 __all__ = ["CONTENDERS"]
 
-# The cases bound the first slow start and the window by this, and ns-3 is told the same.
+# The cases limit the first slow start and the window by this, in ns-3 as well.
 WINDOW = "10000 segments"
 
 HEADERS_OF_NS2 = (
     "Segments and acknowledgements as structures with a field for each header, no bytes and no checksums, times in floating "
-    "point. Each of the six links of a round trip costs two events (its queue goes on, the packet arrives) and a walk through "
-    "objects for classifier, queue, delay and lifetime; with the sender's timer about 13 events per packet. One-way TCP, "
-    "no handshake here."
+    "point. Each of the six links of a round trip costs two events (the queue resumes, the packet arrives) and "
+    "calls through objects for classifier, queue, delay and lifetime; with the sender's timer about 13 events per packet. "
+    "One-way TCP, without handshake here."
 )
 
 
@@ -36,7 +36,7 @@ def delivered(done: PeerRun, scenario: Scenario) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class OfNs2:
-    """ns-2, as it is shipped or tuned. It makes one run in a process, so several runs are several processes."""
+    """ns-2 as shipped or tuned. Each run is a separate process."""
 
     key: str
     title: str
@@ -50,7 +50,7 @@ class OfNs2:
         return self.driver.version()
 
     def prepare(self) -> None:
-        """Make sure that it is there."""
+        """Check that it is installed."""
         self.driver.prepare()
 
     def tcp(self, variant: str) -> Mapping[str, Any]:
@@ -80,8 +80,9 @@ class OfNs3:
     title: ClassVar[str] = "ns-3"
     package: ClassVar[str] = ns3.Ns3.package
     models: ClassVar[str] = (
-        "Packets with real headers of PPP, IPv4 and TCP, serialised and read again at every layer, options of TCP included; "
-        "sockets with send and receive buffers, a handshake, an IP stack that routes at every hop; times of 64 bits. "
+        "Packets with real PPP, IPv4 and TCP headers, serialised and parsed at every layer, including TCP "
+        "options; sockets with send and receive buffers, a handshake, an IP stack that routes at every hop; "
+        "64-bit times. "
         "Checksums are off as shipped, and the queue disc above each device is removed."
     )
 
@@ -94,11 +95,11 @@ class OfNs3:
         ns3.PEER.prepare()
 
     def tcp(self, variant: str) -> Mapping[str, Any]:  # noqa: ARG002 - every contender is asked so
-        """Return the table of its NewReno, which stands for each variant."""
+        """Return the table of its NewReno, which is used for each variant."""
         return ns3.PEER.tcp("newreno", initial_ssthresh=WINDOW, receive_buffer=WINDOW)
 
     def remark(self, variant: str) -> str:
-        """Return what it has in the place of a variant."""
+        """Return its equivalent of a variant."""
         if variant == "sack":
             return "Its NewReno with SACK and proportional rate reduction."
         return (
@@ -135,7 +136,7 @@ CONTENDERS = (
     OfNs2(
         key="ns2-tuned",
         title="ns-2 tuned",
-        models="As before, with the headers IP, TCP and Flags alone, and events in a splay tree: two lines of a script.",
+        models="As before, but only with the headers IP, TCP and Flags, and events in a splay tree: two lines in a script.",
         driver=ns2.Ns2(tuned=True, counts_links=False),
     ),
     OfNs3(),

@@ -1,8 +1,9 @@
 //! The bare loop: the same packets over the same links, without TCP.
 //!
-//! It has the engine's routes, links, wires and event queue, and passes chained links, answers and takes in arrivals as the engine does. So it has
-//! as many events per packet as the engine has for packets; what the engine takes beyond it is TCP's. A source keeps a fixed window: a packet
-//! that arrives is answered by an acknowledgement, and an acknowledgement that arrives releases a packet, or two until the window is full.
+//! It uses the engine's routes, links, wires and event queue, and handles chained links, answers and merge points
+//! like the engine. It therefore has the same number of packet events; the additional cost of the engine is that of
+//! TCP. A source has a fixed window: an arriving packet is acknowledged, and an arriving acknowledgement releases a
+//! packet, or two until the window is full.
 //! Packets carry nothing, which makes the loop a little faster than one that moves the engine's packets.
 
 use crate::cases::{HEADER, PAYLOAD};

@@ -1,8 +1,8 @@
 //! Delivered packets per CPU second, beside a bare loop over the same links.
 //!
-//! Every measurement is a process of its own, so that its CPU time and its peak memory are its alone. Engine and bare loop take turns, and
-//! their ratio is taken turn by turn: what else the machine does strikes both. CPU time covers building the network and running it; reading
-//! the scenario is left out on both sides. Nothing is asserted about time.
+//! Every measurement is a separate process, so that its CPU time and its peak memory are its own. Engine and bare
+//! loop take turns, and their ratio is computed by turn, so that other load on the machine affects both. CPU time
+//! covers building the network and running it, but not parsing the scenario. No time is asserted.
 
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
 

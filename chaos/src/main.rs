@@ -1,4 +1,4 @@
-//! Searches for broken promises of the engine with random scenarios.
+//! Searches for violated guarantees of the engine with random scenarios.
 
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Searches for broken promises of the engine with random scenarios.
+/// Searches for violated guarantees of the engine with random scenarios.
 #[derive(Debug, Parser)]
 #[command(name = "dumbbell-chaos")]
 struct Arguments {
@@ -28,13 +28,13 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Tries random scenarios; goes on where an earlier search of the same base seed stopped.
+    /// Checks random scenarios; resumes where an earlier search of the same base seed stopped.
     Search(Search),
-    /// Tries all checks on scenario files.
+    /// Runs all checks on scenario files.
     Check(CheckFiles),
     /// Prints scenarios as lines of JSON with the seed and run of their search.
     Emit(Emit),
-    /// Serves as the other process.
+    /// Runs as the worker process.
     #[command(name = WORKER, hide = true)]
     Worker,
 }
@@ -47,22 +47,22 @@ struct Search {
     /// Number of scenarios, counted from the first.
     #[arg(long)]
     count: Option<u64>,
-    /// Longest time of this call, in hours.
+    /// Time limit of this call, in hours.
     #[arg(long)]
     hours: Option<f64>,
     /// Threads; all cores if not given.
     #[arg(long)]
     threads: Option<usize>,
-    /// Directory of the state and of what is found.
+    /// Directory of the state and of findings.
     #[arg(long, default_value = "results/chaos")]
     output: PathBuf,
     /// Only these checks.
     #[arg(long, value_delimiter = ',', value_parser = check_named)]
     checks: Vec<&'static Check>,
-    /// Longest time of a run, in seconds.
+    /// Time limit of a run, in seconds.
     #[arg(long, default_value_t = 20)]
     limit: u64,
-    /// Longest time to minimize a violation, in seconds.
+    /// Time limit for minimizing a violation, in seconds.
     #[arg(long, default_value_t = 20)]
     minimize: u64,
     /// Also fail if a check never applied.
@@ -78,10 +78,10 @@ struct CheckFiles {
     /// Only this check.
     #[arg(long, value_parser = check_named)]
     check: Option<&'static Check>,
-    /// Longest time of a run, in seconds.
+    /// Time limit of a run, in seconds.
     #[arg(long, default_value_t = 20)]
     limit: u64,
-    /// Minimize what breaks a check, and print it.
+    /// Minimize scenarios that fail a check, and print them.
     #[arg(long)]
     minimize: bool,
 }
@@ -102,9 +102,9 @@ struct Emit {
     summary: bool,
 }
 
-/// Scenarios of a search without a stated number or time.
+/// Number of scenarios in a search without a given number or time.
 const COUNT: u64 = 10_000;
-/// Variants that minimizing tries at most.
+/// Maximum number of variants in minimization.
 const TRIES: usize = 1_000;
 
 fn check_named(name: &str) -> Result<&'static Check, String> {

@@ -1,4 +1,4 @@
-//! Makes a scenario small that breaks a check: parts are removed and values made rounder as long as the same check stays broken.
+//! Minimizes a scenario that fails a check: parts are removed and values rounded as long as the same check fails.
 
 #![allow(clippy::disallowed_methods, reason = "the time a search may spend on one violation is bounded")]
 

@@ -1,4 +1,5 @@
-//! Goes through the scenarios of a base seed, in blocks, and resumes where it stopped. What another build has tried counts for nothing.
+//! Checks the scenarios of a base seed, in blocks, and resumes where it stopped. Results of another build are not
+//! used.
 
 #![allow(clippy::disallowed_methods, reason = "a search says how long it took and ends after a stated time")]
 

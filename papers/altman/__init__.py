@@ -41,11 +41,11 @@ class Altman(ClaimedPaper[Evidence]):
     register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
         return plan.plan(settings)
 
     def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
-        """Return what the claims are judged on."""
+        """Return the evidence for the claims."""
         return Evidence(results, seed=settings.seed)
 
     def study(
@@ -55,7 +55,7 @@ class Altman(ClaimedPaper[Evidence]):
         evidence: Evidence,
         findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence, findings)
 
     def content(
@@ -65,7 +65,7 @@ class Altman(ClaimedPaper[Evidence]):
         return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return what the head of the report states."""
+        """Return the facts for the head of the report."""
         counts = plan.replications(settings)
         return [
             (
@@ -81,7 +81,7 @@ class Altman(ClaimedPaper[Evidence]):
         counts = plan.replications(settings)
         return (
             f"Quick mode: {counts.grid} runs of each row and {counts.threshold} of each buffer. Intervals are wide, claims "
-            "close to their limit change sides by chance, and the sweeps of the buffer are not made with moved assumptions."
+            "close to their limit change by chance, and the buffer sweeps are not repeated with varied assumptions."
         )
 
 

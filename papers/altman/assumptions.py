@@ -1,4 +1,4 @@
-"""What the paper leaves open, as chosen here, and how each choice is moved."""
+"""What the paper leaves open: values chosen here, and how each one is varied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mover = Literal["reno", "generation", "vegas"]
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, as chosen here.
+    """What the paper leaves open, with the values chosen here.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class Assumptions:
     counts_service
         Whether the buffer counts the packet in service.
     increase
-        How Vegas takes the packet a test grants: at once, or with the acknowledgements of the round.
+        How Vegas adds the packet granted by a test: at once, or with the acknowledgements of the round.
     numerator
-        What the rate that Vegas expects is computed from: the window, or what is in transit.
+        Numerator of the expected rate of Vegas: the window, or the packets in transit.
     partial_ack
         Whether every partial acknowledgement restarts the retransmission timer, or the first of a recovery alone.
     reduction_base
@@ -50,7 +50,7 @@ class Assumptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """An assumption moved.
+    """A variation of an assumption.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Variation(sensitivity.Variation):
 
     @property
     def moved(self) -> Assumptions:
-        """The assumptions with this one moved."""
+        """The assumptions with this one varied."""
         return replace(Assumptions(), **self.assumptions)
 
 

@@ -1,4 +1,4 @@
-"""What the report says: set-up and assumptions, the tables and figures, sensitivity, and what does not hold.
+"""Content of the report: set-up and assumptions, tables and figures, sensitivity, and claims not reproduced.
 
 All numbers in the text are computed from the runs.
 """
@@ -59,18 +59,19 @@ def _set_up(settings: Settings) -> Section:
         blocks=[
             Text(
                 paragraphs=[
-                    "One greedy TCP source and constant-rate traffic share a first-in-first-out queue that serves mu packets/s and lets B packets wait. The "
-                    "exogenous traffic takes lambda packets/s of it and leaves nu = mu - lambda. The paper predicts windows, round-trip times and throughput of Vegas "
-                    "and Reno in closed form; here the engine is the simulated side, and the fluid recursion over generations stands beside the closed forms as a second "
+                    "One greedy TCP source and constant-rate traffic share a first-in-first-out queue that serves "
+                    "mu packets/s and holds B packets. The exogenous traffic uses lambda packets/s of it and "
+                    "leaves nu = mu - lambda. The paper predicts windows, round-trip times and throughput of Vegas "
+                    "and Reno in closed form; here the engine provides the simulation, and the fluid recursion over generations is compared as well as the closed forms as a second "
                     "model.",
-                    "No number of the paper's tables and figures survives in the copies that can be had, so that a comparison is between its formulas and our engine. "
-                    "What the paper says of its errors in words became claims.",
+                    "The numbers in the paper's tables and figures are missing from the available copies, so its "
+                    "formulas are compared with our engine. Statements about errors in the text became claims.",
                     f"Runs for each row of the tables: {counts.grid}, for each buffer of a sweep {counts.threshold}, for each case with video {counts.video}. "
                     "Intervals are bootstrapped over them.",
                 ]
             ),
             Table(
-                caption="What the paper leaves open, or lost",
+                caption="Open or lost parameters, and the values chosen",
                 columns=[_left("what"), _left("here"), _left("why")],
                 rows=[list(row) for row in ASSUMPTIONS],
             ),
@@ -190,7 +191,7 @@ def _theorem_2(evidence: Evidence) -> Section:
 def _figure_3(evidence: Evidence) -> Section:
     return Section(
         anchor="figure-3",
-        title="Figure 3: beside video",
+        title="Figure 3: coexistence with video",
         blocks=[
             Figure(svg=figures.video_windows(evidence), caption="Windows over the first 100 s of one run."),
             Figure(
@@ -213,17 +214,19 @@ def _laws(evidence: Evidence) -> Section:
                     "without a queue. The laws of Mathis leave out recovery and timeouts; that of Padhye has both."
                 ]
             ),
-            Figure(svg=figures.laws(evidence), caption="What the laws say over what was simulated."),
+            Figure(
+                svg=figures.laws(evidence), caption="Prediction of the laws divided by the simulated value."
+            ),
             tables.laws(evidence),
         ],
     )
 
 
-# What stands behind a miss, in words; the numbers are in the column beside it.
+# The cause of a miss, in words; the numbers are in the next column.
 BEHIND = {
     "ALT-03": "At a load of 0.8 the exogenous packets that wait when the burst comes are not counted by the closed form, still so where the window before is three bandwidth-delay products. The fluid recursion, which counts them, is within its bound everywhere.",
     "ALT-08": "The window is the smallest whole number that passes the test, one to two packets above nu T + alpha (column integer of Table 1); in the row with 11 packets of path that is a tenth.",
-    "ALT-13": "Where the queue overflows the exogenous packets lose too, and Reno takes their share.",
+    "ALT-13": "When the queue overflows, exogenous packets are lost too, and Reno gets their share.",
     "ALT-14": "With the phase of the source spread, more than one packet is lost in some cycles (last column of Table 3), and the recovery takes longer than the one retransmission of the recursion.",
     "ALT-15": "The row with the smallest windows of those loads: the lag of the round-trip time and the detection of a loss, which the closed form leaves out, are largest beside them.",
     "ALT-20": "The whole-number window leaves more in the queue than alpha packets (last column of the table of buffers), and random places of the exogenous packets make the queue longer at times.",
@@ -238,16 +241,16 @@ def _misses(findings: Sequence[Finding]) -> Section:
     missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
     return Section(
         anchor="misses",
-        title="What does not hold",
+        title="Claims not reproduced",
         blocks=[
             Table(
-                caption="Claims that are not reproduced",
+                caption="Claims not reproduced",
                 columns=[
                     _left("claim"),
                     Column(title="measured"),
                     _left("accepted"),
                     _left("evidence"),
-                    _left("what stands behind it"),
+                    _left("cause"),
                 ],
                 rows=[
                     [
@@ -273,10 +276,10 @@ def _rules(evidence: Evidence) -> Section:
     light = np.array([row.load <= 0.5 for row in GRID])
     return Section(
         anchor="rules",
-        title="Where the engine and the model differ in their rules",
+        title="Differences between the rules of the engine and the model",
         blocks=[
             Table(
-                caption="Differences, and what they do",
+                caption="Differences and their effects",
                 columns=[_left("rule"), _left("model"), _left("engine"), _left("effect")],
                 rows=[
                     [
@@ -313,7 +316,7 @@ def _rules(evidence: Evidence) -> Section:
 def _awaiting() -> Section:
     return Section(
         anchor="testbed",
-        title="What awaits the Linux testbed",
+        title="Claims awaiting the Linux testbed",
         blocks=[
             Text(
                 paragraphs=[
@@ -338,8 +341,9 @@ def sections(
         _misses(findings),
         moves.section(
             paragraphs=[
-                "Each assumption was moved, one at a time, the runs it bears on were made again, and all claims judged again. Moved runs are fewer, so that claims close to their limit "
-                "change sides by chance as well."
+                "Each assumption was varied, one at a time; the affected runs were repeated and all claims "
+                "evaluated again. There are fewer varied runs, so verdicts on claims close to their limit also "
+                "change by chance."
             ]
         ),
         _rules(evidence),

@@ -1,4 +1,4 @@
-"""What the claims are judged on: the runs' results with resamples, and what the model says of each run.
+"""The evidence for the claims: results of the runs with resamples, and model predictions for each run.
 
 Every quantity is an array whose first row comes from all runs and whose other rows come from resamples of the runs (the
 bootstrap: runs drawn with replacement, the same ones in every row of the tables, because they share a phase). A claim's
@@ -50,7 +50,7 @@ class Sweep:
 
     @property
     def predicted(self) -> int:
-        """Smallest buffer with which Vegas should stand: floor(B*) + 1."""
+        """Smallest buffer with which Vegas should be steady: floor(B*) + 1."""
         return int(np.floor(self.critical * (1.0 + 1e-12))) + 1
 
     @property
@@ -61,12 +61,12 @@ class Sweep:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the sweep ends before Vegas stands."""
+        """Whether the sweep ends before Vegas is steady."""
         return self.smallest_stable > max(self.shares)
 
 
 class Evidence:
-    """The results of the runs, of the assumptions as chosen or with one of them moved.
+    """The results of the runs, with the chosen assumptions or with one of them varied.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Evidence:
     seed
         Seed of the resampling.
     group
-        `BASE`, or the name of a variation. What a variation did not run is taken from the base.
+        `BASE`, or the name of a variation. Runs missing in a variation are taken from the base.
     """
 
     def __init__(self, results: pd.DataFrame, *, seed: int = 1, group: str = BASE) -> None:
@@ -95,7 +95,7 @@ class Evidence:
         return other
 
     def has_runs(self, group: str) -> bool:
-        """Return whether runs were made with an assumption moved."""
+        """Return whether there are runs with an assumption varied."""
         return any(key.startswith(f"{group}|") for key in self._by_key)
 
     def frame(self, name: str) -> pd.DataFrame:
@@ -113,7 +113,7 @@ class Evidence:
         return rows
 
     def names(self, prefix: str) -> list[str]:
-        """Return the configurations of the base whose names begin so."""
+        """Return the configurations of the base with this prefix."""
         begin = f"{BASE}|{prefix}"
         return [key.removeprefix(f"{BASE}|") for key in self._by_key if key.startswith(begin)]
 
@@ -160,7 +160,7 @@ class Evidence:
         predicts: Callable[[Setting], float],
         rows: Sequence[Setting] = GRID,
     ) -> Values:
-        """Return what the model says of each run of rows of the tables: shape (rows, runs)."""
+        """Return the model predictions for each run of rows of the tables: shape (rows, runs)."""
         return np.array(
             [[predicts(place) for place in self.settings(f"{kind}/{row.id}", row)] for row in rows]
         )

@@ -38,7 +38,7 @@ def evolution(evidence: Evidence) -> str:
     for name, draw in (("reno", ideal.reno), ("vegas", ideal.vegas)):
         row = evidence.frame(f"evolution/{name}").iloc[0]
         times, window = np.asarray(row["curve_times"]), np.asarray(row["curve"])
-        # The last mini-slots of Reno are cut off by the end; a window that stands records no change.
+        # The last mini-slots of Reno are truncated by the end; a steady window records no change.
         end = 4.0 * EVOLUTION.fluid_reno.duration
         times, window = np.append(times, end), np.append(window, window[-1])
         colour = looks[name].colour
@@ -222,7 +222,7 @@ def _losing(sweep: Sweep) -> tuple[Values, Values]:
 
 
 def thresholds(evidence: Evidence) -> str:
-    """Draw the sweeps of the buffer: who still loses, and the smallest buffer without losses beside the theorem's."""
+    """Draw the buffer sweeps: runs with losses, and the smallest buffer without losses against the theorem."""
     rows, cases = row_sweeps(evidence), connection_sweeps(evidence)
     figure, axes = plots.figure(1, 3, width=4.2, height=3.5)
     loads = (0.0, 0.2, 0.5, 0.8)
@@ -312,7 +312,7 @@ def video_ratios(evidence: Evidence) -> str:
 
 
 def laws(evidence: Evidence) -> str:
-    """Draw the throughput of Reno with losses on purpose over what the laws say."""
+    """Draw the throughput of Reno with imposed losses over what the laws say."""
     figure, axes = plots.figure(1, 2, width=4.8, height=3.4)
     p = np.array(LAW_PROBABILITIES)
     panels = (
@@ -336,9 +336,9 @@ def laws(evidence: Evidence) -> str:
 
 
 def law_ratios(evidence: Evidence, kind: str, formula: str) -> Values:
-    """Return what a law says over what was simulated, with resamples: shape (probabilities, 1 + resamples).
+    """Return the prediction of a law divided by the simulated value, with resamples: shape (probabilities, 1 + resamples).
 
-    The law is given what a run measured: its round-trip time, its timeout, and its loss indications per packet.
+    The inputs of the law are measured in the run: round-trip time, timeout, and loss indications per packet.
     """
     found = []
     for probability in LAW_PROBABILITIES:

@@ -1,6 +1,6 @@
 """A stand-in for the film whose frames were the exogenous traffic of Fig. 3.
 
-Frames of a fixed pattern of types, a factor for the scene and one for the frame. The film's own trace can take its place:
+Frames of a fixed pattern of types, a factor for the scene and one for the frame. The original trace can replace it:
 `dumbbell.traffic.frames_from_file` reads one.
 """
 
@@ -28,10 +28,10 @@ FRAME_VARIATION = 0.2
 
 
 def film(seed: int) -> tuple[str, ...]:
-    """Return the sizes of the frames of one film, as the source `dumbbell.Frames` takes them.
+    """Return the frame sizes of one film for the source `dumbbell.Frames`.
 
-    A frame's size is the weight of its type times two lognormal factors, one kept for a scene and one of its own, scaled
-    to the mean rate of the film. Sizes are whole packets, rounded such that none is lost over the film.
+    A frame's size is the weight of its type times two lognormal factors, one per scene and one per frame, scaled to
+    the mean rate of the film. Sizes are whole packets, rounded such that the total is exact.
 
     Parameters
     ----------

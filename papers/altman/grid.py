@@ -1,4 +1,4 @@
-"""The parameter sets of Tables 1 to 3, and what the model says of each.
+"""The parameter sets of Tables 1 to 3, and the model predictions for each.
 
 The paper's own parameters did not survive. Our grid covers loads of the exogenous traffic from none to 0.8, buffers on
 both sides of the case where Reno's queue empties, and rates from 50 kbit/s to 1.5 Mbit/s with packets of 500 bytes.
@@ -57,7 +57,7 @@ class Setting:
 
     @cached_property
     def link(self) -> altman.Bottleneck:
-        """The bottleneck as the model takes it."""
+        """The bottleneck as input of the model."""
         return altman.Bottleneck(
             service_rate=self.service_rate,
             exogenous_rate=self.exogenous_rate,
@@ -82,7 +82,7 @@ class Setting:
 
     @cached_property
     def stable(self) -> altman.StableWindow:
-        """Where the window of Vegas stands."""
+        """The steady window of Vegas."""
         return altman.stable_window(self.link, alpha=self.alpha, beta=self.beta)
 
     @cached_property
@@ -132,9 +132,9 @@ def by_id(name: str) -> Setting:
 
 
 def with_threshold_sweep() -> list[Setting]:
-    """Return the rows of which the buffer is swept: their windows have room to fall and are quick to grow.
+    """Return the rows for the buffer sweep: their windows can fall and grow quickly.
 
-    Of rows that differ by nothing else than the buffer the first stands for all.
+    The first row represents all rows that differ only in the buffer.
     """
     rows = [setting for setting in GRID if 8.0 <= setting.link.bdp <= 60.0]
     distinct = {

@@ -43,12 +43,12 @@ def _percent(value: float) -> str:
 
 
 def vegas_errors(evidence: Evidence, column: str, predicts: Callable[[Setting], float]) -> Values:
-    """Return relative errors of what the model says of Vegas: shape (1 + resamples, rows)."""
+    """Return relative errors of the model for Vegas: shape (1 + resamples, rows)."""
     return evidence.errors(evidence.model("steady", predicts), evidence.table("steady", column))
 
 
 def reno_errors(evidence: Evidence, column: str, predicts: Callable[[Setting], float]) -> Values:
-    """Return relative errors of what the model says of Reno: shape (1 + resamples, rows)."""
+    """Return relative errors of the model for Reno: shape (1 + resamples, rows)."""
     simulated = evidence.table("cycles", column)
     if not np.isfinite(simulated).any(axis=1).all():
         raise NotMeasured("A row has no whole cycle in any run.")

@@ -1,4 +1,4 @@
-"""The runs of the reproduction: which scenarios, how often, and the assumptions that are moved one at a time."""
+"""The planned runs: scenarios, replications, and assumptions varied one at a time."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def ample_buffer(setting: Setting) -> int:
 
 
 def standing_windows(setting: Setting) -> tuple[int, ...]:
-    """Return the sizes at which a window is held: from half to three times the bandwidth-delay product."""
+    """Return the fixed window sizes: from half to three times the bandwidth-delay product."""
     return tuple(round(share * setting.link.bdp) for share in (0.5, 0.8, 1.2, 1.5, 2.0, 3.0))
 
 
@@ -118,7 +118,7 @@ class Replications:
     threshold
         Buffers of the sweeps.
     video
-        Runs with video, each with a film of its own.
+        Runs with video, each with a separate film.
     law
         Loss probabilities.
     moved
@@ -196,7 +196,7 @@ class _Plan:
     def thresholds(
         self, group: str, stage: str, kinds: Sequence[str], assumptions: Assumptions, runs: int
     ) -> None:
-        """Add the sweeps of the buffer around the critical one."""
+        """Add the buffer sweeps around the critical buffer."""
         sweeps: list[tuple[str, Connections]] = []
         if "threshold" in kinds:
             sweeps += [("threshold", Connections(flows=1, setting=row)) for row in with_threshold_sweep()]
@@ -273,7 +273,7 @@ class _Plan:
 
 
 def plan(settings: Settings) -> list[PlannedRun]:
-    """Return the runs to make."""
+    """Return the planned runs."""
     counts = replications(settings)
     base = Assumptions()
     made = _Plan(settings)

@@ -1,4 +1,4 @@
-"""What is kept of a finished run: the columns that claims, tables and figures need, read as its experiment says."""
+"""The reduction of a run: the columns that claims, tables and figures need, depending on the experiment."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ READINGS: Mapping[str, Callable[[Recorded], dict[str, Any]]] = {
 
 
 def _counted(run: Recorded) -> dict[str, Any]:
-    """Return what is counted in every run."""
+    """Return the counters of every run."""
     sources = [row for name, row in run.flows.items() if name != "x"]
     exogenous = run.flows.get("x")
     sent = exogenous["segments_sent"] if exogenous else 0
@@ -195,7 +195,7 @@ def _counted(run: Recorded) -> dict[str, Any]:
 
 
 def reduce(runs: Runs) -> pd.DataFrame:
-    """Return one row of `COLUMNS` for each finished run, in their order."""
+    """Return one row of `COLUMNS` for each completed run, in their order."""
     flows: list[dict[str, Any]] = [{} for _ in runs.jobs]
     for row in runs.flows.to_dict("records"):
         flows[int(row["job"])][str(row["name"])] = row

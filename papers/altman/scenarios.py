@@ -1,8 +1,7 @@
 """The network of the paper and its scenarios, with what the paper leaves open as `Assumptions`.
 
 One TCP source and constant-rate traffic share a drop-tail queue; data and acknowledgements each take half of the fixed
-delay d. A scenario is named by the experiment it belongs to, the first word of its name, and how a run is read follows
-from that word (`reduction`).
+delay d. The first word of a scenario's name is its experiment, which determines its reduction (`reduction`).
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ PAYLOAD = PACKET - HEADER
 
 BOTTLENECK = "r-d"
 
-# Packets of the sources reach the queue back to back; what is not the bottleneck never holds them up.
+# Packets of the sources reach the queue back to back; no other link delays them.
 SOURCE_RATES = 1000.0
 FAST = "1000 Gbit/s"
 UNLIMITED = DropTail(limit="unlimited")
@@ -67,7 +66,7 @@ UNLIMITED = DropTail(limit="unlimited")
 NO_TIMEOUT = Rfc6298Timer(minimum="100000 s", maximum="200000 s", initial="100000 s")
 COARSE_TIMEOUT = Rfc6298Timer(minimum="1 s", maximum="60 s", initial="3 s")
 
-# A threshold that is never reached: slow start goes on.
+# A threshold that is never reached, so that slow start continues.
 NEVER = 1e6
 
 
@@ -185,7 +184,7 @@ def _vegas(setting: Setting, assumptions: Assumptions, mechanisms: str, **settin
 
 
 def _steady_time(setting: Setting) -> float:
-    """Return the time in which Vegas surely stands, s: 2.5 nu T + 150 round-trip times."""
+    """Return a time after which Vegas is certainly steady, s: 2.5 nu T + 150 round-trip times."""
     link = setting.link
     return (2.5 * link.bdp + 150.0) * (link.base_rtt + setting.alpha / link.available_rate)
 
@@ -198,7 +197,7 @@ MEASURED_PACKETS = 4000
 
 
 def steady(setting: Setting, assumptions: Assumptions) -> Scenario:
-    """Return Vegas with slow start and an unlimited buffer, long enough to stand."""
+    """Return Vegas with slow start and an unlimited buffer, long enough to become steady."""
     rate = setting.link.available_rate
     duration = max(_steady_time(setting), MEASURED_PACKETS / rate / MEASURED_SHARE)
     nodes, links = _network(setting, assumptions, "unlimited", ["s"])
@@ -271,7 +270,7 @@ def cycles(
 
 
 def standing(setting: Setting, assumptions: Assumptions, window: int) -> Scenario:
-    """Return a source whose window the receiver holds at a size, with an unlimited buffer."""
+    """Return a source whose window is limited by the receiver, with an unlimited buffer."""
     rtt = max(setting.link.base_rtt, window / setting.link.available_rate)
     nodes, links = _network(setting, assumptions, "unlimited", ["s"])
     size = f"{window} segments"
@@ -329,7 +328,7 @@ def start(
 
 
 def threshold(setting: Setting, assumptions: Assumptions, buffer: int) -> Scenario:
-    """Return Vegas in congestion avoidance with a small buffer, to see whether it goes on losing packets."""
+    """Return Vegas in congestion avoidance with a small buffer, to see whether it continues to lose packets."""
     return connections(setting, assumptions, buffer, 1)
 
 

@@ -1,4 +1,4 @@
-"""What each assumption decides: the claims judged again with one of them moved."""
+"""Sensitivity to each assumption: the claims evaluated again with one of them varied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHANGED = "claims measured differently"
 def study(
     claims: Sequence[Claim[Evidence]], evidence: Evidence, findings: Sequence[Finding]
 ) -> Sensitivity[Variation]:
-    """Return what every move does that was run, or that needs no run.
+    """Return the effects of all moves that were run or need no run.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class SlotErrors:
     rtt, duration
         Simulated means over the runs, s.
     paper, paper_duration, fluid
-        What Theorem 1 says of the round-trip time and the duration, and the fluid recursion of the first, s.
+        Round-trip time and duration by Theorem 1, and round-trip time by the fluid recursion, s.
     """
 
     setting: Setting
@@ -69,19 +69,19 @@ class SlotErrors:
 
     @property
     def is_in_transition(self) -> NDArray[np.bool_]:
-        """Whether the window lies where the queue begins to stay filled."""
+        """Whether the window is in the range where the queue starts to stay filled."""
         relative = self.before / self.setting.link.bdp
         return (relative > TRANSITION[0]) & (relative < TRANSITION[1])
 
 
 def worst(errors: Values) -> float:
-    """Return the largest absolute error, NaN where there is none."""
+    """Return the largest absolute error, NaN if there is none."""
     known = np.abs(errors[np.isfinite(errors)])
     return float(known.max()) if known.size else np.nan
 
 
 def standing(evidence: Evidence) -> list[SlotErrors]:
-    """Return the mini-slots of windows that stand, measured over the second half of each run."""
+    """Return the mini-slots of steady windows, measured over the second half of each run."""
     found = []
     for row in SLOTS:
         measured: list[list[float]] = []
@@ -159,7 +159,7 @@ def growth(
 
 
 def slow_start(evidence: Evidence, variant: SlowStart) -> list[SlotErrors]:
-    """Return the mini-slots of slow start; those of Vegas in which the window doubles and stands apart."""
+    """Return the mini-slots of slow start; for Vegas, those with a doubling and with a constant window separately."""
     found = []
     for row in SLOTS:
         places = evidence.settings(f"{variant}/{row.id}", row)

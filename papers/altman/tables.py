@@ -401,7 +401,7 @@ def _sweep_row(case: Connections, sweep: Sweep, last: str) -> list[Cell | str]:
 
 
 def thresholds(evidence: Evidence) -> Table:
-    """Return the sweeps of the buffer, with what the simulated standing window alone would need."""
+    """Return the buffer sweeps, with the buffer that the simulated steady window would need."""
     rows = []
     for case, sweep in row_sweeps(evidence):
         row = case.setting
@@ -528,7 +528,7 @@ def video(evidence: Evidence) -> Table:
 
 
 def laws(evidence: Evidence) -> Table:
-    """Return what the laws of throughput say over what was simulated."""
+    """Return the predictions of the throughput laws divided by simulated values."""
     formulas = (
         ("periodic", "periodic"),
         ("random", "random"),
@@ -552,7 +552,7 @@ def laws(evidence: Evidence) -> Table:
             ]
         )
     return Table(
-        caption="Laws of throughput against Reno with losses on purpose, round-trip time 0.1 s",
+        caption="Laws of throughput against Reno with imposed losses, round-trip time 0.1 s",
         columns=[
             Column(title="loss probability"),
             *(Column(title=title) for title in ("simulated [packets/s]", "Mathis")),

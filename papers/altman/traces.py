@@ -1,4 +1,4 @@
-"""What is read from traces: whole cycles of Reno, generations of packets, and the window that stands.
+"""Analysis of traces: whole cycles of Reno, generations of packets, and the steady window.
 
 Arrays only; nothing here knows how they were recorded.
 """
@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 def without_inflation(
     times: Values, window: Values, sent_times: Values, sent: Values, acked_times: Values, acked: Values
 ) -> Values:
-    """Return a window without what duplicate acknowledgements add to it in fast recovery.
+    """Return a window without its inflation by duplicate ACKs in fast recovery.
 
     From a cut until everything sent before it is acknowledged, the window is shown as it is afterwards.
 
@@ -81,7 +81,7 @@ class Cycles:
         Packets/s acknowledged.
     rtt
         Mean round-trip time of a packet, s: by Little's law, the mean number of packets and acknowledgements under way
-        over the throughput. Packets that arrive behind a lost one count with their own round-trip time, which no
+        over the throughput. Packets that arrive after a lost one count with their own round-trip time, which no
         cumulative acknowledgement shows.
     low
         Mean smallest window of a cycle outside recovery, packets.
@@ -101,9 +101,9 @@ def cycles(
 ) -> Cycles | None:
     """Return the averages over whole cycles of a source that repairs losses by fast recovery.
 
-    At a detection the window falls below what is outstanding; recovery ends with the acknowledgement of the packet that
-    was lost. In between the window is the threshold and a packet for each duplicate acknowledgement, each of which stands
-    for a packet that is under way no more.
+    When a loss is detected, the window falls below the outstanding data; recovery ends with the acknowledgement of
+    the lost packet. In between, the window is the threshold plus one packet per duplicate ACK, each of which
+    represents a packet that has left the network.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def cycles(
 
 @dataclass(frozen=True, kw_only=True)
 class Generations:
-    """Generations of packets: what the acknowledgements of one release is the next.
+    """Generations of packets: the acknowledgements of one generation release the next.
 
     Parameters
     ----------
@@ -192,14 +192,14 @@ def generations(
     # Each packet is acknowledged by the first acknowledgement that reaches beyond it.
     by = np.searchsorted(ends, np.arange(count) + 0.5)
     received = acked_times[by]
-    # What a cumulative acknowledgement covers beside its newest packet, or behind a loss, shows no round-trip time.
+    # A cumulative acknowledgement gives the round-trip time of its newest packet only, and none after a loss.
     is_alone = np.append(by[1:] != by[:-1], True) & np.append(True, by[1:] != by[:-1])
     releasing = np.searchsorted(received, first_sent, side="right") - 1
     generation = np.zeros(count, dtype=np.int64)
     for index in range(count):
         if releasing[index] >= 0:
             generation[index] = generation[releasing[index]] + 1
-    # The last generations may be cut off by the end of the run: what they release is not acknowledged.
+    # The last generations may be truncated by the end of the run: the packets they release are not acknowledged.
     whole = max(int(generation[-1]) - 1, 0) if count else 0
     measures = is_alone & ~again
     windows = np.bincount(generation, minlength=whole)[:whole].astype(np.float64)

@@ -49,11 +49,11 @@ class CodeTcp(ClaimedPaper[Evidence]):
         self._moves = sensitivity.Study()
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
         return plan.plan(settings)
 
     def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
-        """Return what the claims are judged on."""
+        """Return the evidence for the claims."""
         return Evidence(results)
 
     def study(
@@ -63,7 +63,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
         evidence: Evidence,
         _findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence, plan.counts(settings))
 
     def content(
@@ -73,7 +73,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
         return content.sections(evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return what the head of the report states."""
+        """Return the facts for the head of the report."""
         count = plan.counts(settings)
         return [
             ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with an assumption moved"),

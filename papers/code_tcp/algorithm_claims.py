@@ -34,7 +34,7 @@ def _run(evidence: Evidence, name: str) -> Run:
 
 @dataclass(frozen=True)
 class Rounds:
-    """The checks of a connection that loses nothing: one a round trip, where Delta is computed anew.
+    """The checks of a connection without losses: one per round trip, where Delta is computed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Rounds:
     delta
         Delta found, packets.
     window, step
-        The window before, and what it gained, packets.
+        The window before, and its increase, packets.
     rtt_mean, rtt_minimum
         Of the packets acknowledged since the check before, s.
     throughput

@@ -1,4 +1,4 @@
-"""What the paper leaves open, with our choice and the moves that test it.
+"""What the paper leaves open, with our choice and its variations.
 
 [chan2010 §4]
 
@@ -49,13 +49,13 @@ class Assumptions:
         Round-trip time that moves CODE's thresholds, stated in section 4.5; NewVegas takes that of the target packet, stated
         in section 2.4.
     epsilon
-        What a loss leaves of CODE's thresholds. Stated.
+        Factor applied to CODE's thresholds at a loss. Stated.
     clamp, truncate
         Whether CODE's thresholds stop at their start when they are scaled, and whether they are cut to whole packets.
     inclusive
         Whether Vegas-A counts the ends of its band as within. The pseudo-code does not.
     timeout_avoidance
-        Whether NewVegas goes on in congestion avoidance after a timeout.
+        Whether NewVegas continues in congestion avoidance after a timeout.
     cross
         Random datagrams at the bottleneck as a share of its rate, wherever throughputs are averaged over repetitions (Figs.
         9-15, Table 2); windows against time are of networks without. Without anything random in it a drop-tail network locks
@@ -99,12 +99,12 @@ BASE = Assumptions()
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """One assumption moved alone.
+    """A variation of one assumption.
 
     Parameters
     ----------
     assumptions
-        The reading with the move.
+        The reading with the variation.
     figures
         The scenarios it is run on.
     """

@@ -1,4 +1,4 @@
-"""What the report concludes; every number in it is computed from the runs."""
+"""Conclusions of the report; every number is computed from the runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _words(ratio: Interval) -> str:
 
 
 def _measured(move: Move[Variation] | None, name: str) -> float | None:
-    """Return what a claim measured with a move."""
+    """Return the measured value of a claim with a move."""
     found = () if move is None else move.findings
     return next((finding.measured for finding in found if finding.claim.id == name), None)
 
@@ -41,7 +41,7 @@ def _share_of_order(evidence: Evidence) -> float:
 
 
 def headline(evidence: Evidence, moves: Study) -> list[str]:
-    """Return what is found on the paper's main claim, with the reading it is found under."""
+    """Return the result for the paper's main claim, with its reading."""
     ahead, _ = lead(evidence, "fig9")
     ratios = "; ".join(f"{LABELS[kind]} {_words(evidence.pooled('fig9', kind))}" for kind in VARIANTS)
     known = [(move, nearest(ratios)) for move, ratios in moves.in_figure_9 if move.variation is not None]
@@ -63,23 +63,23 @@ def headline(evidence: Evidence, moves: Study) -> list[str]:
 
 
 def _alone(evidence: Evidence, moves: Study) -> list[str]:
-    """Return what the claim comes to in the network as the paper words it."""
+    """Return the result for the claim in the network as described by the paper."""
     quiet = moves.ratios_of("quiet")
     if not quiet:
         return []
     first = nearest(quiet)
     if first == "code":
-        return ["In a network of the two connections alone CODE is nearest to 1 as well."]
+        return ["In a network with only these two connections, CODE is nearest to 1 as well."]
     means = replace(evidence, group="quiet").means("fig9", first)
     return [
-        "In a network of the two connections alone, which is what the paper's words describe, the claim does not come out: CODE gets more than "
+        "In a network with only these two connections, as described in the paper, the claim does not hold: CODE gets more than "
         f"Reno, {_words(quiet['code'])}, and the variant nearest to 1 on average is {LABELS[first]}, whose mean ratio goes from "
         f"{means.min():.2f} to {means.max():.2f} over the rates."
     ]
 
 
 def decides(evidence: Evidence, moves: Study) -> list[str]:
-    """Return what decides how CODE and Reno share, and why the main reading is what it is."""
+    """Return the causes of the shares of CODE and Reno, and the reasons for the main reading."""
     quiet, jitter, halving = (moves.ratios_of(name) for name in ("quiet", "jitter-alone", "halving"))
     ratios = {
         kind: [phase_ratio(evidence, kind, rate, times) for rate in PHASE_RATES for times in PHASES]
@@ -87,8 +87,9 @@ def decides(evidence: Evidence, moves: Study) -> list[str]:
     }
     ordered = _measured(moves.named("quiet"), "C-F13-4")
     paragraphs = [
-        "Without anything random a drop-tail network locks in phase. A connection that is clocked by acknowledgements sends one packet "
-        "for each that leaves the queue; a full queue then drops the packet of whoever grows in that round trip, and packets that "
+        "Without random elements, a drop-tail network has phase effects. A connection clocked by acknowledgements "
+        "sends one packet for each that leaves the queue; a full queue then drops the packet of the connection "
+        "that grows in that round trip, and packets that "
         "arrive at one instant are served by the order of components, not by chance. A third of a millisecond more on one connection's access links "
         f"moves CODE/Reno between {min(ratios['code']):.2f} and {max(ratios['code']):.2f}, and the share of one Reno over another between "
         f"{min(ratios['reno']):.2f} and {max(ratios['reno']):.2f} (table below). The delays of Figs. 7 and 8 are lost, so these phases cannot be "
@@ -108,11 +109,12 @@ def decides(evidence: Evidence, moves: Study) -> list[str]:
     ]
     if quiet:
         paragraphs.append(
-            "Locked in phase, CODE takes more than Reno: "
+            "With phase effects, CODE gets more than Reno: "
             + "; ".join(f"{LABELS[kind]} {_words(quiet[kind])}" for kind in VARIANTS)
             + ". Reno grows in every round trip and loses at every overflow; CODE grows in about half of them and is spared at some "
-            "(table below). Its window does fall to three quarters at each loss of its own, as Eq. 4 has it; but both losses empty the "
-            "queue so far that Delta lies below epsilon times alpha, and CODE grows at once where Fig. 6 has it sink."
+            "(table below). Its window does fall to three quarters at each of its losses, as in Eq. 4; but the "
+            "two losses empty the queue so far that Delta is below epsilon times alpha, and CODE grows "
+            "immediately where it decreases in Fig. 6."
         )
     if jitter:
         paragraphs.append(
@@ -130,7 +132,7 @@ def decides(evidence: Evidence, moves: Study) -> list[str]:
 
 
 def traces(evidence: Evidence) -> list[str]:
-    """Return what windows against time show."""
+    """Return the conclusions from windows against time."""
     code, reno = rising_slopes(evidence)
     return [
         "Fig. 2 and Fig. 3 come out as described: Vegas stays at a few packets under Reno's saw-tooth; NewVegas falls one packet a round trip "
@@ -143,15 +145,15 @@ def traces(evidence: Evidence) -> list[str]:
 
 
 def analysis(evidence: Evidence) -> list[str]:
-    """Return what became of the analysis of epsilon."""
+    """Return the conclusions about the analysis of epsilon."""
     measured = {value: epsilon_ratio(evidence, value).estimate for value in EPSILONS}
     first, last = EPSILONS[0], EPSILONS[-1]
     roots = code_tcp.epsilon_roots()
     return [
         f"The quadratic and both roots follow from the model: {roots.smaller:.4f} and {roots.larger:.4f}. The larger one would make CODE's window "
         "fall for a negative time, and Reno's peak negative.",
-        "Two premises do not hold in the closed loop: after a common loss CODE's window does not sink to epsilon times its peak, and its climb "
-        "is not two thirds of Reno's at all times. In the network with cross traffic the measured ratio is "
+        "Two premises do not hold in the closed loop: after a common loss, CODE's window does not decrease to "
+        "epsilon times its peak, and its growth is not always two thirds of Reno's. In the network with cross traffic the measured ratio is "
         f"{measured[BASE.epsilon]:.2f} at epsilon = {BASE.epsilon:g}, but it depends on epsilon less than in the model: from {measured[first]:.2f} at "
         f"{first:g} to {measured[last]:.2f} at {last:g}, where the model has {float(np.asarray(code_tcp.throughput_ratio(first))):.2f} and "
         f"{float(np.asarray(code_tcp.throughput_ratio(last))):.2f}. Overflows that hit one connection alone take the edge off.",
@@ -159,22 +161,23 @@ def analysis(evidence: Evidence) -> list[str]:
 
 
 def homogeneous(evidence: Evidence) -> list[str]:
-    """Return what is found on CODE among its like."""
+    """Return the conclusions about several CODE connections."""
     runs = evidence.traced("fig17-code")
     alone = [float(run.trace("cwnd", "first").between(0.0, 50.0).value.max()) for run in runs]
     return [
-        "Here the rule of Table 1, taken to the letter, does not do what the paper reports. A packet that CODE adds lengthens its own round trips; "
-        "one round trip later the window stands still, the measured time has grown, and the thresholds rise by two, of which "
-        "the next round takes back one. A single CODE connection so lifts itself, up to "
+        "Here the literal rule of Table 1 does not reproduce the results of the paper. A packet that CODE adds "
+        "increases its own round-trip times; one round trip later the window does not grow, the measured time has grown, and the thresholds rise by two, of which "
+        "the next round takes back one. A single CODE connection thus raises its own thresholds, up to "
         f"{np.mean(alone):.0f} packets at a pipe of 31 in the first 50 s of Fig. 17. NewVegas, which rises by one, does not.",
-        "Two CODE connections come to rest in the end, but at whatever thresholds they happened to reach, with a longer queue than "
-        "Vegas leaves; and a newcomer that measures its BaseRTT while the queue is long takes it for the path's. The paper's curves need a rule that "
+        "Two CODE connections eventually reach a steady state, but at arbitrary thresholds and with a longer "
+        "queue than Vegas; and a new connection that measures its BaseRTT while the queue is long mistakes it for "
+        "that of the path. The paper's curves need a rule that "
         "compares the window with that of the round in which the round-trip time was measured; its Table 1 contradicts such a rule.",
     ]
 
 
 def internet() -> list[str]:
-    """Return what can be said of the uploads over the Internet."""
+    """Return the conclusions about the uploads over the Internet."""
     printed = data()["table3"]
     means = {column: float(np.mean(printed[column])) for column in ("RV-Vegas", "RC-Reno", "RC-CODE")}
     slower = 2 * min(means["RC-Reno"], means["RC-CODE"])

@@ -1,4 +1,4 @@
-"""What the report says: the paper's figures and tables beside ours, in the paper's order."""
+"""Content of the report: the paper's figures and tables beside ours, in the paper's order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
     return [
         Section(
             anchor="headline",
-            title="CODE beside Reno (Fig. 9)",
+            title="Coexistence of CODE and Reno (Fig. 9)",
             blocks=[
                 Text(paragraphs=conclusions.headline(evidence, moves)),
                 Figure(
@@ -35,7 +35,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         ),
         Section(
             anchor="decides",
-            title="What decides the shares, and the main reading",
+            title="Causes of the shares, and the main reading",
             blocks=[
                 Text(paragraphs=conclusions.decides(evidence, moves)),
                 tables.phases(evidence),
@@ -45,7 +45,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         ),
         Section(
             anchor="assumptions",
-            title="What is stated and what is assumed",
+            title="Stated and assumed parameters",
             blocks=[
                 Figure(svg=equal, caption="The network of Fig. 7 with our choices; drawn for 10 Mbit/s."),
                 Figure(svg=different, caption="The network of Fig. 8, drawn for a variant of 100 ms. Datagrams that leave at the first router give senders random processing times."),
@@ -61,7 +61,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 Text(paragraphs=conclusions.traces(evidence)),
             ],
         ),
-        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant beside a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
+        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant with a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
         Section(
             anchor="epsilon",
             title="The analysis of epsilon (section 3.3, Fig. 6)",
@@ -80,7 +80,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         Section(anchor="mixes", title="Ten connections (Fig. 15)", blocks=[Figure(svg=figures.against_mix(evidence), caption="Fig. 15: mean throughput of a connection of each class; bars: 95 % intervals.")]),
         Section(
             anchor="homogeneous",
-            title="CODE among its like (Figs. 16 to 18, Table 2)",
+            title="Several CODE connections (Figs. 16 to 18, Table 2)",
             blocks=[
                 Figure(svg=figures.newcomers(evidence), caption="Windows and queues: a second connection joins at 20 s (Fig. 16) or 50 s. One run each, without cross traffic."),
                 Text(paragraphs=conclusions.homogeneous(evidence)),
@@ -91,14 +91,15 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
         Section(anchor="transfers", title="Short transfers (section 5)", blocks=[tables.transfers(evidence)]),
         moves.section(
             paragraphs=[
-                "Every assumption was moved, one at a time, and the claims on Figs. 9 to 15 and Table 2 judged again on runs with the same seeds, at "
-                "some of the rates, round-trip times, buffers and mixes, and compared with the main reading at the same points and repetitions."
+                "Every assumption was varied, one at a time. The claims on Figs. 9 to 15 and Table 2 were "
+                "evaluated again on runs with the same seeds, at some of the rates, round-trip times, buffers and "
+                "mixes, and compared with the main reading at the same points and repetitions."
             ]
         ),
-        Section(anchor="misses", title="What was not reproduced, and why", blocks=[tables.misses(findings)]),
+        Section(anchor="misses", title="Claims not reproduced, and why", blocks=[tables.misses(findings)]),
         Section(
             anchor="testbed",
-            title="What awaits the Linux testbed (Figs. 19, 20, Table 3)",
+            title="Claims awaiting the Linux testbed (Figs. 19, 20, Table 3)",
             blocks=[
                 Text(paragraphs=conclusions.internet()),
                 tables.awaiting(findings),

@@ -1,4 +1,4 @@
-"""What the claims are judged on: throughputs by point and repetition, and traces.
+"""The evidence for the claims: throughputs by point and repetition, and traces.
 
 [chan2010 §4.1]
 """

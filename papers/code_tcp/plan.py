@@ -1,4 +1,4 @@
-"""Which runs the paper needs: points, repetitions, and the assumptions that are moved.
+"""The planned runs: points, repetitions, and varied assumptions.
 
 [chan2010 §4]
 """
@@ -209,7 +209,7 @@ def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
 
 
 def plan(settings: Settings) -> list[PlannedRun]:
-    """Return the runs to make."""
+    """Return the planned runs."""
     count = counts(settings)
     every = ("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs")
     runs = list(_sweeps("base", BASE, every, count, count.sweeps, settings.seed, True))

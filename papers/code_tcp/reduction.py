@@ -1,4 +1,4 @@
-"""What is kept of a run: a row of lists, one item for each connection, and the traces it was asked for."""
+"""The reduction of a run: a row of lists, one item per connection, and requested traces."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Rule:
     start: float = 1.0
 
     def round(self, delta: float, rtt_grew: bool) -> Round:
-        """Make the update of one round: the window first, then the thresholds against the window as it then is."""
+        """Apply the update of one round: first the window, then the thresholds against the new window."""
         w_old, alpha, beta = self.w, self.alpha, self.beta
         if delta > beta:
             self.w -= 1

@@ -1,4 +1,4 @@
-"""The report's account of what the paper states and what is assumed."""
+"""The section on what the paper states and what is assumed."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ def lead_of_code_over_mixes(evidence: Evidence) -> Outcome:
 
 
 def fairness(evidence: Evidence, kind: str, rate: int) -> Values:
-    """Return the fairness index of ten like connections in each repetition (Eq. 20)."""
+    """Return the fairness index of ten connections of one variant in each repetition (Eq. 20)."""
     return np.array(
         [jain_index(run.of("goodput", "variant")) for run in evidence.point("table2", kind, rate)]
     )

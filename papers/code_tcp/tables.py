@@ -1,4 +1,4 @@
-"""The report's tables: the paper's beside ours, and what is read off the runs."""
+"""Tables of the report: the paper's beside ours, and further results."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def table_2(evidence: Evidence) -> Table:
             row.append(Cell(text=f"{alone.sum() ** 2 / (alone.size * (alone**2).sum()):.3f}", tone="muted"))
         rows.append(row)
     return Table(
-        caption="Table 2: fairness index of ten like connections",
+        caption="Table 2: fairness index of ten connections of one variant",
         columns=_columns("Mbit/s", "CODE", "NewVegas", "Vegas", "CODE", "NewVegas", "Vegas"),
         groups=(("", 1), ("main reading", 3), ("nothing random, one run", 3)),
         rows=rows,
@@ -191,7 +191,7 @@ def synchronisation(evidence: Evidence) -> Table:
             ]
         )
     return Table(
-        caption="Whom an overflow of the queue hits, 10 Mbit/s, 20 s to 200 s",
+        caption="Connections that lose packets when the queue overflows, 10 Mbit/s, 20 s to 200 s",
         columns=_columns("", "overflows in a run", "both", "variant alone", "Reno alone", "variant/Reno"),
         rows=rows,
     )
@@ -207,7 +207,7 @@ def phases(evidence: Evidence) -> Table:
                 row.append(f"{phase_ratio(evidence, kind, rate, (variant_ms, reno_ms)):.2f}")
         rows.append(row)
     return Table(
-        caption="Nothing random but the starts: throughput of the first connection over that of Reno, its neighbour",
+        caption="Random starts only: throughput of the first connection over that of Reno, its neighbour",
         columns=_columns(
             "base round-trip times", *[f"{rate} Mbit/s" for _ in range(2) for rate in PHASE_RATES]
         ),
@@ -273,7 +273,7 @@ def misses(findings: Sequence[Finding]) -> Table:
         if finding.verdict == "not-reproduced"
     ]
     return Table(
-        caption="Claims that were not reproduced",
+        caption="Claims not reproduced",
         columns=[
             Column(title="claim", align="left"),
             Column(title="what it says", align="left"),

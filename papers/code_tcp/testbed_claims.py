@@ -1,4 +1,4 @@
-"""Claims on real machines: what needs the network awaits the testbed, what is arithmetic is done on printed numbers.
+"""Claims about real machines: those that need the network await the testbed; arithmetic is done on printed numbers.
 
 [chan2010 §4.6, §4.7, table 3]
 """

@@ -20,7 +20,7 @@ from .scenarios import GAIN_BUFFERS, START_SIZES
 
 __all__ = ["cycles_of", "rising_slopes", "settled_s"]
 
-# What is within so many packets of where it ends has settled.
+# A value within this many packets of its end is steady.
 SETTLED_PACKETS = 2.0
 
 

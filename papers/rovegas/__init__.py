@@ -42,11 +42,11 @@ class RoVegas(ClaimedPaper[Evidence]):
     register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
         return plan.plan(settings)
 
     def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
-        """Return what the claims are judged on."""
+        """Return the evidence for the claims."""
         return Evidence(results, Assumptions(), seed=settings.seed)
 
     def study(
@@ -56,7 +56,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         evidence: Evidence,
         _findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence, Assumptions(), plan.replications(settings).moved)
 
     def content(
@@ -66,7 +66,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         return content.sections(evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return what the head of the report states."""
+        """Return the facts for the head of the report."""
         counts = plan.replications(settings)
         return [
             ("replications", f"{counts.paper}; {counts.moved} with an assumption moved"),

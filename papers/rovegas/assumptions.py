@@ -1,4 +1,4 @@
-"""What the paper states of sizes, rates and rules, and what it leaves open.
+"""Sizes, rates and rules stated by the paper, and what it leaves open.
 
 [chan2004 §5-6]
 """
@@ -51,7 +51,7 @@ ASYMMETRIC_QUEUE_PACKETS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, as chosen here.
+    """What the paper leaves open, with the values chosen here.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class Assumptions:
     rtt
         Which round-trip time enters the actual rate.
     numerator
-        What stands in the numerators of the expected and the actual rate.
+        The numerators of the expected and the actual rate.
     increase
-        How the window takes the packet it is granted.
+        How the window adds the granted packet.
     gamma
         Threshold of slow start, packets.
     mechanisms
@@ -123,7 +123,7 @@ class Assumptions:
 
 
 def payload_bytes(variant: str) -> int:
-    """Return what of a data packet counts as throughput, bytes: RoVegas's option does not."""
+    """Return the bytes of a data packet that count as throughput: all except RoVegas's option."""
     return PACKET_BYTES - OPTION_BYTES if variant == "rovegas" else PACKET_BYTES
 
 
@@ -219,7 +219,7 @@ def fixed_delay_s(
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """One open assumption moved, for the sensitivity section.
+    """A variation of one open assumption, for the sensitivity section.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class Variation(sensitivity.Variation):
     touches: Sequence[str]
 
     def place(self, base: Assumptions) -> Assumptions:
-        """Return assumptions with this one moved."""
+        """Return assumptions with this one varied."""
         return replace(base, **self.changes)
 
 

@@ -1,4 +1,4 @@
-"""What the report concludes: what does not hold and why, what stops the window, averaging times, the paper's own tensions."""
+"""Conclusions of the report: claims not reproduced and why, what stops the window, averaging times, inconsistencies of the paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNCERTAIN = (
 
 
 def _why(evidence: Evidence, missed: set[str]) -> list[str]:
-    """Return what stands behind misses, each with its evidence."""
+    """Return the causes of misses, each with its evidence."""
     target = float(kept_target(evidence)[0])
     one, two = (float(evidence.queue_after("vegas", n)[0]) for n in (1, 2))
     reasons = {
@@ -50,7 +50,7 @@ def _why(evidence: Evidence, missed: set[str]) -> list[str]:
 
 
 def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
-    """Return the section on what does not hold."""
+    """Return the section on claims not reproduced."""
     missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
     rows: list[list[Cell | str]] = [
         [
@@ -65,8 +65,8 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                f"{len(missed)} of {len(findings)} claims are not reproduced. Each is listed with what was measured and with the moved "
-                "assumptions under which it holds.",
+                f"{len(missed)} of {len(findings)} claims are not reproduced. Each is listed with the measured "
+                "value and with the varied assumptions under which it holds.",
                 *_why(evidence, {finding.claim.id for finding in missed}),
             ]
         )
@@ -74,7 +74,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     if rows:
         blocks.append(
             Table(
-                caption="Claims that do not hold",
+                caption="Claims not reproduced",
                 columns=[
                     Column(title="", align="left"),
                     Column(title="claim", align="left"),
@@ -85,7 +85,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
                 rows=rows,
             )
         )
-    return Section(anchor="misses", title="What does not hold", blocks=blocks)
+    return Section(anchor="misses", title="Claims not reproduced", blocks=blocks)
 
 
 def limit_at_three(evidence: Evidence) -> Text:
@@ -202,10 +202,10 @@ def tensions(evidence: Evidence) -> Section:
     ]
     return Section(
         anchor="tensions",
-        title="Tensions within the paper",
+        title="Inconsistencies within the paper",
         blocks=[
             Table(
-                caption="Where the paper's own statements do not fit together",
+                caption="Inconsistent statements of the paper",
                 columns=[Column(title=name, align="left") for name in ("where", "what", "here")],
                 rows=rows,
             )

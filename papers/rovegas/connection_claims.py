@@ -107,7 +107,7 @@ def queue_of_eight_over_four_vegas_connections(evidence: Evidence) -> Outcome:
 
 
 def kept_target(evidence: Evidence) -> Values:
-    """Return what each Vegas connection of Fig. 15 means to keep queued by the fluid model that fits best, packets."""
+    """Return the target backlog of each Vegas connection of Fig. 15 by the best fit of the fluid model, packets."""
     fluid = model.persistent_queue(len(CONNECTIONS))
     queues = np.array(_queues(evidence, "vegas"))
     return np.asarray(fluid @ queues / (fluid @ fluid))

@@ -1,4 +1,4 @@
-"""What the report says: the paper's figures beside ours, in the paper's order.
+"""Content of the report: the paper's figures beside ours, in the paper's order.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -276,9 +276,9 @@ def _persistent(evidence: Evidence) -> Section:
                     "base RTT, RoVegas",
                 ),
                 rows=rows,
-                note=f"The fixed delay is {true['vegas']:.3f} ms for Vegas and {true['rovegas']:.4f} ms for RoVegas. The fluid model takes "
-                f"the queue that a connection finds for part of its delay; its one parameter, what each connection means to keep queued, "
-                f"is {target:.2f} packets by least squares, between alpha and beta.",
+                note=f"The fixed delay is {true['vegas']:.3f} ms for Vegas and {true['rovegas']:.4f} ms for RoVegas. In "
+                "the fluid model, a connection mistakes the queue that it finds for part of its delay. The only "
+                f"parameter of the model, the target backlog of each connection, is {target:.2f} packets by least squares, between alpha and beta.",
             ),
         ],
     )
@@ -384,8 +384,8 @@ def _rerouting(evidence: Evidence) -> Section:
                 ],
                 rows=rows,
                 note="Throughput without the first 20 s of each part. RoVegas as in Eq. 3 takes over the new fixed delay with the first "
-                "acknowledgement of a packet that took the new path both ways; with the least base RTT kept, as for mixed networks, it "
-                "cannot tell a longer path from a queue either.",
+                "acknowledgement of a packet that took the new path both ways; with the minimum base RTT, as for "
+                "mixed networks, it cannot distinguish a longer path from a queue either.",
             ),
         ],
     )
@@ -399,9 +399,9 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity
     evidence
         The results of the runs.
     findings
-        The judged claims.
+        The evaluated claims.
     moves
-        What moving the assumptions did.
+        The effects of varying the assumptions.
     """
     return [
         conclusions.misses(evidence, findings),
@@ -415,9 +415,10 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity
         _rerouting(evidence),
         moves.section(
             paragraphs=[
-                "Every open assumption was moved, one at a time, and all claims judged again on runs with the same seeds and on as many of the "
-                "unmoved ones. What a move does not concern was not run again. Claims close to their limit change sides by chance as well: what "
-                "matters is where many change, or one of the quantities moves far (bold: by more than 10 %)."
+                "Every open assumption was varied, one at a time, and all claims were evaluated again on runs "
+                "with the same seeds and on the same number of baseline runs. Unaffected runs were not repeated. "
+                "Verdicts on claims close to their limit also change by chance: what matters is where many "
+                "change, or where a quantity changes by more than 10 % (bold)."
             ],
             note="Figs. 8 to 13: RoVegas over Vegas. Fig. 15: queue with eight connections, packets. Figs. 17 and 18: fairness index.",
             further=[conclusions.averages(evidence)],

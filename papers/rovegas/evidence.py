@@ -1,4 +1,4 @@
-"""What the claims are judged on: the runs' results, with resamples.
+"""The evidence for the claims: results of the runs, with resamples.
 
 Every quantity is an array whose first entry comes from all runs and whose other entries come from resamples of the runs (the
 bootstrap). Runs of one number met the same variable-rate traffic in every configuration, so they are drawn together.
@@ -48,7 +48,7 @@ def interval(values: Values) -> tuple[float, float, float]:
 
 
 def worst(parts: Iterable[Values], aim: float) -> Values:
-    """Return of several quantities the one farthest from what it should be, on every resample."""
+    """Return the quantity farthest from its expected value, on every resample."""
     table = np.array(list(parts))
     rows = np.argmax(np.abs(table - aim), axis=0)
     return np.asarray(table[rows, np.arange(table.shape[1])])
@@ -67,7 +67,7 @@ class Evidence:
     seed
         Seed of the resampling.
     group
-        Which group of keys is judged. What a group did not run is taken from the paper's.
+        The group of keys to evaluate. Runs missing in a group are taken from those of the paper.
     moved
         The assumptions of the group, if they are others.
     limit
@@ -150,7 +150,7 @@ class Evidence:
         return resample_weights(count, seed=(self._seed, count), resamples=RESAMPLES)
 
     def mean(self, rows: Sequence[Row], reading: Reading) -> Values:
-        """Return the mean of what is read from each run, with resamples."""
+        """Return the mean of a value read from each run, with resamples."""
         values = np.array([reading(row) for row in rows], dtype=np.float64)
         if len(values) == 1:
             return np.full(1 + RESAMPLES, values[0])

@@ -1,4 +1,4 @@
-"""Claims on what the algorithms do: base round-trip time, window, slow start, sizes (sections 2, 3 and 6)."""
+"""Claims about the algorithms: base round-trip time, window, slow start, sizes (sections 2, 3 and 6)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def least_fall_of_vegas_base_rtt_after_shortening(evidence: Evidence) -> Outcome
 
 
 def _steps(case: int) -> Callable[[Evidence], Outcome]:
-    """Return the measure of what checks of one case do to the window: the step farthest from what it should be."""
+    """Return the measure of the window changes by checks of one case: the step farthest from the expected one."""
     aim = (1.0, -1.0, 0.0, 0.0)[case]
 
     def measure(evidence: Evidence) -> Outcome:

@@ -1,4 +1,4 @@
-"""Which runs are made: every experiment of the paper, and some of them again with one assumption moved."""
+"""The planned runs: every experiment of the paper, and some of them again with one assumption varied."""
 
 from __future__ import annotations
 

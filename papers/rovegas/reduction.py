@@ -1,4 +1,4 @@
-"""What a run is reduced to: one row of plain lists for each run, which is all that claims and figures see of it.
+"""The reduction of a run: one row of plain lists, the only input of claims and figures.
 
 Lists that belong to several connections have them one after another, in the order of the scenario.
 """
@@ -65,7 +65,7 @@ class Traced:
     Parameters
     ----------
     scenario
-        What was run.
+        The scenario.
     flows, links
         Its rows of the results, by name.
     traces
@@ -117,7 +117,7 @@ def _groups(frame: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
 
 
 def _each(runs: Runs) -> Iterator[Traced]:
-    """Yield the finished runs in the order of the jobs."""
+    """Yield the completed runs in the order of the jobs."""
     links = dict(_groups(runs.links))
     traces: dict[int, dict[tuple[str, str], StepFunction]] = {}
     for quantity, frame in runs.traces.items():
@@ -217,7 +217,7 @@ def _sampled(run: Traced, quantity: str, name: str) -> list[float]:
 
 
 def _steady(run: Traced) -> list[float]:
-    """Return what the steady part of a lone connection is like.
+    """Return the steady-state properties of a single connection.
 
     The share of acknowledgements that are dropped, packets acknowledged by each that arrives, packets that leave at once, and the
     mean Diff.
@@ -241,7 +241,7 @@ def _steady(run: Traced) -> list[float]:
 
 
 def _guard(run: Traced) -> list[float]:
-    """Return what the keep-up rule does to a window that grows with every acknowledgement.
+    """Return the effect of the keep-up rule on a window that grows with every acknowledgement.
 
     The greatest excess of the window over what is outstanding at which it grew, and the least at which it did not although Diff
     was below alpha, packets. The packet just acknowledged counts as outstanding.
@@ -280,7 +280,7 @@ def _measured(run: Traced) -> float:
 
 
 def _rule(run: Traced) -> list[float]:
-    """Return what checks did to the window in congestion avoidance.
+    """Return the window changes by checks in congestion avoidance.
 
     For Diff below alpha, above beta, between them, and equal to either: how many checks, and the least and the greatest change
     of the window, packets.
@@ -331,7 +331,7 @@ def _opening(run: Traced) -> list[float]:
 
 
 def reduce(runs: Runs) -> pd.DataFrame:
-    """Return one row for each finished run, indexed by job.
+    """Return one row for each completed run, indexed by job.
 
     Columns
     -------

@@ -1,7 +1,6 @@
 """The paper's networks and scenarios.
 
-A scenario's name is that of the experiment it belongs to, as ``"fig-9"``; how its run is read follows from the name
-(`reduction`).
+A scenario has the name of its experiment, as ``"fig-9"``, which determines its reduction (`reduction`).
 
 [chan2004 §5-6]
 """
@@ -68,7 +67,7 @@ def _queue(packets: int, place: Assumptions) -> dict[str, Any]:
 def _stamping(routers: int, pairs: int, place: Assumptions, only: Sequence[str] | None = None) -> list[str]:
     """Return the nodes that stamp queueing times: some routers, all if ``None``, and the hosts."""
     stamping = [f"r{number}" for number in range(1, routers + 1)] if only is None else list(only)
-    # Hosts that are told of no router do not stamp either: their connection is plain Vegas.
+    # Without stamping routers, hosts do not stamp either: their connection is plain Vegas.
     if place.hosts_stamp and stamping:
         stamping += [f"{end}{number}" for end in "sd" for number in range(1, pairs + 1)]
     return stamping
@@ -130,7 +129,7 @@ def alone(
     *,
     duration_s: float = 200.0,
 ) -> Scenario:
-    """Return one connection with nothing else, over links whose rates differ: Figs. 3 to 5, 7 and 8, and the analysis.
+    """Return a single connection over asymmetric links: Figs. 3 to 5, 7 and 8, and the analysis.
 
     Parameters
     ----------
@@ -455,7 +454,7 @@ def slow_start(name: str, variant: str, place: Assumptions) -> Scenario:
 
 
 def keep_up(name: str, variant: str, k: float, place: Assumptions) -> Scenario:
-    """Return one connection that never was in slow start, and whose window may grow with every acknowledgement."""
+    """Return one connection that was never in slow start, and whose window may grow with every acknowledgement."""
     spread = alone(name, variant, k, replace(place, increase="spread"))
     return spread.with_values({"flows.c1.tcp.initial_ssthresh": "2 segments"})
 

@@ -1,4 +1,4 @@
-"""What each open assumption decides: the claims judged again with one assumption moved.
+"""Sensitivity to each open assumption: the claims evaluated again with one assumption varied.
 
 A moved assumption is run with the seeds of the paper's experiments and compared with the first of their runs, as many of them, so
 that the difference is the assumption's.

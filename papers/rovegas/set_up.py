@@ -1,4 +1,4 @@
-"""The report's section on what was run: networks, traffic, and what the paper leaves open."""
+"""The section on the set-up: networks, traffic, and what the paper leaves open."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def section() -> Section:
         blocks=[
             Text(
                 paragraphs=[
-                    "Data packets take 1000 bytes on the wire, the option included; acknowledgements 40 bytes, or 48 "
+                    "Data packets have 1000 bytes on the wire, including the option; acknowledgements 40 bytes, or 48 "
                     "with the option. Throughput counts 1000 bytes of a packet of Vegas and 992 of one of RoVegas, so "
                     "that 1600 kbit/s on the link are 1587.2. Access links have 10 Mbit/s and queues without bound. "
-                    "Sources always have data; acknowledgements are sent at once, one for each packet; the initial "
+                    "Sources always have data; every packet is acknowledged immediately; the initial "
                     "window is two packets and no other limit binds. A load L is a mean of 1.6 L Mbit/s in bursts of "
                     "3.2 Mbit/s. Runs of one number meet the same bursts with every variant.",
                     "Every result of the paper is of a simulation: nothing awaits a testbed.",
@@ -114,11 +114,12 @@ def section() -> Section:
                 rows=networks,
             ),
             Table(
-                caption="What the paper leaves open, and what was chosen",
+                caption="Open assumptions, and the values chosen",
                 columns=[Column(title=name, align="left") for name in ("assumption", "choice", "reason")],
                 rows=rows,
-                note="Each was moved, one at a time; the section on sensitivity shows what that does. The ON time decides "
-                "Figs. 9 to 13 and 19: their agreement says that one length fits them all, not what the paper's was.",
+                note="Each was varied, one at a time; the section on sensitivity shows the effects. The ON time "
+                "determines Figs. 9 to 13 and 19: their agreement shows that one value fits all of them, not "
+                "which value the paper used.",
             ),
         ],
     )

@@ -50,11 +50,11 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         return [*table_claims.claims(), *REGISTER.claims()]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
         return [*plan.plan(settings), *observations.plan(settings)]
 
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return what the engine says of itself."""
+        """Return observations from the engine without runs."""
         return observations.observe()
 
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
@@ -70,7 +70,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         evidence: Evidence,
         _findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence, plan.replications(settings).sensitivity)
 
     def content(
@@ -80,7 +80,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return what the head of the report states."""
+        """Return the facts for the head of the report."""
         base = assumptions.calibrated()
         counts = plan.replications(settings)
         return [

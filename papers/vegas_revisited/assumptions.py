@@ -1,4 +1,4 @@
-"""What the paper leaves open, with our choice, the calibration, and how each choice is moved.
+"""What the paper leaves open, with our choice, the calibration, and how each choice is varied.
 
 [hengartner2000 §IV, §V]
 """
@@ -54,8 +54,8 @@ class Assumptions:
     size_multiplier
         Factor on the sizes of all background items.
     time_limit_s
-        When a run ends at the latest. High load is more than the bottleneck carries, so that a transfer can starve: one that
-        has not finished by then counts with what it delivered.
+        Maximum duration of a run. High load exceeds the capacity of the bottleneck, so a transfer can starve: one
+        that has not finished by then counts with the bytes delivered.
     """
 
     rate: str = "1.6 Mbit/s"
@@ -99,7 +99,7 @@ def calibrated() -> Assumptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """One open assumption moved, for the sensitivity section.
+    """A variation of one open assumption, for the sensitivity section.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ VARIATIONS = (
 
 
 def varied(variation: Variation, base: Assumptions) -> Assumptions:
-    """Return assumptions with one of them moved. A number for the cap is a factor on the calibrated one."""
+    """Return assumptions with one of them varied. A number for the cap is a factor on the calibrated one."""
     changes = dict(variation.changes)
     cap = changes.get("conversation_cap")
     if isinstance(cap, float):

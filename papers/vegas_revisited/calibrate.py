@@ -1,9 +1,9 @@
 """Fit the background of the experiments to two of the paper's numbers, and freeze it in ``calibration.toml``.
 
-Two parameters are free: the cap on the bytes of a background conversation, and the warm-up. They are fitted to
-Reno's throughput (73.4 KB/s) and retransmitted data (48.6 KB) against Reno at low load, and to nothing else: the
-whole grid is run, the best points are run again, longer, and the best of these is taken. Warm-ups end at 100 s,
-because a run costs what it simulates. A second fit, to Reno's throughput at high load (16.1 KB/s) alone, is
+Two parameters are free: the cap on the bytes of a background conversation, and the warm-up. They are fitted only to
+Reno's throughput (73.4 KB/s) and retransmitted data (48.6 KB) against Reno at low load: the whole grid is run, the
+best points are run again, longer, and the best of these is chosen. Warm-ups are limited to 100 s, because the cost
+of a run grows with its duration. A second fit, to Reno's throughput at high load (16.1 KB/s) alone, is
 written beside it if the first misses that number by more than a quarter.
 
 Run from the root of the checkout: ``python papers/vegas_revisited/calibrate.py``.
@@ -42,7 +42,7 @@ Point = tuple[int, float]
 
 
 def measure(points: Sequence[Point], load: str, runs: int, seed: int) -> list[dict[str, Any]]:
-    """Return what Reno gets against Reno at some points of the grid, one row for each.
+    """Return the results of Reno against Reno at some points of the grid, one row for each.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def point_of(row: dict[str, Any]) -> Point:
 
 
 def main() -> None:
-    """Scan the grid, choose, measure the choice with runs of its own, and write the file."""
+    """Scan the grid, choose a point, measure it with separate runs, and write the file."""
     console = Console()
     grid = [(cap, warm_up) for warm_up, cap in itertools.product(WARM_UPS_S, CAPS_KB)]
     scan = measure(grid, "low", SCAN_RUNS, SEED)

@@ -1,4 +1,4 @@
-"""What the report concludes: what does not hold, the paper's own tensions."""
+"""Conclusions of the report: claims not reproduced, and inconsistencies of the paper."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _rests_on_spread(finding: Finding) -> bool:
 
 
 def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
-    """Return the section on what is behind the misses."""
+    """Return the section on the causes of misses."""
     missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
     noise = sum("sampling noise" in finding.why for finding in missed)
     moved = sum("holds with another assumption" in finding.why for finding in missed)
@@ -71,9 +71,10 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                f"{len(missed)} of {len(findings)} claims are not reproduced. In {noise} of them the paper's number lies inside our "
-                f"90 % interval or the inequality is inside sampling noise; {moved} hold when one open assumption is moved by more "
-                "than noise. Each miss has its own reason in the list of all claims. Three things stand behind most of them.",
+                f"{len(missed)} of {len(findings)} claims are not reproduced. In {noise} of them the paper's "
+                f"number is inside our 90 % interval or the inequality is within sampling noise; {moved} hold when one open assumption "
+                "is varied by more than noise. The list of all claims gives the reason for each miss. Most of "
+                "them have three causes.",
                 f"Spread. Our runs of a cell differ {min(lan):.1f} to {max(lan):.1f} times as much as the paper's in the LAN columns. "
                 "Effects are then as large as the paper's and still smaller shares of the variation, and small effects are not "
                 f"significant: {len(on_spread)} misses are claims on shares, half-widths or significance. The paper's spread needs a "
@@ -129,7 +130,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
             ],
         )
     )
-    return Section(anchor="misses", title="What does not hold", blocks=blocks)
+    return Section(anchor="misses", title="Claims not reproduced", blocks=blocks)
 
 
 def tensions(evidence: Evidence) -> Section:
@@ -181,10 +182,10 @@ def tensions(evidence: Evidence) -> Section:
     ]
     return Section(
         anchor="tensions",
-        title="Tensions within the paper",
+        title="Inconsistencies within the paper",
         blocks=[
             Table(
-                caption="Where the paper's own numbers do not fit together",
+                caption="Inconsistent numbers of the paper",
                 columns=[
                     Column(title="where", align="left"),
                     Column(title="what", align="left"),

@@ -1,4 +1,4 @@
-"""What the report says: the paper's tables beside ours, Fig. 2, the traces, sensitivity, and the paper's own tensions.
+"""Content of the report: the paper's tables beside ours, Fig. 2, traces, sensitivity, and inconsistencies of the paper.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -80,7 +80,7 @@ WORDS = {
 
 
 def _set_up(settings: Settings) -> Section:
-    """Return the section on what was run."""
+    """Return the section on the set-up."""
     base = calibrated()
     spelled = {True: "yes", False: "no", "HI": "both on"}
     rows = [
@@ -130,7 +130,7 @@ def _set_up(settings: Settings) -> Section:
                 ]
             ),
             Table(
-                caption="What the paper leaves open, and what was chosen",
+                caption="Open assumptions, and the values chosen",
                 columns=[
                     Column(title="assumption", align="left"),
                     Column(title="choice", align="left"),
@@ -209,8 +209,8 @@ def _calibration() -> Section:
         blocks.append(
             Text(
                 paragraphs=[
-                    "A second fit, to Reno's 16.1 KB/s against Reno at high load alone, is reported for comparison and "
-                    f"used nowhere: cap {second['conversation_cap']}, warm-up "
+                    "A second fit, to Reno's 16.1 KB/s against Reno at high load alone, is reported only for "
+                    "comparison: cap {second['conversation_cap']}, warm-up "
                     f"{second['warm_up_s']:g} s gives {number(second['throughput'])} KB/s there and "
                     f"{number(second['low_throughput'])} KB/s at low load, where the paper has 73.4."
                 ]
@@ -306,7 +306,7 @@ def _foreground_tables(evidence: Evidence) -> Section:
 
 
 def _background(table: str, foreground: str, column: str) -> str:
-    """Return the background a column of a table of means stands for."""
+    """Return the background of a column in a table of means."""
     if column == "reno":
         return "reno"
     return "vegas" if table in ("I", "II") or foreground == "vegas" else "vegasfix"
@@ -589,7 +589,7 @@ def _seven(evidence: Evidence) -> Section:
 
 
 def _recovery_shares(evidence: Evidence, background: str) -> tuple[float, float]:
-    """Return what the algorithms of recovery explain at high load, alone and with the interactions among them, %."""
+    """Return the variation explained by the algorithms of recovery at high load, alone and with their interactions, %."""
     percent = evidence.seven("thr", "high", background).percent
     alone = sum(float(percent[letter][0]) for letter in "CDEF")
     together = sum(
@@ -692,7 +692,7 @@ def _traces(evidence: Evidence) -> Section:
                             )
                         ],
                         rows=rows,
-                        note="The wait counts every recovery, those that end in a timeout included; the claims on it are judged on scripted single losses.",
+                        note="The wait includes every recovery, even those that end in a timeout; the claims on it are evaluated on scripted single losses.",
                     )
                 ],
             )
@@ -719,9 +719,11 @@ def sections(
         _traces(evidence),
         moves.section(
             paragraphs=[
-                "Every open assumption was moved, one at a time, and the claims on the tables judged again. Moved runs use the seeds of the tables and fewer "
-                "replications; the baseline is judged on as many. Claims close to their limit change sides by chance as well, so a few changes of either "
-                "kind mean little: what matters is where many change, or one of the means moves far (bold: by more than 10 %)."
+                "Every open assumption was varied, one at a time, and the claims on the tables were evaluated "
+                "again. Varied runs use the seeds of the tables and fewer replications; the baseline is evaluated "
+                "on the same number. Verdicts on claims close to their limit also change by chance, so a few "
+                "changes of either kind mean little: what matters is where many change, or where a mean changes "
+                "by more than 10 % (bold)."
             ],
             note="Means: foreground, load, background; throughput (thr) in KB/s, retransmitted data (rtx) in KB.",
         ),

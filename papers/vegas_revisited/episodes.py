@@ -1,4 +1,4 @@
-"""What happened to a flow in its losses, from the trace of its events: the one place that knows where these numbers come from.
+"""The effects of losses on a flow, from the trace of its events; the only module that knows where these numbers come from.
 
 [hengartner2000 §VIII.B-C]
 """

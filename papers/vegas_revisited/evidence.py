@@ -1,4 +1,4 @@
-"""What the claims are judged on: the runs' results with resamples, effects of the designs, and what traces showed.
+"""The evidence for the claims: results of the runs with resamples, effects of the designs, and observations from traces.
 
 Every quantity is an array whose first entry comes from all runs and whose other entries come from resamples of the runs
 (the bootstrap: runs of a configuration drawn with replacement). A claim's number, its interval and how often an inequality
@@ -71,7 +71,7 @@ class FactorEffects:
         return effect - half, effect + half
 
     def percent_interval(self, term: str) -> tuple[float, float]:
-        """Return the interval of a share: what the limits of the effect's interval would explain."""
+        """Return the interval of a share: the shares for the limits of the effect's interval."""
         low, high = self.interval(term)
         effect = float(self.terms[term][0])
         total = float(self.percent[term][0]) / effect**2 if effect else 0.0
@@ -120,14 +120,14 @@ def _effects(means: Values, variances: Values, replications: int, names: Sequenc
 
 
 class Evidence:
-    """The results of the runs, and what was observed in traces.
+    """The results of the runs, and observations from traces.
 
     Parameters
     ----------
     results
         The table of results: ``key``, ``run`` and the columns of `dumbbell.papers.Paper.columns`.
     observed
-        What traces and single runs showed, by name.
+        Observations from traces and single runs, by name.
     seed
         Seed of the resampling.
     group

@@ -1,4 +1,4 @@
-"""What is read from the traces of single runs: which runs that takes, what is kept of each, what follows from all.
+"""Observations from traces of single runs: the runs needed, the reduction of each, and the conclusions.
 
 A run that is looked at has the name of the look as the name of its scenario. What is kept of it are a few arrays by name,
 in the columns `SEEN` and `SEEN_VALUES` of the table of results.
@@ -42,7 +42,7 @@ class Part:
     label
         Their name within the look.
     scenario
-        What is run.
+        The scenario.
     seed, runs
         Seed, and numbers of the replications.
     """

@@ -79,7 +79,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
 
 
 def reduce(runs: Runs) -> pd.DataFrame:
-    """Return what is kept of each run of a batch that belongs to a look; nothing of the others."""
+    """Return the reduction of each run of a batch that belongs to a look; nothing for the others."""
     names: list[list[str] | None] = []
     values: list[list[list[float]] | None] = []
     for number, job in enumerate(runs.jobs):
@@ -106,7 +106,7 @@ def _tables_one_and_four(results: pd.DataFrame) -> tuple[float, float]:
 
 
 def conclude(results: pd.DataFrame) -> dict[str, Any]:
-    """Return what was seen, by name, as far as its runs are in the table of results."""
+    """Return the observations whose runs are in the table of results, by name."""
     found: dict[str, Any] = {}
     for look in LOOKS:
         concluded = look.concluded(results)
@@ -121,5 +121,5 @@ def conclude(results: pd.DataFrame) -> dict[str, Any]:
 
 
 def observe() -> Mapping[str, Any]:
-    """Return what the engine says without a run."""
+    """Return observations from the engine without runs."""
     return {"switches": switches(), "defaults": defaults()}

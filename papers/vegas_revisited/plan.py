@@ -1,4 +1,4 @@
-"""Which runs the tables need: configurations, replications, and the assumptions that are moved.
+"""The planned runs of the tables: configurations, replications, and varied assumptions.
 
 [hengartner2000 §VIII]
 """
@@ -118,7 +118,7 @@ def released_configurations() -> Iterator[tuple[str, str, str]]:
 
 
 def pair_configurations() -> Iterator[tuple[str, str, str]]:
-    """Yield the configurations whose small differences are judged on many runs with common random numbers."""
+    """Yield the configurations whose small differences need many runs with common random numbers."""
     for load in ("low", "high"):
         for foreground, background in (
             ("cell000", "reno"),

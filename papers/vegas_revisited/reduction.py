@@ -1,4 +1,4 @@
-"""What a run is reduced to: the transfer of the foreground, the bottleneck, and what was seen in traces."""
+"""The reduction of a run: the foreground transfer, the bottleneck, and observations from traces."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class _Rounds:
-    """The bookkeeping of a sender; rows say what it went through."""
+    """The bookkeeping of a sender; rows record its events."""
 
     corrected: bool
     beg_seq: int = 0
@@ -52,7 +52,7 @@ class _Rounds:
         self._row(event)
 
     def acknowledge(self, event: str, ack: int) -> None:
-        """Take an acknowledgement of everything below `ack`."""
+        """Process an acknowledgement of everything below `ack`."""
         eq3 = eq4 = None
         # In the corrected code, an acknowledgement of what was sent before a timeout voids a round of which nothing was sent.
         if ack > self.beg_seq and not (self.corrected and self.snd_nxt <= self.beg_seq):

@@ -1,4 +1,4 @@
-"""Scripted connections, one or a few for each of Vegas's mechanisms: what the engine does at losses put where they tell."""
+"""Scripted connections, one or a few for each mechanism of Vegas: the behaviour of the engine at selected losses."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def _widths(variant: str) -> dict[int, int]:
 
 def _after_timeout(_settings: Settings) -> Iterator[Part]:
     for label, variant in (("released", "released:ABCDEFG"), ("fixed", "fix:ABCDEFG")):
-        # All of the window behind the first lost segment is lost too: nothing but the timer can tell.
+        # All of the window after the first lost segment is lost too: only the timer can detect it.
         for first, width in _widths(variant).items():
             scenario = single("after_timeout", variant, lost=range(first, first + width))
             yield Part(label=label, scenario=scenario)
@@ -360,7 +360,7 @@ def _timers(_settings: Settings) -> Iterator[Part]:
 
 
 def _retransmission(run: TracedRun) -> dict[str, Any]:
-    """Return when the first retransmission came, of which byte, and what its sender knew."""
+    """Return the time and the byte of the first retransmission, and the state of its sender."""
     sent, acked = run.curve("seq_sent", "fg"), run.curve("seq_acked", "fg")
     highest = np.maximum.accumulate(sent.value)
     again = np.flatnonzero(sent.value[1:] <= highest[:-1])

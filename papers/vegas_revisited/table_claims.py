@@ -1,4 +1,4 @@
-"""The claims that stand in the tables: means, effects, shares, marks, and what follows from them by arithmetic.
+"""The claims of the tables: means, effects, shares, marks, and derived numbers.
 
 Statements are made from patterns; tolerances follow stated rules, which are the constants below.
 """

@@ -1,4 +1,4 @@
-"""What traces of transfers against traffic show, and of long flows that share a bottleneck: Fig. 2 and fairness."""
+"""Observations from traces of transfers against traffic and of long flows at a bottleneck: Fig. 2 and fairness."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ ROWS = (
 
 
 def _five(seen: Mapping[str, Sequence[Seen]]) -> dict[str, Any]:
-    """Return what Fig. 2 measures, and how its windows keep to the thresholds of section IX-A."""
+    """Return the measurements of Fig. 2, and whether its windows respect the thresholds of section IX-A."""
     runs = seen["five"]
     measured: dict[str, Any] = {name: np.array([run[name] for run in runs]) for name in ROWS}
     measured["late_losses"] = np.array([float(run["late_losses"][0]) for run in runs])

@@ -1,4 +1,4 @@
-"""What every design measures of a run: the foreground's transfer."""
+"""The measurement of every design: the foreground transfer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOREGROUND = "fg"
 
 
 def transfers(runs: Runs) -> pd.DataFrame:
-    """Return what the foreground's transfer of each run came to, indexed by job.
+    """Return the results of the foreground transfer of each run, indexed by job.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def transfers(runs: Runs) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``throughput`` in KB/s; ``retransmitted`` in KB; ``duration`` in s; ``completed``, 1 or 0. A transfer that did not
-        end counts with what it delivered until the end of the run.
+        ``throughput`` in KB/s; ``retransmitted`` in KB; ``duration`` in s; ``completed``, 1 or 0. An incomplete
+        transfer counts with the bytes delivered until the end of the run.
     """
     flows = runs.flows
     foreground = flows[flows["name"] == FOREGROUND].set_index("job")

@@ -43,11 +43,11 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
     register = REGISTER
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
         return plan.plan(settings)
 
     def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
-        """Return what the claims are judged on."""
+        """Return the evidence for the claims."""
         return Evidence(results)
 
     def study(
@@ -57,7 +57,7 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         evidence: Evidence,
         _findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence.results)
 
     def content(
@@ -67,7 +67,7 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         return content.sections(settings, evidence, findings, moves)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return what the head of the report states."""
+        """Return the facts for the head of the report."""
         chosen = plan.size(settings)
         return [
             (

@@ -1,7 +1,7 @@
-"""What the paper leaves open, with our choice and its reason, and how each choice is moved.
+"""What the paper leaves open, with our choice and its reason, and how each choice is varied.
 
-A field of `Assumptions` is used wherever it applies. A `Variation` is the same paper read differently: a few fields moved, and
-the groups of experiments it is run on. [grieco2004 §3]
+A field of `Assumptions` is used wherever it applies. A `Variation` is an alternative reading of the paper: a few
+changed fields, and the groups of experiments to run. [grieco2004 §3]
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class Assumptions:
     interval_rtt, minimum_interval
         How long Westwood+ measures for a sample.
     start_spread
-        Flows start within so many seconds of each other.
+        Flows start within this many seconds of each other.
     reverse_queue, reverse_rate
-        Queue (packets) and rate (Mbit/s) of the way back in the single-connection network.
+        Queue (packets) and rate (Mbit/s) of the reverse path in the single-connection network.
     connection_reverse_rtts, many_flows_reverse_rtts
-        Round-trip times of the ten flows on the way back, with one connection and with many: ``"equal"`` (250 ms),
+        Round-trip times of the ten flows on the reverse path, with one connection and with many: ``"equal"`` (250 ms),
         ``"half"`` (125 ms), ``"spread"`` (over 250 ms by the rule of the single-bottleneck network).
     channel
-        What moves the two-state channel on: ``"time"``; ``"poll"``, the first packet after a dwell; ``"packet"``, every packet
+        What advances the two-state channel: ``"time"``; ``"poll"``, the first packet after a dwell; ``"packet"``, every packet
         after a dwell until the state has changed, as in the simulator.
     wired_rate
         Rate of the wired bottleneck before the wireless hop, Mbit/s.
@@ -138,17 +138,17 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "minimum_interval": ("least interval", "§2.2 names none; Linux has 50 ms"),
     "start_spread": ("flows start within [s]", "keeps replications apart; nothing is said"),
     "reverse_queue": (
-        "queue on the way back, one connection [packets]",
+        "queue on the reverse path, one connection [packets]",
         "40, as on the way out, leaves all three variants far below Table I while it is busy; 20 does not, as the readings of "
         "Table I show",
     ),
-    "reverse_rate": ("rate of the way back, one connection [Mbit/s]", "a full-duplex link"),
+    "reverse_rate": ("rate of the reverse path, one connection [Mbit/s]", "a full-duplex link"),
     "connection_reverse_rtts": (
-        "round-trip times on the way back, one connection",
+        "round-trip times on the reverse path, one connection",
         "as that of the connection",
     ),
     "many_flows_reverse_rtts": (
-        "round-trip times on the way back, many connections",
+        "round-trip times on the reverse path, many connections",
         "spread like those of the connections",
     ),
     "channel": (
@@ -164,7 +164,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Variation(sensitivity.Variation):
-    """The paper read differently; `value` says how.
+    """An alternative reading of the paper; `value` describes it.
 
     Parameters
     ----------
@@ -186,31 +186,31 @@ class Variation(sensitivity.Variation):
 VARIATIONS = (
     Variation(
         name="full-duplex",
-        value="queue of 40 packets on the way back, as on the way out",
+        value="queue of 40 packets on the reverse path, as on the way out",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40},
     ),
     Variation(
         name="full-duplex-spread",
-        value="40 packets on the way back, its round-trip times spread over 43–250 ms",
+        value="40 packets on the reverse path, its round-trip times spread over 43–250 ms",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40, "connection_reverse_rtts": "spread"},
     ),
     Variation(
         name="full-duplex-half",
-        value="40 packets on the way back, its round-trip times 125 ms",
+        value="40 packets on the reverse path, its round-trip times 125 ms",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40, "connection_reverse_rtts": "half"},
     ),
     Variation(
         name="reverse-fast",
-        value="5 Mbit/s and 40 packets on the way back",
+        value="5 Mbit/s and 40 packets on the reverse path",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40, "reverse_rate": 5.0},
     ),
     Variation(
         name="reverse-spread",
-        value="round-trip times on the way back spread over 43–250 ms (single bottleneck: all 250 ms)",
+        value="round-trip times on the reverse path spread over 43–250 ms (single bottleneck: all 250 ms)",
         groups=(CONNECTION, MANY_FLOWS),
         changes={"connection_reverse_rtts": "spread", "many_flows_reverse_rtts": "equal"},
     ),

@@ -1,4 +1,4 @@
-"""What the report concludes from the numbers: Table I, fairness, hops, the channel, and the misses."""
+"""Conclusions of the report: Table I, fairness, hops, the channel, and misses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _mean(evidence: Evidence, variant: str, intervals: Sequence[int]) -> float:
 
 
 def _order(results: pd.DataFrame) -> str:
-    """Return in how many readings the three variants stand in the paper's order while the way back is busy."""
+    """Return in how many readings the three variants stand in the paper's order while the reverse path is busy."""
     means = []
     for reading in ("", *(reading.name for reading in VARIATIONS)):
         evidence = Evidence(results, reading)
@@ -40,15 +40,15 @@ def _order(results: pd.DataFrame) -> str:
 
 
 def table_1(evidence: Evidence, results: pd.DataFrame) -> list[str]:
-    """Return what Table I says."""
+    """Return the conclusions from Table I."""
     west, reno, vegas = (_mean(evidence, variant, BUSY) for variant in ("westwoodp", "newreno", "vegas"))
     printed_lead = [printed.table_1("westwoodp")[index] / printed.table_1("newreno")[index] for index in BUSY]
     first = {variant: _mean(evidence, variant, [0]) for variant in ("newreno", "westwoodp")}
     paper = printed.table_1("newreno")[0]
     paragraphs = [
-        f"With a busy way back Westwood+ has {west / reno:.2f} times New Reno's goodput (the paper {printed_lead[0]:.2f} and {printed_lead[1]:.2f}), "
-        f"and New Reno {reno / vegas:.1f} times that of Vegas. Vegas takes queueing on the way back for congestion: its goodput is the few "
-        "segments it wants queued over the time that acknowledgements wait. 0.48 Mbit/s are 40 segments a second, which with its "
+        f"With a busy reverse path Westwood+ has {west / reno:.2f} times New Reno's goodput (the paper {printed_lead[0]:.2f} and {printed_lead[1]:.2f}), "
+        f"and New Reno {reno / vegas:.1f} times that of Vegas. Vegas mistakes queueing on the reverse path for "
+        "congestion: its goodput is its target backlog divided by the queueing time of acknowledgements. 0.48 Mbit/s are 40 segments a second, which with its "
         "thresholds need a wait of 25 to 90 ms on average; a queue of 40 packets of 6 ms that ten senders keep more than half full "
         "makes them wait longer.",
     ]
@@ -76,7 +76,7 @@ def table_1(evidence: Evidence, results: pd.DataFrame) -> list[str]:
 
 
 def fairness(evidence: Evidence) -> list[str]:
-    """Return what stands behind figs. 12 and 13."""
+    """Return the explanation of figs. 12 and 13."""
     counts = many_flows_claims.flows(evidence)
     parts = []
     for count in counts:
@@ -86,14 +86,14 @@ def fairness(evidence: Evidence) -> list[str]:
             outs = float(evidence.total(key, "timeouts").mean()) / count
             parts.append(f"{count} connections {waits:.0f} ms and {outs:.0f} timeouts each")
     return [
-        "The paper gives the spacing of the round-trip times as the reason why the advantage of Westwood+ fades; but their ratio grows with "
-        "the number of connections. What grows beside it is the wait in the queue, which makes all round-trip times alike, and the share "
-        f"of timeouts, after which all variants start alike: New Reno has, with {'; '.join(parts)}.",
+        "The paper explains the decreasing advantage of Westwood+ by the spacing of the round-trip times; but "
+        "their ratio grows with the number of connections. The queueing time, which makes all round-trip times "
+        "similar, and the share of timeouts, after which all variants behave the same, grow as well: New Reno has, with {'; '.join(parts)}.",
     ]
 
 
 def hops(evidence: Evidence) -> list[str]:
-    """Return what stands behind fig. 24."""
+    """Return the explanation of fig. 24."""
     counts = hops_claims.hop_counts(evidence)
     means = {
         name: [float(hops_claims.goodput(evidence, name, name, count).mean()) for count in counts]
@@ -116,14 +116,15 @@ def hops(evidence: Evidence) -> list[str]:
 
 
 def channel(evidence: Evidence, results: pd.DataFrame) -> list[str]:
-    """Return what moves the channel on, and what that does."""
+    """Return how the channel advances, and the effects."""
     shortest = bad_ms(evidence, "fig-27")[0]
     least = float(gains(evidence, "fig-27", DELAYED)[:, 0].max())
     shared = gains(evidence, "fig-30", EACH).max()
     paragraphs = [
-        "A packet takes 6 ms on the link. A channel that changes by time hides a bad state of less than that from nearly all packets, and "
-        f"Westwood+ can gain nothing there: {least:.0f} % at {shortest} ms with delayed acknowledgements. The simulator's error model is asked "
-        "by packets, and then a packet or two meet every bad state however short it is. The paper states dwell times and gives gains for a "
+        "A packet takes 6 ms on the link. With a channel that changes by time, nearly no packet sees a shorter "
+        f"bad state, and Westwood+ cannot gain there: {least:.0f} % at {shortest} ms with delayed acknowledgements. The "
+        "simulator's error model advances by packets, and then every bad state affects one or two packets, "
+        "however short it is. The paper states dwell times and gives gains for a "
         f"large set of them, and those of fig. 30 (here up to {shared:.0f} %), which only a channel that packets move on has at short dwells.",
     ]
     for name in ("polled", "simulator"):
@@ -140,7 +141,7 @@ def channel(evidence: Evidence, results: pd.DataFrame) -> list[str]:
 
 
 def misses(findings: Sequence[Finding]) -> Section:
-    """Return the section on what was not reproduced."""
+    """Return the section on claims not reproduced."""
     rows: list[list[Cell | str]] = [
         [
             finding.claim.id,
@@ -154,10 +155,10 @@ def misses(findings: Sequence[Finding]) -> Section:
     ]
     return Section(
         anchor="misses",
-        title="What was not reproduced",
+        title="Claims not reproduced",
         blocks=[
             Table(
-                caption="Misses with what stands behind them",
+                caption="Misses and their causes",
                 columns=[
                     Column(title="claim", align="left"),
                     Column(title="statement", align="left"),
@@ -173,7 +174,7 @@ def misses(findings: Sequence[Finding]) -> Section:
     )
 
 
-CHANNEL = "The gains follow how often the channel strikes; those under its other rules stand in the section on the wireless hop."
+CHANNEL = "The gains depend on how often the channel loses packets; the section on the wireless hop shows those under its other rules."
 
 EVIDENCE = {
     "W-F27a-1": CHANNEL,
@@ -184,12 +185,13 @@ EVIDENCE = {
     "W-F29-1": CHANNEL,
     "W-F30-3": CHANNEL,
     "W-F1-2": (
-        "The overestimate is there and larger than the paper's: the largest of thousands of estimates depends on how closely "
-        "acknowledgements can follow each other, here the 32 µs that one takes on the link back."
+        "The overestimate is reproduced and larger than the paper's: the largest of thousands of estimates "
+        "depends on the minimum spacing of acknowledgements, here their transmission time of 32 µs on the reverse "
+        "link."
     ),
     "W-F32-4": (
-        "At the shortest dwell times hardly a packet is lost by the channel. Losses are the queue's, and Westwood+, which leaves the "
-        "queue emptier, is a little behind."
+        "At the shortest dwell times, the channel loses hardly any packets. Losses are queue drops, and "
+        "Westwood+, which keeps the queue shorter, is slightly slower."
     ),
 }
 """What stands behind the misses that were seen, beside what the judgement says itself."""

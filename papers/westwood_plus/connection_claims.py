@@ -203,7 +203,7 @@ def peaks(row: pd.Series, intervals: tuple[int, ...]) -> Values:
         inside |= (times >= begin) & (times < end)
     values: Values = np.asarray(row["event_cwnd"], dtype=np.float64)[inside]
     if not values.size:
-        raise NotMeasured("The runs tell of no losses at the times in question.")
+        raise NotMeasured("The runs have no losses at these times.")
     return values
 
 

@@ -1,4 +1,4 @@
-"""What the report says: the paper's tables and figures beside ours, section by section.
+"""Content of the report: the paper's tables and figures beside ours, by section.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -67,12 +67,12 @@ def _set_up() -> Section:
                     "round-trip time, 1000 s a run. Goodput is what was delivered once, in whole packets, over the time.",
                     "What the paper leaves open is listed with our choice and its reason; the section on sensitivity moves the choices "
                     "one at a time. Two of them differ from the plainest reading, because that one misses printed numbers and "
-                    "another admissible one meets them: the queue on the way back of the single connection, and what moves the "
+                    "another admissible one meets them: the queue on the reverse path of the single connection, and what moves the "
                     "lossy channel.",
                 ]
             ),
             Table(
-                caption="What the paper leaves open",
+                caption="Open assumptions",
                 columns=_words("assumption", "choice", "reason"),
                 rows=rows,
             ),
@@ -110,8 +110,8 @@ def _rules(evidence: Evidence) -> Section:
                     *_numbers("counted in all", "delivered"),
                 ],
                 rows=rows,
-                note="Only a partial acknowledgement makes the rule count a segment twice: it takes the segment sent again out of what "
-                "duplicates have told of.",
+                note="Only a partial acknowledgement makes the rule count a segment twice: it subtracts the "
+                "retransmitted segment from those reported by duplicate ACKs.",
             ),
             Text(
                 paragraphs=[
@@ -134,8 +134,8 @@ def _model(evidence: Evidence) -> Section:
                 paragraphs=[
                     "One connection meets independent losses and a constant queueing time. Westwood+ falls with the square root of the "
                     "round-trip time where Reno falls with the round-trip time itself, and both with the square root of the loss "
-                    "rate. The two are equal only where the queueing time is half of the round-trip time; below that Westwood+ gets "
-                    "more, above it less.",
+                    "rate. The two are equal only if the queueing time is half of the round-trip time; below "
+                    "that, Westwood+ gets more, above it less.",
                 ]
             ),
             Figure(
@@ -154,7 +154,7 @@ def _estimates(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.estimates(evidence),
-                caption="Fig. 1: estimates at congestion of 20 flows on 10 Mbit/s with ten New Reno senders on the way back, of (a) Westwood+ "
+                caption="Fig. 1: estimates at congestion of 20 flows on 10 Mbit/s with ten New Reno senders on the reverse path, of (a) Westwood+ "
                 "and (b) the original Westwood. Dashed: the fair share. The paper has Westwood+ near 0.5 Mbit/s and Westwood up to 100 "
                 "times that.",
             ),
@@ -213,7 +213,7 @@ def _readings_of_table_1(results: pd.DataFrame) -> Table:
         columns=[*_words("reading"), *_numbers(*quarters * 3, "worst miss")],
         rows=rows,
         groups=[("", 1), *[(NAMES[variant], 4) for variant in VARIANTS], ("", 1)],
-        note="Intervals 1 and 3 have a quiet way back, 2 and 4 a busy one. Green: within 10 % of the paper's number.",
+        note="Intervals 1 and 3 have a quiet reverse path, 2 and 4 a busy one. Green: within 10 % of the paper's number.",
     )
 
 
@@ -232,11 +232,11 @@ def _connection(evidence: Evidence, results: pd.DataFrame) -> Section:
                         ("newreno", "Fig. 4: New Reno"),
                         ("westwoodp", "Fig. 5: Westwood+"),
                         ("vegas", "Fig. 6: Vegas"),
-                        ("vegas-vegas", "Fig. 7: Vegas, Vegas on the way back"),
+                        ("vegas-vegas", "Fig. 7: Vegas, Vegas on the reverse path"),
                         ("reno", "Fig. 8: Reno"),
                     ],
                 ),
-                caption="Windows and thresholds of the first run; grey: the way back is busy. The window is drawn with what duplicate "
+                caption="Windows and thresholds of the first run; grey: the reverse path is busy. The window is drawn with what duplicate "
                 "acknowledgements add to it during recovery, hence its spikes; those beyond the axis belong to the first recovery.",
             ),
         ],
@@ -344,7 +344,7 @@ def _wireless(evidence: Evidence, results: pd.DataFrame) -> Section:
             ),
             Figure(
                 svg=figures.lossy(evidence, "fig-30", figures.PANELS),
-                caption="Fig. 30: with five connections on the wired part and ten New Reno senders on the way back.",
+                caption="Fig. 30: with five connections on the wired part and ten New Reno senders on the reverse path.",
             ),
             _gain_table(
                 evidence, "fig-30", EACH, "Fig. 30: mean goodput, Mbit/s; the paper has gains of up to 20 %"
@@ -420,8 +420,8 @@ def sections(
         _satellite(evidence),
         moves.section(
             paragraphs=[
-                "Each assumption is moved alone, with the same seeds, and the claims are judged again. The main reading stands here on the same "
-                f"points and runs: {size(settings).readings} runs of the single connection, fewer runs and points of what has many flows.",
+                "Each assumption is varied separately, with the same seeds, and the claims are evaluated again. "
+                f"The main reading uses the same points and runs: {size(settings).readings} runs of the single connection, fewer runs and points of experiments with many flows.",
             ],
             groups={group: f"Readings: {words}" for group, (words, _) in GROUPS.items()},
         ),

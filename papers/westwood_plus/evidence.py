@@ -1,4 +1,4 @@
-"""The results as the claims ask for them: runs by key, and quantities with intervals."""
+"""The evidence for the claims: runs by key, and quantities with intervals."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Evidence:
         """
         lists = [np.asarray(value, dtype=np.float64) for value in self.runs(key)[column]]
         if any(values.size == 0 for values in lists):
-            raise NotMeasured(f"The runs of {key} do not tell {column}.")
+            raise NotMeasured(f"The runs of {key} have no {column}.")
         return lists
 
     def stacked(self, key: str, column: str) -> Values:
@@ -85,7 +85,7 @@ class Evidence:
         return np.array([values.sum() for values in self.each(key, column)])
 
     def of(self, key: str, measure: Callable[[pd.Series], float]) -> Values:
-        """Return what a function finds in each run."""
+        """Return the value of a function for each run."""
         return np.array([measure(row) for _, row in self.runs(key).iterrows()], dtype=np.float64)
 
     def grid(self, prefix: str) -> list[str]:
@@ -141,7 +141,7 @@ def windowed(row: pd.Series, quantity: str, spans: Sequence[tuple[float, float]]
         inside |= (times >= begin) & (times < end)
     values: Values = np.asarray(row[quantity], dtype=np.float64)[inside]
     if not values.size:
-        raise NotMeasured(f"The runs do not tell {quantity} at the times in question.")
+        raise NotMeasured(f"The runs have no {quantity} at these times.")
     return values
 
 

@@ -300,7 +300,7 @@ def networks(usual: Assumptions) -> list[tuple[str, str]]:
         ),
         (
             _network(shapes.many_flows("newreno", 20, usual)),
-            "Fig. 11: M connections on one bottleneck, ten New Reno senders on the way back; drawn with M = 20.",
+            "Fig. 11: M connections on one bottleneck, ten New Reno senders on the reverse path; drawn with M = 20.",
         ),
         (
             _network(shapes.hops("newreno", "newreno", 3, usual), s1="C1"),

@@ -60,7 +60,7 @@ def _awaited(what: str) -> Measure:
 
 
 def _names() -> dict[str, str]:
-    """Return the claims that await the testbed, with what they need from it."""
+    """Return the claims that await the testbed, with their requirements."""
     names: dict[str, str] = {}
     for table, site in TABLES.items():
         for index in range(1, len(printed.site(site).uploads) + 1):

@@ -41,7 +41,7 @@ CONNECTION_VARIANTS = {
     "vegas-vegas": ("vegas", "vegas"),
     "reno": ("reno", "newreno"),
 }
-"""TCP of the single connection and of the senders on the way back, by figure: 4, 6, 5, 7, 8."""
+"""TCP of the single connection and of the senders on the reverse path, by figure: 4, 6, 5, 7, 8."""
 
 DELAYED, EACH = "delayed", "each"
 
@@ -68,7 +68,7 @@ QUEUEING_MS = (20.0, 40.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much is run.
+    """The extent of the runs.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ QUICK = Size(
 
 
 def size(settings: Settings) -> Size:
-    """Return how much is run."""
+    """Return the extent of the runs."""
     chosen = QUICK if settings.quick else FULL
     if settings.runs is not None:
         runs = settings.runs

@@ -17,7 +17,7 @@ SITES = ("ucla", "uppsala", "parma")
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What the paper prints of the uploads to one server.
+    """The printed results of the uploads to one server.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def gains(figure: str) -> tuple[float, ...]:
 
 @cache
 def site(name: str) -> Site:
-    """Return what is printed of one server's sessions."""
+    """Return the printed results of one server's sessions."""
     entry = data()["live"][name]
     return Site(
         dates=tuple(entry["dates"]),

@@ -1,4 +1,4 @@
-"""What is kept of a run: goodputs by role, the bottleneck, and what the traces show of windows and estimates."""
+"""The reduction of a run: goodputs by role, the bottleneck, and windows and estimates from traces."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The rules of Westwood+ worked by hand, and read back from what a connection's traces show [grieco2004 §2].
+"""The rules of Westwood+ worked by hand, and reconstructed from the traces of a connection [grieco2004 §2].
 
-What the traces show is compared with the rules here, which share nothing with the engine.
+Traces are compared with the rules here, which share no code with the engine.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ DUPLICATE_SEGMENTS = 3.0
 def counted(acks: Iterable[int]) -> list[int]:
     """Return for each acknowledgement how many segments it is counted for.
 
-    A duplicate counts for one delivered segment, a delayed one for two, and a cumulative one for what it acknowledges beyond
-    the segments that duplicates have told of, at least one.
+    A duplicate ACK counts for one delivered segment, a delayed ACK for two, and a cumulative ACK for the segments
+    it acknowledges minus those reported by duplicates, at least one.
 
     Parameters
     ----------

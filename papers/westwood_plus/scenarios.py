@@ -1,7 +1,7 @@
 """The networks of the paper and the TCP that runs on them [grieco2004 §3].
 
-Flows are named by what they are for: ``f1``, ``f2``, … are measured, ``x1``, … is cross traffic in the same direction, ``b1``,
-… is traffic on the way back.
+Flows are named by their role: ``f1``, ``f2``, … are measured, ``x1``, … is cross traffic in the same direction, ``b1``,
+… is traffic on the reverse path.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SEGMENT_BITS = 1500 * 8
 """Bits of a packet. [grieco2004 §3]"""
 
 EDGES_S = (0.0, 250.0, 500.0, 750.0, 1000.0)
-"""The intervals of Table I: traffic on the way back is off, on, off, on. [grieco2004 §3.1]"""
+"""The intervals of Table I: traffic on the reverse path is off, on, off, on. [grieco2004 §3.1]"""
 
 PERIOD_S = 0.2
 """Period of the windows that are looked at, s."""
@@ -137,7 +137,7 @@ def rtts(count: int) -> list[float]:
 
 
 def _reverse_rtts(kind: str) -> list[float]:
-    """Return the round-trip times of the flows on the way back, ms, by the names of `Assumptions`."""
+    """Return the round-trip times of the flows on the reverse path, ms, by the names of `Assumptions`."""
     spread = {
         "equal": [250.0] * REVERSE_FLOWS,
         "half": [125.0] * REVERSE_FLOWS,
@@ -157,7 +157,7 @@ def _start(assumptions: Assumptions, after: float = 0.0) -> Uniform:
 def _backward(
     count: int, first: int, variant: str, assumptions: Assumptions, restarts: bool = False
 ) -> list[Flow]:
-    """Return the flows on the way back, between the pairs from number `first` on.
+    """Return the flows on the reverse path, between the pairs from number `first` on.
 
     With `restarts` they run in the second and the last interval of Table I, each time as new connections.
     """
@@ -193,7 +193,7 @@ def connection(
     Parameters
     ----------
     variant, reverse
-        TCP of the connection and of the senders on the way back.
+        TCP of the connection and of the senders on the reverse path.
     assumptions
         What the paper leaves open.
     traced
@@ -240,7 +240,7 @@ def many_flows(
     estimates: bool = False,
     duration_s: int = DURATION_S,
 ) -> Scenario:
-    """Return many connections of one kind on a bottleneck of 10 Mbit/s, with ten New Reno senders on the way back (fig. 11).
+    """Return many connections of one kind on a bottleneck of 10 Mbit/s, with ten New Reno senders on the reverse path (fig. 11).
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def wireless(
     delayed_ack
         Whether its receiver delays acknowledgements.
     shared
-        Whether five connections share the wired part and ten New Reno senders the way back.
+        Whether five connections share the wired part and ten New Reno senders the reverse path.
     traced
         Whether to record its window and threshold.
     duration_s
@@ -410,7 +410,7 @@ def wireless(
 def satellite(
     variant: str, bad_s: float, assumptions: Assumptions, *, delayed_ack: bool, duration_s: int = DURATION_S
 ) -> Scenario:
-    """Return 20 connections over a lossy satellite link of 10 Mbit/s, with ten New Reno senders on the way back (fig. 31).
+    """Return 20 connections over a lossy satellite link of 10 Mbit/s, with ten New Reno senders on the reverse path (fig. 31).
 
     Parameters are those of `wireless`.
     """

@@ -1,14 +1,15 @@
-"""Flows that share a bottleneck: drawn networks, and what is kept of a run.
+"""Flows that share a bottleneck: random networks, and the reduction of a run.
 
-Flows with the same round-trip time on a drop-tail queue may fall into one limit cycle whatever their start times are. So
-each pair of hosts has access links of a delay of its own, drawn for every replication, over one service time of the
-bottleneck and more: both sides meet the same networks, and replications are spread over the phases. Times are stated to
-the nanosecond, so that events coincide only where they must.
+Flows with the same round-trip time on a drop-tail queue may reach the same limit cycle whatever their start times.
+Each pair of hosts therefore has its own access delay, drawn for every replication over at least one service time of
+the bottleneck: both sides use the same networks, and replications are spread over the phases. Times have a
+resolution of one nanosecond, so that events coincide only where they must.
 
-Some must. A flow that finds the link idle sets the rhythm of its departures by its own arrival, and as its ACKs are a service
-time apart, its next arrivals fall on those departures. At a full queue it then matters which of two simultaneous events is
-first, which is no rule of TCP: we let the departure be first, others go by insertion or by the last digit of a sum of times.
-There two runs part that were one until then.
+Some must coincide. A flow that finds the link idle determines the times of its departures by its own arrival, and
+since its ACKs are one service time apart, its next arrivals coincide with those departures. At a full queue, the
+order of two simultaneous events then matters, which is not a rule of TCP: here the departure comes first; other
+simulators order by insertion or by the last digit of a sum of times. At this point, two otherwise equal runs
+diverge.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ TICK_US = 10_000.0
 
 
 def is_slow(peer: Peer) -> bool:
-    """Return whether a peer says that its runs are dear, so that a grid is to offer it fewer and shorter ones."""
+    """Return whether the runs of a peer are expensive, so that a grid should have fewer and shorter ones."""
     return bool(getattr(peer, "slow", False))
 
 
@@ -135,7 +136,7 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """What is drawn for a replication and stated in its scenario.
+    """Random values of a replication, fixed in its scenario.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def _payload_rate(scenario: Scenario) -> float:
 def kept(
     scenario: Scenario, run: Observed, *, flows: Sequence[str], link: str = BOTTLENECK
 ) -> dict[str, Any]:
-    """Return what is kept of one side's run.
+    """Return the reduction of one side's run.
 
     Parameters
     ----------

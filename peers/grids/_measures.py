@@ -1,4 +1,4 @@
-"""Measures of agreement over the points of a grid: what is compared, within what, and how it is shown."""
+"""Measures of agreement over the points of a grid: quantities, tolerances, and presentation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Measure:
         unit = f" {self.unit}" if self.unit and self.kind == "difference" else ""
         if self.intervals == "overlap":
             return f"{self.label} within {bound}{unit}, intervals overlapping"
-        return f"{self.label} within {bound}{unit}, or not to be told apart"
+        return f"{self.label} within {bound}{unit}, or indistinguishable"
 
 
 def compared(
@@ -122,7 +122,7 @@ def judged(
     return Agreement(criteria=tuple(criteria), points=points)
 
 
-# Replications in which both sides are this near each other went the same way.
+# Replications in which both sides are this close took the same course.
 ALIKE = 1e-3
 
 
@@ -134,7 +134,7 @@ def _beside(
     *,
     paired: bool,
 ) -> str:
-    """Return what else is known of a point: how many replications went the same way, and which measures are apart too."""
+    """Return further observations of a point: the replications that took the same course, and other measures that disagree."""
     found = []
     if paired:
         rows = results[results["point"] == point]
@@ -152,7 +152,7 @@ def _beside(
 
 
 def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text:
-    """Return in how many replications both sides went the same way, for each value of a factor.
+    """Return the number of replications in which both sides took the same course, for each value of a factor.
 
     Where both follow the same rules to the last packet, their runs are one run; where one packet changes places with another
     they part, and only means over replications can be compared.
@@ -165,9 +165,9 @@ def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text
     ]
     return report.Text(
         paragraphs=[
-            f"Replications alike on both sides to {ALIKE:.1%} ({measure.label}): {', '.join(counts)}. The others part at some "
-            "packet, as where one comes to a full queue at the very moment at which another leaves it, and go ways of their own, "
-            "of which the means are compared."
+            f"Replications alike on both sides to {ALIKE:.1%} ({measure.label}): {', '.join(counts)}. The others "
+            "diverge at some packet, for example if one arrives at a full queue at the same instant at which "
+            "another departs; their means are compared."
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Two flows on one bottleneck: Reno beside each other variant, over bandwidth and buffer, from random start times."""
+"""Two flows on one bottleneck: Reno with each other variant, over bandwidth and buffer, from random start times."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ class Coexistence:
     title = "Coexistence of two flows"
     order = 30
     question = (
-        "Do two flows of different variants divide a bottleneck alike on both sides? A flow's share is its goodput over "
-        "the most payload that the link carries; means over random start times, with their 95 % intervals, are compared."
+        "Do two flows of different variants share a bottleneck in the same way on both sides? A flow's share is "
+        "its goodput divided by the payload capacity of the link; means over random start times are compared with "
+        "their 95 % intervals."
     )
 
     def cases(self, peer: Peer) -> list[Case]:

@@ -122,8 +122,9 @@ class ManyFlows:
     title = "Many flows"
     order = 40
     question = (
-        "Do equal flows divide a bottleneck alike on both sides, and lose and queue alike, from 2 to 100 of them? Shares "
-        "are goodputs over the most payload that the link carries; means over random start times are compared."
+        "Do 2 to 100 equal flows share a bottleneck in the same way on both sides, with the same losses and "
+        "queues? Shares are goodputs divided by the payload capacity of the link; means over random start times "
+        "are compared."
     )
 
     def cases(self, peer: Peer) -> list[Case]:

@@ -1,4 +1,4 @@
-"""Flows in both directions: data meets the acknowledgements of data the other way in both queues."""
+"""Flows in both directions: data shares both queues with the acknowledgements of the opposite direction."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ class ReverseTraffic:
     title = "Reverse traffic"
     order = 50
     question = (
-        "Do flows suffer alike on both sides from data in the other direction, which delays, bunches and drops their "
-        "acknowledgements? Shares are goodputs over the most payload that the link carries in that direction."
+        "Does data in the opposite direction, which delays, compresses and drops acknowledgements, affect flows "
+        "in the same way on both sides? Shares are goodputs divided by the payload capacity of the link in that "
+        "direction."
     )
 
     def cases(self, peer: Peer) -> list[Case]:

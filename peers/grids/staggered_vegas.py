@@ -1,4 +1,4 @@
-"""Vegas flows that start one after another: each takes the queue of those before it for propagation, and the backlog grows."""
+"""Vegas flows that start one after another: each mistakes the existing queue for propagation delay, and the backlog grows."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class StaggeredVegas:
     title = "Staggered Vegas flows"
     order = 70
     question = (
-        "Does the backlog grow alike on both sides as Vegas flows start one after another, and are the shares of the "
-        "last interval alike?"
+        "Does the backlog grow in the same way on both sides as Vegas flows start one after another, and are the "
+        "shares of the last interval equal?"
     )
 
     def cases(self, peer: Peer) -> list[Case]:

@@ -1,4 +1,4 @@
-"""Laws of theory beside what the engine measures: queues, losses, shares and buffers. No other simulator takes part.
+"""Theoretical laws compared with the engine: queues, losses, shares and buffers. No other simulator is involved.
 
 Every law has its tolerance in `LAWS`, as part of its statement: the measured value over the predicted one, with its whole
 interval over replications, has to lie within it.
@@ -58,7 +58,7 @@ class Setting:
     x
         The same as a number, for the figure.
     scenario
-        What is run.
+        The scenario.
     compare
         From one run, the measured and the predicted value. A prediction may use other measured quantities.
     replications
@@ -328,7 +328,7 @@ class Vegases:
         return f"{len(self.rtts_ms)} flows, {spread}" + (f", access limited to {limited}" if limited else "")
 
     def max_min(self) -> list[float]:
-        """Return the max-min fair shares: fill all alike, and who reaches its limit stays there."""
+        """Return the max-min fair shares by progressive filling."""
         shares = [0.0] * len(self.limits)
         left, open_flows = 1.0, sorted(range(len(shares)), key=lambda flow: self.limits[flow])
         while open_flows:
@@ -504,7 +504,7 @@ LAWS = (
         unit="ms",
         x_label="load",
         tolerance=0.03,
-        why="An exact law: what is allowed is the interval of a million arrivals and more.",
+        why="An exact law: the tolerance covers the interval for at least a million arrivals.",
         settings=_fixed_sizes,
     ),
     Law(
@@ -531,7 +531,7 @@ LAWS = (
         log=True,
         tolerance=0.10,
         why=(
-            f"The limit for large windows, which leaves out terms of one packet and the round trips of recovery: windows of "
+            f"The limit for large windows, which ignores terms of one packet and the round trips of recovery: windows of "
             f"at least {LEAST_WINDOW:g} packets are its range here. SACK, so that recoveries need no timeout."
         ),
         settings=_inverse_root,
@@ -559,8 +559,8 @@ LAWS = (
         unit="",
         tolerance=0.10,
         why=(
-            f"alpha = beta = {QUEUED:g}: the window hunts by one packet around a backlog of three, and which way it errs "
-            "longer is left to the phases of the flows. Each flow starts on an empty link and knows its base RTT."
+            f"alpha = beta = {QUEUED:g}: the window oscillates by one packet around a backlog of three, and the "
+            "phases of the flows determine the direction of the error. Each flow starts on an empty link and knows its base RTT."
         ),
         settings=_max_min_shares,
     ),
@@ -571,7 +571,7 @@ LAWS = (
         quantity="sum of the windows in whole packets",
         unit="packets",
         tolerance=0.01,
-        why="Little's law, exact for flows without losses: what is allowed is the window sampled at 20 ms.",
+        why="Little's law, exact for flows without losses: the tolerance covers the sampling of the window at 20 ms.",
         settings=_window_sums,
     ),
     Law(
@@ -594,7 +594,7 @@ class TheoryGrid:
     name = "theory"
     title = "Theory"
     order = 90
-    question = "Do queues, losses, shares and buffers follow the laws that theory has for them, within stated tolerances?"
+    question = "Do queues, losses, shares and buffers follow theoretical laws within stated tolerances?"
     sides = ("ours",)
 
     def __init__(self, laws: Sequence[Law] = LAWS) -> None:
@@ -663,7 +663,7 @@ class TheoryGrid:
             "family": setting.family,
             "in_range": setting.in_range,
             "agrees": within or not setting.in_range,
-            "explanation": "" if setting.in_range else "beyond the range of the law, not judged",
+            "explanation": "" if setting.in_range else "beyond the range of the law, not evaluated",
         }
 
     def sections(self, _results: pd.DataFrame, agreement: Agreement) -> Sequence[report.Block]:

@@ -1,4 +1,4 @@
-"""One flow over a link that loses packets in bad periods, or each on its own; each side draws its losses itself."""
+"""One flow over a link with losses in bad periods or independent losses; each side draws its own losses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _two_state(bad_ms: float, loss: float) -> Channel:
     return Channel(
         kind="twostate",
         label=f"{bad_ms:g} ms bad after 1 s good, {100 * loss:g} % lost in it",
-        # In ns-2 it is packets that move the model on.
+        # In ns-2, packets advance the model.
         impairment=TwoState(good="1 s", bad=f"{bad_ms:g} ms", loss=loss, change=0.5, clock="packet"),
         mean=loss * bad_ms / (1000.0 + bad_ms),
     )
@@ -113,8 +113,9 @@ class TwoStateLoss:
     title = "Losses in bad periods"
     order = 60
     question = (
-        "Do flows get alike goodput on both sides over a channel that loses packets in bad periods, or each on its own? "
-        "Each side draws the losses of a replication for itself, so that means of independent samples are compared."
+        "Do flows get the same goodput on both sides over a channel with losses in bad periods, or with "
+        "independent losses? Each side draws the losses of a replication separately, so that means of independent "
+        "samples are compared."
     )
 
     def cases(self, peer: Peer) -> list[Case]:

@@ -1,4 +1,4 @@
-"""The driver: scripts are written, run in processes of their own, and read."""
+"""The driver: writes scripts, runs them in separate processes, and reads their output."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Ns2:
         return Script.of(scenario, seed=seed, run=run, tuned=self.tuned, counts_links=self.counts_links)
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
-        """Run a scenario in a process of its own.
+        """Run a scenario in a separate process.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a script has reported, as the columns of our own runs."""
+"""The output of a script as the columns of our own runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ns-2 does by rules of its own: which agent stands for which variant, and how our side states the same."""
+"""The rules of ns-2: the agent for each variant, and the equivalent settings of our side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AGENTS", "RULES", "Agent", "tcp"]
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """The agent of ns-2 that stands for a variant.
+    """The agent of ns-2 for a variant.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Phase of the clock",
         peer="each agent's 10 ms clock has a random phase, drawn by reset",
-        matched="where the scenario states the node's phase, the generator is seeded so that the draw is that phase",
+        matched="if the scenario sets the node's phase, the generator is seeded so that it draws that phase",
     ),
     Rule(
         aspect="Timer",
@@ -104,81 +104,82 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="Window beyond the receive window",
-        peer="cwnd_ grows on while window_ bounds what is sent; halving takes the smaller of the two",
-        matched="nothing, as it changes nothing that is sent: our window stops there",
+        peer="cwnd_ continues to grow while window_ limits the sender; halving uses the smaller of the two",
+        matched="not matched, since it does not change what is sent: our window stops there",
     ),
     Rule(
         aspect="Second loss in a window",
-        peer="bugFix_ lets Reno retransmit fast once in the data of a window",
+        peer="bugFix_ allows one fast retransmit per window of data in Reno",
         matched="retransmit_once of the recovery reno",
     ),
     Rule(
         aspect="Timeout of Tahoe",
-        peer="the count of duplicate ACKs goes on through a timeout",
+        peer="the count of duplicate ACKs is kept at a timeout",
         matched="timeout_keeps_duplicates of the recovery tahoe",
     ),
     Rule(
         aspect="Partial ACKs",
-        peer="Newreno takes what a partial ACK covers beyond the inflation from the window for good, restarts the timer at "
-        "the first one only, and sends two segments per ACK at most",
+        peer="Newreno permanently reduces the window by what a partial ACK covers beyond the inflation, restarts "
+        "the timer only at the first one, and sends at most two segments per ACK",
         matched='the recovery newreno with deflation = "lasting", partial_ack = "impatient", max_burst = 2',
     ),
     Rule(
         aspect="SACK",
-        peer="Sack1 counts its pipe from the third duplicate on, takes every hole below the highest report for lost, and is "
-        "deaf to duplicates between a timeout and the first new ACK; it goes on timing a segment that it sends again in the "
-        "recovery that it was first sent in; each block makes the ACK 8 bytes longer",
+        peer="Sack1 counts its pipe from the third duplicate ACK on, treats every hole below the highest report "
+        "as lost, and ignores duplicate ACKs between a timeout and the first new ACK; it continues to time a "
+        "segment that it retransmits in the recovery in which it was first sent; each block adds 8 bytes to the "
+        "ACK",
         matched='the recovery ns2sack, and headers with sack_block = "8 bytes"',
     ),
     Rule(
         aspect="Vegas",
-        peer="delta rounded, Expected from packets in flight, base RTT reset by a round of one packet, no limit of bursts and "
-        "no limited transmit; the check after a retransmission may send a new packet twice, a fast retransmission backs "
-        "the coarse timer off, three duplicates are not deflated",
+        peer="delta rounded, Expected from packets in flight, base RTT reset by a round of one packet, no burst "
+        "limit and no limited transmit; the check after a retransmission may send a new packet twice, a fast "
+        "retransmit backs off the coarse timer, and the inflation by three duplicate ACKs is not removed",
         matched='the released Vegas with round_diff and numerator = "ns2", mechanisms without H, and the recovery ns2vegas',
     ),
     Rule(
         aspect="Delayed ACKs",
-        peer="DelAck acknowledges a first packet at once, and delays the ACK of a duplicate of the newest packet",
-        matched="SYN_immediate_ack_ is false, as there is no handshake; the second is not followed: ours goes at once",
+        peer="DelAck acknowledges the first packet immediately, and delays the ACK of a duplicate of the newest packet",
+        matched="SYN_immediate_ack_ is false, as there is no handshake; the second is not matched: our ACK is immediate",
     ),
     Rule(
         aspect="Simultaneous events",
-        peer="times are sums in floating point: of a departure and an arrival at one instant either may come first, which "
-        "decides what a full queue drops",
-        matched="departures come first with us; where single flows are compared packet by packet, a packet takes a binary "
-        "fraction of a second, so that sums of such times are exact",
+        peer="times are floating-point sums: of a simultaneous departure and arrival, either may come first, "
+        "which determines the drops of a full queue",
+        matched="our departures come first; if single flows are compared packet by packet, the service time is a "
+        "binary fraction of a second, so that sums of such times are exact",
     ),
     Rule(
         aspect="Windows in packets",
-        peer="windows are sums of shares of a packet in floating point, which reach a whole number or just miss it",
-        matched="the payload is a power of two in our grids, so that our windows in bytes round as these do",
+        peer="windows are floating-point sums of fractions of a packet, which reach an integer or just miss it",
+        matched="the payload is a power of two in our grids, so that our windows in bytes round in the same way",
     ),
     Rule(
         aspect="Westwood and others of Linux",
-        peer="Agent/TCP/Linux has a sender of its own: whole windows, rate halving, its own scoreboard, timestamps, jiffies",
+        peer="Agent/TCP/Linux has a different sender: whole windows, rate halving, its own scoreboard, timestamps, jiffies",
         matched="not compared: we have no sender with these rules",
     ),
     Rule(
         aspect="Duplicates after a timeout of Vegas",
-        peer="they inflate the window though nothing was retransmitted fast, and after more than three the next ACK sets it "
-        "to 0; often another timeout has to open it",
+        peer="they inflate the window without a fast retransmit, and after more than three the next ACK sets it "
+        "to 0; often only another timeout reopens it",
         matched="the recovery ns2vegas",
     ),
     Rule(
         aspect="Inflation",
-        peer="the traced cwnd_ leaves out the inflation of Reno and Newreno and has that of Vegas",
-        matched="our cwnd_base is compared, which has none; for Vegas our cwnd, which has it",
+        peer="the traced cwnd_ excludes the inflation of Reno and Newreno and includes that of Vegas",
+        matched="our cwnd_base, without inflation, is compared; for Vegas our cwnd, with inflation",
     ),
     Rule(
         aspect="Losses of a link",
-        peer="an error model before the queue takes no capacity",
-        matched="the model is put behind the link, as losses strike after transmission with us",
+        peer="lost packets of an error model before the queue use no capacity",
+        matched="the model is placed after the link, since our losses occur after transmission",
     ),
     Rule(
         aspect="First period of a channel with two states",
         peer="it begins with the first packet, so that no slow start ends in a bad period within it",
-        matched="it is made to end when ours does, which begins with the run",
+        matched="it is set to end with ours, which begins with the run",
     ),
 )
 
@@ -191,7 +192,7 @@ def tcp(variant: str, **changes: Any) -> dict[str, Any]:
     variant
         One of `AGENTS`.
     changes
-        Fields that shall be different. A table keeps the members that it does not state.
+        Fields to override. A table keeps members that are not given.
     """
     if variant not in AGENTS:
         raise refusal("variant", variant, f"one of {', '.join(AGENTS)}", names=AGENTS)

@@ -1,4 +1,4 @@
-"""The Tcl script of a scenario, and what of a scenario ns-2 cannot express."""
+"""The Tcl script of a scenario, and the parts of scenarios that ns-2 cannot express."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Ns3:
             [build.program()], input=program_input.text, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            message = done.stderr.strip() or f"it ended with {done.returncode} and said nothing"
+            message = done.stderr.strip() or f"exit code {done.returncode} and said nothing"
             raise RuntimeError(f"{self.title} failed: {message}")
         return read(done.stdout, program_input)
 

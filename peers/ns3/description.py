@@ -34,7 +34,7 @@ LARGEST_SEED = 2**32 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class FlowTimes:
-    """What of a flow is needed to read its observations.
+    """The part of a flow needed to read its observations.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Described:
 
 
 def described(scenario: Scenario, *, seed: int, run: int, without: Sequence[Difference] = ()) -> Described:
-    """Return what the program is told of a scenario, and in which differences it follows our rule.
+    """Return the description of a scenario for the program, and the differences in which it follows our rule.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Differences of rules that remain when ns-3 is matched, each of which ns-3 can be run without.
+"""Remaining differences of rules after matching ns-3, each of which can be switched off in ns-3.
 
 The program has congestion controls that follow our rule where an attribute of theirs says so.
 """
@@ -48,14 +48,14 @@ class Difference:
 DIFFERENCES = (
     Difference(
         aspect="Smallest round-trip time of Westwood+",
-        ns3="the smallest of the smoothed ones, which begin with that of the short SYN",
-        ours="the smallest of a segment",
+        ns3="the minimum of the smoothed ones, which start with that of the short SYN",
+        ours="the minimum of a segment",
         statement="attribute our_rules::Westwood::SmallestRtt true",
         control="westwoodp",
     ),
     Difference(
         aspect="Samples of Westwood+",
-        ns3="the end of a recovery counts what duplicates have told of once more",
+        ns3="the end of a recovery counts data reported by duplicate ACKs again",
         ours="each segment counts once, over the time its interval took",
         statement="attribute our_rules::Westwood::Samples true",
         control="westwoodp",

@@ -1,4 +1,4 @@
-"""What the program for ns-3 prints, as the tables of a run."""
+"""The output of the program for ns-3 as the tables of a run."""
 
 from __future__ import annotations
 

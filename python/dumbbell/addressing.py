@@ -1,7 +1,7 @@
 """Addresses inside a scenario's plain data: ``flows.fg.tcp.mechanisms.A``.
 
 An address is a path of fields joined by dots. Items of a list are addressed by their name, by their index
-from 0, or all at once by ``*``. Names may contain dots themselves: the longest name that fits is taken.
+from 0, or all at once by ``*``. Names may contain dots themselves: the longest matching name is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["set_value", "value_at"]
 
 MECHANISMS = "ABCDEFGHIJ"
 
-# The short forms a field may be written in, as the table's field that the text stands for.
+# Short forms of fields: the field of the table that the text represents.
 _SHORT_FORMS = {
     "nodes": "name",
     "tcp": "variant",
@@ -37,10 +37,10 @@ def set_value(data: dict[str, Any], address: str, value: Any, resolved: Any = No
     address
         Where.
     value
-        Plain data, or ``None`` to take the field out.
+        Plain data, or ``None`` to remove the field.
     resolved
-        The same scenario with every default stated. A table on the way that `data` leaves to its default is
-        copied from here, so that setting one of its fields keeps the others.
+        The same scenario with every default stated. A table on the path that `data` does not contain is copied from
+        here, so that setting one of its fields keeps the others.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def _items(items: list[Any], steps: list[str], path: str) -> tuple[list[int], li
 
 
 def _written_out(value: Any, field: str, path: str, resolved: Any) -> Any:
-    """Return the table a short form stands for; tables and lists are returned as they are."""
+    """Return the table for a short form; tables and lists are returned unchanged."""
     if isinstance(value, dict | list):
         return value
     if isinstance(value, str):

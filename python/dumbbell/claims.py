@@ -1,11 +1,11 @@
-"""Claims of a paper and how they are judged.
+"""Claims of a paper and their evaluation.
 
 A claim is a sentence of a paper together with a function from evidence (the results of runs) to a measured number with
-an interval. The verdict follows from the number, the interval plays no part in it and is shown beside it. A function
-that finds its evidence missing raises `NotMeasured`, and the claim is not checkable for the reason it gives; one that only
-real machines can check raises `AwaitsTestbed`.
+an interval. The verdict follows from the number alone; the interval is shown beside it. A function whose evidence
+is missing raises `NotMeasured` with the reason, and the claim is not checkable. A function whose claim only real
+machines can check raises `AwaitsTestbed`.
 
-What a claim says stands in a TOML file, how it is measured in a function; a `Register` brings the two together.
+The statement of a claim is in a TOML file, its measure in a function; a `Register` connects the two.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Verdict = Literal["reproduced", "not-reproduced", "not-checkable", "awaits-testb
 
 E = TypeVar("E")
 
-# Relative slack for sums of binary floating-point numbers where a tolerance of zero asks for equality.
+# Relative slack for floating-point sums if a tolerance of zero requires equality.
 ROUNDING = 1e-9
 
 # A statement that fewer or more than these shares of resamples support is taken to be outside sampling noise.
@@ -77,16 +77,16 @@ class Aims:
 
 
 class NotMeasured(Exception):  # noqa: N818 - a finding about the evidence, not a failure of the program
-    """The evidence a claim needs is not there; the message says why."""
+    """The evidence for a claim is missing; the message says why."""
 
 
 class AwaitsTestbed(NotMeasured):
-    """The claim speaks of real machines and awaits the Linux testbed; the message says what it needs from it."""
+    """The claim is about real machines and awaits the Linux testbed; the message says what it needs from the testbed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a claim's function found.
+    """The result of a claim's function.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ class Outcome:
     low, high
         Limits of its 90 % interval; NaN where there is none (a count, an exact replay).
     holds
-        Whether the claim's inequality holds; ``None`` for a claim judged by its tolerance alone.
+        Whether the claim's inequality holds; ``None`` for a claim evaluated only by its tolerance.
     support
         Share of the resamples of the runs in which the inequality holds, from 0 to 1; NaN where nothing was resampled.
     note
-        What else is worth saying, a sentence or two.
+        Additional remark, one or two sentences.
     """
 
     measured: float
@@ -123,7 +123,7 @@ class Outcome:
         Parameters
         ----------
         values
-            The quantity: its value from all runs first, then from each resample of them; or a plain number.
+            The quantity: first its value from all runs, then from each resample; or a plain number.
         holds
             The inequality on the same resamples.
         interval
@@ -151,14 +151,14 @@ class Outcome:
 
     @classmethod
     def share(cls, flags: ArrayLike, least: float | None = None, note: str = "") -> Outcome:
-        """Return the outcome of an ordering that has to hold in a share of the points of a sweep, or of the runs.
+        """Return the outcome of an ordering that must hold at a share of the points of a sweep, or in a share of the runs.
 
         Parameters
         ----------
         flags
             For each point, whether the ordering holds.
         least
-            Share of the points in which it has to hold, from 0 to 1; by default, what the claim states.
+            Share of the points at which it must hold, from 0 to 1; by default that of the claim.
         note
             See the class.
 
@@ -169,7 +169,7 @@ class Outcome:
         """
         held = np.asarray(flags, dtype=np.bool_).ravel()
         if held.size == 0:
-            raise NotMeasured("There are no points to judge the ordering at.")
+            raise NotMeasured("There are no points at which to evaluate the ordering.")
         share = float(held.mean())
         counted = f"it holds in {int(held.sum())} of {held.size}"
         return cls(
@@ -206,10 +206,10 @@ class Claim(Generic[E]):
     bound
         The bound of an ordering in words, such as ``"< 3"``.
     share
-        Least share of points or runs, from 0 to 1, in which an ordering has to hold; ``None`` for one that has to hold as
-        its function says.
+        Minimum share of points or runs, from 0 to 1, in which an ordering must hold; ``None`` if the function
+        decides.
     scenario
-        The scenarios it is judged on.
+        The scenarios on which it is evaluated.
     """
 
     id: str
@@ -226,7 +226,7 @@ class Claim(Generic[E]):
     scenario: str = ""
 
     def rule(self) -> str:
-        """Return the rule of judgement in words."""
+        """Return the evaluation rule in words."""
         if self.tolerance_kind == "order":
             least = "" if self.share is None else f"in at least {100 * self.share:g} % of the points"
             return " ".join(part for part in (self.bound, least) if part) or "strict on the means"
@@ -238,7 +238,7 @@ class Claim(Generic[E]):
 
 
 class Register(Generic[E]):
-    """The claims of a paper: what they say, from a TOML file, and how they are measured, from decorated functions.
+    """The claims of a paper: statements from a TOML file, and measures from decorated functions.
 
     The file has one table for each claim, under its name: ``source``, ``kind``, ``statement`` and ``scenario``, which
     every claim has, and ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
@@ -277,9 +277,9 @@ class Register(Generic[E]):
         if "kind" in entry and entry["kind"] not in get_args(Kind):
             problems.append(f'`kind` is "{entry["kind"]}"; accepted: {", ".join(get_args(Kind))}')
         if "within" in entry and "paper" not in entry:
-            problems.append("`within` has no `paper` to be around")
+            problems.append("`within` requires `paper`")
         if "relative" in entry and "within" not in entry:
-            problems.append("`relative` has no `within` to speak of")
+            problems.append("`relative` requires `within`")
         if "share" in entry and not 0 < entry["share"] <= 1:
             problems.append(f"`share` is {entry['share']}; accepted: above 0, up to 1")
         if "share" in entry and "within" in entry:
@@ -326,7 +326,7 @@ class Register(Generic[E]):
         """
         missing = [name for name in self._described if name not in self._measures]
         if missing:
-            raise ValueError(f"{self.path.name}: there is no measure of {', '.join(missing)}")
+            raise ValueError(f"{self.path.name}: no measure for {', '.join(missing)}")
         return [self._claim(name, entry) for name, entry in self._described.items()]
 
     def _claim(self, name: str, entry: Mapping[str, Any]) -> Claim[E]:
@@ -350,7 +350,7 @@ class Register(Generic[E]):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A judged claim.
+    """An evaluated claim.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def _within(claim: Claim[Any], measured: float) -> bool:
 
 
 def _passed(claim: Claim[Any], outcome: Outcome) -> bool:
-    """Return whether a claim holds: by its function if that says so, else by its tolerance or its least share."""
+    """Return whether a claim holds: by its function if that decides, otherwise by its tolerance or its minimum share."""
     if outcome.holds is not None:
         return outcome.holds
     if math.isnan(outcome.measured):
@@ -438,7 +438,7 @@ def _known(value: float) -> float | None:
 
 
 def _reason(claim: Claim[Any], outcome: Outcome, passed: bool) -> str:
-    """Return why the verdict on a claim is what it is."""
+    """Return the reason for a verdict."""
     parts: list[str] = []
     unit = f" {claim.units}" if claim.units not in ("", "-", "flag", "sign") else ""
     has_interval = not math.isnan(outcome.low)
@@ -457,9 +457,9 @@ def _reason(claim: Claim[Any], outcome: Outcome, passed: bool) -> str:
             if has_interval:
                 inside = outcome.low <= paper <= outcome.high
                 parts.append(
-                    "the paper's number lies inside our 90 % interval: sampling noise can explain the miss"
+                    "the paper's number is inside our 90 % interval: sampling noise can explain the miss"
                     if inside
-                    else "the paper's number lies outside our 90 % interval: more runs would not bring it back"
+                    else "the paper's number is outside our 90 % interval: sampling noise does not explain the miss"
                 )
     elif not passed:
         parts.append(f"the inequality does not hold ({number(outcome.measured)}{unit})")
@@ -483,12 +483,12 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
     claims
         The claims.
     evidence
-        What their functions take.
+        The argument of their functions.
     """
     findings: list[Finding] = []
     for claim in claims:
         try:
-            # A resample without a single event divides by zero; what comes of it is no number and not below anything.
+            # A resample without events divides by zero; the result is not a number and is below nothing.
             with np.errstate(divide="ignore", invalid="ignore"):
                 outcome = claim.measure(evidence)
         except NotMeasured as reason:

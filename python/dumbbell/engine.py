@@ -1,4 +1,4 @@
-"""What the engine says about itself."""
+"""Catalogue, schema and version of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def schema() -> dict[str, Any]:
 
 
 def catalogue() -> dict[str, list[Any]]:
-    """Return what the engine knows, by kind (``"algorithms"``, …), as ``dumbbell list`` prints it.
+    """Return everything that scenarios can name, by kind (``"algorithms"``, …), as ``dumbbell list`` prints it.
 
     The entries of a registry have a ``name``, a ``summary`` and their ``parameters``, each with ``name``,
     ``description``, ``default``, ``unit``, ``accepted`` and ``source``. ``"tcp"`` is the list of a

@@ -1,4 +1,4 @@
-"""What results were computed with beside the engine: Python and the packages that this one depends on."""
+"""The environment of results besides the engine: Python and the packages on which this one depends."""
 
 from __future__ import annotations
 

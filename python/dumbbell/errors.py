@@ -1,10 +1,10 @@
-"""What can go wrong, by name.
+"""Exceptions and warnings.
 
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
-and, for a misspelt name, a near miss. What is accepted but has no effect is a `ScenarioWarning`, and
-replications that do not differ are an `IdenticalRunsWarning`. An interrupted batch is a `RunsInterrupted` (a
-`KeyboardInterrupt`) that carries what was finished. An engine that finds itself at fault raises `EngineError`.
-Files that cannot be read stay the `OSError` they are; of those that hold results it is a `ResultsError`.
+and, for a misspelt name, a near miss. A setting that is accepted but has no effect gives a `ScenarioWarning`, and
+replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `RunsInterrupted` (a
+`KeyboardInterrupt`) with the completed runs. An engine that detects an internal error raises `EngineError`. Files
+that cannot be read raise `OSError`; result files raise `ResultsError`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = [
 
 
 class ScenarioWarning(UserWarning):
-    """A scenario that is run states something that has no effect, such as a start after the end.
+    """A scenario contains a setting without effect, such as a start after the end.
 
-    `dumbbell.Scenario.warnings` has the same sentences.
+    `dumbbell.Scenario.warnings` lists the same sentences.
     """
 
 
 class IdenticalRunsWarning(UserWarning):
-    """Runs of one scenario with different seeds or numbers have equal fingerprints: they are one run, repeated.
+    """Runs of one scenario with different seeds or run numbers have equal fingerprints, so they are identical.
 
-    Statistics over such runs have intervals without width. Random starts (`dumbbell.Uniform`), tick phases, losses
+    Intervals over such runs have zero width. Random starts (`dumbbell.Uniform`), tick phases, losses
     or traffic make replications differ.
     """
 
@@ -47,17 +47,17 @@ class IdenticalRunsWarning(UserWarning):
 class ResultsError(OSError):
     """A file of results could not be read or written, as on a full disk; `filename` names it.
 
-    What was kept before is kept: the same command goes on from there when the cause is gone.
+    Earlier results remain stored. When the cause is removed, the same command resumes.
     """
 
 
 class RunsInterrupted(KeyboardInterrupt):
-    """A batch of runs was interrupted; `runs` holds the finished ones.
+    """A batch of runs was interrupted; `runs` contains the completed ones.
 
     Parameters
     ----------
     runs
-        The finished part. Its `completed` is smaller than the number of its `jobs`.
+        The completed part. Its `completed` is smaller than the number of its `jobs`.
     """
 
     def __init__(self, runs: Runs) -> None:
@@ -75,25 +75,24 @@ def refusal(
     problem: str = "is not accepted",
     quoted: bool = True,
 ) -> ScenarioError:
-    """Return a `ScenarioError` in the form the engine's own have, for a check made on the Python side.
+    """Return a `ScenarioError` in the form used by the engine, for a check on the Python side.
 
     Parameters
     ----------
     field
         The path of the field, as ``flows.fg.tcp``.
     value
-        What was found there.
+        The value found there.
     accepted
-        What would have been accepted.
+        The accepted values.
     names
-        The known names, among which a near miss is looked for.
+        The known names, which are searched for a near miss.
     near
-        What the near miss is to; `value` unless stated.
+        The name to which the near miss is compared; `value` by default.
     problem
         What is wrong with the value, as the predicate of a sentence.
     quoted
-        Whether a value that is text is shown in quotation marks: it is, unless it only describes what was
-        found.
+        Whether a string is shown in quotation marks; false for descriptions of a value.
     """
     matches = difflib.get_close_matches(str(value) if near is None else near, list(names), n=1)
     suggestion = matches[0] if matches else None

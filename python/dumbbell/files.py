@@ -1,4 +1,4 @@
-"""Files of results: each appears whole or not at all, and what cannot be read or written is named."""
+"""Result files: each appears complete or not at all, and errors name the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARTIAL = ".*.partial"
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that appears under a path when everything written to it is on the disk.
 
-    Until then the path keeps what it had, also if the process is killed or the disk is full.
+    Until then the path keeps its previous content, even if the process is killed or the disk is full.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         raise ResultsError(
             error.errno,
-            f"could not be read: {_reason(error)}; accepted: a file that this user may read, or none",
+            f"could not be read: {_reason(error)}; accepted: a file that this user can read, or no file",
             str(path),
         ) from error
 
@@ -95,7 +95,7 @@ def _sync(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some file systems keep their folders without being asked.
+        # Some file systems need no explicit flush of folders.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:

@@ -1,7 +1,7 @@
 """Numbers behind quantities that are written with their unit, read by the engine itself.
 
-Units, spelling and rounding are the engine's; this module only hands it the text inside the smallest
-scenario that has such a field and takes the whole number from the canonical form.
+The engine defines units, spelling and rounding. This module passes it the text in a minimal scenario and reads the
+whole number from the canonical form.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dumbbell.errors import ScenarioError, refusal
 
 __all__ = ["bits_per_second", "nanoseconds", "size_bytes", "written_time"]
 
-# What the canonical form writes: a whole number of the largest of these units that divides it.
+# The canonical form is a whole number of the largest of these units that divides it.
 _FACTORS = {
     "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1,
     "Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1,

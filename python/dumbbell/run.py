@@ -1,8 +1,7 @@
 """Runs: one, or many on all cores.
 
-Results are Arrow tables that the engine filled and nobody copies. The data frames are views of the same
-memory where pandas allows it (numbers without gaps), so their columns are read-only: take a ``copy()``
-before writing into a cell.
+Results are Arrow tables filled by the engine without copies. Data frames are views of the same memory where pandas
+allows it (numbers without gaps), so their columns are read-only: make a ``copy()`` before writing to a cell.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 LARGEST_SEED = 2**64 - 1
 
-# One warning says that many things; the others are counted.
+# Maximum number of items in one warning; the others are counted.
 MOST_WARNINGS = 5
 
 
@@ -42,7 +41,7 @@ class Run:
     Parameters
     ----------
     scenario, seed, run
-        What was run.
+        The scenario.
     arrow_flows
         One row per flow: an Arrow table.
     arrow_links
@@ -156,9 +155,9 @@ class Runs:
     Parameters
     ----------
     jobs
-        What was asked for.
+        The requested jobs.
     completed
-        How many of the jobs were finished: all of them, unless the batch was interrupted.
+        Number of completed jobs: all of them, unless the batch was interrupted.
     arrow_flows
         One row per (job, flow): an Arrow table whose column ``job`` indexes `jobs`.
     arrow_links
@@ -191,13 +190,13 @@ class Runs:
 
     @cached_property
     def completed_jobs(self) -> tuple[int, ...]:
-        """The finished jobs, as indices into `jobs`, ascending."""
+        """The completed jobs, as indices into `jobs`, ascending."""
         import pyarrow.compute as pc
 
         return tuple(sorted(pc.unique(self.arrow_links["job"]).to_pylist()))
 
     def only_completed(self) -> Runs:
-        """Return the finished jobs alone, counted from 0 in their order."""
+        """Return only the completed jobs, renumbered from 0."""
         import numpy as np
 
         numbers = np.asarray(self.completed_jobs)
@@ -286,7 +285,7 @@ def run_many(
     Parameters
     ----------
     jobs
-        Jobs; or a scenario, or several, each of which is then run `runs` times.
+        Jobs, or one or several scenarios, each of which runs `runs` times.
     runs
         Replications of each scenario, numbered from 0; the default is 1. Only with scenarios.
     seed
@@ -296,13 +295,13 @@ def run_many(
         Number of threads; the default is the number of cores this process may use. Results do not depend on
         it.
     progress
-        ``True`` shows a bar on a terminal or in a notebook; a function is told instead; ``False`` is silent.
+        ``True`` shows a bar on a terminal or in a notebook; a function is called instead; ``False`` is silent.
     finished
-        Told about once a second, and at the end, the results of the jobs that finished since it was told last. Its
-        `Runs` has all jobs in ``jobs`` and rows of the newly finished ones. They are kept nowhere else: what is
-        returned has empty tables.
+        Called about once per second, and at the end, with the results of the jobs completed since the last call.
+        Its `Runs` has all jobs in ``jobs`` and rows of the newly completed ones. They are not kept: the returned
+        value has empty tables.
     warn
-        Whether to warn of what scenarios state without effect, and of replications that do not differ.
+        Whether to warn about settings without effect and about replications that do not differ.
 
     Returns
     -------
@@ -312,7 +311,7 @@ def run_many(
     Raises
     ------
     RunsInterrupted
-        The batch was interrupted from the keyboard. The exception's `runs` hold what was finished.
+        The batch was interrupted from the keyboard. The `runs` of the exception contain the completed ones.
 
     Warns
     -----
@@ -353,8 +352,8 @@ def run_many(
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                # The engine stops at any exception of its caller and returns what is done; only an
-                # interrupt is a reason to keep that.
+                # The engine stops at any exception of its caller and returns the completed jobs; they are used only
+                # after an interrupt.
                 failures.append(error)
                 raise
 
@@ -385,7 +384,7 @@ def run_many(
 
 
 def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult) -> Runs:
-    """Return what the engine hands over as `Runs`."""
+    """Return the output of the engine as `Runs`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -409,7 +408,7 @@ def warn_of(scenarios: Iterable[Scenario]) -> None:
 
 
 def _fingerprints(runs: Runs) -> dict[int, int]:
-    """Return the fingerprint of each finished job."""
+    """Return the fingerprint of each completed job."""
     columns = (runs.arrow_flows[name].to_pylist() for name in ("job", "fingerprint"))
     return dict(zip(*columns, strict=True))
 
@@ -436,20 +435,20 @@ def warn_of_identical_runs(alike: Sequence[tuple[Scenario, int, int]], *, stackl
     Parameters
     ----------
     alike
-        Scenarios, each with the number of its runs and of their different fingerprints.
+        Scenarios, each with its number of runs and of distinct fingerprints.
     stacklevel
         Whom to warn; the caller's caller by default.
     """
     said = [
-        f'{runs} runs of "{scenario.name or "unnamed"}" have {distinct} different '
+        f'{runs} runs of "{scenario.name or "unnamed"}" have only {distinct} distinct '
         f"fingerprint{'' if distinct == 1 else 's'}"
         for scenario, runs, distinct in alike[:MOST_WARNINGS]
     ]
     if len(alike) > MOST_WARNINGS:
         said.append(f"and so on for {len(alike) - MOST_WARNINGS} more")
     warnings.warn(
-        f"{', '.join(said)}: equal runs are no replications; draw something at random, such as "
-        'start=Uniform(uniform=("0 s", "1 s")), or make one run',
+        f"{', '.join(said)}: identical runs are not replications; make something random, such as "
+        'start=Uniform(uniform=("0 s", "1 s")), or use one run',
         IdenticalRunsWarning,
         stacklevel=stacklevel,
     )
@@ -469,7 +468,7 @@ def _jobs(
         elif isinstance(item, Job):
             if runs is not None or seed is not None:
                 raise ValueError(
-                    "a Job says its own seed and run; runs and seed are accepted with scenarios only"
+                    "a Job has its own seed and run; runs and seed are accepted only with scenarios"
                 )
             yield item
         else:
@@ -478,7 +477,7 @@ def _jobs(
 
 @contextmanager
 def _watched(progress: bool | Progress, total: int) -> Iterator[Progress]:
-    """Yield what the engine tells its progress to.
+    """Yield the progress callback of the engine.
 
     The engine is always given a function, even an idle one: it is where an interrupt from the keyboard is
     noticed.

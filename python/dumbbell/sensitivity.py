@@ -1,8 +1,9 @@
-"""Sensitivity of a paper's claims: what each open assumption decides.
+"""Sensitivity of a paper's claims to its open assumptions.
 
-An assumption that a paper leaves open is chosen, and then moved, alone, to other admissible values. The claims are judged again
-on the moved runs, and compared with the findings on as many runs of the assumptions as chosen, so that the difference is the
-assumption's. `Sensitivity` collects the moves of a paper, names the moves that turn a miss, and writes the section of the report.
+An assumption that a paper leaves open is chosen, and then varied, one at a time, to other admissible values. The
+claims are evaluated again on the varied runs and compared with the findings on the same number of runs with the
+chosen assumptions, so that the difference is due to the assumption. `Sensitivity` collects the moves of a paper,
+names the moves that turn a miss, and writes the section of the report.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ E = TypeVar("E")
 
 MINUS = "−"
 
-# A quantity that a move changes by more than this share of itself is set in bold.
+# Relative change of a quantity above which it is shown in bold.
 FAR = 0.1
 
-# So many moves are named beside a miss.
+# Maximum number of moves named beside a miss.
 NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variation:
-    """One assumption moved alone; a paper's own class adds what changes and which experiments it concerns.
+    """A variation of one assumption; the subclass of a paper adds what changes and which experiments it affects.
 
     Parameters
     ----------
     name
         Its name in the keys of runs.
     assumption
-        What is moved, in words; empty where `value` says all.
+        The assumption, in words; empty if `value` is sufficient.
     value
-        Where it is moved to, in words.
+        Its new value, in words.
     """
 
     name: str
@@ -57,16 +58,16 @@ V = TypeVar("V", bound=Variation)
 
 @dataclass(frozen=True, kw_only=True)
 class Move(Generic[V]):
-    """What moving one assumption did.
+    """The effect of varying one assumption.
 
     Parameters
     ----------
     variation
-        The assumption and where it was moved; ``None`` for the assumptions as chosen.
+        The assumption and its new value; ``None`` for the chosen assumptions.
     findings
-        The claims judged on the moved runs.
+        The claims evaluated on the varied runs.
     baseline
-        The same claims, in the same order, judged with the assumptions as chosen.
+        The same claims, in the same order, evaluated with the chosen assumptions.
     group
         Group of experiments that the claims belong to, where a paper moves assumptions group by group.
     shown
@@ -91,7 +92,7 @@ class Move(Generic[V]):
 
     @property
     def judged(self) -> list[tuple[Finding, Finding]]:
-        """The findings before and after the move on every claim that both could judge."""
+        """The findings before and after the move for every claim that both could evaluate."""
         pairs = zip(self.baseline, self.findings, strict=True)
         return [(before, after) for before, after in pairs if before.is_judged and after.is_judged]
 
@@ -102,7 +103,7 @@ class Move(Generic[V]):
 
     @property
     def changed(self) -> list[Finding]:
-        """Findings with the move whose measured number or verdict is another one."""
+        """Findings with the move whose measured number or verdict differs."""
         return [
             after
             for before, after in zip(self.baseline, self.findings, strict=True)
@@ -152,7 +153,7 @@ class Sensitivity(Generic[V]):
         return next(found, None)
 
     def explain(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Return the findings with, for each miss, the moved assumptions under which the claim holds.
+        """Return the findings with, for each miss, the varied assumptions under which the claim holds.
 
         Only moves that take the measured number out of its interval are named: others change sides by chance.
         """
@@ -183,22 +184,22 @@ class Sensitivity(Generic[V]):
         Parameters
         ----------
         paragraphs
-            How assumptions were moved, and what is compared.
+            How assumptions were varied, and what is compared.
         groups
             Captions of the groups of moves, in order; one table of all moves without.
         note
             What the headings of the quantities mean.
         further
-            What else stands in the section.
+            Further blocks of the section.
         """
         if not self.varied:
-            blocks: list[Block] = [Text(paragraphs=["No assumption was moved in this reproduction."])]
+            blocks: list[Block] = [Text(paragraphs=["No assumption was varied in this reproduction."])]
             return Section(anchor="sensitivity", title="Sensitivity", blocks=[*blocks, *further])
         blocks = [
             Text(paragraphs=paragraphs),
             Figure(svg=self.figure(), caption="Claims that change their verdict."),
         ]
-        for group, caption in (groups or {"": "What moving one assumption does"}).items():
+        for group, caption in (groups or {"": "Effect of varying one assumption"}).items():
             own = [move for move in self.moves if move.group == group]
             if any(move.variation is not None for move in own):
                 blocks.append(_table(own, caption, note))
@@ -218,8 +219,8 @@ class Sensitivity(Generic[V]):
         ax = axes[0, 0]
         place = list(range(len(moved)))[::-1]
         gained, lost = [len(move.gained) for move in moved], [-len(move.lost) for move in moved]
-        ax.barh(place, gained, color=plots.COLOURS[2], height=0.7, label="reproduced only with the move")
-        ax.barh(place, lost, color=plots.COLOURS[1], height=0.7, label="lost by the move")
+        ax.barh(place, gained, color=plots.COLOURS[2], height=0.7, label="reproduced only with the variation")
+        ax.barh(place, lost, color=plots.COLOURS[1], height=0.7, label="lost with the variation")
         ax.axvline(0, color="#333333", linewidth=0.8)
         ax.set_yticks(place, [move.label for move in moved], fontsize=8)
         ax.set_xlabel("claims")
@@ -228,7 +229,7 @@ class Sensitivity(Generic[V]):
 
 
 def quantities(shown: Mapping[str, Callable[[E], float]], evidence: E) -> dict[str, float | None]:
-    """Return what functions find in some evidence, by heading; ``None`` where it is missing."""
+    """Return the values of functions of some evidence, by heading; ``None`` where evidence is missing."""
     found: dict[str, float | None] = {}
     for heading, measure in shown.items():
         try:
@@ -249,7 +250,7 @@ def _holds_with(labels: Sequence[str]) -> str:
 
 
 def _table(moves: Sequence[Move[V]], caption: str, note: str) -> Table:
-    """Return the table of some moves; quantities that move far from those of the first one are bold."""
+    """Return the table of some moves; quantities far from those of the first one are bold."""
     headings = list(moves[0].shown)
     rows: list[list[Cell | str]] = []
     for move in moves:
@@ -264,7 +265,7 @@ def _table(moves: Sequence[Move[V]], caption: str, note: str) -> Table:
         caption=caption,
         columns=[
             Column(title="assumption", align="left"),
-            Column(title="moved to", align="left"),
+            Column(title="varied to", align="left"),
             Column(title="reproduced"),
             Column(title="gained"),
             Column(title="lost"),
@@ -276,7 +277,7 @@ def _table(moves: Sequence[Move[V]], caption: str, note: str) -> Table:
 
 
 def _quantity(move: Move[V], chosen: Move[V], heading: str) -> Cell | str:
-    """Return a quantity of a move; nothing where it is that of the assumptions as chosen."""
+    """Return a quantity of a move; empty if it equals that of the chosen assumptions."""
     value, usual = move.shown.get(heading), chosen.shown.get(heading)
     if value is None or (move is not chosen and value == usual):
         return ""

@@ -1,8 +1,7 @@
 """Intervals for means, differences and ratios, the bootstrap, the fairness index, and corrected p values.
 
-What NumPy, SciPy and statsmodels have is used from there; this module adds what a claim about replicated runs needs:
-one `Interval` type, the ratio of two means with its interval, resamples that several quantities share, and errors that
-name the argument.
+This module uses NumPy, SciPy and statsmodels and adds what claims about replicated runs need: one `Interval` type,
+the ratio of two means with its interval, resamples shared by several quantities, and errors that name the argument.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def excludes(self, value: float) -> bool:
-        """Whether `value` lies outside; False when the bounds are not numbers."""
+        """Whether `value` is outside; False if the bounds are not numbers."""
         return value < self.low or value > self.high
 
     def __format__(self, spec: str) -> str:
@@ -167,8 +166,8 @@ def mean_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> 
 def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
     """Ratio of two means, mean(a) / mean(b), over paired replications, by Fieller's theorem.
 
-    The covariance of the pairs is taken into account. When the mean of `b` cannot be told from zero at
-    this confidence the ratio has no bounds, and they are -inf and inf.
+    The covariance of the pairs is taken into account. If the mean of `b` cannot be distinguished from zero at this
+    confidence, the bounds are -inf and inf.
 
     Parameters
     ----------
@@ -191,8 +190,8 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Int
 def mean_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.90) -> Interval:
     """Ratio of the means of two independent samples, mean(a) / mean(b), by Fieller's theorem.
 
-    The degrees of freedom are those of Welch for the contrast mean(a) - ratio * mean(b). Infinite bounds
-    mean what they mean in `paired_ratio`.
+    The degrees of freedom are those of Welch for the contrast mean(a) - ratio * mean(b). Infinite bounds have the
+    same meaning as in `paired_ratio`.
     """
     first, second = _sample("a", a), _sample("b", b)
     ratio = _ratio_of_means(first, second)
@@ -220,7 +219,9 @@ def _compared(a: NDArray[np.float64], b: NDArray[np.float64]) -> Any:
 
 def _ratio_of_means(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     if b.mean() == 0.0:
-        raise ValueError("mean(b) = 0.0; accepted: a sample whose mean is not zero, it is the denominator")
+        raise ValueError(
+            "mean(b) = 0.0; accepted: a sample whose mean is not zero, because it is the denominator"
+        )
     return float(a.mean() / b.mean())
 
 
@@ -290,7 +291,7 @@ def resampled_mean(values: ArrayLike, weights: NDArray[np.float64]) -> NDArray[n
     Parameters
     ----------
     values : array_like, shape (..., n)
-        One value for each replication along the last axis; NaN stands for one that has none and is left out.
+        One value for each replication along the last axis; NaN marks a missing value, which is excluded.
     weights : ndarray, shape (r, n)
         As `resample_weights` returns them.
 
@@ -319,14 +320,14 @@ def jain_index(allocations: ArrayLike, axis: int = -1) -> Any:
     Parameters
     ----------
     allocations : array_like
-        What each flow gets, not negative, in any unit common to all of them.
+        The allocation of each flow, not negative, in any common unit.
     axis : int
-        The axis along which the flows lie.
+        The axis of the flows.
 
     Returns
     -------
     float or ndarray
-        1 when all get the same, 1/n when one gets everything; NaN when nobody gets anything.
+        1 if all are equal, 1/n if one flow gets everything; NaN if all are zero.
 
     Raises
     ------
@@ -360,7 +361,7 @@ def adjust_p_values(p_values: ArrayLike, method: Literal["holm", "bh"] = "holm")
     Parameters
     ----------
     p_values : array_like, shape (n,)
-        Between 0 and 1; NaN stands for a test that could not be made, is returned as NaN and not counted.
+        Between 0 and 1; NaN marks a test that could not be performed; it is returned as NaN and not counted.
     method : {"holm", "bh"}
         "holm" bounds the probability of any false finding (Holm 1979), "bh" the expected share of false
         findings among all findings (Benjamini and Hochberg 1995).

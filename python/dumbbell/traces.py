@@ -1,7 +1,7 @@
 """Step functions: recorded quantities that keep their value until the next record.
 
-A probe records a quantity when it changes or on a period, so a trace is a step function. `StepFunction` evaluates one at any
-time, averages and integrates it. The last value holds to the end; before the first record there is no value (NaN).
+A probe records a quantity when it changes or periodically, so a trace is a step function. `StepFunction` evaluates,
+averages and integrates it. The last value holds to the end; before the first record there is no value (NaN).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["StepFunction"]
 
 @dataclass(frozen=True, eq=False)
 class StepFunction:
-    """A quantity that keeps each value from the time of its record on.
+    """A quantity that holds each value from the time of its record.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class StepFunction:
         time, value = (np.asarray(part, dtype=np.float64) for part in (self.time, self.value))
         if time.ndim != 1 or time.shape != value.shape:
             raise ValueError(
-                f"time has the shape {time.shape} and value {value.shape}; accepted: one dimension, as many of both"
+                f"time has the shape {time.shape} and value {value.shape}; accepted: one dimension, of equal length"
             )
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "value", value)
@@ -66,7 +66,7 @@ class StepFunction:
         Parameters
         ----------
         trace
-            The columns ``time_s`` (s, ascending for each name) and ``value``, and ``name`` if it is asked for.
+            The columns ``time_s`` (s, ascending for each name) and ``value``, and ``name`` if `name` is given.
         name
             Name of the flow or link, in a trace of several.
         """
@@ -74,7 +74,7 @@ class StepFunction:
         return cls(rows["time_s"].to_numpy(dtype=np.float64), rows["value"].to_numpy(dtype=np.float64))
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the times and the values, so that ``time, value = trace`` takes them apart."""
+        """Yield the times and the values, so that ``time, value = trace`` works."""
         yield self.time
         yield self.value
 
@@ -103,12 +103,12 @@ class StepFunction:
         return StepFunction(times, self.at(times))
 
     def between(self, start: float, end: float) -> StepFunction:
-        """Return the records from `start` on, before `end`; what was recorded earlier is not known to it."""
+        """Return the records from `start` on, before `end`; earlier values are dropped."""
         inside = (self.time >= start) & (self.time < end)
         return StepFunction(self.time[inside], self.value[inside])
 
     def pieces(self, start: float, end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the values taken between two times and how long each was kept, s, where a value is known."""
+        """Return the known values between two times and how long each of them held, s."""
         inside = (self.time > start) & (self.time < end)
         edges = np.concatenate([[start], self.time[inside], [end]])
         values, durations = self.at(edges[:-1]), np.diff(edges)
@@ -116,7 +116,7 @@ class StepFunction:
         return values[known], durations[known]
 
     def integral(self, start: float, end: float) -> float:
-        """Return the integral over time, in the unit of the values times s; what is not known counts as 0."""
+        """Return the integral over time, in the unit of the values times s; unknown values count as 0."""
         values, durations = self.pieces(start, end)
         return float(values @ durations)
 

@@ -29,18 +29,18 @@ _COLUMNS_OF_A_FRAME = 4
 def frames_from_file(
     path: str | Path, *, column: int | None = None, unit: Literal["bytes", "bits"] = "bytes"
 ) -> tuple[str, ...]:
-    r"""Return the frame sizes of a trace, as the source `Frames` takes them.
+    r"""Return the frame sizes of a trace for the source `Frames`.
 
     Parameters
     ----------
     path
-        A text file with a frame a line, in columns that blanks or commas separate. What follows a ``#`` and
-        empty lines are skipped.
+        A text file with one frame per line, in columns separated by blanks or commas. Empty lines and text after
+        ``#`` are skipped.
     column
         Number of the column with the sizes, from 1. When not given, it is the only column, or the last one of
         four: number, type, time and size of a frame.
     unit
-        What the file counts sizes in; bits are rounded up to whole bytes.
+        Unit of the sizes in the file; bits are rounded up to whole bytes.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def frames_from_file(
     lines = lines.str.partition("#")[0].str.strip() if len(lines) else lines
     cells = lines[lines != ""].str.split(r"\s*,\s*|\s+", regex=True, expand=True)
     if cells.empty:
-        raise refusal(str(path), "nothing", "a frame a line", problem="was found", quoted=False)
+        raise refusal(str(path), "nothing", "one frame per line", problem="was found", quoted=False)
     number = _column_of_sizes(path, cells, column)
     text = cells[number - 1] if number <= cells.shape[1] else pd.Series(None, index=cells.index, dtype=str)
     sizes = pd.to_numeric(text, errors="coerce").astype("float64")
@@ -100,7 +100,7 @@ def vbr(load: float, capacity: str, peak: str, packet: str, on: str) -> OnOff:
     load
         Mean rate over `capacity`, above 0.
     capacity
-        Rate of the link that the load is measured by, as ``"1.6 Mbit/s"``.
+        Rate of the link to which the load refers, as ``"1.6 Mbit/s"``.
     peak
         Rate on the wire within a burst, at least the mean rate.
     packet

@@ -145,7 +145,7 @@ CASES = [
     Bad("flow to an unknown node", "flows.fg.to", "h9", names=("h2",)),
     Bad("flow to itself", "flows.fg.to", "h1"),
     Bad("unreachable destination", "links.r1-r2.to", "h1", field="fg", names=("h2",)),
-    Bad("no way back", "links.r2-r1.to", "h2", field="fg", names=("h1",)),
+    Bad("no reverse path", "links.r2-r1.to", "h2", field="fg", names=("h1",)),
     Bad("path of an unknown link", "flows.fg.path", ["h1-r1", "r1-r9", "r2-h2"], names=("r1-r9",)),
     Bad("path with a gap", "flows.fg.path", ["h1-r1", "r2-h2"]),
     Bad("path that ends elsewhere", "flows.fg.path", ["h1-r1", "r1-r2"]),

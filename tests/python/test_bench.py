@@ -273,11 +273,11 @@ def test_what_simulators_cost_is_what_the_report_says(folder, tmp_path):
     assert "small-package" in done.absent["Missing"]
     html = done.report.read_text(encoding="utf-8")
     for text in (
-        "Missing was left out",
+        "Missing was skipped",
         "package small-package",
         "Nothing &lt;at all&gt;.",
         "Its own newreno.",
-        "How it is measured",
+        "Method",
         "A trial",
         "1,000",
     ):
@@ -316,7 +316,7 @@ def test_an_absent_peer_that_was_not_asked_for_is_left_out_loudly(folder, tmp_pa
     monkeypatch.setattr(against_peers, "named", lambda _: (tiny,))
     result = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "Missing is LEFT OUT" in result.stderr
+    assert "Missing is SKIPPED" in result.stderr
     assert "not measured: Missing is not installed" in " ".join(result.stdout.split())
     told = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path, "--json")
     assert set(json.loads(told.stdout)["absent"]) == {"Missing"}
@@ -379,7 +379,7 @@ def test_all_sizes_are_measured_and_drawn(tmp_path):
     # Links that one link feeds have no event of their own; where datagrams join they take in with one what has arrived.
     alone, joined = (
         [point["events_per_packet"] for point in sweeps["hops"] if point["series"] == name]
-        for name in ("nothing joins", "datagrams join at every link")
+        for name in ("no datagrams", "datagrams at every link")
     )
     assert alone[1] == pytest.approx(alone[0], rel=0.1)
     assert joined[1] > joined[0]
@@ -392,7 +392,7 @@ def test_all_sizes_are_measured_and_drawn(tmp_path):
         assert batch["granted"]["median"] == pytest.approx(batch["one_s"][0] / batch["apart_s"][0])
     html = done.report.read_text(encoding="utf-8")
     assert html.count("<svg") == 4
-    for text in ("A trial", "An idle flow has an open connection", "How it is measured", "every change"):
+    for text in ("A trial", "An idle flow has an open connection", "Method", "every change"):
         assert text in html, text
     assert json.loads(done.results.read_text(encoding="utf-8")) == done.data
 
@@ -403,6 +403,6 @@ def test_scale_is_a_command(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     for text in ("Number of flows", "A long run", "run_many", "report: "):
         assert text in result.stdout
-    assert ("Two threads over one" in result.stdout) == (cores() > 1)
+    assert ("Two threads and one" in result.stdout) == (cores() > 1)
     told = json.loads(invoke("bench", "scale", "--quick", "--json", "--output", tmp_path).stdout)
     assert bool(told["run_many"]) == (cores() > 1)

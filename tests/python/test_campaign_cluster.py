@@ -213,7 +213,7 @@ def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
     # Others share its workers and die with them. They are finished nevertheless, and none of them is named.
     found = wanted(tmp_path, runs=6, reduce=deadly)
     with pytest.raises(
-        campaign.ClusterError, match=r"workers die of run 3 with seed 1 of scenario [0-9a-f]{16}"
+        campaign.ClusterError, match=r"workers die during run 3 with seed 1 of scenario [0-9a-f]{16}"
     ):
         found.run(client, progress=False)
     assert found.status().done == 10

@@ -264,7 +264,7 @@ def test_a_part_and_the_list_removed_at_a_time_are_said_of_the_list(sound, tmp_p
     assert lost > 0
     assert len(said) == 1
     assert "parts.json" in said[0]
-    assert "the runs of others are made again" in said[0]
+    assert "runs of missing parts are repeated" in said[0]
 
 
 def test_all_files_removed_are_a_new_store(sound, tmp_path):

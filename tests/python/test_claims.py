@@ -48,7 +48,7 @@ def test_a_register_gives_the_claims_in_the_order_of_the_file(register):
 
 def test_a_claim_without_a_measure_and_a_measure_without_a_claim_are_errors(register):
     register.claim("A-1")(lambda flags: Outcome.share(flags))
-    with pytest.raises(ValueError, match="no measure of A-2"):
+    with pytest.raises(ValueError, match="no measure for A-2"):
         register.claims()
     with pytest.raises(ValueError, match="has no claim A-3"):
         register.claim("A-3")
@@ -61,8 +61,8 @@ def test_a_claim_without_a_measure_and_a_measure_without_a_claim_are_errors(regi
     [
         (("source", "sauce"), "`source` is missing; `sauce` is not known"),
         (('"ordering"', '"order"'), '`kind` is "order"; accepted: value, ratio, ordering, sign, shape'),
-        (("paper = 100\n", ""), "`within` has no `paper` to be around"),
-        (("within = 0.1\n", ""), "`relative` has no `within` to speak of"),
+        (("paper = 100\n", ""), "`within` requires `paper`"),
+        (("within = 0.1\n", ""), "`relative` requires `within`"),
         (("share = 0.75", "share = 75"), "`share` is 75; accepted: above 0, up to 1"),
         (("relative = true", "share = 0.5"), "`share` and `within` exclude each other"),
     ],

@@ -224,7 +224,7 @@ def test_a_directory_is_refused(tmp_path):
 def test_a_device_is_refused():
     if not Path("/dev/zero").exists():
         pytest.skip("there is no /dev/zero here")
-    assert "too many" in refused("run", "/dev/zero")
+    assert "too large for a scenario" in refused("run", "/dev/zero")
 
 
 def test_a_trace_directory_that_is_a_file_is_refused_before_the_run(tmp_path, file):

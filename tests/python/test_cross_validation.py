@@ -154,10 +154,10 @@ def test_the_report_says_everything(again):
         "Does a &lt;small&gt; grid agree?",
         "50 % (2 of 4 points)",
         "it loses a tenth",
-        "no stated reason is known",
+        "no known reason",
         "Disagreeing points: 2 of 4",
         "No point of 1 disagrees.",
-        "12 on both sides, 1 in Dumbbell alone",
+        "12 on both sides, 1 in Dumbbell only",
     ):
         assert text in html, text
     assert html.count("<svg") == 2
@@ -201,8 +201,8 @@ def test_a_part_is_named_in_the_report(again):
     done = again(share=0.5, grids=["small-grid"])
     assert done.data["grids"][0]["cases"] == 6
     html = done.report.read_text(encoding="utf-8")
-    assert "Of the grids only these were run: small-grid." in html
-    assert "about 50 % of its points" in html
+    assert "Only these grids were run: small-grid." in html
+    assert "about 50 % of the points" in html
 
 
 # What is kept
@@ -360,7 +360,7 @@ def test_an_absent_peer_is_one_line_and_exit_code_3(folder, tmp_path):
         (["small", "--share", "0"], "share"),
         (["small", "--share", "1.5"], "share"),
         (["small", "--threads", "0"], "threads"),
-        (["small", "--peers", "no/such/folder"], "is no folder"),
+        (["small", "--peers", "no/such/folder"], "is not a folder"),
     ],
 )
 def test_impossible_requests_are_refused(folder, tmp_path, args, text):
@@ -383,7 +383,7 @@ def test_impossible_requests_are_refused(folder, tmp_path, args, text):
         ("small/__init__.py", "class PEER:\n    name = 'x'", "has no title, package, variants"),
         ("grids/formula.py", "x = (", "SyntaxError"),
         ("grids/formula.py", "", "has no GRID"),
-        ("grids/other.py", THEORY, "is there twice"),
+        ("grids/other.py", THEORY, "is a duplicate"),
     ],
 )
 def test_what_cannot_be_loaded_is_named(folder, again, path, text, message):
@@ -405,7 +405,7 @@ def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_
     found = json.loads(result.stdout)["grids"][1]
     assert len(found["points"]) == 3
     assert len(found["failed_cases"]) == 3
-    finished = [one for one in found["criteria"] if one["name"] == "runs that the peer finished"]
+    finished = [one for one in found["criteria"] if one["name"] == "runs completed by the peer"]
     assert [(one["measured"], one["holds"]) for one in finished] == [("75 % (9 of 12 cases)", False)]
     assert "Cases in which the peer failed: 3 of 12" in (
         out / "cross-validation-small" / "index.html"
@@ -449,7 +449,7 @@ def test_two_cases_of_one_key_are_an_error(again, folder, monkeypatch):
 def test_columns_that_are_there_twice_are_an_error(again, folder, monkeypatch):
     grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     monkeypatch.setattr(type(grid), "reduce", lambda _self, _case, _run: {"variant": 1, "side": 2})
-    assert "the columns side, variant are there twice" in again().failures["small-grid"]
+    assert "the columns side, variant are duplicates" in again().failures["small-grid"]
 
 
 def test_strict_asks_for_every_criterion(folder, tmp_path):

@@ -64,7 +64,7 @@ def made_up(experiment, replications, tables, response):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("altman", "is no experiment of altman"), ("all", "is not one paper")],
+    [("altman", "is not an experiment of altman"), ("all", "is not one paper")],
 )
 def test_other_papers_refuse_it(name, message, tmp_path):
     result = CliRunner().invoke(
@@ -317,7 +317,7 @@ def test_interrupted_it_goes_on_makes_no_run_twice_and_reports(small, tmp_path, 
     assert done.data["runs_kept_from_before"] == kept
     html = done.report.read_text(encoding="utf-8")
     for title in (
-        "What the clusters hid",
+        "What the clusters conceal",
         "Main effects",
         "All effects",
         "The clustered tables within the design",

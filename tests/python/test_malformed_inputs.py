@@ -54,8 +54,8 @@ def datagrams(kind: str, **fields: Any) -> dict[str, Any]:
 
 REFUSED = [
     # Of the scenario
-    Refused("name", 3, "name", ("3", "text")),
-    Refused("name", ["a"], "name", ('["a"]', "text")),
+    Refused("name", 3, "name", ("3", "a string")),
+    Refused("name", ["a"], "name", ('["a"]', "a string")),
     Refused("duration", "5 sec", "duration", ('"5 sec"', "time")),
     Refused("duration", "-5 s", "duration", ('"-5 s"', "time")),
     Refused("duration", "5s5", "duration", ('"5s5"', "time")),
@@ -72,7 +72,7 @@ REFUSED = [
     Refused("stop_when_complete", "fg", "stop_when_complete", ('"fg"', "list")),
     Refused("stop_when_complete", ["fg"], "stop_when_complete", ('"fg"', "transfer")),
     Refused("stop_when_complete", ["gg"], "stop_when_complete", ('"gg"', "fg")),
-    Refused("stop_when_complete", [1], "stop_when_complete.0", ("1", "text")),
+    Refused("stop_when_complete", [1], "stop_when_complete.0", ("1", "a string")),
     Refused("nodes", "h1", "nodes", ('"h1"', "list")),
     Refused("nodes", [], "links.h1-r1.from", ('"h1"', "name of a node")),
     Refused("nodes", ["h1", 2], "nodes.1", ("2", "name")),
@@ -93,8 +93,8 @@ REFUSED = [
     Refused("nodes.h1.colour", "red", "nodes.h1.colour", ("this field", "tick_phase")),
     # Of links
     Refused(f"{LINK}.name", "", "links", ('""', "name")),
-    Refused(f"{LINK}.name", 12, "links.1.name", ("12", "text")),
-    Refused(f"{LINK}.from", 7, f"{LINK}.from", ("7", "text")),
+    Refused(f"{LINK}.name", 12, "links.1.name", ("12", "a string")),
+    Refused(f"{LINK}.from", 7, f"{LINK}.from", ("7", "a string")),
     Refused(f"{LINK}.to", "R2", f"{LINK}.to", ('"R2"', "`r2`")),
     Refused(f"{LINK}.rate", "1.6 Mbps", f"{LINK}.rate", ('"1.6 Mbps"', "Mbit/s")),
     Refused(f"{LINK}.rate", 1_600_000, f"{LINK}.rate", ("1600000", "Mbit/s")),
@@ -152,7 +152,7 @@ REFUSED = [
     # Of flows
     Refused(f"{FLOW}.name", "", "flows", ('""', "name")),
     Refused(f"{FLOW}.from", "h3", f"{FLOW}.from", ('"h3"', "h1, h2")),
-    Refused(f"{FLOW}.to", ["h2"], f"{FLOW}.to", ('["h2"]', "text")),
+    Refused(f"{FLOW}.to", ["h2"], f"{FLOW}.to", ('["h2"]', "a string")),
     Refused(f"{FLOW}.path", "h1-r1", f"{FLOW}.path", ('"h1-r1"', "list")),
     Refused(f"{FLOW}.path", [], f"{FLOW}.path", ("a path that ends at h1", "a path that ends at h2")),
     Refused(f"{FLOW}.reverse_path", ["h1-r1"], f"{FLOW}.reverse_path", ('"h1-r1"', "leaves h2")),
@@ -163,12 +163,12 @@ REFUSED = [
     Refused(f"{FLOW}.start", {"normal": ["1 s", "2 s"]}, f"{FLOW}.start.normal", ("this field", "uniform")),
     Refused(f"{FLOW}.stop", "0 s", f"{FLOW}.stop", ("0 s", "after the start")),
     Refused(f"{FLOW}.stop", "later", f"{FLOW}.stop", ('"later"', "time")),
-    Refused(f"{FLOW}.restarts", [{"start": "2 s"}], f"{FLOW}.restarts.0.start", ("2 s", "must be given")),
+    Refused(f"{FLOW}.restarts", [{"start": "2 s"}], f"{FLOW}.restarts.0.start", ("2 s", "which is required")),
     Refused(
         FLOW,
         {"stop": "1 s", "restarts": [{"start": "1 s"}]},
         f"{FLOW}.restarts.0.start",
-        ("1 s", "after the stop"),
+        ("1 s", "after the previous stop"),
     ),
     Refused(
         FLOW,
@@ -235,7 +235,7 @@ REFUSED = [
         FLOW,
         datagrams("cbr", rate="1e12 Mbit/s", packet="1 bytes"),
         f"{FLOW}.source.rate",
-        ("once a nanosecond",),
+        ("one packet per nanosecond",),
     ),
     Refused(FLOW, datagrams("poisson", packet="0 bytes"), f"{FLOW}.source.packet", ('"0 bytes"', "65535")),
     Refused(FLOW, datagrams("onoff", on="0 s"), f"{FLOW}.source.on", ('"0 s"', "above 0")),
@@ -317,7 +317,7 @@ ACCEPTED = [
         "probes",
         [{"links": ["*"], "quantities": ["losses"]}],
         "a sweep may leave impairments out",
-        "probes.0.quantities: losses of *",
+        "probes.0.quantities: losses for *",
     ),
     Accepted(
         "probes",

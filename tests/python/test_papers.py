@@ -194,7 +194,7 @@ def test_an_interruption_keeps_what_is_done(folder, tmp_path, monkeypatch):
         ({"runs": 1}, "runs"),
         ({"seed": -1}, "seed"),
         ({"threads": 0}, "threads"),
-        ({"papers": "no/such/folder"}, "is no folder"),
+        ({"papers": "no/such/folder"}, "is not a folder"),
     ],
 )
 def test_impossible_requests_are_refused(folder, tmp_path, options, message):

@@ -429,7 +429,7 @@ def test_replications_that_do_not_differ_are_said_once_with_the_scenario_and_a_r
     dumbbell.run_many([steady, other], runs=3, progress=False)
     (text,) = identical(recwarn)
     assert text.startswith(
-        '3 runs of "steady" have 1 different fingerprint, 3 runs of "other" have 1 different fingerprint: equal'
+        '3 runs of "steady" have only 1 distinct fingerprint, 3 runs of "other" have only 1 distinct fingerprint: identical'
     )
     assert "start=Uniform(" in text
 

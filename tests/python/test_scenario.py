@@ -524,7 +524,7 @@ def test_a_scenario_too_large_to_be_one_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(builders, "LARGEST_FILE_BYTES", 10)
     path = tmp_path / "large.toml"
     path.write_text(built().to_toml(), encoding="utf-8")
-    with pytest.raises(ScenarioError, match="too many"):
+    with pytest.raises(ScenarioError, match="too large for a scenario"):
         Scenario.from_toml(path)
 
 

@@ -95,7 +95,7 @@ def test_the_section_shows_each_move_and_the_claims_it_turns(moves):
 
 def test_without_moves_the_section_says_so():
     section = Sensitivity().section(paragraphs=["Moved."])
-    assert section.blocks[0].paragraphs == ["No assumption was moved in this reproduction."]
+    assert section.blocks[0].paragraphs == ["No assumption was varied in this reproduction."]
 
 
 def test_groups_have_tables_of_their_own():

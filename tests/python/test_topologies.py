@@ -269,7 +269,7 @@ HOP = Hop(rate="1 Mbit/s", delay="1 ms")
         ),
         (
             lambda: topologies.dumbbell(pairs=2, rate="1 Mbit/s", delay="1 ms", access_delay=["1 ms"]),
-            "access_delay: ['1 ms'] is not accepted; expected one text for all pairs, or a list of one per pair: 2",
+            "access_delay: ['1 ms'] is not accepted; expected one value for all pairs, or a list with one per pair: 2",
         ),
         (
             lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", rtt=["1.5 ms"]),
@@ -283,7 +283,7 @@ HOP = Hop(rate="1 Mbit/s", delay="1 ms")
             lambda: topologies.dumbbell(
                 pairs=1, rate="1 Mbit/s", delay="1 ms", rtt="5 ms", sender_delay="1 ms"
             ),
-            'sender_delay: "1 ms" is not accepted; expected nothing beside rtt',
+            'sender_delay: "1 ms" is not accepted; expected no value together with rtt',
         ),
         (
             lambda: topologies.parking_lot(hops=1.5, rate="1 Mbit/s", delay="1 ms"),

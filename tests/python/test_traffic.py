@@ -65,8 +65,8 @@ def test_bits_become_whole_bytes(tmp_path):
             None,
             ", line 1: 2 columns are not accepted; expected one column, or 4: number, type, time",
         ),
-        ("# nothing\n\n", None, ": nothing was found; expected a frame a line"),
-        ("", None, ": nothing was found; expected a frame a line"),
+        ("# nothing\n\n", None, ": nothing was found; expected one frame per line"),
+        ("", None, ": nothing was found; expected one frame per line"),
     ],
 )
 def test_an_error_names_file_line_and_what_is_accepted(tmp_path, text, column, message):

@@ -7,6 +7,7 @@ mod crates;
 mod engine;
 mod leftovers;
 mod papers;
+mod prose;
 mod registry;
 mod rooms;
 mod silenced;
@@ -94,6 +95,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         engine::check,
         leftovers::check,
         papers::check,
+        prose::check,
         registry::check,
         rooms::check,
         silenced::check,

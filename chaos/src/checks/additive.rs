@@ -1,5 +1,5 @@
-//! Two windows, one after the other, count what one over both counts. Both ends of a window belong to it, so the second begins a nanosecond
-//! after the first has ended.
+//! The counts of two successive windows add up to those of one window over both. Both ends of a window are
+//! included, so the second starts one nanosecond after the end of the first.
 
 use super::{Case, Verdict, applies_if, instants, require, same};
 use crate::difference::of_values;

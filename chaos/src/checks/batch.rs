@@ -1,5 +1,5 @@
-//! A batch gives what single runs give, on two threads and in any order. Some of its scenarios differ in the TCP of a flow that starts late,
-//! so that beginnings are shared.
+//! A batch gives the results of single runs, on two threads and in any order. Some of its scenarios differ in the
+//! TCP of a late-starting flow, so that prefixes are shared.
 
 use super::{Case, Exit, Verdict, same};
 use crate::difference;

@@ -1,7 +1,8 @@
-//! Nothing is faster than its links.
+//! No flow is faster than its links.
 //!
 //! From the start of a run to the end of its window, the bytes that some flows deliver are at most what a link transmits in that time that all of their
-//! paths cross: its rate, with its changes, times the time. A later beginning of the window makes no difference, as fewer bytes are counted. A
+//! paths cross: its rate, with its changes, times the time. A later start of the window only reduces the counted
+//! bytes. A
 //! transmission takes whole nanoseconds, so each may be shorter by less than one.
 //!
 //! The goodput of a flow is at most the largest rate of any link that all of its paths cross, where the window begins with the run. Later, TCP

@@ -1,4 +1,4 @@
-//! Transfers complete where nothing is lost and no round trip is longer than the first timeout, and deliver their size.
+//! Transfers complete and deliver their size if nothing is lost and no round-trip time exceeds the initial timeout.
 
 use super::{Case, Verdict, applies_if, require};
 use crate::paths::paths;

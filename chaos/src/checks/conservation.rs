@@ -1,4 +1,4 @@
-//! What is sent is delivered, dropped or in flight, by every count.
+//! Each packet sent was delivered, dropped or is in flight, by all counters.
 
 use super::{Case, Verdict, require, same};
 use crate::difference::of_values;

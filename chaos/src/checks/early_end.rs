@@ -1,4 +1,4 @@
-//! A run that ends with its transfers is a run of that duration.
+//! A run that ends with its transfers equals a run of that duration.
 
 use super::{Case, Exit, Verdict, applies_if, nanoseconds};
 use crate::difference;

@@ -1,4 +1,4 @@
-//! A network beside that no packet of the others crosses changes nothing.
+//! An unconnected network changes no result.
 
 use super::{Case, Exit, Verdict, same};
 use crate::difference;

@@ -1,4 +1,4 @@
-//! Relations between runs that must hold, one file each. To add one is to add a file and a line in [`CHECKS`].
+//! Relations between runs that must hold, one file each. A new one is a file and a line in [`CHECKS`].
 
 mod additive;
 mod again;
@@ -26,7 +26,7 @@ use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::spec::Field;
 use std::cell::OnceCell;
 
-/// Why a check ended before its end.
+/// Why a check ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The scenario has nothing to which the relation applies.
@@ -35,7 +35,7 @@ pub enum Exit {
     Broken(String),
 }
 
-/// What a check says of a scenario.
+/// The result of a check.
 pub type Verdict = Result<(), Exit>;
 
 /// A relation that must hold.
@@ -45,9 +45,9 @@ pub struct Check {
     pub name: &'static str,
     /// What must hold.
     pub about: &'static str,
-    /// A search applies it to one of so many scenarios.
+    /// A search applies it to one in this many scenarios.
     pub one_of: u64,
-    /// Tries it.
+    /// Runs the check.
     pub holds: fn(&Case<'_>) -> Verdict,
 }
 

@@ -1,5 +1,5 @@
-//! Names change nothing. Random streams are named, so this is asked only where nothing random matters: where other seeds give the same
-//! run.
+//! Names change no result. Random streams are named, so this applies only if nothing random matters: if other seeds
+//! give the same run.
 
 use super::{Case, Verdict, applies_if, same};
 use crate::difference;

@@ -1,4 +1,4 @@
-//! A shorter run records the beginning of what a longer one records.
+//! The recordings of a shorter run are the beginning of those of a longer one.
 
 use super::{Case, Verdict, instants, same};
 use crate::difference::of_recordings;

@@ -1,4 +1,4 @@
-//! A window that ends at an instant counts what a run of that duration counts.
+//! The counts of a window that ends at an instant equal those of a run of that duration.
 
 use super::{Case, Verdict, instants, same};
 use crate::difference::of_lists;

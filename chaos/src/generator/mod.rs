@@ -1,5 +1,5 @@
-//! Random valid scenarios. Structure is drawn here: networks, who talks to whom, what changes when. Parameters are drawn from the
-//! schema, so that whatever is registered occurs. The duration follows from the wanted number of packets.
+//! Random valid scenarios. The structure is drawn here: networks, flows and changes. Parameters are drawn from the
+//! schema, so that everything registered occurs. The duration follows from the target number of packets.
 
 mod leaves;
 mod repair;

@@ -1,4 +1,4 @@
-//! Makes a scenario valid that is so nearly: what the parser refuses is removed.
+//! Repairs nearly valid scenarios by removing what the parser rejects.
 
 use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
@@ -6,7 +6,7 @@ use dumbbell_units::Value;
 /// Removals after which a scenario is given up.
 const MOST_REMOVALS: usize = 60;
 
-/// Removes what the parser refuses until it accepts the rest. Returns the scenario and the number of removals; `None` if
+/// Removes what the parser rejects until it accepts the rest. Returns the scenario and the number of removals; `None` if
 /// nothing sensible is left.
 pub fn repair(value: &mut Value) -> Option<(Scenario, usize)> {
     let mut last = String::new();

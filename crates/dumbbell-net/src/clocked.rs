@@ -1,7 +1,7 @@
-//! A link of either kind, driven by whoever holds a clock: no event loop, no scenario.
+//! A link of either kind, driven by the owner of a clock: no event loop, no scenario.
 //!
-//! The driver tells the link of every packet that enters, asks when something happens next, and takes at that time, or
-//! later, what has arrived at the far end and what was dropped.
+//! The driver enqueues every packet, asks for the time of the next event, and at that time or later collects the
+//! packets that arrived at the far end and the drops.
 //!
 //! ```
 //! use dumbbell_net::{ClockedLink, LinkSpec, Packet, QueueSpec};
@@ -52,7 +52,7 @@ impl<P: Copy> ClockedLink<P> {
         self.link.stamp_queueing();
     }
 
-    /// A packet enters at `now`, no earlier than anything that the link has been told of.
+    /// A packet enters at `now`, no earlier than any previous call.
     pub fn enqueue(&mut self, now: Time, packet: &Packet<P>) {
         match &mut self.link {
             Link::Fifo(link) => {
@@ -70,7 +70,7 @@ impl<P: Copy> ClockedLink<P> {
         }
     }
 
-    /// When the link wants to be polled next; [`Time::NEVER`] if nothing is on it.
+    /// When to poll the link next; [`Time::NEVER`] if it is empty.
     pub fn next_departure(&self) -> Time {
         let departure = match &self.link {
             Link::Fifo(_) => Time::NEVER,
@@ -84,7 +84,7 @@ impl<P: Copy> ClockedLink<P> {
         self.poll_arrival(now).map(|(_, packet)| packet)
     }
 
-    /// The same with the time of its arrival, which a late driver may want to know.
+    /// The same with the time of its arrival, for drivers that poll late.
     pub fn poll_arrival(&mut self, now: Time) -> Option<(Time, Packet<P>)> {
         self.collect(now);
         self.arriving.front().filter(|&&(at, _)| at <= now)?;
@@ -96,12 +96,12 @@ impl<P: Copy> ClockedLink<P> {
         self.dropped.pop_front()
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn stats(&self) -> &LinkStats {
         self.link.stats()
     }
 
-    /// Takes over what a scheduled link has done up to `now`.
+    /// Collects the departures of a scheduled link up to `now`.
     fn collect(&mut self, now: Time) {
         let Link::Scheduled(link) = &mut self.link else { return };
         while let Some(departed) = link.poll_departure(now) {

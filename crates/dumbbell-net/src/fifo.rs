@@ -1,15 +1,15 @@
 //! A first-in first-out link, which decides at arrival.
 //!
-//! The time a packet leaves is known when it enters, and the link needs no event of its own but the arrival of its oldest
-//! packet in flight. At one instant departures come before arrivals: a packet that enters when another's service ends
-//! finds that one gone.
+//! The departure time of a packet is known when it enters, so the link needs no event except the arrival of its
+//! oldest packet in flight. At one instant departures precede arrivals: a packet that enters when the service of
+//! another ends no longer sees that packet.
 //!
-//! Rate and delay may change at stated times. As the times are known, so is every departure, even
-//! of a packet whose transmission spans a change. Packets stay in order when the delay falls.
+//! Rate and delay may change at given times. Since the times are known, every departure is known too, even of a
+//! packet whose transmission spans a change. Packets stay in order when the delay falls.
 //!
-//! Packets may be offered ahead of the clock. What is counted follows from their own times and from the measurement window, both ends
-//! included: a packet that enters at or before the end counts, whoever asked for it when. Where the run may end early, a
-//! packet is counted only once it has left ([`FifoLink::settle`]), because nobody knows the end before it has come.
+//! Packets may be offered ahead of the clock. Counters depend only on their own times and on the measurement window,
+//! both ends included: a packet that enters at or before the end counts, whenever it was computed. If the run may end
+//! early, a packet is counted only after it has left ([`FifoLink::settle`]), because the end is not known in advance.
 
 use crate::impairment::Impairment;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
@@ -20,7 +20,7 @@ use crate::transmitter::Transmitter;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
 
-/// What became of a packet offered to a link.
+/// The outcome for a packet offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// It reaches the far end at this time.
@@ -79,20 +79,20 @@ pub struct FifoLink {
     /// Passages that are not counted yet, where the run may end early.
     unsettled: Option<VecDeque<Passage>>,
     queue: DropTail,
-    /// Another discipline than drop-tail, and its random stream.
+    /// A discipline other than drop-tail, and its random stream.
     discipline: Option<Box<(Admission, Stream)>>,
     /// A packet is in service.
     is_busy: bool,
-    /// Its queue is a drop-tail one, it neither stamps packets, nor ever changes, nor loses any but in its queue, no probe looks at it, and the end of the run is
-    /// known.
+    /// The fast path applies: a drop-tail queue, no stamping, no changes, no impairments, no probes, and a known end
+    /// of the run.
     is_plain: bool,
-    /// Packets learn here how long they waited.
+    /// Packets are stamped with their queueing time.
     stamps: bool,
     impairments: Vec<Impairment>,
     /// Data packets that the impairments have seen.
     data_seen: u64,
     random: Stream,
-    /// Changes of the backlog since they were last taken, if a probe wants them.
+    /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
 }
 
@@ -136,7 +136,7 @@ impl FifoLink {
         self.is_plain = false;
     }
 
-    /// The run may end before the window does: what is counted waits for [`settle`](Self::settle).
+    /// The run may end before the window does: counting is deferred to [`settle`](Self::settle).
     pub fn expect_early_end(&mut self) {
         self.unsettled = Some(VecDeque::new());
         self.is_plain = false;
@@ -148,17 +148,17 @@ impl FifoLink {
         self.is_plain = false;
     }
 
-    /// Number of the last data packet that came to the impairments, counted from 1 as forced losses are.
+    /// Number of the last data packet that reached the impairments, counted from 1 as for forced losses.
     pub fn data_seen(&self) -> u64 {
         self.data_seen
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
     }
 
-    /// Changes of the backlog up to `now`, if a probe wants them.
+    /// Changes of the backlog up to `now`, if a probe requests them.
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
         self.depart(now);
         self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
@@ -195,7 +195,8 @@ impl FifoLink {
         Offer::Arrives(ends + self.transmitter.delay())
     }
 
-    /// The same on a link with another queue, or one that stamps, changes, impairs, is traced, or may be stopped early.
+    /// The general path: another queue discipline, stamping, changes, impairments, probes, or a run that may end
+    /// early.
     #[inline(never)]
     fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
         self.depart(at);
@@ -246,7 +247,7 @@ impl FifoLink {
         self.queue.admits(size, (self.waiting.len(), self.waiting_bytes), Some(self.in_service.size))
     }
 
-    /// What the queue discipline says of a packet.
+    /// The verdict of the queue discipline on a packet.
     #[inline]
     fn judge<P>(&mut self, at: Time, packet: &Packet<P>) -> Verdict {
         let is_idle = self.busy_until <= at;
@@ -262,7 +263,7 @@ impl FifoLink {
         admission.admit(&arrival, random)
     }
 
-    /// Takes a packet in that enters at `at` and leaves at `ends`.
+    /// Admits a packet that enters at `at` and leaves at `ends`.
     #[inline]
     fn admit(&mut self, at: Time, ends: Time, size: u32) {
         let packet = Departure { at: ends, size };
@@ -305,7 +306,7 @@ impl FifoLink {
         self.count_time(at, begins, ends, waiting);
     }
 
-    /// Counts how long a packet waited and was sent, and the backlog that it met.
+    /// Counts the queueing and transmission time of a packet, and the backlog it found.
     #[inline]
     fn count_time(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
         if at >= self.window.from && ends <= self.window.until {
@@ -317,7 +318,7 @@ impl FifoLink {
         }
     }
 
-    /// The same of a packet of which a part lies beyond the window.
+    /// The same for a packet that lies partly outside the window.
     #[cold]
     fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
         let window = self.window;
@@ -333,7 +334,7 @@ impl FifoLink {
         self.stats.backlog_max = self.stats.backlog_max.max(backlog);
     }
 
-    /// Counts what is over at `now`, which the end of the run cannot precede.
+    /// Counts packets that have left by `now`, which is no later than the end of the run.
     pub fn settle(&mut self, now: Time) {
         let Some(mut unsettled) = self.unsettled.take() else { return };
         while let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now) {
@@ -343,7 +344,7 @@ impl FifoLink {
         self.unsettled = Some(unsettled);
     }
 
-    /// The run ends at `end`: counts what has entered by then, as far as it lies before the end.
+    /// The run ends at `end`: counts packets that have entered by then, up to the end.
     pub fn end(&mut self, end: Time) {
         self.window.until = self.window.until.min(end);
         for passage in self.unsettled.take().into_iter().flatten() {
@@ -371,7 +372,7 @@ impl FifoLink {
         }
     }
 
-    /// Keeps the backlog if a probe wants it.
+    /// Records the backlog if a probe requests it.
     fn note_backlog(&mut self, at: Time) {
         let waiting = self.waiting.len();
         if let Some(changes) = &mut self.backlog_changes {

@@ -1,15 +1,16 @@
 //! Packets in flight, on whatever link.
 //!
-//! All links share one store, and the place that was left last is taken first: what is on its way lies close together
-//! however many links there are, a packet in one cache line. A link knows its oldest and its newest packet.
+//! All links share one store with a free list that is last in, first out. Packets in flight are therefore close
+//! together in memory, however many links there are, with one packet per cache line. A link knows its oldest and its
+//! newest packet.
 
 use crate::packet::Packet;
 use dumbbell_units::{Time, prefetch};
 
-/// Nowhere.
+/// No slot.
 const END: u32 = u32::MAX;
 
-/// A packet, and the one that follows it on its link, or the next free place.
+/// A packet and its successor on the link, or the next free slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Place<P> {
@@ -21,7 +22,7 @@ struct Place<P> {
 #[derive(Clone, Debug)]
 pub struct Flights<P> {
     places: Vec<Place<P>>,
-    /// When the packet in each place arrives, and whose it is.
+    /// Arrival time and owner of the packet in each slot.
     arrivals: Vec<(Time, u32)>,
     free: u32,
 }
@@ -70,7 +71,7 @@ impl<P> Default for Flights<P> {
 }
 
 impl<P: Copy> Flights<P> {
-    /// Puts a packet somewhere until it is taken from there.
+    /// Stores a packet and returns its slot.
     #[inline]
     pub fn put(&mut self, packet: &Packet<P>) -> u32 {
         let mut place = self.free;
@@ -87,7 +88,7 @@ impl<P: Copy> Flights<P> {
         place
     }
 
-    /// The packet that was put somewhere.
+    /// The packet in a slot.
     #[inline]
     pub fn packet(&self, place: u32) -> &Packet<P> {
         &self.places[place as usize].packet
@@ -99,7 +100,7 @@ impl<P: Copy> Flights<P> {
         std::iter::successors(first, |place| self.places.get(place.next as usize)).map(|place| &place.packet)
     }
 
-    /// Asks for a packet to be brought into the cache.
+    /// Prefetches a packet.
     #[inline]
     pub fn prefetch(&self, place: u32) {
         if let Some(place) = self.places.get(place as usize) {
@@ -107,14 +108,14 @@ impl<P: Copy> Flights<P> {
         }
     }
 
-    /// Leaves a place to others.
+    /// Frees a slot.
     #[inline]
     pub fn leave(&mut self, place: u32) {
         self.places[place as usize].next = self.free;
         self.free = place;
     }
 
-    /// A packet that was put somewhere sets off on a link, to arrive after all others there.
+    /// Appends a stored packet to a link; it arrives after all others there.
     #[inline]
     pub fn append(&mut self, line: &mut Line, at: Time, place: u32) {
         self.arrivals[place as usize] = (at, self.places[place as usize].packet.owner);
@@ -127,7 +128,7 @@ impl<P: Copy> Flights<P> {
         line.len += 1;
     }
 
-    /// The oldest packet on a link arrives. Says where it is, and what comes next.
+    /// Removes the oldest packet of a link. Returns its slot and the next arrival.
     #[inline]
     pub fn land(&self, line: &mut Line) -> Option<(u32, Option<Next>)> {
         let place = line.first;

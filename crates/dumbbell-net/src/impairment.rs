@@ -1,12 +1,11 @@
-//! Losses that are not the queue's. They strike after transmission, so the link's capacity is
-//! used all the same.
+//! Losses other than queue drops. They occur after transmission, so lost packets use the capacity of the link.
 
 use dumbbell_units::{Stream, Time, choice, params, tagged};
 
 params! {
-    /// Loss of stated packets, for scripted experiments.
+    /// Loss of specified packets, for scripted experiments.
     pub struct Forced {
-        /// Ordinals of the data packets to lose, counted from 1 as they enter the link; a SYN is none.
+        /// Ordinals of the data packets to lose, counted from 1 as they enter the link; SYNs are not counted.
         packets: Vec<u64> = Vec::new(), "packets", "[fall1996 §3]",
             |packets| packets.iter().all(|n| *n >= 1), "ordinals counted from 1";
     }
@@ -22,21 +21,20 @@ params! {
 }
 
 choice! {
-    /// What moves a two-state loss model on.
+    /// What advances a two-state loss model.
     pub enum Clock {
-        /// Time: a state lasts as long as it should, whether or not packets pass.
+        /// Time: a state lasts for its dwell time, whether or not packets pass.
         Time = "time",
-        /// Packets, as in ns-2: once a dwell is over every packet draws a state, until one draws the other; the
-        /// next dwell begins with that packet.
+        /// Packets, as in ns-2: after a dwell, every packet draws a state until one draws the other state; the next
+        /// dwell begins with that packet.
         Packet = "packet",
-        /// Packets: the first one after a dwell is over draws the next state, and that dwell begins with it.
+        /// Packets: the first packet after a dwell draws the next state, and the next dwell begins with it.
         Poll = "poll",
     }
 }
 
 params! {
-    /// Loss that comes in bad periods. Dwell times are fixed; at the end of each the next state is
-    /// drawn anew.
+    /// Loss in bad periods. Dwell times are fixed; at the end of each, the next state is drawn at random.
     pub struct TwoState {
         /// Dwell time in the good state, in which the model starts.
         good: Time = Time(1_000_000_000), "s", "[grieco2004 §3.4]", |t| t.0 >= 1000, "a time of at least 1 us";
@@ -47,9 +45,9 @@ params! {
         /// Probability of losing a packet in the good state.
         good_loss: f64 = 0.0, "-", "[grieco2004 §3.4]",
             |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
-        /// Probability that the bad state follows a dwell, whichever state that was.
+        /// Probability that the bad state follows a dwell in either state.
         change: f64 = 0.5, "-", "[grieco2004 §3.4]", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
-        /// What moves the model on.
+        /// What advances the model.
         clock: Clock = Clock::Time, "-", "[grieco2004 §3.4]";
     }
 }
@@ -57,16 +55,16 @@ params! {
 tagged! {
     /// An impairment with its parameters.
     pub enum ImpairmentSpec by "kind" {
-        /// Stated data packets are lost.
+        /// Loses specified data packets.
         Forced(Forced) = "forced",
-        /// Every packet is lost with the same probability.
+        /// Loses every packet with the same probability.
         Bernoulli(Bernoulli) = "bernoulli",
-        /// Packets are lost in bad periods.
+        /// Loses packets in bad periods.
         TwoState(TwoState) = "twostate",
     }
 }
 
-/// Mean dwells after which a model that no packet has asked forgets its phase, so that no packet takes long.
+/// Mean dwell times without a packet after which the phase is reset, so that no single packet takes long.
 const MAX_IDLE_DWELLS: f64 = 1e4;
 
 impl TwoState {

@@ -13,12 +13,12 @@ use dumbbell_units::{Interval, Rate, Stream, Time, params};
 params! {
     /// A change of a link while the simulation runs.
     pub struct LinkChange requires [at] {
-        /// When; a packet in transmission goes on at the new rate.
+        /// Time of the change; a packet in transmission continues at the new rate.
         at: Time = Time::ZERO, "s", "-";
-        /// Rate from then on; as before if not given.
+        /// Rate from then on; unchanged if not given.
         rate: Option<Rate> = None, "bit/s", "-",
             |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0, such as \"1.6 Mbit/s\"";
-        /// Propagation delay from then on, of packets whose transmission ends then or later; as before if not given.
+        /// Propagation delay of packets whose transmission ends then or later; unchanged if not given.
         delay: Option<Time> = None, "s", "-";
     }
 }
@@ -45,7 +45,7 @@ params! {
         delay: Time = Time::ZERO, "s", "-";
         /// Queue discipline.
         queue: QueueSpec = QueueSpec::default(), "-", "-";
-        /// Losses that are not the queue's.
+        /// Losses other than queue drops.
         impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
         /// Changes of rate and delay, in the order of their times.
         changes: Vec<LinkChange> = Vec::new(), "-", "-",
@@ -56,7 +56,7 @@ params! {
 }
 
 impl LinkSpec {
-    /// The shortest propagation delay that it ever has.
+    /// The shortest propagation delay during the run.
     pub fn least_delay(&self) -> Time {
         let delays = self.changes.iter().filter_map(|change| change.delay);
         delays.chain([self.delay]).min().unwrap_or(self.delay)
@@ -72,12 +72,12 @@ pub enum DropReason {
     Impairment,
 }
 
-/// What a link has counted within the measurement window.
+/// Counters of a link within the measurement window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkStats {
     /// Packets offered.
     pub packets: u64,
-    /// Packets that found no room.
+    /// Packets dropped because the queue was full.
     pub drops_queue: u64,
     /// Packets that active queue management dropped early.
     pub drops_early: u64,
@@ -91,7 +91,7 @@ pub struct LinkStats {
     pub busy: u64,
     /// Nanoseconds that packets waited, summed.
     pub waited: u128,
-    /// Most packets waiting behind the one in service, those included that wait when the window begins.
+    /// Maximum number of packets waiting behind the one in service, including those waiting when the window begins.
     pub backlog_max: usize,
 }
 
@@ -101,8 +101,8 @@ impl LinkStats {
         self.drops_queue + self.drops_early + self.drops_policer + self.drops_impairment
     }
 
-    /// Mean time that a packet waited for its transmission, in seconds: by Little's law, the time that all packets waited over
-    /// the number of those that the queue did not drop.
+    /// Mean queueing time of a packet, in seconds: by Little's law, the total queueing time divided by the number of
+    /// packets that the queue did not drop.
     pub fn wait_mean(&self) -> Option<f64> {
         let dropped = self.drops_queue + self.drops_early + self.drops_policer;
         let sent = self.packets.saturating_sub(dropped);
@@ -158,7 +158,7 @@ impl Link {
         }
     }
 
-    /// The run may end before the window does: what is counted waits for [`settle`](Self::settle).
+    /// The run may end before the window does: counting is deferred to [`settle`](Self::settle).
     pub fn expect_early_end(&mut self) {
         if let Link::Fifo(link) = self {
             link.expect_early_end();
@@ -173,7 +173,7 @@ impl Link {
         }
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn stats(&self) -> &LinkStats {
         match self {
             Link::Fifo(link) => link.stats(),
@@ -181,7 +181,7 @@ impl Link {
         }
     }
 
-    /// Changes of the backlog up to `now`, if a probe wants them.
+    /// Changes of the backlog up to `now`, if a probe requests them.
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
         match self {
             Link::Fifo(link) => link.take_changes(now),
@@ -189,14 +189,14 @@ impl Link {
         }
     }
 
-    /// Counts what is over at `now`, which the end of the run cannot precede.
+    /// Counts packets that have left by `now`, which is no later than the end of the run.
     pub fn settle(&mut self, now: Time) {
         if let Link::Fifo(link) = self {
             link.settle(now);
         }
     }
 
-    /// The run ends at `end`: counts what has entered by then, as far as it lies before the end. A scheduled link must have
+    /// The run ends at `end`: counts packets that have entered by then, up to the end. A scheduled link must have
     /// been advanced to the end.
     pub fn end(&mut self, end: Time) {
         match self {

@@ -1,4 +1,4 @@
-//! What travels on a link.
+//! Packets on links.
 
 use dumbbell_units::{Ecn, Time};
 
@@ -7,7 +7,7 @@ use dumbbell_units::{Ecn, Time};
 pub enum PacketKind {
     /// A TCP segment with data on its way to the receiver.
     Data,
-    /// The segment that opens a TCP connection. It carries no data.
+    /// A SYN. It carries no data.
     Syn,
     /// An acknowledgement on its way to the sender.
     Ack,
@@ -16,7 +16,7 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
-    /// True if the packet carries data, so that forced drops and recorded losses count it.
+    /// True if the packet carries data and counts for forced drops and recorded losses.
     #[inline]
     pub fn is_data(self) -> bool {
         matches!(self, PacketKind::Data | PacketKind::Datagram)
@@ -30,24 +30,24 @@ pub struct Packet<P> {
     pub size: u32,
     /// Connection, or flow for a datagram.
     pub owner: u32,
-    /// Tells connections apart that used the same slot one after the other.
+    /// Distinguishes successive connections in the same slot.
     pub generation: u16,
     /// What it carries.
     pub kind: PacketKind,
     /// Its ECN codepoint.
     pub ecn: Ecn,
-    /// Whose packet it is, for queues that tell flows apart: a hash of its connection and direction.
+    /// Flow identifier for queues that distinguish flows: a hash of connection and direction.
     pub flow: u32,
-    /// When it was sent; of an acknowledgement, when what it answers was.
+    /// When it was sent; for an acknowledgement, when the acknowledged data was sent.
     pub timestamp: Time,
-    /// Time it has waited at nodes that stamp it.
+    /// Queueing time at nodes that stamp packets.
     pub queueing: Time,
     /// What the end points put into it.
     pub payload: P,
 }
 
 impl<P> Packet<P> {
-    /// A datagram of so many bytes on the wire, of no flow in particular.
+    /// A datagram of this size on the wire, without a flow.
     pub fn of_size(size: u32, payload: P) -> Self {
         Packet {
             size,

@@ -1,9 +1,9 @@
 //! A link that decides at departure: its queue discipline holds the packets and says which one is transmitted next.
 //!
-//! [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`] are told the time, by whoever holds a clock. What
-//! happens between two calls is made up for by its own times: each transmission ends when it ends, however late somebody
-//! asks, and at one instant departures come before arrivals. So arrivals must be told in the order of their times, and
-//! whoever polls at `now` says that nothing arrives any more before `now`.
+//! The owner of the clock passes the time to [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`].
+//! Everything between two calls is processed at its own time: each transmission ends on time, however late the poll,
+//! and at one instant departures precede arrivals. Arrivals must therefore be enqueued in order of time, and a poll
+//! at `now` asserts that nothing arrives before `now` any more.
 //!
 //! A link counts what it does by the times at which it happens.
 
@@ -27,9 +27,9 @@ struct InService {
 /// A packet that has been transmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departed {
-    /// What its owner knows it by.
+    /// Token of the owner.
     pub token: u64,
-    /// When it reaches the far end, no earlier than the one before it.
+    /// When it reaches the far end, no earlier than its predecessor.
     pub arrives: Time,
     /// Its ECN codepoint, which may have become a mark here.
     pub ecn: Ecn,
@@ -40,13 +40,13 @@ pub struct Departed {
 /// A packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// What its owner knows it by.
+    /// Token of the owner.
     pub token: u64,
     /// When.
     pub at: Time,
     /// Why.
     pub reason: DropReason,
-    /// Number of data packets that had come to the impairments by then, counted from 1 as forced losses are.
+    /// Number of data packets that had reached the impairments by then, counted from 1 as for forced losses.
     pub data_seen: u64,
 }
 
@@ -74,7 +74,7 @@ pub struct ScheduledLink {
     random: Stream,
     /// For the queue discipline.
     queue_random: Stream,
-    /// Changes of the backlog since they were last taken, if a probe wants them.
+    /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
 }
 
@@ -109,28 +109,28 @@ impl ScheduledLink {
         self.backlog_changes = Some(Vec::new());
     }
 
-    /// Tells of every packet the time it has waited here.
+    /// Reports the queueing time of every packet.
     pub fn stamp_queueing(&mut self) {
         self.stamps = true;
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
     }
 
-    /// Changes of the backlog up to the present, if a probe wants them.
+    /// Changes of the backlog up to the present, if a probe requests them.
     pub fn take_changes(&mut self) -> Vec<BacklogChange> {
         self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Packets on the link: those that wait, the one in service, and what nobody has polled yet.
+    /// Packets on the link: waiting, in service, or departed but not yet polled.
     pub fn packets(&self) -> usize {
         let in_service = usize::from(self.in_service.is_some());
         self.backlog.packets() + in_service + self.departed.len() + self.dropped.len()
     }
 
-    /// The same packets by what their owner knows them by, in no stated order.
+    /// The tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
         let in_service = self.in_service.iter().map(|service| service.packet.token);
@@ -138,7 +138,7 @@ impl ScheduledLink {
         waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
     }
 
-    /// A packet enters at `now`, no earlier than the one before it. Its owner knows it by `token`.
+    /// A packet enters at `now`, no earlier than its predecessor. `token` identifies it for its owner.
     #[inline]
     pub fn enqueue<P>(&mut self, now: Time, token: u64, packet: &Packet<P>) {
         self.advance(now);
@@ -173,7 +173,7 @@ impl ScheduledLink {
         None
     }
 
-    /// The packet in service by what its owner knows it by: the next one to depart, worth fetching.
+    /// The token of the packet in service, the next one to depart; for prefetching.
     #[inline]
     pub fn next_token(&self) -> Option<u64> {
         self.in_service.map(|service| service.packet.token)
@@ -190,7 +190,7 @@ impl ScheduledLink {
         self.departure <= now && self.in_service.is_some()
     }
 
-    /// Makes up for what happens up to `now`.
+    /// Processes everything up to `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         while self.is_due(now) {
@@ -244,7 +244,7 @@ impl ScheduledLink {
         self.note_backlog(at);
     }
 
-    /// Takes over what the discipline has dropped and marked.
+    /// Collects the drops and marks of the discipline.
     #[inline]
     fn collect(&mut self, at: Time) {
         if self.backlog.has_uncollected() {
@@ -279,7 +279,7 @@ impl ScheduledLink {
         self.stats.waited += u128::from(self.window.overlap(packet.entered, at).0);
     }
 
-    /// Counts the backlog that stands from `at` on.
+    /// Counts the backlog from `at` on.
     #[inline]
     fn note_backlog(&mut self, at: Time) {
         let waiting = self.backlog.packets();
@@ -296,7 +296,7 @@ impl ScheduledLink {
         }
     }
 
-    /// The run ends at `end`, to which the link has been advanced: counts what goes on, as far as it lies before the end.
+    /// The run ends at `end`, to which the link has been advanced: counts what is in progress, up to the end.
     pub fn end(&mut self, end: Time) {
         self.advance(end);
         let window = Interval { until: self.window.until.min(end), ..self.window };

@@ -1,4 +1,4 @@
-//! What applications offer to a flow.
+//! Traffic sources of flows.
 
 use crate::datagrams::cbr::ConstantRate;
 use crate::datagrams::frames::Frames;
@@ -9,7 +9,7 @@ use crate::tcplib::TcplibSource;
 use dumbbell_units::{Bytes, params, tagged};
 
 params! {
-    /// Data without end.
+    /// Unlimited data.
     pub struct Greedy {}
 }
 
@@ -26,9 +26,9 @@ tagged! {
     pub enum SourceSpec by "kind" {
         /// A TCP connection that always has data to send.
         Greedy(Greedy) = "greedy",
-        /// A TCP connection that transfers a stated number of bytes.
+        /// A TCP connection that transfers a given number of bytes.
         Transfer(Transfer) = "transfer",
-        /// Conversations of the tcplib mix, each its own TCP connection.
+        /// Conversations of the tcplib mix, each on its own TCP connection.
         Tcplib(TcplibSource) = "tcplib",
         /// Unresponsive datagrams at a constant rate.
         ConstantRate(ConstantRate) = "cbr",
@@ -38,7 +38,7 @@ tagged! {
         OnOff(OnOff) = "onoff",
         /// Unresponsive synthetic video.
         Video(Video) = "video",
-        /// Unresponsive video of stated frame sizes.
+        /// Unresponsive video with given frame sizes.
         Frames(Frames) = "frames",
     }
 }

@@ -29,9 +29,9 @@ params! {
     pub struct TcplibSource {
         /// Mean gap between new conversations.
         interarrival: Time = Time(100_000_000), "s", "[hengartner2000 §V]", |gap| gap.0 > 0, "a time above 0";
-        /// Most bytes of one conversation; the tables' tails exceed a gigabyte.
+        /// Maximum size of one conversation; the tails of the tables exceed a gigabyte.
         conversation_cap: Option<Bytes> = None, "bytes", "-";
-        /// Factor on the bytes of file transfers, news and mail.
+        /// Factor applied to the sizes of file transfers, news and mail.
         size_multiplier: f64 = 1.0, "-", "-", |factor| *factor > 0.0, "a number above 0";
         /// Share of each application; normalized to add up to 1.
         mix: Mix = Mix::default(), "-", "[danzig1991 §3]",
@@ -48,7 +48,8 @@ struct Table {
     starts: Vec<u16>,
 }
 
-/// Parts into which the probabilities of a table are divided: more than rows, so that a draw finds its row at once.
+/// Number of parts into which the probabilities of a table are divided: more than rows, so that a draw finds its row
+/// immediately.
 const PARTS: usize = 1024;
 
 impl Table {

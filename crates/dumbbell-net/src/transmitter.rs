@@ -1,6 +1,6 @@
-//! The transmitter of a link: serialization with its remainders, and rates and delays that change at stated times.
+//! The transmitter of a link: serialization with its remainders, and rates and delays that change at given times.
 //!
-//! Serialization delays carry their remainder below a nanosecond through a busy period, so that rates are exact over
+//! Serialization delays carry their fraction of a nanosecond through a busy period, so that rates are exact over
 //! any length. A transmission that spans a change continues at the new rate.
 
 use crate::link::LinkSpec;
@@ -37,7 +37,7 @@ pub(crate) struct Transmitter {
     remainder: u64,
     /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
     last_size: (u32, u64, u64),
-    /// Regimes to come, the next one last.
+    /// Future regimes, the next one last.
     regimes: Vec<Regime>,
     last_arrival: Time,
 }
@@ -65,7 +65,7 @@ impl Transmitter {
         self.delay
     }
 
-    /// A busy period begins after idle time: the remainder of the one before is void.
+    /// A busy period begins after idle time: the remainder of the previous one is discarded.
     #[inline]
     pub(crate) fn rest(&mut self) {
         self.remainder = 0;
@@ -127,7 +127,7 @@ impl Transmitter {
         }
     }
 
-    /// The regime of `at` becomes the present one. True if the rate is another now.
+    /// Makes the regime of `at` the current one. True if the rate changes.
     fn take_over_changes(&mut self, at: Time) -> bool {
         let before = self.rate;
         while let Some(regime) = self.regimes.pop_if(|regime| regime.from <= at) {
@@ -137,7 +137,7 @@ impl Transmitter {
         self.rate != before
     }
 
-    /// When a packet reaches the far end whose transmission, the last one served, ended at `ends`. Packets stay in order
+    /// When the packet last served, whose transmission ended at `ends`, reaches the far end. Packets stay in order
     /// when the delay falls.
     #[inline]
     pub(crate) fn arrival(&mut self, ends: Time) -> Time {

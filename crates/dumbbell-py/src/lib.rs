@@ -18,15 +18,15 @@ pyo3::create_exception!(
     _engine,
     ScenarioError,
     PyValueError,
-    "A scenario was refused: `field` names where, `value` what was found, `accepted` what is \
-     accepted, `suggestion` a near miss or None."
+    "A scenario was rejected. `field` is the path, `value` the value found, `accepted` the accepted values, \
+    `suggestion` a near miss or None."
 );
 
 pyo3::create_exception!(
     _engine,
     EngineError,
     PyRuntimeError,
-    "The engine broke one of its own promises, such as the conservation of packets: nothing of the run can be trusted."
+    "The engine violated one of its invariants, such as the conservation of packets. The results of the run are invalid."
 );
 
 fn refused(error: &SpecError) -> PyErr {

@@ -1,4 +1,4 @@
-//! A batch on threads, while Python is told of its progress and may interrupt it.
+//! Runs a batch on threads, with progress reports to Python and interruptions.
 
 use crate::EngineError;
 use crate::columns::{self, ArrowColumns};
@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often progress is reported and interrupts are seen.
+/// Interval between progress reports and checks for interrupts.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
-/// Heartbeats, at most, between two times finished jobs are handed over to whoever wants them early.
+/// Maximum number of heartbeats between two deliveries of completed jobs to the listener.
 const HAND_OVER: u32 = 10;
 
 /// The outcomes of the jobs that were completed.
 #[pyclass(frozen)]
 pub struct ManyResult {
     outcomes: Arc<Vec<(u32, Outcome)>>,
-    /// All that were completed, also those handed over before.
+    /// All completed jobs, including those delivered before.
     completed: usize,
 }
 
@@ -68,7 +68,7 @@ struct Shared<'a> {
     stop: AtomicBool,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
     completed: AtomicUsize,
-    /// What the engine said when it failed.
+    /// The error message of a failed engine.
     fault: Mutex<Option<String>>,
     /// Threads still at work, with a signal when one ends.
     working: Mutex<usize>,
@@ -76,7 +76,7 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Makes jobs. If the engine fails, no thread takes another one.
+    /// Runs jobs. If the engine fails, no thread starts another one.
     fn work(&self) {
         let _guard = Ended(self);
         let made = |job, outcome| {
@@ -89,28 +89,28 @@ impl Shared<'_> {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-            fault.get_or_insert(text.unwrap_or_else(|| "it does not say why".to_owned()));
+            fault.get_or_insert(text.unwrap_or_else(|| "no message".to_owned()));
         }
     }
 
     /// The error of an engine that failed.
     fn fault(&self) -> Option<PyErr> {
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(EngineError::new_err(format!("the engine is at fault, please report it: {fault}")))
+        Some(EngineError::new_err(format!("internal error of the engine, please report it: {fault}")))
     }
 
     fn completed(&self) -> usize {
         self.completed.load(Ordering::Relaxed)
     }
 
-    /// Takes what is there, in the order of the jobs.
+    /// Takes the completed jobs, in order.
     fn take(&self) -> ManyResult {
         let mut outcomes = std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner));
         outcomes.sort_unstable_by_key(|(job, _)| *job);
         ManyResult { outcomes: Arc::new(outcomes), completed: self.completed() }
     }
 
-    /// Puts back what nobody took over.
+    /// Puts back outcomes that were not accepted.
     fn put_back(&self, outcomes: &[(u32, Outcome)]) {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(outcomes);
     }
@@ -126,7 +126,7 @@ impl Shared<'_> {
     }
 }
 
-/// Says that a thread has ended, however it did.
+/// Signals that a thread has ended for any reason.
 struct Ended<'a>(&'a Shared<'a>);
 
 impl Drop for Ended<'_> {
@@ -136,18 +136,18 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// What is told of the jobs while they run.
+/// Listeners for running jobs.
 #[derive(Default)]
 pub struct Listeners {
     /// Called with the number of completed jobs and of all jobs.
     pub progress: Option<Py<PyAny>>,
-    /// Called about once a second with the results of the jobs completed since, which are then not
-    /// among those returned. What it raises an exception for, it is given once more at the end.
+    /// Called about once per second with the results of the jobs completed since, which are then not among those
+    /// returned. Results for which it raises an exception are passed again at the end.
     pub finished: Option<Py<PyAny>>,
 }
 
-/// Runs every job. An interrupt, an exception of a listener or a fault of the engine stops all jobs. It is raised again,
-/// but for an interrupt with `partial`, which returns what was completed.
+/// Runs every job. An interrupt, an exception of a listener or a fault of the engine stops all jobs and is raised
+/// again, except an interrupt with `partial`, which returns the completed jobs.
 pub fn run(
     py: Python<'_>,
     scenarios: &[Scenario],
@@ -196,7 +196,7 @@ fn hand_over(py: Python<'_>, shared: &Shared<'_>, finished: &Py<PyAny>) -> PyRes
     finished.call1(py, (results,)).map(drop).inspect_err(|_| shared.put_back(&outcomes))
 }
 
-/// Tells the listeners until no thread works, or until an exception.
+/// Calls the listeners until no thread is running, or until an exception.
 fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners) -> PyResult<()> {
     let mut beats = 0;
     loop {

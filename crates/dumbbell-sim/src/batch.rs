@@ -1,5 +1,5 @@
-//! Many jobs, handed out to any number of threads. Jobs are independent and an outcome is told with its job, so neither the
-//! number of threads nor their pace shows in what comes out.
+//! Distributes jobs to any number of threads. Jobs are independent and outcomes carry their job, so results do not
+//! depend on the number of threads or their speed.
 
 use crate::outcome::Outcome;
 use crate::prefix::{Families, SharedPrefix};
@@ -10,22 +10,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The position of a scenario, a seed and a run.
 pub type Job = (usize, u64, u64);
 
-/// Jobs that begin alike, or one alone. One thread makes the beginning and goes on from there; others help only when nothing
-/// else is left, as they have to make it again.
+/// Jobs with a shared prefix, or a single job. One thread simulates the prefix and branches from it. Others help only
+/// when nothing else is left, because they have to simulate the prefix again.
 struct Group {
     jobs: Vec<usize>,
     next: AtomicUsize,
 }
 
 impl Group {
-    /// The next job, and whether others follow it.
+    /// The next job, and whether more jobs of its group follow.
     fn take(&self) -> Option<(usize, bool)> {
         let at = self.next.fetch_add(1, Ordering::Relaxed);
         self.jobs.get(at).map(|&job| (job, at + 1 < self.jobs.len()))
     }
 }
 
-/// Jobs, in groups that begin alike.
+/// Jobs in groups with a shared prefix.
 pub struct Batch<'a> {
     scenarios: &'a [Scenario],
     jobs: &'a [Job],
@@ -36,7 +36,7 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// A batch of jobs, none of them made. Every job names one of the scenarios.
+    /// A batch of jobs, none of which has run. Every job names one of the scenarios.
     pub fn new(scenarios: &'a [Scenario], jobs: &'a [Job]) -> Self {
         let families = Families::new(scenarios);
         let mut known = BTreeMap::new();
@@ -66,8 +66,8 @@ impl<'a> Batch<'a> {
         self.prefixes.load(Ordering::Relaxed)
     }
 
-    /// Makes jobs until none is left or `stop` is true, and tells each outcome with the position of its job. Several threads
-    /// that call this share the jobs.
+    /// Runs jobs until none is left or `stop` is true, and reports each outcome with the position of its job. Several
+    /// threads may call this and share the jobs.
     pub fn work(&self, stop: &AtomicBool, mut made: impl FnMut(usize, Outcome)) {
         while let Some(group) = self.groups.get(self.next_group.fetch_add(1, Ordering::Relaxed)) {
             self.work_on(group, stop, &mut made);
@@ -75,7 +75,7 @@ impl<'a> Batch<'a> {
         self.groups.iter().for_each(|group| self.work_on(group, stop, &mut made));
     }
 
-    /// Makes what is left of a group.
+    /// Runs the remaining jobs of a group.
     fn work_on(&self, group: &Group, stop: &AtomicBool, made: &mut impl FnMut(usize, Outcome)) {
         let mut prefix = None;
         while !stop.load(Ordering::Relaxed) {
@@ -85,7 +85,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Makes a job, from the beginning of its group if it is there or others will need it.
+    /// Runs a job, from the shared prefix of its group if that exists or other jobs need it.
     fn make(
         &self,
         stop: &AtomicBool,

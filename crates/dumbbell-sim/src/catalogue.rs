@@ -1,4 +1,4 @@
-//! What a scenario may name: the registries with their parameters, and the schema of it all.
+//! What a scenario can name: the registries with their parameters, and the schema.
 
 use crate::scenario::Scenario;
 use crate::trace::{Measure, Quantity};
@@ -15,7 +15,7 @@ fn named(entries: &[(&str, &[&str])]) -> Value {
     entries.iter().map(|(name, about)| json!({ "name": name, "summary": doc(about) })).collect()
 }
 
-/// What probes may record: the measures of the engine, then what congestion controls declare.
+/// Quantities that probes can record: those of the engine, then those declared by congestion controls.
 fn probes() -> Value {
     let declared = Quantity::declared().into_iter().map(|(probe, algorithms)| {
         let summary = format!("{} In {}; of {}.", probe.about, probe.unit, algorithms.join(", "));
@@ -26,7 +26,7 @@ fn probes() -> Value {
     Value::Array(probes)
 }
 
-/// Everything a scenario may name, by kind.
+/// Everything a scenario can name, by kind.
 pub fn entries() -> Value {
     json!({
         "algorithms": AlgorithmSpec::algorithms(),

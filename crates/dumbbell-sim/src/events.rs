@@ -1,15 +1,15 @@
 //! The event queue: four-way heaps ordered by time, then rank of kind, then component.
 //!
-//! Every component has at most one event of its kind that still means something, so the order is
-//! total and owes nothing to the order of insertion. Nothing is ever cancelled: an event that comes
-//! too early is armed again, and one that an earlier event has made obsolete is ignored.
+//! Every component has at most one valid event of a kind, so the order is total and independent of the order of
+//! insertion. Events are never cancelled: an event that fires too early is armed again, and an obsolete event is
+//! ignored.
 
 use dumbbell_units::Time;
 
 /// Everything that can happen, in the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A packet departs from a scheduled link that does not delay it, and arrives at once.
+    /// A packet departs from a scheduled link without propagation delay, and arrives immediately.
     Departure(u32),
     /// The oldest packet in flight on a link arrives at the host at its far end.
     Arrival(u32),
@@ -68,16 +68,15 @@ const ARITY: usize = 4;
 /// Comes after every event.
 const NOTHING: Entry = Entry { time: u64::MAX, key: u64::MAX };
 
-/// Entries of which the first in order is at hand. Behind the last one lies [`NOTHING`] wherever a sibling is missing, so
-/// that children are always four.
+/// A heap of entries. Missing siblings after the last entry are [`NOTHING`], so that there are always four children.
 #[derive(Clone, Debug, Default)]
 struct Heap {
     entries: Vec<Entry>,
     len: usize,
 }
 
-/// Pending events. Arrivals lie in a heap of their own: they are nearly all that happens, one for each link in use, and
-/// among the deadlines of thousands of connections they would sink past them every time.
+/// Pending events. Arrivals, which are nearly all events, with one per link in use, have a separate heap: among the
+/// deadlines of thousands of connections, they would sink past these every time.
 #[derive(Clone, Debug, Default)]
 pub struct EventQueue {
     arrivals: Heap,
@@ -118,7 +117,7 @@ impl EventQueue {
         }
     }
 
-    /// Removes the next event that is no arrival.
+    /// Removes the next event other than an arrival.
     #[inline]
     pub fn pop_other(&mut self) {
         self.others.pop();
@@ -176,7 +175,7 @@ impl Heap {
         self.entries[at] = moving;
     }
 
-    /// Puts an entry in the place of the first and lets it sink to its own.
+    /// Replaces the first entry and sifts it down.
     fn sift_down(&mut self, moving: Entry) {
         let mut at = 0;
         while at * ARITY + 1 < self.len
@@ -192,8 +191,7 @@ impl Heap {
         self.entries[at] = moving;
     }
 
-    /// The child that comes first. Which one it is cannot be predicted, so the four are compared by selection in two
-    /// rounds, without branches.
+    /// The first child in order. It cannot be predicted, so the four are compared in two rounds without branches.
     #[inline]
     fn least_child(&self, parent: usize) -> Option<(usize, u128)> {
         let &[a, b, c, d] = self.entries.get(parent * ARITY + 1..)?.first_chunk::<ARITY>()?;

@@ -1,6 +1,6 @@
-//! From a [`Scenario`] to an [`Outcome`]: the network is built, the event loop runs, traces and
-//! summaries come back. One run is one function call without input, output, clock or thread; the
-//! same scenario, seed and run give the same bits everywhere.
+//! Runs a [`Scenario`] and returns an [`Outcome`]: builds the network, runs the event loop, and returns traces and
+//! summaries. A run is one function call without input, output, clock or thread; the same scenario, seed and run
+//! number give the same bits everywhere.
 
 pub mod batch;
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! Routes over the links of a scenario, and which links need no event of their own.
+//! Routes over the links of a scenario, and the links that need no events.
 
 use crate::scenario::{FlowSpec, Scenario};
 use dumbbell_net::SourceSpec;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Ends a route in the list of links.
 const END: u32 = u32::MAX;
 
-/// Where the reverse route of a flow begins that sends nothing back.
+/// Start of the reverse route of a flow without reverse traffic.
 const NOWHERE: u32 = u32::MAX;
 
 /// The routes of all flows.
@@ -19,9 +19,9 @@ pub struct Routes {
     pub hops: Vec<Hop>,
     /// Where the route of each flow begins: forward and reverse.
     pub begins: Vec<(u32, u32)>,
-    /// Changes of these to come, the next one last.
+    /// Future changes of these, the next one last.
     pub reroutes: Vec<NewRoute>,
-    /// Links that several links feed, or links and hosts, in their order.
+    /// Links fed by several links, or by links and hosts, in order.
     pub merge_points: Vec<u32>,
 }
 
@@ -37,17 +37,18 @@ pub struct Hop {
 /// What follows a link on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// A link that only this one feeds. Packets enter it in the order they entered this one, so both are passed at once.
+    /// A link fed only by this one. Packets enter it in the order in which they entered this one, so both are passed
+    /// in one step.
     Chained,
     /// The host at the end.
     Host,
-    /// A receiver that nothing but this path concerns: it answers a packet as soon as the packet has set off.
+    /// A receiver that is affected only by this path: it answers a packet as soon as the packet enters the link.
     Receiver,
-    /// A link that others feed too: its number among the merge points.
+    /// A link also fed by others: its number among the merge points.
     Merge(u32),
 }
 
-/// Where the route of a flow begins from a time on.
+/// A new route of a flow from a given time.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRoute {
     /// When.
@@ -63,7 +64,7 @@ pub struct NewRoute {
 pub struct Names<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> Names<'a> {
-    /// The names in their order; of two that are the same the later counts.
+    /// The names in order; of duplicates, the last counts.
     pub fn new(names: impl IntoIterator<Item = &'a str>) -> Self {
         Names(names.into_iter().enumerate().map(|(index, name)| (name, index)).collect())
     }
@@ -79,7 +80,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Why a path was refused.
+/// Why a path was rejected.
 struct Refusal {
     value: String,
     accepted: String,
@@ -91,8 +92,8 @@ struct Graph<'a> {
     scenario: &'a Scenario,
     nodes: Names<'a>,
     links: Names<'a>,
-    /// For each node the links that leave it for nodes from which a path may go on, with these nodes. A host with one link to a
-    /// router is never on the way to another host, and a router may have thousands of them.
+    /// For each node, the links to nodes from which a path may continue, with these nodes. A host with a single link
+    /// to a router is never on the path to another host, and a router may have thousands of such hosts.
     onward: Vec<Vec<(u32, usize)>>,
     /// The first link between two nodes.
     direct: BTreeMap<(usize, usize), u32>,
@@ -121,7 +122,7 @@ impl<'a> Graph<'a> {
         Graph { scenario, nodes, links: Names::new(scenario.link_names()), onward, direct }
     }
 
-    /// The links named, or the first name that does not lead on from where the path has come.
+    /// The named links, or the first name that does not continue the path.
     fn stated_path(&self, names: &[String], from: &str, to: &str) -> Result<Vec<u32>, Refusal> {
         let mut at = from;
         let mut path = Vec::with_capacity(names.len());
@@ -146,7 +147,7 @@ impl<'a> Graph<'a> {
         Err(Refusal { value: format!("a path that ends at {at}"), accepted, suggestion: None })
     }
 
-    /// Breadth first, links in their order, so that the choice among equals is stated.
+    /// Breadth first, with links in order, so that the choice among equal paths is defined.
     fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<u32>> {
         let (start, goal) = (self.nodes.index(from)?, self.nodes.index(to)?);
         let mut reached_by = BTreeMap::new();
@@ -176,7 +177,7 @@ impl<'a> Graph<'a> {
 }
 
 impl Routes {
-    /// Stated paths, or those of fewest hops.
+    /// The given paths, or those with the fewest hops.
     pub fn new(scenario: &Scenario) -> Result<Routes, SpecError> {
         let graph = Graph::new(scenario);
         let mut routes = Routes::default();
@@ -214,14 +215,14 @@ impl Routes {
         Ok(routes)
     }
 
-    /// The links of the path that begins with a hop, in their order; none of a path that leads nowhere.
+    /// The links of the path that begins with a hop, in order; empty for an empty path.
     pub fn links_from(&self, begin: u32) -> impl Iterator<Item = usize> {
         let hops = self.hops.get(begin as usize..).unwrap_or_default();
         hops.iter().map(|hop| hop.link).take_while(|&link| link != END).map(|link| link as usize)
     }
 
-    /// Sorts out what follows each link of these paths. A scheduled link is never chained: it has a merge point, whoever
-    /// feeds it.
+    /// Determines what follows each link of these paths. A scheduled link is never chained: it has a merge point,
+    /// whatever feeds it.
     fn find_what_follows(&mut self, paths: &[u32], is_scheduled: &[bool]) {
         let feeders = feeders(paths, is_scheduled.len());
         let after = |place: usize| paths.get(place + 1).copied().filter(|&next| next != END);
@@ -251,12 +252,12 @@ impl Routes {
     }
 }
 
-/// What enters a link from a host.
+/// Traffic that enters a link from a host.
 #[derive(Clone, Copy, Default)]
 struct Entrance {
     /// How many paths begin with it.
     paths: u32,
-    /// How many of them are taken by what steady flows send back.
+    /// How many of them carry acknowledgements of steady flows.
     answers: u32,
     /// The link that leads to their receivers, if it is the same one.
     from: Option<u32>,
@@ -266,22 +267,22 @@ struct Entrance {
 }
 
 impl Entrance {
-    /// True if nothing but the data that arrives from one link decides what enters. Timers of several receivers could not be
-    /// told apart in time.
+    /// True if only data arriving from one link determines what enters. The timers of several receivers would have no
+    /// defined order.
     fn follows_one_link(&self) -> bool {
         self.answers == self.paths && !self.is_from_many && !(self.has_delays && self.answers > 1)
     }
 }
 
-/// True for a flow that sends over the same path to the end of the run, once it has begun.
+/// True for a flow that, once started, sends over the same path to the end of the run.
 fn is_steady(flow: &FlowSpec) -> bool {
     let is_greedy = matches!(flow.source, SourceSpec::Greedy(_));
     is_greedy && flow.stop.is_none() && flow.restarts.is_empty() && flow.reroutes.is_empty()
 }
 
 impl Routes {
-    /// Finds the receivers that may answer before their time has come, because nothing but the data that arrives tells them
-    /// what to do: their flows are steady and not traced, and what they send back enters links that follow one other link.
+    /// Finds the receivers that may answer ahead of the clock because arriving data is their only input: their flows
+    /// are steady and not traced, and their acknowledgements enter links that follow one other link.
     pub fn find_receivers(&mut self, scenario: &Scenario, is_traced: impl Fn(usize) -> bool) {
         if scenario.may_end_early() {
             return;
@@ -321,7 +322,7 @@ impl Routes {
     }
 }
 
-/// Adds the links named, or those of fewest hops, to the paths, and returns where they begin.
+/// Adds the named links, or those with the fewest hops, to the paths, and returns where they begin.
 fn add_path(
     paths: &mut Vec<u32>,
     graph: &Graph<'_>,

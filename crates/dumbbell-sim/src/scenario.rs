@@ -1,5 +1,5 @@
-//! A scenario: nodes, links, flows, probes and the time they are given. It is data; this module
-//! reads it, checks that it makes sense, and writes it in its canonical form.
+//! A scenario: nodes, links, flows, probes and times. It is data; this module reads it, validates it, and writes it
+//! in canonical form.
 
 use crate::network::{Names, Routes};
 use crate::trace::{Measure, Quantity};
@@ -53,7 +53,7 @@ params! {
         name: String = String::new(), "-", "-", |name| !name.is_empty(), "a name";
         /// When the node's coarse clocks tick.
         tick_phase: TickPhase = TickPhase::Random, "s", "[jacobson1988 appendix A]";
-        /// Packets sent by this node learn how long they waited in its queues.
+        /// Stamp packets sent by this node with their queueing time.
         aqt: bool = false, "-", "[chan2004 §3.1]";
     }
 }
@@ -125,7 +125,7 @@ impl Field for Start {
 }
 
 params! {
-    /// A time in which a flow runs again.
+    /// A period in which a flow runs again.
     pub struct Restart requires [start] {
         /// When it starts.
         start: Time = Time::ZERO, "s", "-";
@@ -137,11 +137,11 @@ params! {
 params! {
     /// A change of a flow's path.
     pub struct Reroute requires [at] {
-        /// When; packets that have been sent stay on their path.
+        /// Time of the change; packets already sent stay on their path.
         at: Time = Time::ZERO, "s", "-";
-        /// Links from sender to receiver from then on; as before if not given.
+        /// Links from sender to receiver from then on; unchanged if not given.
         path: Option<Vec<String>> = None, "-", "-";
-        /// Links from receiver to sender from then on; as before if not given.
+        /// Links from receiver to sender from then on; unchanged if not given.
         reverse_path: Option<Vec<String>> = None, "-", "-";
     }
 }
@@ -155,30 +155,30 @@ params! {
         from: String = String::new(), "-", "-";
         /// Node that receives.
         to: String = String::new(), "-", "-";
-        /// Links from sender to receiver; the fewest hops if not given.
+        /// Links from sender to receiver; the path with the fewest hops if not given.
         path: Option<Vec<String>> = None, "-", "-";
-        /// Links from receiver to sender; the fewest hops if not given.
+        /// Links from receiver to sender; the path with the fewest hops if not given.
         reverse_path: Option<Vec<String>> = None, "-", "-";
         /// When the flow starts.
         start: Start = Start::At(Time::ZERO), "s", "-";
         /// When the application stops writing.
         stop: Option<Time> = None, "s", "-";
-        /// Times after the first stop in which it runs again, each with a new connection.
+        /// Periods after the first stop in which it runs again, each with a new connection.
         restarts: Vec<Restart> = Vec::new(), "s", "-";
-        /// Changes of its paths, in the order of their times.
+        /// Changes of its paths, in order of time.
         reroutes: Vec<Reroute> = Vec::new(), "-", "-",
             |reroutes| reroutes.windows(2).all(|pair| pair[0].at < pair[1].at)
                 && reroutes.iter().all(|change| change.path.is_some() || change.reverse_path.is_some()),
             "changes at ascending times, each with a path or a reverse path";
-        /// Rules of its TCP connections; not for sources of datagrams.
+        /// Rules of its TCP connections; not for datagram sources.
         tcp: Option<Tcp> = None, "-", "-";
-        /// What the application offers.
+        /// Traffic source.
         source: SourceSpec = SourceSpec::default(), "-", "-";
     }
 }
 
 params! {
-    /// What to record of some flows or links.
+    /// A request to record quantities of flows or links.
     pub struct ProbeSpec requires [quantities] {
         /// Names of flows; `*` for all.
         flows: Vec<String> = Vec::new(), "-", "-";
@@ -186,20 +186,20 @@ params! {
         links: Vec<String> = Vec::new(), "-", "-";
         /// What to record.
         quantities: Vec<Quantity> = Vec::new(), "-", "-";
-        /// Period of the samples, from the start of the run to before its end; every change is recorded if not given.
+        /// Sampling period, from the start of the run to before its end; if not given, every change is recorded.
         period: Option<Time> = None, "s", "-",
             |period| period.is_none_or(|period| period.0 > 0), "a time above 0";
     }
 }
 
 params! {
-    /// A network, its flows, and how long they run.
+    /// A network, its flows, and their times.
     pub struct Scenario requires [duration, nodes, links, flows] {
-        /// Name, for people.
+        /// Name, for display only.
         name: String = String::new(), "-", "-";
         /// Longest simulated time.
         duration: Time = Time::ZERO, "s", "-", |duration| duration.0 > 0, "a time above 0";
-        /// The run ends once all these flows have completed.
+        /// The run ends when all these flows have completed.
         stop_when_complete: Vec<String> = Vec::new(), "-", "-";
         /// Beginning of the measurement window.
         measure_from: Time = Time::ZERO, "s", "-";
@@ -216,17 +216,17 @@ params! {
     }
 }
 
-/// Most packets that a source may send at one instant.
+/// Maximum number of packets that a source may send at one instant.
 const MOST_PACKETS_AT_ONCE: u64 = 100_000;
 
-/// Most samples of a periodic probe.
+/// Maximum number of samples of a periodic probe.
 const MOST_SAMPLES: u64 = 10_000_000;
 
 fn refuse(field: String, value: impl Into<String>, accepted: impl Into<String>) -> SpecError {
     SpecError { field, value: value.into(), accepted: accepted.into(), suggestion: None }
 }
 
-/// The position of `name`, or an error that lists what there is.
+/// The position of `name`, or an error that lists the known names.
 fn find(names: &Names<'_>, name: &str, field: String, what: &str) -> Result<usize, SpecError> {
     names.index(name).ok_or_else(|| {
         let known = names.sorted();
@@ -273,8 +273,8 @@ impl Scenario {
         Scenario::from_value(&value)
     }
 
-    /// Reads the elements of long lists one by one: a tree of a hundred thousand flows would take many times the memory
-    /// of the scenario. Does not say what is wrong; the tree is there for that.
+    /// Reads the elements of long lists one by one, because a tree of a hundred thousand flows would take many times
+    /// the memory of the scenario. It gives no error details; the parse into a tree does.
     fn from_sound_json(text: &str) -> Option<Scenario> {
         let mut parts: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
         let (nodes, links, flows) = (parts.remove("nodes")?, parts.remove("links")?, parts.remove("flows")?);
@@ -290,7 +290,7 @@ impl Scenario {
         Some(scenario)
     }
 
-    /// Reads a scenario and checks that it makes sense.
+    /// Reads and validates a scenario.
     pub fn from_value(value: &Value) -> Result<Scenario, SpecError> {
         let scenario = Scenario::decode(&Node::root(value))?;
         scenario.validate()?;
@@ -349,7 +349,7 @@ impl Scenario {
         for name in &self.stop_when_complete {
             let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
             if !matches!(self.flows[index].source, SourceSpec::Transfer(_)) {
-                let accepted = "flows with the source transfer, which complete";
+                let accepted = "flows with the source transfer, which can complete";
                 return Err(refuse("stop_when_complete".into(), format!("\"{name}\""), accepted));
             }
         }
@@ -390,7 +390,7 @@ impl Scenario {
         self.refuse_packets_too_large(&routes)
     }
 
-    /// Refuses a queue that never lets a packet pass of a flow that crosses it.
+    /// Rejects a queue that can never pass a packet of some flow that crosses it.
     fn refuse_packets_too_large(&self, routes: &Routes) -> Result<(), SpecError> {
         if self.links.iter().all(|link| link.queue.largest_packet().is_none()) {
             return Ok(());
@@ -415,7 +415,7 @@ impl Scenario {
     }
 }
 
-/// Refuses a queue whose parameters contradict each other or the link.
+/// Rejects a queue whose parameters contradict each other or the link.
 fn validate_queue(link: &LinkSpec) -> Result<(), SpecError> {
     let Some((member, accepted)) = link.queue.contradiction(&Setup { rate: link.rate }) else {
         return Ok(());
@@ -426,15 +426,15 @@ fn validate_queue(link: &LinkSpec) -> Result<(), SpecError> {
 }
 
 impl Scenario {
-    /// Everything that a probe of all flows and links may record.
+    /// Everything that a probe of all flows and links can record.
     pub fn quantities(&self) -> Vec<Quantity> {
         let shown = |quantity: &Quantity| self.flows.iter().any(|flow| shows(flow, quantity));
         let is_there = |quantity: &Quantity| !quantity.is_of_some_flows() || shown(quantity);
         Quantity::all().into_iter().filter(is_there).collect()
     }
 
-    /// Refuses what flows do not show, such as probes of congestion controls that they do not have: of a flow by its name it
-    /// has to be there, of `*` for one flow at least.
+    /// Rejects quantities that flows do not have, such as probes of other congestion controls: a named flow must have them;
+    /// with `*`, at least one flow.
     fn validate_shown(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
         for quantity in probe.quantities.iter().filter(|quantity| quantity.is_of_some_flows()) {
             let is_named = |flow: &&FlowSpec| probe.flows.contains(&flow.name);
@@ -448,9 +448,9 @@ impl Scenario {
                     && !self.flows.iter().any(|flow| shows(flow, quantity)) =>
                 {
                     match quantity {
-                        Quantity::Measured(_) => "flows over TCP, of which there is none".to_owned(),
+                        Quantity::Measured(_) => "a scenario with flows over TCP".to_owned(),
                         Quantity::Declared(_) => {
-                            "what the congestion control of a flow shows, which this is for none".to_owned()
+                            "a probe that the congestion control of some flow has".to_owned()
                         }
                     }
                 }
@@ -462,7 +462,7 @@ impl Scenario {
     }
 }
 
-/// What the congestion control of a flow shows of itself.
+/// The probes of a flow's congestion control.
 fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
     flow.tcp.as_ref().map_or(&[], |tcp| tcp.0.congestion.probes())
 }
@@ -475,12 +475,12 @@ fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
     }
 }
 
-/// What the congestion control of a flow shows, for people.
+/// The probes of a flow's congestion control, as text for users.
 fn shown_by(flow: &FlowSpec) -> String {
     let names: Vec<&str> = probes_of(flow).iter().map(|probe| probe.name).collect();
     let control = flow.tcp.as_ref().map_or("no congestion control", |tcp| tcp.0.congestion.name());
     let shown = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-    format!("what the congestion control of the flow \"{}\" shows: {control} has {shown}", flow.name)
+    format!("a probe that the congestion control of the flow \"{}\" has: {control} has {shown}", flow.name)
 }
 
 fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
@@ -502,7 +502,7 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     for (index, restart) in flow.restarts.iter().enumerate() {
         let at = field(&format!("restarts.{index}"));
         if last_stop.is_none_or(|stop| restart.start <= stop) {
-            let accepted = "a time after the stop before it, which must be given";
+            let accepted = "a time after the previous stop, which is required";
             return Err(refuse(format!("{at}.start"), restart.start.to_string(), accepted));
         }
         if let Some(stop) = restart.stop
@@ -514,17 +514,17 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     }
     if !flow.restarts.is_empty() && matches!(flow.source, SourceSpec::Transfer(_)) {
         let accepted = "nothing: a transfer runs once";
-        return Err(refuse(field("restarts"), format!("{} of them", flow.restarts.len()), accepted));
+        return Err(refuse(field("restarts"), format!("{} restarts", flow.restarts.len()), accepted));
     }
     if let Some((rate, packet)) = flow.source.spacing()
         && packet.0.saturating_mul(8_000_000_000) < rate.0
     {
-        let accepted = "a rate at which a packet comes at most once a nanosecond";
+        let accepted = "a rate of at most one packet per nanosecond";
         return Err(refuse(field("source.rate"), rate.to_string(), accepted));
     }
     let packets = flow.source.largest_emission();
     if packets > MOST_PACKETS_AT_ONCE {
-        let accepted = format!("a size with which a frame is at most {MOST_PACKETS_AT_ONCE} packets");
+        let accepted = format!("a size such that a frame has at most {MOST_PACKETS_AT_ONCE} packets");
         return Err(refuse(field("source.packet"), format!("frames of {packets} packets"), accepted));
     }
     match (flow.source.is_datagram(), flow.tcp.is_some()) {
@@ -575,7 +575,7 @@ fn json_of(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => json!(text),
         toml::Value::Integer(number) => json!(number),
-        // JSON has no such numbers; as text they are refused by the field that finds them.
+        // JSON has no such numbers; as strings they are rejected by the field that reads them.
         toml::Value::Float(number) if !number.is_finite() => json!(number.to_string()),
         toml::Value::Float(number) => json!(number),
         toml::Value::Boolean(truth) => json!(truth),
@@ -620,7 +620,7 @@ mod tests {
     fn a_probe_of_what_a_congestion_control_does_not_show_is_refused() {
         let error = probed(json!(["v", "r"]), "vegas_diff").unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), ("probes.0.quantities", "\"vegas_diff\""));
-        assert!(error.accepted.ends_with("of the flow \"r\" shows: reno has nothing"), "{}", error.accepted);
+        assert!(error.accepted.ends_with("of the flow \"r\" has: reno has nothing"), "{}", error.accepted);
         let error = probed(json!(["v"]), "bandwidth").unwrap_err();
         assert!(error.accepted.ends_with("vegas has base_rtt, vegas_diff"), "{}", error.accepted);
         assert_eq!(probed(json!(["*"]), "bandwidth").unwrap_err().field, "probes.0.quantities");

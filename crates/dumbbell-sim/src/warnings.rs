@@ -1,4 +1,4 @@
-//! What a scenario states and a run never comes to: accepted, because a sweep may pass through it, and said.
+//! Warnings about valid settings without effect, which a sweep may produce.
 
 use crate::network::Routes;
 use crate::scenario::{FlowSpec, Scenario, Start};
@@ -7,8 +7,8 @@ use dumbbell_units::{Limit, Time};
 use std::collections::BTreeMap;
 
 impl Scenario {
-    /// One sentence for each part of the scenario that has no effect, or not the one it seems to have. It begins with
-    /// the path of the field.
+    /// One sentence for each part of the scenario that has no effect or not the apparent one. It begins with the path
+    /// of the field.
     pub fn warnings(&self) -> Vec<String> {
         let mut found = Vec::new();
         for link in &self.links {
@@ -69,7 +69,7 @@ impl Scenario {
             return;
         }
         let Ok(routes) = Routes::new(self) else { return };
-        // Of each link the largest packet beyond its queue, and whose it is.
+        // For each link, the largest packet that exceeds its queue, and its flow.
         let mut beyond: BTreeMap<usize, (u64, &str)> = BTreeMap::new();
         for (number, flow) in self.flows.iter().enumerate() {
             let (data, acknowledgement) = largest_packets(flow);
@@ -106,7 +106,7 @@ impl Scenario {
             {
                 if !names.is_empty() && !has_any {
                     found.push(format!(
-                        "{}: {} without a quantity of {member}; nothing of them is recorded",
+                        "{}: {} without a quantity of {member}; nothing is recorded for them",
                         path(member),
                         names.join(", ")
                     ));
@@ -118,7 +118,7 @@ impl Scenario {
                 let reason = if quantity.is_of_link() {
                     let mut links = self.links.iter().filter(|link| chosen(&link.name));
                     let never = quantity.is(Measure::Losses) && links.all(|link| link.impairments.is_empty());
-                    never.then_some("no link of it has impairments")
+                    never.then_some("none of these links has impairments")
                 } else {
                     let mut flows = self.flows.iter().filter(|flow| chosen(&flow.name));
                     let never = !quantity.is(Measure::Delivered) && flows.all(|flow| flow.tcp.is_none());
@@ -127,7 +127,7 @@ impl Scenario {
                 if let Some(reason) = reason {
                     let name = quantity.name();
                     found.push(format!(
-                        "{}: {name} of {}: {reason}; nothing is recorded",
+                        "{}: {name} for {}: {reason}; nothing is recorded",
                         path("quantities"),
                         names.join(", ")
                     ));
@@ -227,11 +227,11 @@ mod tests {
         let of = |probe: Value| warnings(&[("/probes", json!([probe]))]);
         assert_eq!(
             of(json!({ "links": ["*"], "quantities": ["losses"] })),
-            ["probes.0.quantities: losses of *: no link of it has impairments; nothing is recorded"]
+            ["probes.0.quantities: losses for *: none of these links has impairments; nothing is recorded"]
         );
         assert_eq!(
             of(json!({ "flows": ["f"], "links": ["ab", "ba"], "quantities": ["cwnd"] })),
-            ["probes.0.links: ab, ba without a quantity of links; nothing of them is recorded"]
+            ["probes.0.links: ab, ba without a quantity of links; nothing is recorded for them"]
         );
         let datagrams = [
             ("/flows", json!([{ "name": "f", "from": "a", "to": "b", "source": "cbr" }])),
@@ -239,7 +239,7 @@ mod tests {
         ];
         assert_eq!(
             warnings(&datagrams),
-            ["probes.0.quantities: cwnd of f: sources of datagrams have no TCP; nothing is recorded"]
+            ["probes.0.quantities: cwnd for f: sources of datagrams have no TCP; nothing is recorded"]
         );
     }
 }

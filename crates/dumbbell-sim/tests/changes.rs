@@ -32,7 +32,7 @@ fn stamping(rate: &str) -> Value {
 }
 
 /// A RoVegas or Vegas flow with packets of 1000 bytes over such a network, one way until 30 s and the other until
-/// the end, with bursts on the way back.
+/// the end, with bursts on the reverse path.
 fn rerouted(variant: &str, rate: &str) -> Value {
     let tcp = json!({ "variant": variant, "mss": "992 bytes", "headers": { "data": "0 bytes", "ack": "40 bytes" } });
     let mut scenario = with_flow(stamping(rate), "f", tcp, json!("greedy"));

@@ -1,5 +1,5 @@
 //! The fine timeout of Vegas: per segment, from its last transmission, on an exact clock
-//! [brakmo1995 §3.1]. Mechanisms C and D ask it; the coarse timer goes on beside it.
+//! [brakmo1995 §3.1]. Mechanisms C and D use it; the coarse timer runs beside it.
 
 use dumbbell_units::Time;
 
@@ -20,8 +20,8 @@ impl Default for FineTimeout {
 }
 
 impl FineTimeout {
-    /// Takes the round-trip time of a segment sent once into account. The timeout is the smoothed
-    /// time plus two deviations, and a sixteenth more.
+    /// Adds the round-trip time of a segment sent once. The timeout is the smoothed time plus two deviations, times
+    /// 17/16.
     pub fn sample(&mut self, rtt: Time) {
         let rtt = rtt.secs();
         if self.timeout.is_infinite() {
@@ -37,7 +37,7 @@ impl FineTimeout {
         }
     }
 
-    /// Lengthens the timeout at a retransmission: double for a segment sent before, else by an
+    /// Increases the timeout at a retransmission: doubled for a segment already retransmitted, otherwise by an
     /// eighth.
     pub fn on_retransmission(&mut self, retransmitted_before: bool) {
         self.timeout *= if retransmitted_before { 2.0 } else { 9.0 / 8.0 };

@@ -1,9 +1,8 @@
-//! TCP without input or output: a [`Sender`] and a [`Receiver`] that are told what happened and
-//! asked what to do next. They never see a link, a clock or an event queue.
+//! TCP without input or output: a [`Sender`] and a [`Receiver`] that receive events and are polled for their next
+//! actions. They never see a link, a clock or an event queue.
 //!
-//! The congestion control decides how much may be outstanding; the sender decides which segment
-//! goes next and when. [`TcpParams`] gathers every rule by which implementations differ; an environment
-//! is a preset of the same parameters.
+//! The congestion control computes the window; the sender decides which segment to send and when. [`TcpParams`]
+//! contains every rule in which implementations differ; an environment is a preset of these parameters.
 
 pub mod config;
 pub mod fine;

@@ -20,7 +20,7 @@ impl RangeSet {
         self.ranges.len()
     }
 
-    /// Forgets every range.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
@@ -85,7 +85,7 @@ impl RangeSet {
         }
     }
 
-    /// Forgets everything below `bound`.
+    /// Removes everything below `bound`.
     pub fn remove_below(&mut self, bound: u64) {
         while let Some(first) = self.ranges.front_mut() {
             if first.1 <= bound {

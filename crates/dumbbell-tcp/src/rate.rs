@@ -1,8 +1,9 @@
-//! Delivery-rate samples: what was delivered how fast between the transmission of a segment and its acknowledgement
+//! Delivery-rate samples: the rate of delivery between the transmission of a segment and its acknowledgement
 //! (draft-ietf-ccwg-bbr, "Delivery Rate Samples"; Linux `tcp_rate.c`).
 //!
-//! A sample belongs to the newest segment that an ACK delivers, cumulatively or by a report. Its interval is the longer of
-//! the times that sending and acknowledging took, so that neither a burst of segments nor one of ACKs raises the rate.
+//! A sample belongs to the newest segment that an ACK delivers, cumulatively or by a report. Its interval is the
+//! longer of the send and the acknowledgement interval, so that neither a burst of segments nor a burst of ACKs
+//! raises the rate.
 
 use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::Time;
@@ -16,7 +17,7 @@ struct Transmission {
     delivered_at: Time,
     delivered: u64,
     lost: u64,
-    /// Bytes in the network with it.
+    /// Bytes in flight including it.
     in_flight: u64,
     is_app_limited: bool,
     is_retransmission: bool,
@@ -24,19 +25,19 @@ struct Transmission {
     is_delivered: bool,
 }
 
-/// The transmissions of what is outstanding, and the totals of the connection.
+/// The transmissions of outstanding segments, and the totals of the connection.
 #[derive(Clone, Debug)]
 pub struct DeliveryRate {
     /// In the order of the scoreboard.
     transmissions: VecDeque<Transmission>,
     delivered: u64,
     delivered_at: Time,
-    /// When the oldest segment of the present sample's flight was sent.
+    /// When the oldest segment of the current sample's flight was sent.
     first_sent_at: Time,
     lost: u64,
-    /// Samples are limited by the application until so many bytes are delivered; 0 if they are not.
+    /// Samples are application-limited until this many bytes are delivered; 0 if they are not.
     app_limited_until: u64,
-    /// The newest transmission that the present ACK delivers.
+    /// The newest transmission delivered by the current ACK.
     newest: Option<Transmission>,
     /// The sample that the last ACK gave.
     sample: Option<RateSample>,
@@ -75,13 +76,13 @@ impl DeliveryRate {
         }
     }
 
-    /// A segment was sent for the first time, with so many bytes in the network before and after.
+    /// A segment was sent for the first time; arguments are the bytes in flight before and after.
     pub fn on_sent(&mut self, now: Time, before: u64, after: u64) {
         let transmission = self.transmission(now, before, after, false);
         self.transmissions.push_back(transmission);
     }
 
-    /// The segment at an index counted from the oldest was sent again.
+    /// The segment at an index counted from the oldest was retransmitted.
     pub fn on_resent(&mut self, index: usize, now: Time, before: u64, after: u64) {
         let transmission = self.transmission(now, before, after, true);
         if let Some(known) = self.transmissions.get_mut(index) {
@@ -117,7 +118,7 @@ impl DeliveryRate {
         self.transmissions.pop_front();
     }
 
-    /// The segment at an index is held for lost: it with what was known when it was last sent.
+    /// The segment at an index is considered lost. Returns it with the totals at its last transmission.
     pub fn on_lost(&mut self, index: usize, segment: LostSegment) -> LostSegment {
         self.lost += u64::from(segment.bytes);
         let Some(sent) = self.transmissions.get(index) else { return segment };
@@ -128,7 +129,7 @@ impl DeliveryRate {
             .with_app_limited(sent.is_app_limited)
     }
 
-    /// The application keeps the sender from sending, with so many bytes in the network.
+    /// The application limits the sender, with this many bytes in flight.
     pub fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
@@ -138,18 +139,19 @@ impl DeliveryRate {
         self.delivered
     }
 
-    /// Bytes held for lost since the connection began.
+    /// Bytes considered lost since the connection began.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// The sample of the ACK that was taken in, if it delivered anything, over no less than the smallest round-trip time.
+    /// The sample of the processed ACK, if it delivered anything. Its interval is at least the minimum round-trip
+    /// time.
     pub fn take_sample(&mut self, rtt: Option<Time>, min_rtt: Time) -> Option<&RateSample> {
         self.sample = self.newest_sample(rtt, min_rtt);
         self.sample.as_ref()
     }
 
-    /// The sample that was taken last, if there was one to take.
+    /// The last sample, if any.
     pub fn sample(&self) -> Option<&RateSample> {
         self.sample.as_ref()
     }

@@ -1,4 +1,4 @@
-//! The receiving end: reassembly, acknowledgements at once or delayed, SACK blocks.
+//! The receiver: reassembly, immediate or delayed acknowledgements, SACK blocks.
 
 use crate::config::{DelayedAck, EcnMode, TcpParams};
 use crate::ranges::RangeSet;
@@ -11,11 +11,12 @@ use dumbbell_units::{Ecn, Time, prefetch};
 pub struct Receiver {
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// Bytes of the ranges that changed last, newest first; one more than is reported, as two may be of the same range.
+    /// One byte of each of the ranges that changed last, newest first; one more than is reported, because two may be
+    /// in the same range.
     recent: [u64; 4],
     uses_sack: bool,
     echoes_marks: bool,
-    /// A mark is echoed until the sender tells that it has reduced its window [RFC 3168 §6.1.3].
+    /// Marks are echoed until the sender reports a window reduction [RFC 3168 §6.1.3].
     is_marked: bool,
     delayed_ack: DelayedAck,
     clock: HostClock,
@@ -28,7 +29,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has got nothing yet.
+    /// A receiver without data.
     pub fn new(params: &TcpParams, clock: HostClock) -> Self {
         Receiver {
             rcv_nxt: 0,
@@ -47,7 +48,7 @@ impl Receiver {
         }
     }
 
-    /// Asks for what a segment needs to be brought into the cache.
+    /// Prefetches what a segment needs.
     #[inline]
     pub fn prefetch(&self) {
         prefetch(&self.rcv_nxt);
@@ -61,12 +62,12 @@ impl Receiver {
         self.rcv_nxt
     }
 
-    /// When a delayed acknowledgement falls due; [`Time::NEVER`] if none waits.
+    /// When a delayed acknowledgement is due; [`Time::NEVER`] if none is pending.
     pub fn next_deadline(&self) -> Time {
         self.deadline
     }
 
-    /// A segment sent at `sent` arrived that has `waited` in queues, as far as routers say. Returns the
+    /// A segment sent at `sent` arrived; `waited` is the queueing time that routers report. Returns the
     /// acknowledgement to send now, if any.
     pub fn on_segment(
         &mut self,
@@ -127,7 +128,7 @@ impl Receiver {
         None
     }
 
-    /// The delayed acknowledgement that fell due.
+    /// The delayed acknowledgement that is due.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
         (now >= self.deadline).then(|| self.acknowledge(self.waiting_echo))
     }
@@ -164,7 +165,7 @@ impl Receiver {
         }
     }
 
-    /// Puts the range around `seq` first, and forgets the ones it has swallowed.
+    /// Moves the range around `seq` to the front and removes ranges merged into it.
     fn note_recent(&mut self, seq: u64) {
         let [first, second, third, _] = self.recent;
         self.recent = [seq, first, second, third];

@@ -8,7 +8,7 @@ params! {
     pub struct BsdTimer {
         /// Length of a slow tick.
         tick: Time = Time(500_000_000), "s", "[brakmo1995b §2]", |tick| tick.0 > 0, "a time above 0";
-        /// Keep two more bits of both averages, so that truncation does not inflate the timeout.
+        /// Keep two more bits of both averages, so that truncation does not increase the timeout.
         precision_fix: bool = true, "-", "[brakmo1995b §3]";
         /// Multiple of the mean deviation in the timeout.
         variation: u64 = 4, "-", "[hengartner2000 §IV.B]", |n| *n == 2 || *n == 4, "2 or 4";
@@ -50,7 +50,7 @@ impl RfcTimer {
 tagged! {
     /// How the retransmission timeout is computed.
     pub enum TimerSpec by "kind" {
-        /// Averages in scaled ticks of a coarse clock whose phase is the host's.
+        /// Averages in scaled ticks of a coarse clock with the phase of the host.
         Bsd(BsdTimer) = "bsd",
         /// Averages in real time with a granularity and a minimum.
         Rfc6298(RfcTimer) = "rfc6298",
@@ -86,7 +86,7 @@ impl HostClock {
     }
 }
 
-/// Most times the timeout of RFC 6298 is doubled.
+/// Maximum number of doublings of the timeout of RFC 6298.
 const MAX_DOUBLINGS: u32 = 12;
 /// Longest round-trip time that enters the averages, in ticks, so that their scaled arithmetic stays
 /// within 64 bits.
@@ -106,7 +106,7 @@ pub struct RttEstimator {
     /// The smoothed round-trip time in seconds, infinite before the first sample.
     srtt_secs: f64,
     backoffs: u32,
-    /// What follows from all that: the timeout, and of BSD's in ticks.
+    /// The resulting timeout; for BSD also in ticks.
     timeout: Time,
     ticks: u64,
 }
@@ -129,8 +129,8 @@ impl RttEstimator {
         estimator
     }
 
-    /// Takes a segment sent once at `sent` and acknowledged at `now` into account, and ends the
-    /// back-off. An echoed time may be any: one that is still to come counts as now.
+    /// Adds the sample of a segment sent once at `sent` and acknowledged at `now`, and ends the back-off. An echoed
+    /// time may have any value: a future one counts as now.
     pub fn sample(&mut self, sent: Time, now: Time) {
         self.backoffs = 0;
         match &self.spec {

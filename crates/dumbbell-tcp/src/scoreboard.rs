@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
-/// Reported once, whatever was forgotten since.
+/// Reported at some time, even if reports were cleared since.
 const EVER_REPORTED: u8 = 8;
-/// Counted as lost before enough was reported above it.
+/// Counted as lost before enough data above it was reported.
 const LOST_EARLY: u8 = 16;
 
 /// One segment that was sent and is not cumulatively acknowledged.
@@ -47,17 +47,17 @@ impl Sent {
         self.flags & SACKED != 0
     }
 
-    /// True if the time of its acknowledgement says how long it took: it was sent once, and no report has told of it.
+    /// True if its acknowledgement gives a round-trip time sample: it was sent once and never reported.
     pub fn is_timed_by_acknowledgement(&self) -> bool {
         self.transmissions == 1 && self.flags & EVER_REPORTED == 0
     }
 
-    /// Bytes that no report has told of yet.
+    /// Bytes not yet reported.
     fn undelivered(&self) -> u64 {
         if self.flags & EVER_REPORTED == 0 { u64::from(self.len) } else { 0 }
     }
 
-    /// Bytes it counts in the pipe: once unless reported or lost, once more if sent again.
+    /// Bytes it contributes to the pipe: once unless reported or lost, plus once if retransmitted.
     fn in_pipe(&self) -> u64 {
         if self.is_sacked() {
             return 0;
@@ -67,7 +67,7 @@ impl Sent {
     }
 }
 
-/// What is outstanding, and what is known of it.
+/// The outstanding segments and their state.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     ring: VecDeque<Sent>,
@@ -76,17 +76,17 @@ pub struct Scoreboard {
     lost_edge: u64,
     /// No segment from this byte on is marked lost.
     lost_end: u64,
-    /// No hole below this byte is left to repair in this recovery.
+    /// All holes below this byte have been repaired in this recovery.
     repaired_to: u64,
     pipe: u64,
     rescued: bool,
     /// Bytes delivered since the connection began, by an acknowledgement or a report.
     delivered: u64,
-    /// Bytes held for lost since the connection began.
+    /// Bytes considered lost since the connection began.
     lost: u64,
-    /// Losses that nobody has been told of.
+    /// Losses not yet reported to the congestion control.
     news: VecDeque<LostSegment>,
-    /// What samples of the delivery rate need, where they are asked for.
+    /// State of delivery-rate samples, if requested.
     rate: Option<Box<DeliveryRate>>,
 }
 
@@ -126,20 +126,21 @@ impl Scoreboard {
         self.ring.iter().filter(|sent| !sent.is_sacked()).map(|sent| u64::from(sent.len)).sum()
     }
 
-    /// Bytes of the `count` oldest segments that are in the network: all but those reported, and those lost and not sent
-    /// again. Unlike in [`pipe`](Self::pipe) a segment is there once, also if it was sent again without being lost.
+    /// Bytes in flight of the `count` oldest segments: all except those reported, and those lost and not
+    /// retransmitted. Unlike in [`pipe`](Self::pipe), a segment counts once even if it was retransmitted without
+    /// being lost.
     pub fn in_network(&self, count: usize) -> u64 {
         let is_there =
             |sent: &&Sent| sent.flags & (SACKED | LOST) == 0 || sent.flags & (SACKED | RESENT) == RESENT;
         self.ring.iter().take(count).filter(is_there).map(|sent| u64::from(sent.len)).sum()
     }
 
-    /// Keeps from now on what samples of the delivery rate need.
+    /// Enables delivery-rate samples.
     pub fn sample_rate(&mut self, now: Time) {
         self.rate = Some(Box::new(DeliveryRate::new(now)));
     }
 
-    /// The application keeps the sender from sending.
+    /// The application limits the sender.
     #[inline]
     pub fn on_app_limited(&mut self) {
         if let Some(rate) = &mut self.rate {
@@ -147,7 +148,7 @@ impl Scoreboard {
         }
     }
 
-    /// The sample of the delivery rate that the present ACK gives, over no less than the smallest round-trip time.
+    /// The delivery-rate sample of the current ACK. Its interval is at least the minimum round-trip time.
     #[inline]
     pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) {
         if let Some(rate) = &mut self.rate {
@@ -156,7 +157,7 @@ impl Scoreboard {
         }
     }
 
-    /// The sample that was taken last, if there was one to take.
+    /// The last sample, if any.
     #[inline]
     pub fn rate_sample(&self) -> Option<&RateSample> {
         self.rate.as_ref().and_then(|rate| rate.sample())
@@ -167,7 +168,7 @@ impl Scoreboard {
         self.delivered
     }
 
-    /// Bytes held for lost since the connection began; again each time that a retransmission is lost.
+    /// Bytes considered lost since the connection began; lost retransmissions count again.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -182,7 +183,7 @@ impl Scoreboard {
         }
     }
 
-    /// Notes that the segment at `index` was sent again.
+    /// Records a retransmission of the segment at `index`.
     pub fn mark_resent(&mut self, index: usize, now: Time) {
         if let Some(sent) = self.ring.get_mut(index) {
             let before = self.pipe;
@@ -197,7 +198,7 @@ impl Scoreboard {
         }
     }
 
-    /// Holds the segment at `index` for lost, or its retransmission for lost again, wherever it lies: a recovery sends it again.
+    /// Marks the segment at `index`, or its retransmission, as lost, wherever it is: a recovery retransmits it.
     pub fn mark_lost(&mut self, index: usize) {
         if let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) {
             self.pipe -= sent.in_pipe();
@@ -209,8 +210,8 @@ impl Scoreboard {
         }
     }
 
-    /// Counts the last transmission of the segment at `index` as lost, unless it was before. The pipe stays as it is: what
-    /// leaves it, a recovery without a scoreboard knows by itself.
+    /// Counts the last transmission of the segment at `index` as lost, unless already counted. The pipe is unchanged:
+    /// a recovery without a scoreboard does its own accounting.
     pub fn count_lost(&mut self, index: usize) {
         let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) else { return };
         sent.flags |= LOST_EARLY;
@@ -220,7 +221,7 @@ impl Scoreboard {
         }
     }
 
-    /// Counts all that was not reported as lost, at a timeout. What is sent again from then on may be lost again.
+    /// Counts all unreported data as lost, at a timeout. Later retransmissions may be lost again.
     pub fn count_all_lost(&mut self) {
         for index in 0..self.ring.len() {
             self.count_lost(index);
@@ -239,12 +240,13 @@ impl Scoreboard {
         self.news.push_back(lost);
     }
 
-    /// The next loss that nobody has been told of.
+    /// The next loss not yet reported.
     pub fn take_loss(&mut self) -> Option<LostSegment> {
         self.news.pop_front()
     }
 
-    /// Removes what lies below `ack`, acknowledged at `now`. Returns the newest segment removed whole and how many were.
+    /// Removes data below `ack`, acknowledged at `now`. Returns the newest segment removed completely and the number
+    /// of such segments.
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> (Option<Sent>, usize) {
         let mut newest = None;
         let mut removed = 0;
@@ -292,7 +294,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a reported range into account. Segments it covers in part stay outstanding. True if any of it is news.
+    /// Records a reported range. Segments covered in part stay outstanding. True if any of it is new.
     pub fn report(&mut self, start: u64, end: u64, now: Time) -> bool {
         let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return false };
         let (start, end) = (start.max(head.seq), end.min(tail.end()));
@@ -364,7 +366,7 @@ impl Scoreboard {
         self.ring.front().is_some_and(|head| head.flags & LOST != 0 && !head.is_sacked())
     }
 
-    /// True if the oldest segment was sent again in this recovery.
+    /// True if the oldest segment was retransmitted in this recovery.
     pub fn is_head_resent(&self) -> bool {
         self.ring.front().is_some_and(|head| head.flags & RESENT != 0)
     }
@@ -381,8 +383,8 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// Index of the next lost hole that was not sent again in this recovery
-    /// [RFC 6675 §4, NextSeg rule 1]. Holes that are not lost are left to [`next_unreported`](Self::next_unreported).
+    /// Index of the next lost hole not yet retransmitted in this recovery [RFC 6675 §4, NextSeg rule 1]. For holes
+    /// that are not lost, see [`next_unreported`](Self::next_unreported).
     pub fn next_lost(&mut self) -> Option<usize> {
         let mut found = self.next_hole(self.lost_end)?;
         while self.ring[found].flags & (SACKED | LOST | RESENT) != LOST {
@@ -430,7 +432,7 @@ impl Scoreboard {
         Some(self.ring.len() - 1)
     }
 
-    /// Forgets all reports, after a timeout [RFC 2018 §8]: all of it is to be sent again.
+    /// Clears all reports after a timeout [RFC 2018 §8], so that everything is retransmitted.
     pub fn clear_sacked(&mut self) {
         for sent in &mut self.ring {
             sent.flags &= EVER_REPORTED;

@@ -1,4 +1,4 @@
-//! What sender and receiver tell each other.
+//! Segments exchanged by sender and receiver.
 
 use dumbbell_units::{Ecn, Time};
 
@@ -20,7 +20,7 @@ pub struct DataSegment {
 }
 
 impl DataSegment {
-    /// `len` bytes from the byte `seq` on, sent for the first time by a transport without ECN.
+    /// `len` bytes starting at `seq`, sent for the first time by a transport without ECN.
     pub fn new(seq: u64, len: u32) -> Self {
         DataSegment { seq, len, is_retransmission: false, is_syn: false, ecn: Ecn::NotEct, is_cwr: false }
     }
@@ -71,17 +71,18 @@ pub struct AckSegment {
     pub timestamp_echo: Time,
     /// Data held above `ack`.
     pub sack: SackBlocks,
-    /// What the newest segment acknowledged has waited in queues [chan2004 §3.1], or
-    /// [`Time::NEVER`]; see [`queueing`](Self::queueing).
+    /// Queueing time of the newest acknowledged segment [chan2004 §3.1], or [`Time::NEVER`]; see
+    /// [`queueing`](Self::queueing).
     pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
-    /// The receiver has seen congestion experienced, and not yet heard that the window was reduced (ECE) [RFC 3168 §6.1.3].
+    /// The receiver has seen congestion experienced and no report of a window reduction since (ECE) [RFC 3168
+    /// §6.1.3].
     pub is_ece: bool,
 }
 
 impl AckSegment {
-    /// An acknowledgement of all data below `ack` that says nothing else.
+    /// A plain acknowledgement of all data below `ack`.
     pub fn of(ack: u64) -> Self {
         AckSegment {
             ack,
@@ -93,8 +94,7 @@ impl AckSegment {
         }
     }
 
-    /// What the newest segment acknowledged has waited in queues, if it was asked to find out and is the one that
-    /// caused this acknowledgement.
+    /// Queueing time of the newest acknowledged segment, if it requested it and caused this acknowledgement.
     pub fn queueing(&self) -> Option<Time> {
         (self.queueing_echo != Time::NEVER).then_some(self.queueing_echo)
     }

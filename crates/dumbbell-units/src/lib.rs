@@ -1,4 +1,4 @@
-//! The vocabulary every other crate speaks: simulated time, sizes and rates ([`quantity`]),
+//! Types shared by all crates: simulated time, sizes and rates ([`quantity`]),
 //! mathematics that gives the same bits on every platform ([`math`]), named random streams
 //! ([`random`]) and parameters declared once for parser, schema and catalogue ([`spec`]).
 //!
@@ -15,7 +15,7 @@ pub use quantity::{Bytes, Interval, Limit, Rate, Time, Window};
 pub use random::Stream;
 pub use serde_json::Value;
 
-/// Asks for the cache line in which a value begins, so that it is there when it is needed.
+/// Prefetches the cache line in which a value begins.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     prefetch_index::prefetch_index(std::slice::from_ref(value), 0);

@@ -62,7 +62,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// A span between two instants, both of which belong to it. Empty if the end lies before the beginning.
+/// A span between two instants, both included. Empty if the end is before the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Its first instant.
@@ -109,12 +109,12 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The room of a queue.
+/// The capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many packets.
+    /// At most this many packets.
     Packets(u64),
-    /// At most so many bytes.
+    /// At most this many bytes.
     Bytes(u64),
     /// No bound.
     Unlimited,
@@ -133,9 +133,9 @@ impl fmt::Display for Limit {
 /// A window given in segments or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Window {
-    /// So many full segments.
+    /// This many full segments.
     Segments(f64),
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
     /// No bound.
     Unlimited,

@@ -30,7 +30,7 @@ impl Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// A stream of its own for a component that comes into being while the run goes on.
+    /// A separate stream for a component created during the run.
     pub fn fork(&mut self) -> Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(self.0.next_u64()))
     }

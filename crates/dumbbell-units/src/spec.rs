@@ -11,7 +11,7 @@ use crate::quantity::{
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// Why a scenario was refused.
+/// Why a scenario was rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpecError {
     /// Path of the offending field, such as `flows.fg.tcp.mss`.
@@ -20,7 +20,7 @@ pub struct SpecError {
     pub value: String,
     /// What is accepted instead.
     pub accepted: String,
-    /// The nearest accepted name, where a name was misspelt.
+    /// The nearest accepted name, if a name was misspelt.
     pub suggestion: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Node<'a> {
         Ok(members.iter().map(addressed).collect())
     }
 
-    /// An error about this very value.
+    /// An error about this value.
     pub fn error(&self, accepted: impl Into<String>) -> SpecError {
         SpecError {
             field: self.path.clone(),
@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Refuses members that are not in `known`, and anything that is not a table.
+    /// Rejects members that are not in `known`, and anything that is not a table.
     pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), SpecError> {
         for (key, member) in self.members()? {
             if !known.contains(&key) {
@@ -124,7 +124,7 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// Refuses a table without one of these members.
+    /// Rejects a table without one of these members.
     pub fn require(&self, names: &[&str]) -> Result<(), SpecError> {
         match names.iter().find(|name| self.child(name).is_none()) {
             Some(name) => Err(SpecError {
@@ -157,17 +157,18 @@ pub fn near_miss(name: &str, names: &[&str]) -> Option<String> {
         .map(|(_, known)| known.to_owned())
 }
 
-/// A type that can stand in a scenario.
+/// A type that can appear in a scenario.
 pub trait Field: Sized {
     /// Reads the value.
     fn decode(node: &Node<'_>) -> Result<Self, SpecError>;
-    /// Reads the value over another: what a table does not state keeps the other's members, where both are of one kind.
+    /// Reads the value over another: members that the table omits keep the other's values, if both are of the same
+    /// kind.
     fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
         Self::decode(node)
     }
     /// Writes the value in its canonical form.
     fn encode(&self) -> Value;
-    /// What is accepted, for people.
+    /// The accepted values, as text for users.
     fn accepted() -> String;
     /// JSON Schema of the value.
     fn schema() -> Value;
@@ -186,7 +187,7 @@ pub struct ParamInfo {
     pub unit: &'static str,
     /// Where the parameter or its default comes from.
     pub source: &'static str,
-    /// What is accepted, for people.
+    /// The accepted values, as text for users.
     pub accepted: String,
     /// JSON Schema of the value.
     pub schema: Value,
@@ -374,12 +375,12 @@ macro_rules! choice {
             pub const ALL: &'static [(&'static str, &'static [&'static str])] =
                 &[$( ($text, &[$($doc),+]) ),+];
 
-            /// The name as it stands in a scenario.
+            /// The name in a scenario.
             pub fn name(self) -> &'static str {
                 match self { $( $Name::$variant => $text, )+ }
             }
 
-            /// What the name stands for; `None` for an unknown one.
+            /// The value of a name; `None` if unknown.
             pub fn named(name: &str) -> Option<Self> {
                 match name {
                     $( $text => Some($Name::$variant), )+
@@ -413,8 +414,8 @@ pub fn choice_schema(names: &[&str]) -> Value {
     json!({ "type": "string", "enum": names })
 }
 
-/// Declares a choice between tables of parameters, told apart by a tag. The tag's text alone is
-/// short for the table with every default.
+/// Declares a choice between tables of parameters, told apart by a tag. The tag alone is short for the table with all
+/// defaults.
 #[macro_export]
 macro_rules! tagged {
     (
@@ -430,7 +431,7 @@ macro_rules! tagged {
         }
 
         impl $Name {
-            /// The tag as it stands in a scenario.
+            /// The tag in a scenario.
             pub fn name(&self) -> &'static str {
                 match self { $( $Name::$variant(_) => $text, )+ }
             }
@@ -546,7 +547,7 @@ pub fn split_tag<'a>(
     }
 }
 
-/// The tag's text where it is stated: that of a table, or the whole of a text.
+/// The text of the tag, if given: that of a table, or the whole string.
 pub fn tag_of<'a>(node: &Node<'a>, tag: &str) -> Option<&'a str> {
     match node.value() {
         Value::String(name) => Some(name),
@@ -554,7 +555,7 @@ pub fn tag_of<'a>(node: &Node<'a>, tag: &str) -> Option<&'a str> {
     }
 }
 
-/// A table without its tag, if it is of the kind `name` or does not say; `None` for anything else.
+/// A table without its tag, if its kind is `name` or not given; otherwise `None`.
 pub fn body_of_kind(node: &Node<'_>, tag: &str, name: &str) -> Option<Value> {
     let mut members = match node.value() {
         Value::String(text) if text == name => return Some(Value::Object(Map::new())),
@@ -568,7 +569,7 @@ pub fn body_of_kind(node: &Node<'_>, tag: &str, name: &str) -> Option<Value> {
 }
 
 impl Node<'_> {
-    /// Another value at the same path.
+    /// A different value at the same path.
     pub fn with_value<'b>(&self, value: &'b Value) -> Node<'b> {
         Node { value, path: self.path.clone() }
     }
@@ -647,7 +648,7 @@ impl Field for String {
         json!(self)
     }
     fn accepted() -> String {
-        "a text".into()
+        "a string".into()
     }
     fn schema() -> Value {
         json!({ "type": "string" })

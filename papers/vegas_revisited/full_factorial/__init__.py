@@ -97,7 +97,7 @@ class FullFactorial:
         return self.mechanisms == MECHANISMS and self.conditions == CONDITIONS
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
         return list(planned(settings, self.mechanisms, self.conditions))
 
     def observe(self, _settings: Settings, _steps: Steps) -> None:
@@ -135,7 +135,7 @@ class FullFactorial:
         return {"effects.csv": effects.table(self.studies(results)).to_csv(index=False, lineterminator="\n")}
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return what the head of the report states."""
+        """Return the facts for the head of the report."""
         runs = runs_per_cell(settings)
         cells = 2 ** len(self.mechanisms)
         tables = replications(settings).table

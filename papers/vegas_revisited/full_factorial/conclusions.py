@@ -1,4 +1,4 @@
-"""A short reading of the full design: what the clusters of the three-factor design hid. Every number is computed."""
+"""Conclusions from the full design: what the clusters of the three-factor design conceal. Every number is computed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _effects(study: Study, terms: Sequence[str]) -> str:
 
 
 def _everywhere(studies: Sequence[Study], tell: Callable[[Study], str], nothing: str) -> str:
-    """Return what there is to tell of each study, response by response; studies with nothing to tell are left out."""
+    """Return the findings of each study, by response; studies without findings are omitted."""
     parts = []
     for title, group in groupby(studies, key=lambda study: study.response.title):
         told = [(study.condition.title, tell(study)) for study in group]
@@ -93,7 +93,7 @@ def _outside(study: Study) -> str:
 
 
 def _shares(study: Study) -> str:
-    """Return what recovery explains as one factor, and its mechanisms one by one, with how far they pull together."""
+    """Return the variation explained by recovery as one factor and by its single mechanisms, with their agreement in sign."""
     members = list(PHASE_LETTERS["rec"])
     one_by_one = float(study.analysis.percent[members].sum())
     as_one = float(clustered(study).percent["rec"])
@@ -105,9 +105,9 @@ def paragraphs(studies: Sequence[Study]) -> list[str]:
     throughput = [study for study in studies if study.response.metric == "thr"]
     return [
         "The three-factor design switches A with G, and C with D, E and F. On its eight cells the product of two mechanisms of one "
-        "cluster never changes, so that every interaction of an even number of them is part of its mean, where nobody looks for it; "
-        "one of an odd number is part of the cluster's effect. It cannot tell members that help each other from members that work "
-        "against each other, and says nothing of H, I and J. An effect is named below if its interval, corrected for all effects of "
+        "cluster never changes, so every interaction of an even number of them is hidden in its mean, and one of "
+        "an odd number is part of the cluster's effect. It cannot distinguish members that help each other from "
+        "members that counteract each other, and says nothing about H, I and J. An effect is named below if its interval, corrected for all effects of "
         "its column, excludes 0; effects are half the change from off to on.",
         "Against each other. A cluster shows the sum of its members. "
         + _everywhere(studies, _against, "no cluster has members that stand out with opposite signs"),
@@ -127,7 +127,7 @@ def paragraphs(studies: Sequence[Study]) -> list[str]:
 
 
 def inside_table(studies: Sequence[Study]) -> Table:
-    """Return what each cluster's effect in the eight cells stands for."""
+    """Return the composition of each cluster's effect in the eight cells."""
     rows: list[list[Cell | str]] = []
     for study in studies:
         eight = clustered(study)
@@ -168,7 +168,7 @@ def inside_table(studies: Sequence[Study]) -> Table:
         ],
         rows=rows,
         note="In KB/s and KB. The effect as one is measured with everything outside as in the three-factor design, the members "
-        "over all settings of the others. An n marks members that do not stand out.",
+        "over all settings of the others. An n marks members that are not significant.",
     )
 
 
@@ -194,7 +194,7 @@ def extremes_table(studies: Sequence[Study]) -> Table:
             ]
         )
     return Table(
-        caption=f"The best of all combinations, beside {CLUSTERED}",
+        caption=f"The best combination, compared with {CLUSTERED}",
         columns=[Column(title=name, align="left") for name in ("", "condition", "on")]
         + [
             Column(title=name)

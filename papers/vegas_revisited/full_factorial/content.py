@@ -1,4 +1,4 @@
-"""What the report of the full design says. All numbers in the text are computed from the runs or read from the paper's data."""
+"""Content of the report on the full design. All numbers in the text are computed from the runs or read from the paper's data."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _design(studies: Sequence[Study]) -> Section:
                     "alike to a block, which a pooled error would; and each value is a mean over all cells, and so close to normal.",
                     f"A column has {count} effects. Intervals are after Bonferroni: the quantile 1 − {1 - CONFIDENCE:.1f}/(2 × {count}) of Student's t, "
                     f"{quantile:.2f}, so that all of a column hold together with {100 * CONFIDENCE:.0f} %. An effect stands out if its interval excludes 0. "
-                    f"Beside them are p values after Holm, which bound the chance of any false finding in a column at {100 * (1 - CONFIDENCE):.0f} %, once for the column and once for "
+                    f"The p values corrected by Holm's method bound the probability of any false positive in a column by {100 * (1 - CONFIDENCE):.0f} %, once for the column and once for "
                     f"all {count * len(studies)} effects of the report together, and q values after Benjamini and Hochberg, which bound the share of false ones among "
                     "the findings.",
                     *_few(runs),
@@ -131,7 +131,7 @@ def _design(studies: Sequence[Study]) -> Section:
                     )
                 ],
                 rows=rows,
-                note="Half-widths are of the intervals that hold together. Replications: what differs between them in all cells alike.",
+                note="Half-widths are those of the simultaneous intervals. Replications: differences between replications that are common to all cells.",
             ),
         ],
     )  # fmt: skip
@@ -142,12 +142,12 @@ def _few(runs: int) -> list[str]:
     if runs >= 10:
         return []
     return [
-        f"With {runs} replications these intervals are so wide that hardly anything stands out: such a report shows the form, not the findings."
+        f"With {runs} replications, these intervals are so wide that hardly any effect is significant: such a report shows the layout, not the findings."
     ]
 
 
 def _reading(studies: Sequence[Study]) -> Section:
-    """Return the section on what the clusters hid."""
+    """Return the section on what the clusters conceal."""
     blocks: list[Block] = [
         Text(paragraphs=paragraphs(studies)),
         inside_table(studies),
@@ -160,7 +160,7 @@ def _reading(studies: Sequence[Study]) -> Section:
                 blocks=[_contributions(study) for study in group],
             )
         )
-    return Section(anchor="clusters", title="What the clusters hid", blocks=blocks)
+    return Section(anchor="clusters", title="What the clusters conceal", blocks=blocks)
 
 
 def _contributions(study: Study) -> Table:
@@ -310,7 +310,7 @@ def _all(studies: Sequence[Study]) -> Section:
     blocks: list[Block] = [
         Figure(
             svg=figures.half_normal(studies),
-            caption="The sizes of all effects against half-normal quantiles. Effects that are nothing but noise lie along a line through the origin.",
+            caption="The sizes of all effects against half-normal quantiles. Effects that are nothing but noise are on a line through the origin.",
         ),
         Text(
             paragraphs=[

@@ -71,7 +71,7 @@ The conditions are mixed: runs at high load take much longer, and the time left 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A load and a background; each has a design of its own.
+    """A load and a background; each has a separate design.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ CONDITIONS = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """What is analysed of every run.
+    """A response of every run.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def planned(settings: Settings, mechanisms: str, conditions: Sequence[Condition]
     Parameters
     ----------
     settings
-        How the experiment is to be made.
+        Settings of the experiment.
     mechanisms
         The mechanisms of the design; the others are off.
     conditions
@@ -219,7 +219,7 @@ def responses(
     results
         The table of results, in the order of the plan.
     condition, response, mechanisms
-        What is wanted, and of which design.
+        The requested response, and its design.
     """
     mine = (results["stage"] == ALL) & results["key"].str.endswith(f"|{condition.name}")
     values = results.loc[mine, response.column].to_numpy(dtype=np.float64)

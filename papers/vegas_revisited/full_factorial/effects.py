@@ -1,4 +1,4 @@
-"""The effects of the full design: each with an interval that holds together with all others, and what they explain.
+"""The effects of the full design, with simultaneous intervals, and the variation they explain.
 
 A column of the report has 1,023 effects. At the paper's confidence of 90 % about a hundred of them would stand out by chance
 alone, so each column is corrected for their number: intervals after Bonferroni, which hold for all effects of the column at
@@ -55,7 +55,7 @@ def kind(term: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What a kind of effects explains.
+    """The variation explained by a kind of effects.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Study:
 
     @cached_property
     def ranking(self) -> pd.DataFrame:
-        """All effects, what explains most first; see `dumbbell.factorial.Analysis.ranking`."""
+        """All effects, ranked by the variation they explain; see `dumbbell.factorial.Analysis.ranking`."""
         return self.analysis.ranking()
 
     @cached_property
@@ -123,7 +123,7 @@ class Study:
         return [str(term) for term in rows["term"].head(count)]
 
     def shares(self) -> list[Share]:
-        """Return what each kind of effects explains."""
+        """Return the variation explained by each kind of effects."""
         kinds = self.ranking["term"].map(kind)
         analysis = self.analysis
         alone = 100 * analysis.s_e**2 / analysis.sst if analysis.sst > 0 else np.nan

@@ -1,7 +1,7 @@
 """Benchmarks: the same work in Dumbbell and in other simulators, and how Dumbbell's cost grows with the size of a problem.
 
-How another simulator is measured is said by ``peers/speed.py``: a value ``CONTENDERS`` of objects that follow the protocol
-`Contender`.
+``peers/speed.py`` defines how other simulators are measured: a value ``CONTENDERS`` of objects that implement the
+protocol `Contender`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = ["AIMS", "bench_peers"]
 AIMS: Mapping[str, float] = {"ns3": 150.0, "ns2": 8.0, "ns2-tuned": 3.0}
 """How many times as fast as another simulator Dumbbell should be on every case, by the simulator's key."""
 
-# One of the cases with large windows and the same one with small ones, and how much slower the first may be per packet.
+# A case with large windows and the same one with small windows, and the accepted slow-down per packet.
 LARGE, SMALL, SLOWER = "sack-1000", "sack-10", 1.5
 
 
@@ -44,7 +44,7 @@ def bench_peers(
     Parameters
     ----------
     peers
-        Names of the other simulators, as ``"ns2"``; all that are on this machine by default.
+        Names of the other simulators, as ``"ns2"``; by default all installed ones.
     cases
         Names of cases; all by default.
     turns
@@ -56,14 +56,14 @@ def bench_peers(
     share
         Factor on the simulated time of the cases, for a trial; the report states it.
     least_cpu_s
-        CPU time that a measurement should take at least, s.
+        Minimum CPU time of a measurement, s.
     quiet
         Show no progress.
 
     Raises
     ------
     PeerAbsent
-        A simulator that was asked for is not on this machine.
+        A simulator requested by name is not installed.
     ScenarioError
         A simulator or a case is not known, or a number is out of range.
     """
@@ -130,7 +130,7 @@ def _present(
             if asked:
                 raise
             absent[one.title] = str(why)
-            display.fold(f"{one.title} is LEFT OUT: {why}")
+            display.fold(f"{one.title} is SKIPPED: {why}")
         else:
             present.append(one)
     return present, absent
@@ -164,7 +164,7 @@ def _measured(
 
 
 def _slower(board: Mapping[str, Mapping[str, Turns]], turns: int, display: Display) -> Spread | None:
-    """Return how much more a packet costs at large windows than at small ones, in turns of their own."""
+    """Return the ratio of the cost of a packet at large windows to that at small ones, in separate turns."""
     if LARGE not in board or SMALL not in board:
         return None
     large, small = (board[name][Dumbbell.key].fresh() for name in (LARGE, SMALL))
@@ -203,7 +203,7 @@ def _criteria(
             found.append(at_least(name, rate / 1e6, case.aim / 1e6, unit=" million", digits=2))
     name = "cost of a packet of two SACK flows, 1 Gbit/s over 10 Mbit/s"
     if slower is None:
-        found.append(not_measured(name, f"at most {SLOWER:g}", "only with both cases"))
+        found.append(not_measured(name, f"at most {SLOWER:g}", "requires both cases"))
     else:
         found.append(at_most(name, slower.median, SLOWER))
     return found

@@ -1,4 +1,4 @@
-"""What all simulators are given to do.
+"""The cases for all simulators.
 
 Each case is a dumbbell with packets of 1,000 bytes, 20 ms of propagation on the bottleneck, and access links of 1 ms that are
 ten times faster.
@@ -22,7 +22,7 @@ PAYLOAD = 960
 HEADER = 40
 """Headers of a segment, and the whole of an acknowledgement, bytes."""
 
-# What a run lasts that only starts up: the first flow has begun, and nothing has arrived.
+# Duration of a start-up run: the first flow has started, and nothing has arrived.
 NOTHING = "1 us"
 
 
@@ -35,7 +35,7 @@ class Case:
     name
         How it is chosen on the command line.
     flows
-        Greedy flows from left to right, each with hosts of its own.
+        Greedy flows from left to right, each with its own hosts.
     variant
         ``reno``, ``newreno`` or ``sack``.
     megabits
@@ -47,7 +47,7 @@ class Case:
     aim
         Delivered packets per CPU second that Dumbbell should reach, or 0.
     is_yardstick
-        Another case is measured against it; how much faster Dumbbell is than others here is shown, and nothing is wanted of it.
+        Reference for another case; the speed ratio is shown without a target.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """Description for users."""
         shown = {"reno": "Reno", "newreno": "NewReno", "sack": "SACK"}[self.variant]
         flows = "flow" if self.flows == 1 else "flows"
         return f"{self.flows} {shown} {flows}, {self.megabits} Mbit/s, buffer {self.buffer}"

@@ -1,7 +1,7 @@
 """One measurement, in a process that has nothing else to do.
 
 The one argument is the file of the engine: it is loaded without the package around it, which would take longer than most
-measurements. The standard input is a line of JSON that says what is asked, and then the text of a scenario; the standard
+measurements. The standard input is a line of JSON with the request, and then the text of a scenario; the standard
 output is a line of JSON. Only the engine runs within the measured spans, not the counting of what it delivered.
 """
 
@@ -35,17 +35,17 @@ def _loaded(file: str) -> Any:
     """Return the engine."""
     spec = importlib.util.spec_from_file_location(ENGINE, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no engine")
+        raise ImportError(f"{file} is not an engine")
     engine = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(engine)
     return engine
 
 
 def _runs(engine: Any, text: str, runs: int, payload: int, flows: list[str] | None) -> dict[str, Any]:
-    """Make runs one after another; count the segments that `flows`, or all of them, delivered."""
+    """Execute runs one after another; count the segments delivered by `flows`, or by all flows."""
     cpu_s = wall_s = packets = 0.0
     events = 0
-    # The first run decides: later ones find the memory that the counting of the results has left behind.
+    # Only the first run counts: later ones reuse memory from the counting of results.
     peak_bytes = 0
     for number in range(runs):
         begin_cpu, begin_wall = _cpu_s(), time.perf_counter()
@@ -71,7 +71,7 @@ def _runs(engine: Any, text: str, runs: int, payload: int, flows: list[str] | No
 
 
 def _batch(engine: Any, text: str, runs: int, threads: int) -> dict[str, Any]:
-    """Make a batch of replications on some threads."""
+    """Run a batch of replications on some threads."""
     jobs = [(0, 1, number) for number in range(runs)]
     begin_cpu, begin_wall = _cpu_s(), time.perf_counter()
     engine.run_many([text], jobs, threads)
@@ -87,7 +87,7 @@ def _cpu_s() -> float:
 def _peak_bytes() -> int:
     """Return the largest resident memory so far, bytes.
 
-    What ``getrusage`` tells begins with the memory of the process that started this one, so Linux is asked elsewhere.
+    ``getrusage`` includes the memory of the parent process, so Linux uses a different source.
     """
     if STATUS.exists():
         for line in STATUS.read_text(encoding="ascii").splitlines():

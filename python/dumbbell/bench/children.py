@@ -1,4 +1,4 @@
-"""Measurements of Dumbbell, each in a process of its own."""
+"""Measurements of Dumbbell, each in a separate process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAM = (sys.executable, str(Path(__file__).with_name("child.py")), _engine.__
 
 @dataclass(frozen=True, kw_only=True)
 class Child:
-    """What a process measured that made runs of one scenario.
+    """Measurement of a process that executed runs of one scenario.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Child:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What a process measured that made one batch of runs.
+    """Measurement of a process that executed one batch of runs.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Batch:
 
 
 def measure(text: str, *, runs: int, payload: int, flows: Sequence[str] | None = None) -> Child:
-    """Run a scenario in a process of its own, several times one after another.
+    """Run a scenario in a separate process, several times in sequence.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def measure(text: str, *, runs: int, payload: int, flows: Sequence[str] | None =
     payload
         Payload of a full segment, bytes.
     flows
-        Names of the flows whose packets are counted; all by default.
+        Names of the flows whose packets are counted; by default all.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def measure(text: str, *, runs: int, payload: int, flows: Sequence[str] | None =
 
 
 def measure_batch(text: str, *, runs: int, threads: int) -> Batch:
-    """Make a batch of replications on some threads, in a process of its own.
+    """Run a batch of replications on some threads, in a separate process.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def measure_batch(text: str, *, runs: int, threads: int) -> Batch:
 
 
 def measure_apart(text: str, *, runs: int, processes: int) -> float:
-    """Make replications in processes that have nothing in common, each on one thread, all at the same time.
+    """Run replications in independent processes, each on one thread, all at the same time.
 
-    Returns the wall-clock time of the one that takes longest, s: what the machine grants such work, whatever threads of
-    one process do to each other.
+    Returns the wall-clock time of the slowest process, s: the capacity of the machine for such work, without
+    contention between threads of one process.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _asked(request: dict[str, Any], text: str) -> dict[str, Any]:
         check=False,
     )
     if done.returncode != 0:
-        last = (done.stderr.strip() or f"it ended with {done.returncode}").splitlines()[-1]
+        last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
         raise RuntimeError(f"a measurement failed: {last}")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

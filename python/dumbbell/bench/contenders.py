@@ -1,4 +1,4 @@
-"""Who is measured: Dumbbell, and the other simulators that the folder of the peers offers."""
+"""The simulators to measure: Dumbbell, and those defined in the folder of peers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dumbbell.scenario import Scenario
 
 __all__ = ["Contender", "Dumbbell", "Measured", "load_contenders", "measured"]
 
-# The module in the folder of the peers that says how each of them is measured.
+# The module in the folder of peers that defines how each of them is measured.
 MODULE = "speed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What was measured of some runs of one scenario, each simulator in processes of its own.
+    """Measurement of runs of one scenario, each simulator in separate processes.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Measured:
     cpu_s
         CPU time, user and system, s. Start-up is in it.
     events
-        Events of the simulator in all of them, NaN if it does not tell.
+        Events of the simulator in all of them, NaN if not reported.
     peak_bytes
-        Largest resident memory of the process, bytes, NaN if nobody looked.
+        Maximum resident memory of the process, bytes, NaN if not measured.
     """
 
     runs: int
@@ -56,11 +56,11 @@ class Contender(Protocol):
 
     @property
     def peer(self) -> str:
-        """The peer that has to be asked for on the command line, as ``"ns2"``."""
+        """The name of the peer on the command line, as ``"ns2"``."""
 
     @property
     def title(self) -> str:
-        """What the report calls it, as ``"ns-2 tuned"``."""
+        """Its name in the report, as ``"ns-2 tuned"``."""
 
     @property
     def package(self) -> str:
@@ -68,7 +68,7 @@ class Contender(Protocol):
 
     @property
     def models(self) -> str:
-        """What it does for each packet, in a sentence or two."""
+        """What it models per packet, in one or two sentences."""
 
     def version(self) -> str:
         """Return its version; `dumbbell.crossvalidation.PeerAbsent` if it is not on this machine."""
@@ -93,7 +93,7 @@ class Dumbbell:
     Parameters
     ----------
     like
-        Whose rules it follows; with the same ones it sends the same packets at the same times.
+        The simulator whose rules it follows, so that it sends the same packets at the same times.
     """
 
     like: Contender
@@ -104,9 +104,9 @@ class Dumbbell:
     package: ClassVar[str] = "dumbbell"
     models: ClassVar[str] = (
         "Segments and acknowledgements in both directions, their serialization, propagation and queueing on every link, "
-        "in whole nanoseconds. A packet is a record with its size and TCP's fields: no bytes, no checksums, no IP. A link "
-        "that only one link feeds has no event of its own. One-way data, no handshake. Counters of every flow and link, a "
-        "fingerprint and the conservation of packets are always on."
+        "in whole nanoseconds. A packet is a record with its size and the TCP fields: no payload bytes, no "
+        "checksums, no IP. A link fed by only one other link has no event. One-way data, no handshake. Counters of "
+        "every flow and link, a fingerprint and the conservation check are always on."
     )
 
     def version(self) -> str:
@@ -114,7 +114,7 @@ class Dumbbell:
         return engine_identity()
 
     def prepare(self) -> None:
-        """Nothing has to be built."""
+        """Nothing needs to be built."""
 
     def tcp(self, variant: str) -> Mapping[str, Any]:
         """Return the ``tcp`` table of the one it is like."""
@@ -130,7 +130,7 @@ class Dumbbell:
 
 
 def measured(text: str, runs: int, flows: Sequence[str] | None = None) -> Measured:
-    """Run a scenario in Dumbbell several times one after another, in one process of their own.
+    """Run a scenario in Dumbbell several times in sequence, in a separate process.
 
     Parameters
     ----------

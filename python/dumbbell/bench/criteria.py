@@ -1,4 +1,4 @@
-"""What was wanted of a measurement, and whether it was reached."""
+"""Targets of measurements, and whether they are reached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Criterion", "at_least", "at_most", "criteria_table", "holds_text", "
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """Something that was wanted.
+    """A target.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Criterion:
     wanted, measured
         The bound and the value, in words.
     holds
-        Whether the bound is kept; None if it was not measured.
+        Whether the bound holds; None if not measured.
     """
 
     name: str
@@ -41,13 +41,13 @@ def at_least(
     name
         What it is about.
     value, aim
-        What was measured and wanted.
+        The measured value and the target.
     unit
-        What follows the numbers, with the space before it if it needs one.
+        Unit after the numbers, including a leading space if needed.
     digits
         Decimals of the measured value.
     beside
-        What is told beside the measured value and decides nothing.
+        Text beside the measured value, without influence on the result.
     """
     wanted = f"at least {aim:g}{unit}"
     remark = f", {beside}" if beside else ""
@@ -84,7 +84,7 @@ def criteria_table(criteria: Sequence[Criterion]) -> Table:
     """Return the table of some criteria for a report."""
     tones: dict[bool | None, Any] = {True: "good", False: "bad", None: "muted"}
     return Table(
-        caption="What was wanted, and what was measured",
+        caption="Criteria: targets and measured values",
         columns=[
             Column(title="criterion", align="left"),
             Column(title="wanted", align="left"),

@@ -1,4 +1,4 @@
-"""How much of Dumbbell's growth is measured, and what was."""
+"""The plan and the results of measurements of growth."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FEWEST, MOST = 10, 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How much is measured.
+    """The extent of the measurements.
 
     Parameters
     ----------
     turns, batch_turns
         How often each point, and each batch, is measured.
     least_cpu_s
-        CPU time that a measurement should take at least, s.
+        Minimum CPU time of a measurement, s.
     flows
         Numbers of flows.
     flows_s
@@ -44,7 +44,7 @@ class Plan:
     idle
         The two numbers of idle flows.
     batches
-        Replications in a batch: how many there are, from the shortest batch to the longest.
+        Numbers of replications in a batch, from the shortest batch to the longest.
     batch_s
         Simulated time of each, s.
     """
@@ -121,7 +121,7 @@ class Sweep:
     swept, unit
         What differs, and its unit, or an empty text.
     about
-        What was run.
+        The scenario.
     points
         The points.
     """
@@ -151,7 +151,7 @@ class Idle:
     peaks_of_start_up: tuple[float, float]
 
     def per_flow(self, peaks: tuple[float, float]) -> float:
-        """Return how much memory one flow more needs, bytes.
+        """Return the memory per additional flow, bytes.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Scenarios whose size is swept, as JSON text: they can be large, and the process that runs one reads it itself."""
+"""Scenarios of variable size, as JSON text: they can be large, and the process that runs one parses it itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def many_flows(flows: int, duration_s: float) -> Text:
 
 
 def idle_flows(flows: int) -> Text:
-    """Return as many flows whose first windows arrive, and which wait for acknowledgements until the end of the run.
+    """Return idle flows: their first windows arrive, and they wait for acknowledgements until the end of the run.
 
     Parameters
     ----------

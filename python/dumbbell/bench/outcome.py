@@ -57,7 +57,7 @@ def machine() -> str:
 
 
 def load() -> float:
-    """Return how many processes wanted a core in the last minute, on average; NaN where nobody counts them."""
+    """Return the load average of the last minute; NaN if not available."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
 
 

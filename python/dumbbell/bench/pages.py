@@ -20,7 +20,7 @@ NOTHING = "–"
 
 
 def machine_facts(begin_load: float) -> list[tuple[str, str]]:
-    """Return what the head of a report says of the machine.
+    """Return the facts about the machine for the head of a report.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def machine_facts(begin_load: float) -> list[tuple[str, str]]:
 
 
 def number(value: float, digits: int) -> str:
-    """Return a number as tables show it; what is not known is a dash."""
+    """Return a number as shown in tables; unknown values are a dash."""
     return NOTHING if math.isnan(value) else f"{value:,.{digits}f}"
 
 
@@ -82,7 +82,7 @@ def peers_page(
     contenders
         All that were to be measured, Dumbbell first.
     absent
-        Why some were not, by what they are called.
+        Why some were not measured, by title.
     facts
         Pairs of name and value for the head.
     share
@@ -90,16 +90,16 @@ def peers_page(
     is_part
         Whether some cases were left out.
     least_cpu_s
-        CPU time that a measurement should take at least, s.
+        Minimum CPU time of a measurement, s.
     """
-    notice = [f"{name} was left out: {why}." for name, why in absent.items()]
+    notice = [f"{name} was skipped: {why}." for name, why in absent.items()]
     if is_part:
-        notice.append("Some cases were left out.")
+        notice.append("Some cases were skipped.")
     if share < 1.0:
-        notice.append(f"A trial: the runs are {100 * share:g} % as long as they should be.")
+        notice.append(f"A trial: the runs have {100 * share:g} % of their full length.")
     return render_page(
-        title="How fast Dumbbell and its peers are",
-        subtitle="The same scenarios in every simulator, in turn, and what a delivered packet costs in each.",
+        title="Speed of Dumbbell and its peers",
+        subtitle="The same scenarios in every simulator, in turn, and the cost of a delivered packet in each.",
         facts=facts,
         notice=" ".join(notice),
         sections=[
@@ -115,15 +115,13 @@ def peers_page(
             ),
             Section(
                 anchor="models",
-                title="What each simulator does for a packet",
+                title="Work of each simulator per packet",
                 blocks=[_models(measured, contenders, absent)],
             ),
-            Section(
-                anchor="work", title="Whether the work is alike", blocks=_work(measured, contenders, share)
-            ),
+            Section(anchor="work", title="Comparison of the work", blocks=_work(measured, contenders, share)),
             Section(
                 anchor="how",
-                title="How it is measured",
+                title="Method",
                 blocks=[Text(paragraphs=_how(contenders, least_cpu_s))],
             ),
         ],
@@ -207,10 +205,10 @@ def _models(
         if one.title not in absent:
             counted = [board[one.key].events_per_packet for _, board in measured]
             known = [value for value in counted if not math.isnan(value)]
-            events = Spread.of(known).text(1)[1] if known else "it does not tell"
+            events = Spread.of(known).text(1)[1] if known else "not reported"
         rows.append([Cell(text=one.title, tone="strong"), one.models, events])
     return Table(
-        caption="What the numbers pay for",
+        caption="What each simulator models",
         columns=[
             Column(title="simulator", align="left"),
             Column(title="what it models per packet", align="left"),
@@ -247,13 +245,13 @@ def _work(
             Column(title="case", align="left"),
             Column(title="simulator", align="left"),
             Column(title="data packets delivered in a run"),
-            Column(title="use of the bottleneck [%]"),
+            Column(title="utilization of the bottleneck [%]"),
             Column(title="runs in a turn"),
             Column(title="CPU time of a turn, net [s]"),
             Column(title="start-up of a run [ms]"),
         ],
         rows=rows,
-        note="The use is that of packets delivered for the first time; what is missing to 100 % are starts and repairs.",
+        note="Utilization counts packets delivered for the first time; the rest is slow start and retransmissions.",
     )
     return [table]
 
@@ -262,21 +260,22 @@ def _how(contenders: Sequence[Contender], least_cpu_s: float) -> list[str]:
     letters = " ".join("ABCDEFGH"[: len(contenders)])
     order = ", ".join(one.title for one in contenders)
     return [
-        "Each case is a dumbbell: a bottleneck with 20 ms of propagation each way, and hosts of its own for each flow behind "
-        "access links that are ten times faster and 1 ms long. All flows are greedy and go from left to right; their starts "
-        "are spread over the first tenth of the run. Packets have 1,000 bytes on the wire, acknowledgements 40 (in ns-3 42 "
-        "and what SACK blocks need), and every packet is acknowledged.",
-        f"The contenders take turns, {letters} {letters} and so on ({order}), each measurement in a process of its own, so "
-        "that what else the machine does strikes all alike; a ratio compares the two measurements of one turn. What counts "
-        "is CPU time, user and system together, as the operating system counts it for the process. In Dumbbell's process it "
-        "is read around the engine's runs.",
-        "Start-up is left out: each turn also measures the same scenario with next to no simulated time, which starts the "
-        "simulator, reads the scenario and builds the network, and the median of these is subtracted for every run.",
-        "All simulate the same span of time. It is chosen for the slowest one; the fast ones repeat the run until a "
-        f"measurement takes about {least_cpu_s:g} s of CPU time, Dumbbell within one process, the others in one process "
-        "for each run.",
-        "Nothing is recorded on any side: no traces, no monitors on the links. What the drivers of the peers add is their "
-        "counting of delivered bytes. Dumbbell's own counters cannot be turned off and are in its numbers.",
-        "Dumbbell runs by the rules of ns-2, so that both send the same packets; ns-3 has rules of its own and its nearest "
-        "counterpart is run. `dumbbell cross-validate` says how far the results agree.",
+        "Each case is a dumbbell: a bottleneck with 20 ms of propagation delay in each direction. Each flow has its "
+        "own hosts, behind access links that are ten times faster and have a delay of 1 ms. All flows are greedy "
+        "and send from left to right; their starts are spread over the first tenth of the run. Packets have 1,000 "
+        "bytes on the wire, acknowledgements 40 (in ns-3 42 plus SACK blocks), and every packet is acknowledged.",
+        f"The simulators take turns, {letters} {letters} and so on ({order}), each measurement in a separate "
+        "process, so that other load on the machine affects all of them equally. A ratio compares two measurements "
+        "of the same turn. The measure is CPU time, user plus system, as counted by the operating system for the "
+        "process. In the process of Dumbbell, it is read before and after the runs of the engine.",
+        "Start-up is excluded: each turn also measures the same scenario with almost no simulated time, which "
+        "starts the simulator, parses the scenario and builds the network. The median of these measurements is "
+        "subtracted for every run.",
+        "All simulators simulate the same span of time, chosen for the slowest one. The fast ones repeat the run "
+        f"until a measurement takes about {least_cpu_s:g} s of CPU time: Dumbbell within one process, the others "
+        "with one process per run.",
+        "Nothing is recorded on any side: no traces, no monitors on the links. The drivers of the peers only count "
+        "delivered bytes. The counters of Dumbbell cannot be turned off and are included.",
+        "Dumbbell uses the rules of ns-2, so that both send the same packets. ns-3 has its own rules and runs the "
+        "nearest equivalent. `dumbbell cross-validate` reports the agreement of the results.",
     ]

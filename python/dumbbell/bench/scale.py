@@ -1,4 +1,4 @@
-"""How Dumbbell's cost per packet, its memory and its time grow with the size of what it is given."""
+"""Growth of Dumbbell's cost per packet, memory and time with the size of the simulation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TWO_THREADS = 1.9
 
 
 def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: bool = False) -> Benched:
-    """Measure how Dumbbell's cost grows with the size of what it is given, and write a report.
+    """Measure how Dumbbell's cost grows with the size of the simulation, and write a report.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _point(
     texts: Callable[[], networks.Text],
     flows: Sequence[str] | None = None,
 ) -> Point:
-    """Return a point with no turn taken; its scenario is written anew each time, as large ones fill the memory."""
+    """Return a point without turns; its scenario is written each time, because large ones would fill the memory."""
 
     def run(which: int, runs: int) -> Measured:
         return measured(texts()[which], runs, flows)
@@ -92,9 +92,9 @@ def _sweeps(plan: Plan) -> list[Sweep]:
             title="Number of flows",
             swept="flows",
             unit="",
-            about="NewReno flows over one bottleneck of 0.1 Mbit/s for each of them (10 Gbit/s for 100,000), 100 ms of "
-            "propagation, room for 5 packets of each flow, ten pairs of hosts that all flows share, starts spread over a "
-            f"tenth of {plan.flows_s:g} s.",
+            about="NewReno flows over one bottleneck of 0.1 Mbit/s per flow (10 Gbit/s for 100,000), with 100 ms of "
+            "propagation delay and a buffer of 5 packets per flow. All flows share ten pairs of hosts. Starts are "
+            f"spread over a tenth of {plan.flows_s:g} s.",
             points=[
                 _point(
                     plan,
@@ -109,11 +109,12 @@ def _sweeps(plan: Plan) -> list[Sweep]:
         Sweep(
             key="windows",
             title="Size of the window",
-            swept="rate times round-trip delay",
+            swept="bandwidth-delay product",
             unit="segments",
-            about="One SACK flow over a link of 10 Gbit/s, with a delay that makes the path hold so many segments and a "
-            "queue with room for as many. Without a bound the first slow start overruns the queue by about a window, and "
-            "the scoreboard has it all; with a receive buffer of one and a half times the path nothing is lost.",
+            about="One SACK flow over a link of 10 Gbit/s, with a delay such that the bandwidth-delay product is "
+            "this number of segments, and a queue of the same size. Without a limit, the first slow start overflows "
+            "the queue by about a window, which fills the scoreboard. With a receive buffer of one and a half times "
+            "the bandwidth-delay product, nothing is lost.",
             points=[
                 _point(
                     plan,
@@ -131,9 +132,9 @@ def _sweeps(plan: Plan) -> list[Sweep]:
             title="Number of hops",
             swept="links in a row",
             unit="",
-            about="One NewReno flow over a row of links of 10 Mbit/s, 20 ms long altogether. Where nothing else joins, a link "
-            "that one link feeds needs no event of its own; a trickle of datagrams at every link, a thousandth of the rate, "
-            "takes that away. Only the flow's packets are counted.",
+            about="One NewReno flow over a chain of links of 10 Mbit/s with a total delay of 20 ms. Without other "
+            "traffic, a link fed by one link needs no event. Datagrams at every link, at a thousandth of the rate, "
+            "disable this optimization. Only the packets of the flow are counted.",
             points=[
                 _point(
                     plan,
@@ -143,7 +144,7 @@ def _sweeps(plan: Plan) -> list[Sweep]:
                     partial(networks.row, hops, plan.hops_s, joined=joined),
                     ["f"],
                 )
-                for series, joined in (("nothing joins", False), ("datagrams join at every link", True))
+                for series, joined in (("no datagrams", False), ("datagrams at every link", True))
                 for hops in plan.hops
             ],
         ),
@@ -152,8 +153,8 @@ def _sweeps(plan: Plan) -> list[Sweep]:
             title="Density of traces",
             swept="recorded",
             unit="",
-            about="One NewReno flow of 10 Mbit/s whose cwnd, srtt and flight size are recorded, and the backlog of its "
-            "bottleneck: never, in periods, at every change.",
+            about="One NewReno flow of 10 Mbit/s. Its cwnd, srtt and flight size and the backlog of the bottleneck "
+            "are recorded: never, periodically, or at every change.",
             points=[
                 _point(
                     plan,
@@ -185,7 +186,7 @@ def _sweeps(plan: Plan) -> list[Sweep]:
 
 
 def _taken(sweep: Sweep, turns: int, display: Display) -> Sweep:
-    """Return a sweep whose turns are taken: in each turn every point once."""
+    """Measure a sweep: in each turn, every point once."""
     done = display.steps(sweep.title, turns * len(sweep.points))
     for _ in range(turns):
         for point in sweep.points:
@@ -212,7 +213,7 @@ def _idle(plan: Plan, display: Display) -> Idle:
 
 
 def _batches(plan: Plan, display: Display) -> list[Batches]:
-    """Return what was measured of batches of each size: in each turn every size in every way once."""
+    """Measure batches of each size: in each turn, every size in every way once."""
     done = display.steps("Two threads", 3 * len(plan.batches) * plan.batch_turns)
     text, _ = networks.one_flow(plan.batch_s)
     ways: dict[str, Callable[[int], float]] = {
@@ -252,7 +253,7 @@ def _criteria(flows: Sweep, idle: Idle, batches: Sequence[Batches]) -> list[Crit
     if idle.flows[1] < MOST:
         found.append(not_measured(name, f"below {IDLE_BYTES} bytes", f"{per_flow:,.0f} bytes at fewer flows"))
     elif math.isnan(per_flow):
-        found.append(not_measured(name, f"below {IDLE_BYTES} bytes", "nobody tells here"))
+        found.append(not_measured(name, f"below {IDLE_BYTES} bytes", "not available here"))
     else:
         found.append(
             Criterion(
@@ -264,7 +265,7 @@ def _criteria(flows: Sweep, idle: Idle, batches: Sequence[Batches]) -> list[Crit
         )
     name = "run_many on two threads over one"
     if not batches:
-        found.append(not_measured(name, f"at least {TWO_THREADS:g}", "there is one core"))
+        found.append(not_measured(name, f"at least {TWO_THREADS:g}", "there is only one core"))
     else:
         longest = batches[-1]
         beside = f"{longest.runs:,} runs; two processes {longest.granted.median:.2f}"

@@ -36,7 +36,7 @@ def page(
     idle
         Memory of idle flows.
     batches
-        Batches on one thread, two threads and two processes, from the shortest to the longest; none if there is one core.
+        Batches on one thread, two threads and two processes, from the shortest to the longest; none if there is only one core.
     plan
         How much was measured.
     criteria
@@ -45,8 +45,8 @@ def page(
         The load of the machine before the measurements.
     """
     return render_page(
-        title="How Dumbbell's cost grows",
-        subtitle="CPU time per delivered packet, memory and threads, over the size of what is simulated.",
+        title="How the cost of Dumbbell grows",
+        subtitle="CPU time per delivered packet, memory and threads, by the size of the simulation.",
         facts=[("Dumbbell", engine_identity()), ("turns", str(plan.turns)), *machine_facts(begin_load)],
         notice="" if plan == FULL else "A trial: fewer and shorter measurements, without the largest sizes.",
         sections=[
@@ -54,7 +54,7 @@ def page(
             *(Section(anchor=sweep.key, title=sweep.title, blocks=_sweep(sweep)) for sweep in sweeps),
             Section(anchor="memory", title="Memory", blocks=_memory(idle)),
             Section(anchor="threads", title="Two threads", blocks=_threads(batches, plan)),
-            Section(anchor="how", title="How it is measured", blocks=[Text(paragraphs=_how(plan))]),
+            Section(anchor="how", title="Method", blocks=[Text(paragraphs=_how(plan))]),
         ],
     )
 
@@ -88,7 +88,7 @@ def _sweep(sweep: Sweep) -> list[Block]:
             Column(title="events per packet"),
             Column(title="packets in a run"),
             Column(title="CPU time of a run, net [s]"),
-            *([Column(title="simulated time over CPU time")] if is_long else []),
+            *([Column(title="simulated time per CPU time")] if is_long else []),
             Column(title="start-up of a run [ms]"),
             Column(title="largest memory [MiB]"),
         ],
@@ -148,12 +148,13 @@ def _memory(idle: Idle) -> list[Block]:
     return [
         Text(
             paragraphs=[
-                "An idle flow has an open connection, has sent its first window of two segments, and waits. The receivers "
-                "have got them and have sent acknowledgements, but the path is so long that none has arrived when the run "
-                "ends: all connections are open at the same time, with unacknowledged data and a timer that runs.",
-                "What is taken is the largest resident memory of the whole process up to the end of the run, the scenario's "
-                f"text and the results of every flow included. Of {many:,} flows and of {few:,}: the difference, over the "
-                f"{many - few:,} flows.",
+                "An idle flow has an open connection, has sent its first window of two segments, and waits. The "
+                "receivers have received them and sent acknowledgements, but the path is so long that none has "
+                "arrived when the run ends. All connections are therefore open at the same time, with "
+                "unacknowledged data and a running timer.",
+                "The measure is the maximum resident memory of the process up to the end of the run, including the "
+                f"text of the scenario and the results of every flow: the difference between {many:,} and {few:,} "
+                f"flows, divided by {many - few:,}.",
             ]
         ),
         Table(
@@ -162,7 +163,7 @@ def _memory(idle: Idle) -> list[Block]:
                 Column(title="what", align="left"),
                 Column(title=f"{few:,} flows [MiB]"),
                 Column(title=f"{many:,} flows [MiB]"),
-                Column(title="for each flow [bytes]"),
+                Column(title="per flow [bytes]"),
             ],
             rows=rows,
         ),
@@ -173,11 +174,11 @@ def _threads(batches: Sequence[Batches], plan: Plan) -> list[Block]:
     about = Text(
         paragraphs=[
             f"Replications of one NewReno flow of 10 Mbit/s, {plan.batch_s:g} s each, with `run_many` on one thread, on two, and "
-            "in two processes that have nothing in common and make half as many each, in turn. Wall-clock time counts here, so "
-            "nothing else may run on the machine. What the processes do not gain either, the machine does not grant: it is not "
-            "threads that wait for each other.",
-            "Batches are of several sizes because some machines, virtual ones among them, give less for the first seconds in "
-            "which a second core works. What is wanted of two threads is wanted of the largest batch.",
+            "in two independent processes with half of the runs each, in turn. This measures wall-clock time, so "
+            "nothing else may run on the machine. If the processes do not gain either, the limit is the machine, "
+            "not contention between threads.",
+            "Batches have several sizes because some machines, including virtual ones, are slower during the first "
+            "seconds in which a second core is used. The target for two threads applies to the largest batch.",
         ]
     )
     if not batches:
@@ -192,14 +193,14 @@ def _threads(batches: Sequence[Batches], plan: Plan) -> list[Block]:
         for batch in batches
     ]
     table = Table(
-        caption="Batches on one thread and on two",
+        caption="Batches on one and two threads",
         columns=[
             Column(title="runs"),
             Column(title="one thread [s]"),
             Column(title="two threads [s]"),
             Column(title="two processes [s]"),
-            Column(title="threads, times as fast"),
-            Column(title="processes, times as fast"),
+            Column(title="speed-up of threads"),
+            Column(title="speed-up of processes"),
         ],
         rows=rows,
         note="The median over the turns; below it the smallest and the largest turn.",
@@ -209,14 +210,14 @@ def _threads(batches: Sequence[Batches], plan: Plan) -> list[Block]:
 
 def _how(plan: Plan) -> list[str]:
     return [
-        "Each measurement is a process of its own that runs the engine and nothing else. CPU time is that of the process, "
-        "user and system together, read around the runs; a run is repeated in it until a measurement takes about "
+        "Each measurement is a separate process that runs only the engine. CPU time is that of the process, user "
+        "plus system, read before and after the runs. A run is repeated in it until a measurement takes about "
         f"{plan.least_cpu_s:g} s. In each turn every point of a sweep is measured once.",
-        "Start-up is left out: each turn also measures the same scenario with a microsecond of simulated time, which reads "
-        "it and builds the network, and the median of these is subtracted for every run. The tables show it in a column of "
-        "its own.",
+        "Start-up is excluded: each turn also measures the same scenario with one microsecond of simulated time, "
+        "which parses it and builds the network. The median of these measurements is subtracted for every run and "
+        "shown in a separate column.",
         "A delivered packet is payload of a full segment that arrived for the first time. Packets have 1,000 bytes on the "
         "wire, acknowledgements 40, and every packet is acknowledged.",
-        "Memory is the largest resident memory of the process up to the end of its first run, with the interpreter that "
-        "starts it.",
+        "Memory is the maximum resident memory of the process up to the end of its first run, including the "
+        "interpreter.",
     ]

@@ -1,4 +1,4 @@
-"""Turns: what was measured one after another, net of start-up, and ratios taken turn by turn."""
+"""Turns: measurements in sequence, net of start-up, and ratios by turn."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dumbbell.bench.contenders import Measured
 
 __all__ = ["Spread", "Turns", "ratios"]
 
-# Runs that only start up are made until they take this part of what a measurement takes, but not more often than the runs,
-# and so many times at least.
+# Start-up runs are repeated until they take this fraction of a measurement, at most as often as the runs, and at
+# least this many times.
 PART_OF_START_UPS, LEAST_START_UPS = 0.1, 3
 
-# What a run is taken to cost at least, s.
+# Assumed minimum cost of a run, s.
 LEAST_CPU_S = 1e-3
 
 
@@ -60,9 +60,9 @@ class Turns:
     Parameters
     ----------
     run, nothing
-        Make so many runs of the scenario, and of the same one without simulated time.
+        Execute this many runs of the scenario, and of the same one without simulated time.
     least_cpu_s
-        CPU time that a measurement should take at least, s; the scenario is run as often as that needs.
+        Minimum CPU time of a measurement, s; the scenario is repeated accordingly.
     """
 
     run: Callable[[int], Measured]
@@ -73,7 +73,7 @@ class Turns:
     start_ups_s: list[float] = field(default_factory=list, init=False)
 
     def take(self) -> None:
-        """Make one turn: the start-up, then the runs. The first turn finds out how many runs are enough."""
+        """Execute one turn: the start-up, then the runs. The first turn determines the number of runs."""
         runs = self.runs or 1
         self._measure(runs)
         if self.runs == 0:
@@ -95,7 +95,7 @@ class Turns:
         self.start_ups_s.append(empty.cpu_s / empty.runs)
         made = self.run(runs)
         if made.packets <= 0:
-            raise RuntimeError("a run is too short to be measured: no packet was delivered")
+            raise RuntimeError("the run is too short to measure: no packet was delivered")
         self.measured.append(made)
 
     @property
@@ -105,7 +105,7 @@ class Turns:
 
     @property
     def cpu_s(self) -> list[float]:
-        """CPU time of each turn net of start-up, s; where that is all there is, a millionth is left."""
+        """CPU time of each turn net of start-up, s, at least one millionth."""
         return [max(one.cpu_s - one.runs * self.start_up_s, 1e-6 * one.cpu_s) for one in self.measured]
 
     @property
@@ -125,12 +125,12 @@ class Turns:
 
     @property
     def events_per_packet(self) -> float:
-        """Events per delivered packet, NaN if the simulator does not tell."""
+        """Events per delivered packet, NaN if the simulator does not report them."""
         return statistics.median(one.events / one.packets for one in self.measured)
 
     @property
     def peak_bytes(self) -> float:
-        """Largest resident memory of a process over the turns, bytes; NaN if nobody looked."""
+        """Maximum resident memory of a process over the turns, bytes; NaN if not measured."""
         return max(one.peak_bytes for one in self.measured)
 
 

@@ -1,8 +1,8 @@
-"""Campaigns: scenarios × parameters × replications, made once, kept, queried, and extended later.
+"""Campaigns: scenarios × parameters × replications, run once, stored, queried, and extended later.
 
-`Campaign` is the public face. Below it lies what everything that makes many runs shares, papers and cross-validation too: planned
-runs beside the store that keeps them (`PlannedRuns`, `Store`), what makes the missing ones (`on_threads`, `on_cluster`), and
-what is shown meanwhile (`Display`).
+`Campaign` is the public interface. The parts below it are shared with papers and cross-validation: planned runs and
+their store (`PlannedRuns`, `Store`), execution of missing runs (`on_threads`, `on_cluster`), and progress
+(`Display`).
 """
 
 from __future__ import annotations

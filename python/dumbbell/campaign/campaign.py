@@ -1,4 +1,4 @@
-"""A campaign: a base scenario, axes, replications, a reduction, and the store of what was run."""
+"""A campaign: a base scenario, axes, replications, a reduction, and the store of its runs."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ __all__ = ["Campaign", "CampaignRun", "Status"]
 RUNS = "runs"
 """Name of the table with a row for each run."""
 
-PROBES = (
-    "the base scenario has probes, which take time, and what they record is not kept; a reduction may keep it"
-)
+PROBES = "the base scenario has probes, which cost time, but their traces are not stored; use a reduction to store them"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,16 +64,16 @@ class CampaignRun:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Status:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Parameters
     ----------
     points
-        One row per point: the values of the axes, ``hash`` of the scenario, ``runs`` wanted, ``done`` and ``missing``.
+        One row per point: the values of the axes, ``hash`` of the scenario, requested ``runs``, ``done`` and ``missing``.
     runs, done
-        Number of runs that are wanted, and of those that are kept.
+        Number of requested runs, and of stored ones.
     warnings
-        What is damaged in the store, a line for each file; its runs are among the missing ones.
+        Damage to the store, one line per file; affected runs are among the missing ones.
     """
 
     points: pd.DataFrame
@@ -85,7 +83,7 @@ class Status:
 
     @property
     def missing(self) -> int:
-        """Number of runs that are to be made."""
+        """Number of missing runs."""
         return self.runs - self.done
 
     def __str__(self) -> str:
@@ -97,28 +95,29 @@ class Status:
 
 
 class Campaign:
-    """Scenarios × parameters × replications, what is kept of each run, and the store that keeps it.
+    """Scenarios × parameters × replications, the reduction of each run, and the store.
 
-    A campaign resumes: `run` makes the runs that the store does not have, and no other. A finished run is kept about a second
-    after its end, so a kill loses only what was under way. The store is keyed by the hash of the scenario, the engine, the
-    code of the reduction, seed and run: it may be shared by campaigns, and outlives changes of axes and replications. Once a
-    campaign is finished its store is the same, byte by byte, however often it was interrupted and wherever it ran.
+    A campaign resumes: `run` runs only what is missing in the store. A completed run is stored within about a
+    second, so a kill loses only runs in progress. The store is keyed by the hash of the scenario, the engine, the
+    code of the reduction, the seed and the run number. Campaigns may share it, and it remains valid when axes or
+    replications change. A finished campaign has the same store, byte for byte, however often it was interrupted and
+    wherever it ran.
 
     Parameters
     ----------
     base : Scenario or path
-        Everything that no axis sets, or a file that has it.
+        The base scenario, or its file.
     axes : mapping of str to iterable, optional
-        Values by the addresses they are set at, as ``{"links.r1-r2.rate": ["1 Mbit/s", "2 Mbit/s"]}``. Addresses are those of
+        Values by address, as ``{"links.r1-r2.rate": ["1 Mbit/s", "2 Mbit/s"]}``. Addresses are those of
         `Scenario.with_values`. Every combination is a point.
     runs : int or iterable of int
-        Replications of each point: how many, or their numbers.
+        Replications of each point: their number, or a list of run numbers.
     seed : int
         Seed of all runs.
     reduce : callable, optional
-        A named function of `Runs` that returns what is kept of them: a data frame with a row for each of ``runs.jobs``, in
-        their order. Cells may be lists. It may look at each run alone only: which runs come together is up to the order in
-        which they end. By default the tables of flows and links are kept whole; traces are not.
+        A named function of `Runs` that returns what to store: a data frame with one row for each of ``runs.jobs``,
+        in the same order. Cells may be lists. It must treat each run separately, because batches depend on the
+        order in which runs end. By default, the complete flow and link tables are stored, without traces.
     store : path
         Folder of the store.
 
@@ -185,11 +184,11 @@ class Campaign:
         Parameters
         ----------
         file
-            A TOML file. ``base`` is a scenario, as a table or as the name of a file beside this one. ``[axes]`` has lists of
-            values by addresses. ``runs``, ``seed`` and ``output`` (the folder of the store) may be left out, ``[[add]]`` has
-            the ``axes`` and ``runs`` of further grids.
+            A TOML file. ``base`` is a scenario: a table or the name of a file in the same folder. ``[axes]`` has
+            lists of values by address. ``runs``, ``seed`` and ``output`` (the folder of the store) are optional.
+            ``[[add]]`` has the ``axes`` and ``runs`` of further grids.
         store
-            Folder of the store; by default what the file says, or ``results/campaigns/`` and the name of the file.
+            Folder of the store; by default that of the file, or ``results/campaigns/`` and the name of the file.
 
         Raises
         ------
@@ -232,8 +231,8 @@ class Campaign:
         Parameters
         ----------
         axes
-            Values by addresses; every combination is a point, with the base's own value on all other axes. Without any, the
-            replications are those of all points there are.
+            Values by address; every combination is a point, with the value of the base on all other axes. Without
+            axes, the replications are added to all existing points.
         runs
             Replications of these points; those that the campaign began with by default.
 
@@ -274,19 +273,19 @@ class Campaign:
         progress: bool = True,
         fresh: bool = False,
     ) -> Self:
-        """Make the runs that are missing.
+        """Run what is missing.
 
         Parameters
         ----------
         on : distributed.Client or str, optional
-            A Dask cluster, or the address of its scheduler. Its workers need the engine of this process; the reduction is
-            sent to them. By default the runs are made on this machine.
+            A Dask cluster, or the address of its scheduler. Its workers need the engine of this process; the
+            reduction is sent to them. The default is this machine.
         threads
             Threads on this machine; all cores by default.
         progress
-            Show how far it is, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
+            Show progress on standard error: a bar with the remaining time on a terminal, occasional lines elsewhere.
         fresh
-            Forget what the store has, also of other campaigns with this engine and this reduction.
+            Delete the content of the store, including runs of other campaigns with this engine and reduction.
 
         Returns
         -------
@@ -298,11 +297,11 @@ class Campaign:
         ScenarioError
             Another process is writing to the store, or the cluster cannot be used.
         ResultsError
-            A file of the store cannot be read or written, as on a full disk. What was kept before is kept.
+            A file of the store cannot be read or written, as on a full disk. Earlier results are kept.
         ClusterError
-            The scheduler is gone. What was finished is kept.
+            The scheduler is gone. Completed runs are kept.
         Interrupted
-            Ctrl-C. What was finished is kept.
+            Ctrl-C. Completed runs are kept.
 
         Warns
         -----
@@ -346,9 +345,9 @@ class Campaign:
         return self
 
     def _identical_runs(self) -> list[tuple[Scenario, int, int]]:
-        """Return the scenarios some of whose runs are equal, with the number of runs and of different ones.
+        """Return the scenarios with identical runs, with the number of runs and of distinct ones.
 
-        Only a reduction that keeps fingerprints, as the default one does, can tell.
+        This requires a reduction that stores fingerprints, such as the default one.
         """
         runs = self.tables()[RUNS]
         if "fingerprint" not in runs.column_names:
@@ -363,7 +362,7 @@ class Campaign:
         ]
 
     def status(self) -> Status:
-        """Return how far the campaign is. Nothing is run, and a process that is at it is not disturbed.
+        """Return the progress of the campaign, without running anything or disturbing a process that runs it.
 
         Raises
         ------
@@ -385,7 +384,7 @@ class Campaign:
         )
 
     def _positions(self, kept: pa.Table) -> tuple[pa.Table, np.ndarray]:
-        """Return the wanted runs (``point`` and the columns of `INDEX`) and their rows in what is kept, -1 for none."""
+        """Return the requested runs (``point`` and the columns of `INDEX`) and their rows in the store, -1 for none."""
         points = np.repeat(np.arange(len(self._points)), [len(point.runs) for point in self._points])
         hashes = np.array([point.scenario.hash for point in self._points], dtype=object)
         wanted = pa.table(
@@ -407,11 +406,11 @@ class Campaign:
         return {name: values.take(chosen) for name, values in columns.items()}
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return what is kept of the runs of this campaign, as Arrow tables by their names.
+        """Return the stored results of this campaign as Arrow tables, by name.
 
-        ``"runs"`` has one row per finished run, in the order of the points: the values of the axes, ``hash``, ``seed``,
-        ``run``, and the reduced columns. A reduced column that has rows of its own, as ``flows`` and ``links`` have by
-        default, is a table instead: the values of the axes, ``hash``, ``seed``, ``run``, and its fields.
+        ``"runs"`` has one row per completed run, in the order of the points: the values of the axes, ``hash``, ``seed``,
+        ``run``, and the reduced columns. A reduced column that contains rows, such as ``flows`` and ``links`` by
+        default, is a separate table: the values of the axes, ``hash``, ``seed``, ``run``, and its fields.
         """
         kept = self._opened(read_only=True).table()
         wanted, positions = self._positions(kept)
@@ -436,12 +435,12 @@ class Campaign:
         return found
 
     def frame(self, name: str = RUNS) -> pd.DataFrame:
-        """Return what is kept of the runs of this campaign as a data frame.
+        """Return stored results of this campaign as a data frame.
 
         Parameters
         ----------
         name
-            ``"runs"`` for one row per finished run; by default there are ``"flows"`` and ``"links"`` too. See `tables`.
+            ``"runs"`` for one row per completed run; by default also ``"flows"`` and ``"links"``. See `tables`.
 
         Raises
         ------
@@ -457,13 +456,13 @@ class Campaign:
         return frame
 
     def sql(self, query: str) -> pd.DataFrame:
-        """Return what DuckDB answers to a query of the tables.
+        """Return the result of a DuckDB query of the tables.
 
         Parameters
         ----------
         query
             SQL over the tables of `tables`: ``runs``, ``flows`` and ``links`` by default. Addresses are quoted, as
-            ``"links.r1-r2.rate"``. Without ``order by`` the order of the rows is not determined.
+            ``"links.r1-r2.rate"``. Without ``order by``, the order of rows is undefined.
 
         Raises
         ------

@@ -1,12 +1,12 @@
-"""Runs on a Dask cluster: the same bits as on one machine, whatever happens to its workers.
+"""Runs on a Dask cluster, bit-identical to those on one machine, whatever happens to its workers.
 
 The calling process submits batches of runs. Workers compute and reduce them, and return tables to the calling process, which
-alone writes to the store. A batch takes about a second, so that little is lost with a worker and the scheduler has few tasks.
-When a worker dies the scheduler reassigns its batches. Once the scheduler suspects a batch itself
-(`distributed.KilledWorker`), the batch is halved and submitted again, down to a single run. A single run is tried again at
-the end, alone on the cluster, so that no other run can be blamed for what it does.
+alone writes to the store. A batch takes about one second, so that a lost worker costs little and the scheduler has
+few tasks. When a worker dies, the scheduler reassigns its batches. If the scheduler gives up a batch
+(`distributed.KilledWorker`), the batch is halved and submitted again, down to a single run. A suspected single run
+is repeated at the end, alone on the cluster, so that no other run is blamed.
 
-Workers need the engine of the calling process, compared by its digest: another one is refused.
+Workers need the engine of the calling process, compared by digest; a different engine is rejected.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterError", "OtherEngine", "checked", "cluster_of", "connected", "on_cluster"]
 
-# A batch shall take so long, s.
+# Target duration of a batch, s.
 BATCH_S = 1.0
 
-# Finished runs are kept about so often, s.
+# Interval between writes to the store, s.
 HEARTBEAT_S = 1.0
 
-# How often the size of the cluster is asked for, s.
+# Interval between queries of the cluster size, s.
 COUNTED_S = 5.0
 
-# So many batches are handed out for each thread of the cluster, so that none waits for this process.
+# Number of batches submitted per thread of the cluster, so that no thread waits for this process.
 AHEAD = 3
 
 LARGEST_BATCH = 2000
@@ -61,7 +61,7 @@ TIMEOUT_S = 60.0
 
 
 class ClusterError(ConnectionError):
-    """The scheduler is gone, or a run kills its workers. What was finished is kept; the same campaign resumes."""
+    """The scheduler is gone, or a run kills its workers. Completed runs are kept; the same campaign resumes."""
 
 
 class OtherEngine(RuntimeError):  # noqa: N818 - told by a worker, and turned into a refusal
@@ -80,32 +80,32 @@ class OtherEngine(RuntimeError):  # noqa: N818 - told by a worker, and turned in
 
 @dataclass(frozen=True)
 class _Batch:
-    """Runs for one worker: their positions, and how often a single run is known to have killed its workers."""
+    """Runs for one worker: their positions, and how often a single run has killed its workers."""
 
     positions: Sequence[int]
-    # None: not suspected of it.
+    # None: not suspected.
     killed: int | None = None
 
     def halves(self) -> list[_Batch]:
-        """Return two batches of half the runs, of several."""
+        """Return two batches of half the runs; requires several runs."""
         middle = len(self.positions) // 2
         return [replace(self, positions=part) for part in (self.positions[:middle], self.positions[middle:])]
 
 
 def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
-    """Make and reduce some runs: what a worker does.
+    """Run and reduce a batch on a worker.
 
     Parameters
     ----------
     engine
-        Name of the engine that is wanted.
+        Identity of the required engine.
     work
         The pickled jobs and the reduction.
 
     Returns
     -------
     tuple of pyarrow.Table and float
-        What is kept of the runs, and the time they took, s.
+        The reduced runs, and the time they took, s.
 
     Raises
     ------
@@ -131,13 +131,16 @@ def connected(on: Client | str) -> Client:
     Raises
     ------
     ScenarioError
-        Dask is not installed, or nothing answers at the address.
+        Dask is not installed, or the scheduler does not answer.
     """
     try:
         from distributed import Client
     except ImportError:
         raise refusal(
-            "scheduler", str(on), "pip install dumbbell[dask]", problem="needs Dask, which is not installed"
+            "scheduler",
+            str(on),
+            "pip install dumbbell[dask]",
+            problem="requires Dask, which is not installed",
         ) from None
     if isinstance(on, Client):
         return on
@@ -149,7 +152,7 @@ def connected(on: Client | str) -> Client:
         raise refusal(
             "scheduler",
             on,
-            "the address of a Dask scheduler, as tcp://10.0.0.1:8786",
+            "the address of a Dask scheduler, such as tcp://10.0.0.1:8786",
             problem=f"does not answer ({error})",
         ) from error
 
@@ -158,7 +161,7 @@ def connected(on: Client | str) -> Client:
 def cluster_of(on: Client | str | None) -> Iterator[tuple[Client | None, list[str]]]:
     """Yield the client of a cluster and warnings about its workers; ``None`` without a cluster.
 
-    A client that is made for an address is closed in the end.
+    A client created for an address is closed at the end.
 
     Parameters
     ----------
@@ -187,7 +190,7 @@ def checked(client: Client) -> list[str]:
     Raises
     ------
     ScenarioError
-        There is no worker, or one of them has another engine or none.
+        There is no worker, or one of them has a different engine or none.
     """
     address = str(client.scheduler.address)
     try:
@@ -248,12 +251,12 @@ def _other_engine(where: str, engine: str) -> ScenarioError:
 
 
 def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
-    """Return what makes runs on a Dask cluster; finished ones are kept about once a second.
+    """Return a function that runs on a Dask cluster and stores completed runs about once per second.
 
     Parameters
     ----------
     reduce
-        What is kept of the runs. It is pickled, with its module if that is not installed, and called by the workers.
+        The reduction. It is pickled, with its module if that is not installed, and called by the workers.
     client
         The client of the cluster.
     """
@@ -265,12 +268,12 @@ def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
 
 
 class _Batches:
-    """Submits batches of runs and collects what comes back."""
+    """Submits batches of runs and collects their results."""
 
     def __init__(self, reduce: Reduction, client: Client, planned: Sequence[Planned], keep: Keep) -> None:
         self._reduce = reduce
         module = getattr(reduce, "__module__", None)
-        # What is not installed here is not there either.
+        # Modules that are not installed here are not installed on workers either.
         self._module = sys.modules[module] if module is not None and own_sources(module) else None
         self._client = client
         self._planned = planned
@@ -287,7 +290,7 @@ class _Batches:
         self._kept_s = self._counted_s = -float("inf")
         self._threads = 1
         self._submitted = 0
-        # What the workers took so far, s, and for how many runs.
+        # Time used by the workers so far, s, and their number of runs.
         self._took_s = 0.0
         self._made = 0
 
@@ -303,7 +306,7 @@ class _Batches:
                 self._collect(timeout=0.0)
             raise
         finally:
-            # Also after an error, what was finished is kept.
+            # Completed runs are stored after an error, too.
             try:
                 self._store()
             finally:
@@ -331,7 +334,7 @@ class _Batches:
     def _size(self) -> int:
         """Return how many runs the next batch has."""
         if self._made == 0:
-            # Nobody knows yet how long they take.
+            # Their duration is not known yet.
             return 1
         # Towards the end batches become smaller, so that all threads end at about the same time.
         left = len(self._planned) - self._next
@@ -369,8 +372,8 @@ class _Batches:
             if killed >= SUSPECTED:
                 planned = self._planned[batch.positions[0]]
                 raise ClusterError(
-                    f"workers die of run {planned.run} with seed {planned.seed} of scenario {planned.scenario.hash} "
-                    f"({error}); what was finished is kept"
+                    f"workers die during run {planned.run} with seed {planned.seed} of scenario {planned.scenario.hash} "
+                    f"({error}); completed runs are kept"
                 ) from error
             self._suspects.append(replace(batch, killed=killed))
             return
@@ -382,7 +385,7 @@ class _Batches:
         self._made += len(batch.positions)
 
     def _store(self) -> None:
-        """Keep what was collected."""
+        """Store the collected results."""
         if self._numbers:
             numbers, tables = self._numbers, self._tables
             self._numbers, self._tables = [], []
@@ -391,5 +394,5 @@ class _Batches:
 
     def _lost(self) -> ClusterError:
         return ClusterError(
-            "the scheduler is gone, or gave the runs up; what was finished is kept, and the same campaign goes on from there"
+            "the scheduler is gone or gave up the runs; completed runs are kept, and the same campaign resumes"
         )

@@ -23,7 +23,7 @@ What it keeps of a run may depend on that run alone: which runs it is given toge
 
 
 def reduced(reduce: Reduction, runs: Runs) -> pa.Table:
-    """Return what is kept of some finished runs as an Arrow table.
+    """Return the reduction of some completed runs as an Arrow table.
 
     Raises
     ------
@@ -42,12 +42,12 @@ def job_of(planned: Planned) -> Job:
 
 
 def on_threads(reduce: Reduction, threads: int | None = None) -> Make[Planned]:
-    """Return what makes runs on threads of this process; finished ones are kept about once a second.
+    """Return a function that runs on threads of this process and stores completed runs about once per second.
 
     Parameters
     ----------
     reduce
-        What is kept of them.
+        The reduction.
     threads
         Number of threads; all cores by default.
     """

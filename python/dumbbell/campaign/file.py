@@ -19,7 +19,7 @@ FIELDS = ("base", "axes", "runs", "seed", "output", "add")
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What a file says of a campaign.
+    """The content of a campaign file.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Stated:
 
 
 def read(file: Path) -> Stated:
-    """Return what a file says of a campaign.
+    """Return the content of a campaign file.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read(file: Path) -> Stated:
         data = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise refusal(
-            str(file), str(error), "a TOML document", problem="stopped the reading", quoted=False
+            str(file), str(error), "a TOML document", problem="could not be parsed", quoted=False
         ) from None
     try:
         return _stated(data, file)
@@ -103,7 +103,7 @@ def _grid(path: str, data: Mapping[str, Any], runs: Any) -> Grid:
 
 
 def _flat(axes: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the lists in a table of axes by their addresses, which TOML takes for tables where they are not quoted."""
+    """Yield the lists in a table of axes by address; TOML reads unquoted addresses as nested tables."""
     for name, value in axes.items():
         address = f"{path}.{name}" if path else name
         if isinstance(value, dict):

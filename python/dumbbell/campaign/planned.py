@@ -1,7 +1,7 @@
-"""Planned runs and the store that keeps them: look up what is done, run what is missing.
+"""Planned runs and their store: look up completed runs and run what is missing.
 
-A user's campaign, the runs of a paper and both sides of a grid share this loop. They differ in the plan, in what is kept of a
-run, and in what executes the missing ones: see `dumbbell.campaign.execution` and `dumbbell.campaign.cluster`.
+A user's campaign, the runs of a paper and both sides of a grid share this loop. They differ in the plan, in the
+reduction of a run, and in the execution of missing runs: see `dumbbell.campaign.execution` and `dumbbell.campaign.cluster`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Interrupted", "Keep", "Make", "Planned", "PlannedRuns", "cost", "in_
 
 
 class Planned(Protocol):
-    """A run that is wanted. It may have a ``stage`` too: stages are made, and their times told, one after the other."""
+    """A requested run. It may have a ``stage``: stages run, and their times are reported, one after the other."""
 
     @property
     def key(self) -> str:
@@ -39,7 +39,7 @@ class Planned(Protocol):
 
     @property
     def run(self) -> int:
-        """Number of the replication."""
+        """Run number of the replication."""
 
 
 P = TypeVar("P", bound=Planned)
@@ -55,33 +55,33 @@ Make = Callable[[Sequence[P], Keep], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """A campaign was interrupted; the message says what was kept and how to go on."""
+    """A campaign was interrupted; the message says what was stored and how to resume."""
 
 
 class PlannedRuns(Generic[P]):
-    """Planned runs beside the store that keeps them. Several that share scenario, seed and run are one run.
+    """Planned runs and their store. Planned runs with the same scenario, seed and run number are one run.
 
     Parameters
     ----------
     name
-        What they are called, before the names of stages.
+        Prefix of the names of stages.
     plan
-        The runs that are wanted.
+        The requested runs.
     store
-        Where finished runs are kept; it stays open.
+        The store of completed runs; it stays open.
     cost
-        About how long a run of a scenario takes, compared with others.
+        Estimated relative duration of a run of a scenario.
 
     Attributes
     ----------
     wanted
         A row for each planned run: ``key``, ``stage``, the columns of `INDEX`, ``cost``.
     missing
-        Those of its rows that are to be made, each run once.
+        Its rows that have to run, each run once.
     total, reused, done
-        Number of all runs, of those kept from before, and of those kept by now.
+        Number of all runs, of reused runs, and of runs stored so far.
     times
-        Wall-clock time of each stage that was made, s.
+        Wall-clock time of each stage that ran, s.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class PlannedRuns(Generic[P]):
             display.expect(f"{self.name}/{stage}", len(rows), float(rows["cost"].sum()), kind)
 
     def make(self, make: Make[P], display: Display, title: str = "") -> None:
-        """Run what is missing, stage by stage. Results are kept as they arrive.
+        """Run what is missing, stage by stage. Results are stored as they arrive.
 
         Parameters
         ----------
         make
-            What executes the runs, see `on_threads` and `on_cluster`.
+            The function that executes the runs, see `on_threads` and `on_cluster`.
         display
             Shows the progress.
         title
@@ -155,14 +155,14 @@ class PlannedRuns(Generic[P]):
         make([self.plan[row] for row in rows.index], keep)
 
     def results(self, columns: Iterable[str], *, how: Literal["left", "inner"] = "left") -> pd.DataFrame:
-        """Return what is kept of the planned runs, a row for each in the order of the plan.
+        """Return the stored results of the planned runs, one row for each in the order of the plan.
 
         Parameters
         ----------
         columns
-            The reduced columns, after ``key``, ``stage`` and those of `INDEX`. One that nobody kept is missing (NaN).
+            The reduced columns, after ``key``, ``stage`` and those of `INDEX`. A column that was not stored is missing (NaN).
         how
-            ``"left"`` for all planned runs, ``"inner"`` for those that are kept.
+            ``"left"`` for all planned runs, ``"inner"`` for stored ones.
         """
         kept = self.store.frame()
         results: pd.DataFrame = self.wanted.merge(kept, on=INDEX, how=how, validate="many_to_one")
@@ -178,30 +178,30 @@ class _Counted(Protocol):
 
 
 def interrupted(works: Iterable[_Counted], place: object) -> Interrupted:
-    """Return what ends an interrupted campaign.
+    """Return the exception of an interrupted campaign.
 
     Parameters
     ----------
     works
-        What was planned.
+        The planned runs.
     place
-        Where the runs are kept.
+        The folder of the store.
     """
     listed = list(works)
     if not listed:
         return Interrupted("interrupted before any run")
     made, total = sum(work.done for work in listed), sum(work.total for work in listed)
     return Interrupted(
-        f"interrupted; {made} of {total} runs are kept in {place}, and the same command goes on from there"
+        f"interrupted; {made} of {total} runs are kept in {place}, and the same command resumes"
     )
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return missing runs in the order in which they are made.
+    """Return missing runs in the order of execution.
 
-    The longest come first, so that no thread is left alone with one at the end. Equal ones are mixed, so that the time left is
-    estimated well from the start, but those of one seed and run stay together: their scenarios may share a beginning, which
-    a batch makes once.
+    The longest come first, so that no thread is left alone with one at the end. Equally long runs are shuffled, so
+    that the remaining time is estimated well from the start, but those of one seed and run number stay together:
+    their scenarios may have a shared prefix, which a batch simulates once.
     """
     groups = rows.groupby(["seed", "run"], sort=False).ngroup().to_numpy()
     mixed = np.random.default_rng(0).permutation(len(rows))[groups]
@@ -209,14 +209,14 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def cost(scenario: Scenario) -> float:
-    """Return about how long a run takes, compared with others: the bits its slowest link can carry, on every link."""
+    """Return the estimated relative duration of a run: the bits that its slowest link can carry, times the number of links."""
     rates = [bits_per_second(link["rate"], "rate") for link in scenario.to_dict()["links"]]
     return nanoseconds(scenario.duration, "duration") / 1e9 * min(rates) * len(rates)
 
 
 def _wanted(plan: Sequence[Planned], cost_of: Callable[[Scenario], float] | None) -> pd.DataFrame:
     """Return the plan as a table, one row for each planned run."""
-    # Most plans share scenarios; equal objects are looked at once.
+    # Most plans share scenarios; each object is evaluated once.
     distinct = {id(planned.scenario): planned.scenario for planned in plan}
     hashes = {identity: scenario.hash for identity, scenario in distinct.items()}
     costs = {identity: (cost_of or cost)(scenario) for identity, scenario in distinct.items()}

@@ -43,9 +43,9 @@ class Point:
     Parameters
     ----------
     parameters
-        The values of the axes as the frames show them: a table is JSON text, a field that nobody stated is ``None``.
+        The values of the axes as the frames show them: a table is JSON text, a field that is not set is ``None``.
     scenario
-        What is run.
+        The scenario of the point.
     runs
         Numbers of the replications, ascending.
     """
@@ -56,7 +56,7 @@ class Point:
 
 
 def grid_of(axes: Mapping[str, Iterable[Any]], runs: int | Iterable[int]) -> Grid:
-    """Return a grid as it was asked for.
+    """Return a grid of the given axes and runs.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def replications(runs: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def points_of(base: Scenario, grids: Sequence[Grid]) -> list[Point]:
-    """Return the points of some grids. What is there twice is one point with the replications of both.
+    """Return the points of some grids. Duplicates become one point with the replications of both.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _changed(base: Scenario, changes: Mapping[str, Any]) -> Scenario:
 
 
 def _stated(stated: Data, resolved: Data, address: str) -> Any:
-    """Return what the base scenario has at an address, as frames show it; ``None`` where it has nothing."""
+    """Return the value of the base scenario at an address, as shown in frames; ``None`` if not set."""
     for data in (stated, resolved):
         try:
             return _shown(value_at(data, address), address)

@@ -1,4 +1,4 @@
-"""How far a campaign is: bars with the time left on a terminal, a line now and then in a log."""
+"""Progress of a campaign: bars with the remaining time on a terminal, occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class _Work:
 
 
 class Pace:
-    """How long the missing runs will take, by their costs and by the time that those made so far took.
+    """Estimates the remaining time from the costs of runs and from the time of those completed so far.
 
-    Costs compare runs of a stage well and runs of different papers badly. A stage that is under way is therefore measured
-    by itself. One that has not begun takes the geometric mean of what its cost and its number of runs say by all that was
-    made, of its own kind if there was any.
+    Costs are comparable within a stage but not between papers. The time of a running stage is therefore estimated
+    from that stage alone. A stage that has not started gets the geometric mean of the estimates by cost and by
+    number of runs, from all completed runs, of the same kind if there are any.
     """
 
     def __init__(self) -> None:
@@ -72,16 +72,16 @@ class Pace:
         self._last = 0.0
 
     def expect(self, stage: str, runs: int, cost: float, kind: str = "") -> None:
-        """Take note of the missing runs of a stage, their cost, and which kind of runs they are."""
+        """Register the missing runs of a stage, their cost and their kind."""
         self._left[stage] = _Work(runs, cost)
         self._kinds[stage] = kind
 
     def begin(self, stage: str, now: float) -> None:
-        """Take note that a stage begins, at a time in s."""
+        """Record the start of a stage, at a time in s."""
         self._stage, self._last = stage, now
 
     def made(self, runs: int, cost: float, now: float) -> None:
-        """Take note of runs made, at a time in s."""
+        """Record completed runs, at a time in s."""
         self._left[self._stage].add(-runs, -cost)
         alike = self._by_kind.setdefault(self._kinds[self._stage], _Work())
         for work in (self._all, alike, self._made.setdefault(self._stage, _Work())):
@@ -89,7 +89,7 @@ class Pace:
         self._last = now
 
     def left(self, now: float) -> float | None:
-        """Return how long the missing runs will take from a time on, s; ``None`` as long as nothing was made."""
+        """Return the estimated remaining time, s; ``None`` as long as no run is complete."""
         if self._all.cost <= 0:
             return None
         total = 0.0
@@ -108,7 +108,7 @@ class Pace:
 
 
 class _Left(ProgressColumn):
-    """The time left: by the pace of the whole campaign where a bar stands for it."""
+    """The remaining time, based on the whole campaign for the bar that represents it."""
 
     def __init__(self, pace: Pace) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class _Left(ProgressColumn):
 
 
 class Display:
-    """What a campaign shows of itself while it runs.
+    """Progress display of a running campaign.
 
     Parameters
     ----------
@@ -168,33 +168,33 @@ class Display:
         Parameters
         ----------
         title
-            What is made.
+            Name of the work.
         runs, kept
-            Number of all runs, and of those that are kept from before.
+            Number of all runs, and of reused ones.
         """
         self._runs, self._made = runs, kept
         self._whole = self._bars.add_task(title, total=runs, completed=kept, whole=True)
 
     def further(self, runs: int, kept: int) -> None:
-        """Take note of runs that nobody could count before: how many, and how many of them are kept from before."""
+        """Add runs that could not be counted earlier: their number, and how many of them are reused."""
         self._runs += runs
         self._made += kept
         if self._whole is not None:
             self._bars.update(self._whole, total=self._runs, completed=self._made)
 
     def expect(self, stage: str, runs: int, cost: float, kind: str = "") -> None:
-        """Take note of the missing runs of a stage that is to come, their cost, and which kind of runs they are."""
+        """Register the missing runs of a future stage, their cost and their kind."""
         self._pace.expect(stage, runs, cost, kind)
 
     def stage(self, name: str, title: str, runs: int) -> Advance:
-        """Begin a stage of runs; the returned function is told of those made.
+        """Begin a stage of runs; call the returned function for completed ones.
 
         Parameters
         ----------
         name
-            What `expect` was told it is called.
+            The name passed to `expect`.
         title
-            What is shown; empty for a stage that is all there is, which has no bar beside that of the whole.
+            Text to show; empty for a single stage, which has no separate bar.
         runs
             Number of its missing runs.
         """
@@ -230,7 +230,7 @@ class Display:
         return lambda: self._bars.advance(task)
 
     def warn(self, texts: Iterable[str]) -> None:
-        """Show what may not go unnoticed, also where nothing else is shown."""
+        """Show warnings, even if nothing else is shown."""
         for text in texts:
             self._console.print(f"warning: {text}", markup=False)
 

@@ -1,4 +1,4 @@
-"""What is kept of finished runs if nobody says otherwise, and the digest of the code that decides on it."""
+"""The default reduction of completed runs, and the digest of the code of a reduction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["function_identity", "tables"]
 
 OF_RUNS = ("fingerprint", "simulated_s", "events")
 
-ACCEPTED = "a named function of dumbbell.Runs without variables of an enclosing function"
+ACCEPTED = "a named function of dumbbell.Runs that uses no variables of an enclosing function"
 
 
 def tables(runs: Runs) -> pa.Table:
@@ -31,7 +31,7 @@ def tables(runs: Runs) -> pa.Table:
     Parameters
     ----------
     runs
-        Finished runs.
+        Completed runs.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def tables(runs: Runs) -> pa.Table:
     """
     count = len(runs.jobs)
     flows = runs.arrow_flows
-    # All flows of a run say the same of it. A run without flows says nothing.
+    # All flows of a run agree on this value.
     first = pc.index_in(pa.array(np.arange(count, dtype=np.uint32)), flows["job"].combine_chunks())
     columns: dict[str, Any] = {name: flows[name].combine_chunks().take(first) for name in OF_RUNS}
     columns["flows"] = _by_run(flows, count)
@@ -60,12 +60,12 @@ def _by_run(table: pa.Table, count: int) -> pa.Array:
 
 
 def function_identity(function: Callable[..., Any]) -> str:
-    """Return a digest of the code that decides what a reduction keeps.
+    """Return a digest of the code of a reduction.
 
-    Of a function in a module that is its source file, what that imports from its own folder, and the data files named
-    there: see `dumbbell.campaign.sources`. Of a function that was defined in a notebook, at the prompt or in the script that
-    runs, where an edit of another line means nothing to it, it is its own code with that of the functions and the values of
-    the numbers and texts that it uses.
+    For a function in a module, the digest covers its source file, that file's imports from its own folder, and the
+    data files named there: see `dumbbell.campaign.sources`. For a function defined in a notebook, at the prompt or
+    in the running script, where edits of other lines do not affect it, the digest covers its code, the functions it
+    uses, and the values of the numbers and strings it uses.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ def function_identity(function: Callable[..., Any]) -> str:
     Raises
     ------
     ScenarioError
-        It is not a named function, or uses what has no digest.
+        It is not a named function, or uses something without a digest.
     """
     if function is tables:
-        # It hands on what the engine says, so only this file and that of `Runs` take part.
+        # It passes on the output of the engine, so only this file and that of `Runs` matter.
         names = [tables.__module__, Runs.__module__]
         content = b"".join(Path(str(sys.modules[name].__file__)).read_bytes() for name in names)
         return hashlib.blake2b(content, digest_size=6).hexdigest()
@@ -98,7 +98,7 @@ def _name(function: Any) -> str:
 
 
 def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
-    """Yield what a function of no module consists of."""
+    """Yield the parts of a function that is not in a module."""
     if function in seen:
         return
     seen.add(function)
@@ -132,12 +132,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _constant(value: Any) -> str:
-    # Sets have no order of their own.
+    # Sets are unordered.
     return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
 
 
 def _value(function: FunctionType, name: str, value: Any) -> str:
-    """Return a text of what a function finds under a name."""
+    """Return a text for the value of a name in a function."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return repr(value)
     if isinstance(value, list | tuple):

@@ -1,9 +1,9 @@
 """Which source files decide how runs are reduced, and a digest of them, which is part of the key of a store.
 
-Those are the file that defines the reduction; the files of its folder (that of a paper, or of the peers) which that file
-imports, and which these import; the data files that any of them names; and the package itself, without the parts that
-only judge and show what was kept. So an edit of a claim, a figure or a sentence of the report costs no run if the
-reduction stands in a module apart from them, and an edit of the reduction makes its runs again.
+These are the file that defines the reduction; the files of its folder (that of a paper, or of the peers) that it
+imports, directly or indirectly; the data files named by any of them; and the package itself, except the parts that
+only evaluate and show results. An edit of a claim, a figure or a sentence of the report therefore repeats no runs
+if the reduction is in a separate module, and an edit of the reduction repeats its runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import dumbbell
 
 __all__ = ["module_identity", "own_sources", "reduction_identity", "sources"]
 
-# Parts of the package that see runs only after they were kept, or not at all.
+# Parts of the package that use runs only after reduction, or not at all.
 OUTSIDE_REDUCTION = (
     "bench",
     "campaign",
@@ -37,7 +37,7 @@ OUTSIDE_REDUCTION = (
     "sensitivity.py",
 )
 
-# What hands runs to a reduction, in those parts.
+# Files within those parts that pass runs to a reduction.
 REDUCTION_CALLERS = (
     "campaign/execution.py",
     "papers/runs.py",
@@ -45,7 +45,7 @@ REDUCTION_CALLERS = (
     "crossvalidation/traces.py",
 )
 
-# Where modules lie that a version names, and whose files nobody edits.
+# Folders of installed modules, which are identified by version and not edited.
 LIBRARIES = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )
@@ -87,8 +87,8 @@ def module_identity(*names: str) -> str:
 def sources(modules: Sequence[ModuleType]) -> list[Path]:
     """Return the files that modules of one folder consist of, in order of their paths.
 
-    That is their own files, those of the modules of the folder that they import, directly or not, and the other files
-    beside these whose names are texts in them.
+    These are their own files, those of modules in the folder that they import directly or indirectly, and data
+    files beside them whose names occur as strings.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
             name = "." * node.level + (node.module or "")
             base = importlib.util.resolve_name(name, package) if node.level else name
             for alias in node.names:
-                # What is imported from a package is a module of it, or stands in its own file.
+                # A name imported from a package is a module of it or defined in its own file.
                 inner = f"{base}.{alias.name}"
                 yield inner if inner in sys.modules else base
 

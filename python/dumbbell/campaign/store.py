@@ -1,20 +1,19 @@
-"""Where finished runs are kept, so that none is made twice, and none that was damaged is believed.
+"""The store of completed runs, which are reused, with detection of damage.
 
-A store is a folder of Parquet files, its parts. Runs are added a few at a time, about once a second, and each addition is a
-part. When eight of a size have come together they are merged into one. A finished campaign merges them all, sorted by the
-names of the runs, so that its store does not depend on the order in which they ended, nor on what interrupted it. A part
-is named by the numbers of the first and the last addition it holds and by a checksum over its bytes, these numbers and the
-name of the store. It appears under this name only when it is whole, so a part never exists without its checksum. The file
-``parts.json`` lists the parts that count, under a checksum of its own; it is written anew after a part has appeared and
-before those that were merged into it are removed.
+A store is a folder of Parquet files, its parts. Runs are added in small batches, about once per second, and each
+addition is a part. Eight parts of similar size are merged into one. A finished campaign merges all of them, sorted
+by the identity of the runs, so that its store depends neither on the order in which they ended nor on
+interruptions. The name of a part consists of the numbers of its first and last addition and a checksum over its
+bytes, these numbers and the name of the store. It appears under this name only when complete, so a part always has
+a checksum. The file ``parts.json`` lists the valid parts and has its own checksum; it is rewritten after a new part
+has appeared and before the parts merged into it are removed.
 
-A process may be killed between any two of these steps. Then a part is not listed yet, which counts all the same, or parts
-that were merged are still there, and are removed; both are told by their numbers, nothing is lost but runs that were not
-added yet, and nothing is said. All else is damage: a part that is not what its checksum says is set aside as
-``….parquet.damaged`` and never read again, one that is listed and not there is missing, and a list that cannot be trusted
-is made anew from the parts. `Store.warnings` says so, and the runs concerned are made again because they are no
-longer kept. A part that cannot be read at all, for lack of permission for instance, is no damage: the store is refused,
-and nothing in it is touched.
+A process may be killed between any two of these steps. Then a new part is not listed yet, which is accepted, or
+merged parts still exist and are removed. Both cases are recognized by their numbers and need no warning; only runs
+that were not added yet are lost. Everything else is damage: a part that does not match its checksum is set aside as
+``….parquet.damaged`` and never read again; a listed part that does not exist is missing; and a damaged list is
+rebuilt from the parts. `Store.warnings` reports this, and the affected runs are repeated. A part that cannot be
+read, for example for lack of permission, is not damage: opening the store fails, and nothing in it is changed.
 
 Any number of processes may read a store while one writes to it: a snapshot takes no lock and changes nothing.
 """
@@ -59,9 +58,9 @@ PARTS = "*.parquet"
 NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{32})\.parquet")
 DAMAGED = ".damaged"
 LIST = "parts.json"
-REBUILT = "made anew from the parts that are there, and the runs of others are made again"
+REBUILT = "rebuilt from the existing parts; runs of missing parts are repeated"
 
-# So many parts of a size are merged into one.
+# Number of parts of similar size that are merged into one.
 MERGED = 8
 
 # So often a snapshot is begun again because parts were merged under it.
@@ -70,7 +69,7 @@ ATTEMPTS = 100
 
 @cache
 def engine_identity() -> str:
-    """Return a name of the engine: its version and a digest of what determines its results.
+    """Return the identity of the engine: its version and a digest of everything that determines its results.
 
     That is its sources, the compiler and the profile it was built with, so that two checkouts of one state share their
     stores.
@@ -104,21 +103,21 @@ class Part:
 
 
 class Store:
-    """Finished runs of one campaign on one build of the engine. One process at a time has it open for writing.
+    """Completed runs of one campaign on one build of the engine. One process at a time may open it for writing.
 
     Parameters
     ----------
     place
         Folder of the store.
     columns
-        The columns of a reduced run. What was kept with other columns, or under another identity, is in another folder
-        beside this one.
+        The columns of a reduced run. Runs with other columns, or another identity, are in a separate folder beside
+        this one.
     fresh
-        Forget what was kept.
+        Delete the stored runs.
     identity
-        Name of what makes the runs and reduces them; this build of the engine if it is left out.
+        Identity of the code that executes and reduces the runs; by default this build of the engine.
     read_only
-        Take a snapshot of what is kept, also while another process writes. Nothing on the disk is changed, and nothing can
+        Take a snapshot of the store, even while another process writes. Nothing on disk is changed, and nothing can
         be added.
 
     Attributes
@@ -126,8 +125,8 @@ class Store:
     place
         Folder of the parts.
     warnings
-        What was damaged when the store was opened, and what was done about it: a line for each file, to be shown to the
-        user. Runs that were lost are not among those kept.
+        Damage found when the store was opened, and its treatment: one line per file, to be shown to the user. Lost
+        runs are no longer in the store.
 
     Raises
     ------
@@ -180,14 +179,14 @@ class Store:
             self._lock.close()
 
     def _forget(self) -> None:
-        """Remove what is kept, also what was set aside. The list comes first, so that no kill leaves a part missing."""
+        """Delete everything, including files set aside. The list is deleted first, so that a kill leaves no missing part."""
         self._list()
         for pattern in (PARTS, PARTS + DAMAGED):
             for file in self.place.glob(pattern):
                 file.unlink()
 
     def _scan(self) -> None:
-        """Take in the parts that count and say what is damaged, without changing anything."""
+        """Read the valid parts and report damage, without changing anything."""
         for attempt in range(ATTEMPTS):
             files = sorted(self.place.glob(PARTS))
             try:
@@ -203,7 +202,7 @@ class Store:
         self._parts = list(_without_repeats(self._parts))
 
     def _take(self, sound: Sequence[Part], names: Sequence[str]) -> list[Part]:
-        """Take in the parts that count, and return those whose additions they hold; `names` are those that are listed."""
+        """Read the valid parts, and return those whose additions they contain; `names` are the listed ones."""
         spare: list[Part] = []
         # A merged part comes before everything that was merged into it.
         for part in sorted(sound, key=lambda part: (part.first, -part.last, part.name not in names)):
@@ -212,10 +211,10 @@ class Store:
         return spare
 
     def _open(self) -> None:
-        """Take in the parts that count, say what is damaged, and remove what a killed process left."""
+        """Read the valid parts, report damage, and remove leftovers of a killed process."""
         files = sorted(self.place.glob(PARTS))
         listed = self._listed(new=not files)
-        # All is read before anything is moved: a store with a file that cannot be read stays as it is.
+        # Everything is read before anything is moved: a store with an unreadable file stays unchanged.
         read = {file: self._read(file) for file in files}
         for file in (file for file, part in read.items() if part is None):
             self._set_aside(file)
@@ -225,7 +224,7 @@ class Store:
         there = {file.name for file in files}
         for name in names:
             if name not in there and not self._holds(name):
-                self.warnings.append(f"{self.place / name}: is missing; its runs are made again")
+                self.warnings.append(f"{self.place / name}: is missing; its runs are repeated")
         if listed != [part.name for part in self._parts]:
             self._list()
         for part in spare:
@@ -233,7 +232,7 @@ class Store:
         self._parts = list(_without_repeats(self._parts))
 
     def _read(self, file: Path) -> Part | None:
-        """Return a part; ``None`` of a file that is none, or not what its checksum says."""
+        """Return a part; ``None`` for a file that is not a part or does not match its checksum."""
         content = read_bytes(file)
         match = NAME.fullmatch(file.name)
         if match is None or file.name != self._name(int(match[1]), int(match[2]), content):
@@ -243,7 +242,7 @@ class Store:
         except (OSError, ValueError) as error:
             raise ResultsError(
                 0,
-                f"is whole, but could not be read as Parquet by pyarrow {pa.__version__}: {error}",
+                f"is complete, but could not be read as Parquet by pyarrow {pa.__version__}: {error}",
                 str(file),
             ) from error
         return Part(int(match[1]), int(match[2]), file.name, table)
@@ -253,7 +252,7 @@ class Store:
         aside = file.with_name(file.name + DAMAGED)
         file.replace(aside)
         self.warnings.append(
-            f"{file}: is damaged; set aside as {aside.name}, and runs that no other part holds are made again"
+            f"{file}: is damaged; set aside as {aside.name}, and runs that no other part contains are repeated"
         )
 
     def _name(self, first: int, last: int, content: bytes | pa.Buffer) -> str:
@@ -264,7 +263,7 @@ class Store:
         return f"{first:08d}-{last:08d}-{checksum.hexdigest()}.parquet"
 
     def _holds(self, name: str) -> bool:
-        """Return whether the additions of a part that is not there are those of others."""
+        """Return whether the additions of a missing part are contained in others."""
         match = NAME.fullmatch(name)
         return match is not None and any(
             part.first <= int(match[1]) and int(match[2]) <= part.last for part in self._parts
@@ -301,30 +300,30 @@ class Store:
         return (json.dumps({"parts": list(names), "checksum": checksum}, indent=1) + "\n").encode()
 
     def frame(self) -> pd.DataFrame:
-        """Return everything kept: the columns of `INDEX` and the reduced ones, lists as NumPy arrays."""
+        """Return all stored runs: the columns of `INDEX` and the reduced ones, lists as NumPy arrays."""
         frame: pd.DataFrame = self.table().to_pandas()
         return frame
 
     def table(self) -> pa.Table:
-        """Return everything kept as an Arrow table: the columns of `INDEX` and the reduced ones."""
+        """Return all stored runs as an Arrow table: the columns of `INDEX` and the reduced ones."""
         return _joined([part.table for part in self._parts] or [EMPTY])
 
     def known(self) -> pd.MultiIndex:
-        """Return the names of the runs kept."""
+        """Return the identities of the stored runs."""
         return _names(self._parts)
 
     def add(self, runs: pd.DataFrame | pa.Table) -> None:
-        """Keep some more runs.
+        """Add runs.
 
         Parameters
         ----------
         runs
-            The columns of `INDEX` and the reduced ones, one row for each run. None of them is kept already.
+            The columns of `INDEX` and the reduced ones, one row per run. None of them is stored already.
 
         Raises
         ------
         ResultsError
-            They could not be written, as on a full disk. What was kept before is kept.
+            They could not be written, as on a full disk. Earlier results are kept.
         """
         number = self._parts[-1].last + 1 if self._parts else 0
         table = runs if isinstance(runs, pa.Table) else arrow(runs)
@@ -338,15 +337,15 @@ class Store:
             self._merge(MERGED)
 
     def compact(self) -> None:
-        """Put everything kept into one part, sorted by `INDEX`.
+        """Merge all stored runs into one part, sorted by `INDEX`.
 
-        The same runs make the same part, byte by byte, whatever the order in which they were added, and in how many
-        additions: its number of the last addition is that of one run per addition.
+        The same runs give the same part, byte for byte, whatever the order and number of additions: its last
+        addition is numbered as if each run had been added separately.
 
         Raises
         ------
         ResultsError
-            It could not be written, as on a full disk. What was kept before is kept.
+            It could not be written, as on a full disk. Earlier results are kept.
         """
         if not self._parts:
             return
@@ -377,7 +376,7 @@ class Store:
         return Part(first, last, name, pq.read_table(pa.BufferReader(buffer)))
 
     def _replace(self, count: int, part: Part) -> None:
-        """Put a written part in the place of the last `count`, which are removed."""
+        """Replace the last `count` parts by a new one."""
         before = self._parts
         at = len(before) - count
         self._parts = [*before[:at], part]
@@ -391,7 +390,7 @@ class Store:
                 (self.place / old.name).unlink(missing_ok=True)
 
     def _locked(self) -> BinaryIO:
-        """Return a file whose lock is held until it is closed, at the latest by the end of the process."""
+        """Return a file whose lock is held until it is closed or the process ends."""
         file = (self.place / ".lock").open("ab")
         if sys.platform != "win32":
             import fcntl
@@ -409,13 +408,13 @@ class Store:
             except OSError as error:
                 self.warnings.append(
                     f"{self.place}: cannot be locked ({error.strerror}); "
-                    "two processes that write there at a time make the same runs twice"
+                    "two processes that write there at the same time repeat the same runs"
                 )
         return file
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return tables below each other; a column that had no value yet takes the type of the others."""
+    """Concatenate tables; a column without values takes the type of the others."""
     return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
@@ -441,7 +440,7 @@ def _names(parts: Sequence[Part]) -> pd.MultiIndex:
 def _without_repeats(parts: Sequence[Part]) -> Iterator[Part]:
     """Yield the parts without runs that an earlier one holds.
 
-    There are some where a part came back that had been missing, or where two processes wrote at a time.
+    They occur if a missing part reappears, or if two processes wrote at the same time.
     """
     repeated = _names(parts).duplicated()
     row = 0

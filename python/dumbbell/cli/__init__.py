@@ -1,9 +1,8 @@
 """The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``reproduce``, and others.
 
-Exit codes: 0, it worked; 2, the input was refused, in one line that says what is accepted, or the command was
-interrupted from the keyboard, after saying what was done. ``cross-validate`` and ``bench peers`` have one more: 3, the other
-simulator is not on this machine; ``cross-validate --strict`` ends with 1 where a criterion does not hold. A user's input
-never ends in a traceback.
+Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
+keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed. ``cross-validate
+--strict`` exits with 1 if a criterion does not hold. User input never causes a traceback.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="dumbbell",
-    help="A TCP congestion-control laboratory.",
+    help="A laboratory for TCP congestion control.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +37,7 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Make the runs on a Dask cluster, as tcp://10.0.0.1:8786; default: on this machine.",
+        help="Run on a Dask cluster, such as tcp://10.0.0.1:8786; default: this machine.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
@@ -50,7 +49,7 @@ def run_command(
     file: File,
     seed: Seed = 1,
     run: Annotated[
-        int, typer.Option("--run", min=0, max=LARGEST_SEED, help="Number of the replication.")
+        int, typer.Option("--run", min=0, max=LARGEST_SEED, help="Run number of the replication.")
     ] = 0,
     json: Json = False,
     trace: Annotated[
@@ -58,7 +57,7 @@ def run_command(
         typer.Option(
             "--trace",
             metavar="DIR",
-            help="Write each probed quantity there, as Parquet and as a picture (PNG).",
+            help="Write each probed quantity to this folder, as Parquet and PNG.",
         ),
     ] = None,
 ) -> None:
@@ -78,22 +77,27 @@ def campaign_command(
         typer.Option(
             "--output",
             metavar="DIR",
-            help="Folder of finished runs and tables; default: that of the file, or results/campaigns/NAME.",
+            help="Folder for completed runs and tables; default: the file's output, or results/campaigns/NAME.",
         ),
     ] = None,
     status: Annotated[
-        bool, typer.Option("--status", help="Say which points are done and which are missing; run nothing.")
+        bool, typer.Option("--status", help="Show completed and missing points without running anything.")
     ] = False,
-    threads: Annotated[int | None, typer.Option("--threads", help="Threads; default: all cores.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Run a base scenario with every combination of some values.
+    """Run a base scenario with every combination of the given values.
 
-    FILE has base (a scenario, as a table or as the name of a file beside it), [axes] (lists of values by addresses such as
-    "links.r1-r2.rate"), and may have runs (how many replications, or their numbers), seed, output (a folder), and [[add]]
-    (axes and runs of further combinations). Finished runs are kept: the same command resumes, and a changed FILE makes what
-    is missing. In the end the folder has runs.parquet, flows.parquet and links.parquet.
+    FILE contains base (a scenario: a table or the name of a file in the same folder), [axes] (lists of values by
+    address, such as "links.r1-r2.rate"), and optionally runs (number of replications or run numbers), seed, output (a
+    folder), and [[add]] (axes and runs of further combinations). Completed runs are kept: the same command resumes,
+    and after a change of FILE it runs what is missing. At the end, the folder contains runs.parquet, flows.parquet
+    and links.parquet.
     """
     from dumbbell.cli import campaign
 
@@ -117,7 +121,7 @@ def list_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what scenarios can name: summaries, parameters, defaults, units, sources."""
+    """List what scenarios can name: summaries, parameters, defaults, units, sources."""
     from dumbbell.cli import catalogue
 
     catalogue.show(kind, json_output=json)
@@ -145,35 +149,43 @@ def version_command() -> None:
 @guarded
 def reproduce_command(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="Name of the paper, as vegas-revisited, or all.")
+        str, typer.Argument(metavar="PAPER", help="Name of the paper, such as vegas-revisited, or all.")
     ],
     experiment: Annotated[
         str | None,
         typer.Option(
             "--experiment",
             metavar="NAME",
-            help="A further experiment of the paper instead of what it ran, as full-factorial; has a report of its own.",
+            help="Run this additional experiment of the paper, such as full-factorial, with its own report.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer replications; the report says so.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use fewer replications; the report says so.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the claims as one JSON object.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Folder for reports and finished runs; default: results/."
+            "--output", metavar="DIR", help="Folder for reports and completed runs; default: results/."
         ),
     ] = None,
-    runs: Annotated[int | None, typer.Option("--runs", help="Replications of each configuration.")] = None,
+    runs: Annotated[
+        int | None, typer.Option("--runs", help="Number of replications per configuration.")
+    ] = None,
     seed: Seed = 1,
-    threads: Annotated[int | None, typer.Option("--threads", help="Threads; default: all cores.")] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
+    ] = None,
     scheduler: Scheduler = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
     folder: Annotated[
         Path | None,
-        typer.Option("--papers", metavar="DIR", help="Folder of the papers; default: the checkout's."),
+        typer.Option("--papers", metavar="DIR", help="Folder of papers; default: that of the checkout."),
     ] = None,
 ) -> None:
-    """Reproduce a paper, or all of them, and write reports."""
+    """Reproduce a paper, or all papers, and write reports."""
     from dumbbell.cli import reproduce
 
     reproduce.reproduce(
@@ -197,32 +209,36 @@ def cross_validate_command(
     peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the other simulator: ns2 or ns3.")],
     grid: Annotated[
         list[str] | None,
-        typer.Option("--grid", metavar="NAME", help="A grid to run, may be repeated; default: all."),
+        typer.Option("--grid", metavar="NAME", help="Grid to run; may be repeated; default: all."),
     ] = None,
     share: Annotated[
         float,
-        typer.Option("--share", metavar="F", help="How much of each grid to run, above 0 and at most 1."),
+        typer.Option("--share", metavar="F", help="Fraction of each grid to run, above 0 and at most 1."),
     ] = 1.0,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="End with exit code 1 if a criterion does not hold.")
+        bool, typer.Option("--strict", help="Exit with code 1 if a criterion does not hold.")
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Folder for reports and finished runs; default: results/."
+            "--output", metavar="DIR", help="Folder for reports and completed runs; default: results/."
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads and processes; default: all cores.")
+        int | None, typer.Option("--threads", help="Number of threads and processes; default: all cores.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept from before.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
     folder: Annotated[
         Path | None,
-        typer.Option("--peers", metavar="DIR", help="Folder of peers and grids; default: the checkout's."),
+        typer.Option(
+            "--peers", metavar="DIR", help="Folder of peers and grids; default: that of the checkout."
+        ),
     ] = None,
 ) -> None:
-    """Run grids here and in another simulator, and write how far both agree."""
+    """Run grids in Dumbbell and in another simulator, and report their agreement."""
     from dumbbell.cli import cross_validate
 
     cross_validate.cross_validate(
@@ -238,7 +254,7 @@ def cross_validate_command(
     )
 
 
-bench_app = typer.Typer(help="Measure how fast Dumbbell is.", no_args_is_help=True, rich_markup_mode=None)
+bench_app = typer.Typer(help="Measure the speed of Dumbbell.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench_app, name="bench")
 
 
@@ -247,23 +263,24 @@ app.add_typer(bench_app, name="bench")
 def bench_peers_command(
     peer: Annotated[
         list[str] | None,
-        typer.Option("--peer", metavar="NAME", help="ns2 or ns3, may be repeated; default: those installed."),
+        typer.Option("--peer", metavar="NAME", help="ns2 or ns3; may be repeated; default: those installed."),
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="NAME", help="A case to measure, may be repeated; default: all."),
+        typer.Option("--case", metavar="NAME", help="Case to measure; may be repeated; default: all."),
     ] = None,
-    turns: Annotated[int, typer.Option("--turns", metavar="N", help="Turns of each case.")] = 5,
+    turns: Annotated[int, typer.Option("--turns", metavar="N", help="Number of turns per case.")] = 5,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Folder for the report; default: results/."),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--peers", metavar="DIR", help="Folder of peers; default: the checkout's.")
+        Path | None,
+        typer.Option("--peers", metavar="DIR", help="Folder of peers; default: that of the checkout."),
     ] = None,
 ) -> None:
-    """Measure the same work here and in other simulators, in turn."""
+    """Compare the speed of Dumbbell with other simulators on the same work."""
     from dumbbell.cli import bench
 
     bench.peers(
@@ -275,7 +292,7 @@ def bench_peers_command(
 @guarded
 def bench_scale_command(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and shorter measurements; the report says so.")
+        bool, typer.Option("--quick", help="Use fewer and shorter measurements; the report says so.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
     output: Annotated[

@@ -77,7 +77,7 @@ def _print(done: Benched, *, json_output: bool) -> None:
         )
         console().print(f"report: {done.report.resolve()}", soft_wrap=True)
     for title, why in done.absent.items():
-        note(f"{title} is LEFT OUT: {' '.join(why.split())}")
+        note(f"{title} is SKIPPED: {' '.join(why.split())}")
 
 
 def _print_case(case: Mapping[str, Any]) -> None:
@@ -104,7 +104,7 @@ def _print_case(case: Mapping[str, Any]) -> None:
             Column("most", "high"),
             Column("Dumbbell\nis faster", "ratio", digits=1),
             Column("delivered\nin a run", "packets"),
-            Column("use of the\nbottleneck [%]", "use", scale=100.0, digits=1),
+            Column("utilization of the\nbottleneck [%]", "use", scale=100.0, digits=1),
         ],
         rows,
     )
@@ -139,7 +139,7 @@ def _print_sweep(sweep: Mapping[str, Any]) -> None:
 
 
 def _print_batches(batches: Sequence[Mapping[str, Any]]) -> None:
-    console().print("Two threads over one")
+    console().print("Two threads and one")
     rows = [
         {
             "runs": batch["runs"],

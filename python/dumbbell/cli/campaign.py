@@ -49,7 +49,7 @@ def campaign(
         return
     out = console()
     out.print(
-        f"{len(found.points)} points, {found.runs} runs, {found.runs - wanted.made} of them kept from before; "
+        f"{len(found.points)} points, {found.runs} runs, {found.runs - wanted.made} of them reused; "
         f"{duration(wanted.run_time_s)}",
         soft_wrap=True,
     )

@@ -29,7 +29,7 @@ def show(kind: str | None, *, json_output: bool) -> None:
     catalogue = engine.catalogue()
     if kind is not None and kind not in catalogue:
         raise refusal(
-            "kind", kind, ", ".join(catalogue), names=catalogue, problem="is no kind of the catalogue"
+            "kind", kind, ", ".join(catalogue), names=catalogue, problem="is not a catalogue section"
         )
     chosen = catalogue if kind is None else {kind: catalogue[kind]}
     if json_output:

@@ -31,7 +31,9 @@ def reproduce(
 ) -> None:
     """Reproduce a paper by its name, or all of them; a paper that fails is named when the others are done."""
     if paper == ALL and experiment is not None:
-        raise refusal("paper", paper, f"the paper whose {experiment} is meant", problem="is not one paper")
+        raise refusal(
+            "paper", paper, f"the paper with the experiment {experiment}", problem="is not one paper"
+        )
     if paper != ALL:
         papers.reproduce(
             paper,

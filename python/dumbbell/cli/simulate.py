@@ -62,20 +62,22 @@ def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path 
         # Found out now rather than after a long run.
         _make_directory(trace)
         if not scenario.probes:
-            note(f"{file} has no probes, so nothing will be written to {trace}; [[probes]] record quantities")
+            note(
+                f"{file} has no probes, so nothing will be written to {trace}; add [[probes]] to record quantities"
+            )
     for text in scenario.warnings:
         note(f"warning: {text}")
     try:
         result = _run(scenario, seed, run)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted: the run of {file} was given up, nothing was written") from None
+        raise KeyboardInterrupt(f"interrupted: the run of {file} was stopped; nothing was written") from None
     written: list[Path] = []
     try:
         if trace is not None:
             _write_traces(result, trace, written)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"interrupted: the run was done, {len(written)} files of its traces were written to {trace}"
+            f"interrupted: the run is complete; {len(written)} trace files were written to {trace}"
         ) from None
     if json_output:
         typer.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
@@ -92,7 +94,7 @@ def _read(file: Path) -> Scenario:
         )
     if not file.exists():
         raise FileNotFoundError(
-            errno.ENOENT, "there is no such file; accepted: a scenario file, TOML or JSON", str(file)
+            errno.ENOENT, "no such file; accepted: a scenario file, TOML or JSON", str(file)
         )
     try:
         return Scenario.from_file(file)

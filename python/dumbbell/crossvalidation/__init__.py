@@ -1,4 +1,4 @@
-"""Cross-validation: our scenarios run by other simulators too, and how far both sides agree.
+"""Cross-validation: our scenarios run in other simulators, and the agreement of the results.
 
 A peer is a folder under ``peers/`` with a value ``PEER`` that follows the `Peer` protocol, a grid a file under
 ``peers/grids/`` with a value ``GRID`` that follows `Grid`. They use the public API only.

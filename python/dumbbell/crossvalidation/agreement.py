@@ -1,9 +1,9 @@
-"""How far both sides agree: ratios and differences of means with intervals, distances of traces, criteria.
+"""Measures of agreement: ratios and differences of means with intervals, distances of traces, criteria.
 
-Everything here starts from the table of results that `Grid.judge` is given: one row per case and side. Cases of a point
-are its replications. What is random in them (start times, losses) is drawn by the grid and stated in the scenarios, so a
-replication has the same on both sides and the two sides are compared pair by pair. Where each side draws for itself,
-``paired=False`` takes them as two independent samples.
+The input is the table of results passed to `Grid.judge`: one row per case and side. Cases of a point are its
+replications. Their random elements (start times, losses) are drawn by the grid and written into the scenarios, so
+both sides of a replication share them and are compared in pairs. If each side draws for itself, ``paired=False``
+treats them as two independent samples.
 
 The interval of a ratio is that of mean(ours) / mean(peer) by Fieller's theorem (`statistics.paired_ratio`, or with Welch's
 degrees of freedom `statistics.mean_ratio`); the interval of a mean or a difference is Student's. A single replication has
@@ -60,9 +60,10 @@ def ratios(
     -------
     DataFrame
         One row per point, in the order of the results: ``point``, `factors`, ``n`` (replications), ``ours`` and ``peer``
-        (means, in the unit of the column), ``ratio``, ``low`` and ``high``. The bounds are NaN with a single replication,
-        and infinite when the peer's mean cannot be told from zero. Where the peer's mean is zero the ratio is 1 if ours is
-        zero too and infinite otherwise. A value that a side cannot tell makes the ratio NaN.
+        (means, in the unit of the column), ``ratio``, ``low`` and ``high``. The bounds are NaN for a single
+        replication, and infinite if the peer's mean cannot be distinguished from zero. If the peer's mean is zero,
+        the ratio is 1 if ours is zero too and infinite otherwise. If a side cannot report a value, the ratio is
+        NaN.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def within(table: pd.DataFrame, bound: float, column: str = "ratio") -> pd.Serie
     bound
         The largest distance that counts as agreement; 0.01 is 1 % of a ratio.
     column
-        ``"ratio"``, or any other column, which is compared with 0. What is NaN is not within.
+        ``"ratio"``, or any other column, which is compared with 0. NaN is not within.
     """
     centre = 1.0 if column == "ratio" else 0.0
     # Differences like 1.01 - 1 are not exact in binary; the bound itself shall count as within.
@@ -159,7 +160,7 @@ def within(table: pd.DataFrame, bound: float, column: str = "ratio") -> pd.Serie
 def distances(
     results: pd.DataFrame, column: str, *, bound: float, factors: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return how far the sampled traces of both sides are from each other, for each case.
+    """Return the distance between the sampled traces of both sides, for each case.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def shares(table: pd.DataFrame, *, by: str = "point") -> pd.DataFrame:
     table
         From `distances`.
     by
-        Name of the column whose equal values are taken together.
+        Name of the column by which cases are grouped.
 
     Returns
     -------
@@ -225,7 +226,7 @@ def criterion(name: str, agrees: pd.Series[bool], *, aim: float, of: str = "poin
     agrees
         Whether each point agrees.
     aim
-        The share that is wanted, from 0 to 1.
+        The required share, from 0 to 1.
     of
         What is counted.
 
@@ -245,9 +246,9 @@ def counted(name: str, agreeing: int, total: int, *, aim: float, of: str = "samp
     name
         What is compared.
     agreeing, total
-        How many agree, and how many there are. None at all does not hold.
+        Number of agreeing items and of all items. With no items, the criterion does not hold.
     aim
-        The share that is wanted, from 0 to 1.
+        The required share, from 0 to 1.
     of
         What is counted.
     """
@@ -263,14 +264,14 @@ def counted(name: str, agreeing: int, total: int, *, aim: float, of: str = "samp
 
 
 def _percent(share: float) -> str:
-    """Return a share in percent. It is cut, so that what misses an aim never reads as if it reached it."""
+    """Return a share in percent, rounded down, so that a missed aim never looks reached."""
     return f"{math.floor(share * 1000.0 + 1e-9) / 10.0:g} %"
 
 
 def _points(
     results: pd.DataFrame, column: str, factors: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], Sample, Sample]]:
-    """Yield what names each point, and the values of both sides, replication by replication."""
+    """Yield the identification of each point and the values of both sides, by replication."""
     points: dict[str, list[dict[str, pd.Series[Any]]]] = {}
     for sides in _cases(results).values():
         points.setdefault(sides["ours"]["point"], []).append(sides)

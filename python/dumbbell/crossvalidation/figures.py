@@ -78,7 +78,7 @@ def scatter(
     ax.plot(line, line, color=GREY, linewidth=0.9, zorder=0)
     for away in (-bound, bound) if bound is not None else ():
         ax.plot(line, line * (1.0 + away) if "ratio" in table.columns else line + away * scale, **BOUND)
-    # Both axes alike, so that the diagonal goes from corner to corner.
+    # Equal axes, so that the diagonal goes from corner to corner.
     ax.set(xlim=(low, high), ylim=(low, high))
     scale_by_logarithm(ax, ["x", "y"] if log else [])
     ax.set_xlabel(with_unit(f"{label}, {peer_title(table)}", unit))
@@ -120,7 +120,7 @@ def ratio_figure(
     x
         A column of numbers in `table`.
     x_label, x_unit
-        What it is, and its unit.
+        The quantity and its unit.
     label
         The quantity whose ratio is drawn.
     caption
@@ -179,17 +179,17 @@ def overlays(
     scale
         Factor from the unit of the samples to the one shown.
     columns
-        How many plots stand side by side.
+        Number of plots side by side.
 
     Raises
     ------
     ScenarioError
-        There is no case of such a key, or no case at all.
+        There is no case with such a key, or no case at all.
     """
     known = set(results["key"])
     for key in keys:
         if key not in known:
-            raise refusal("keys", key, "keys of the results", names=known, problem="is no case")
+            raise refusal("keys", key, "keys of the results", names=known, problem="is not a case")
     if not keys:
         raise refusal("keys", "no key", "at least one", quoted=False)
     made, axes = plots.figure(-(-len(keys) // columns), min(columns, len(keys)), width=5.6, height=2.6)
@@ -236,7 +236,7 @@ def _arms(
     rows = table[chosen]
     middle, below, above = (rows[name].to_numpy(dtype=np.float64) for name in (centre, low, high))
     finite = np.isfinite(middle) & np.isfinite(below) & np.isfinite(above)
-    # The estimate of a ratio lies inside its interval up to rounding.
+    # The estimate of a ratio is inside its interval, except for rounding.
     return np.where(finite, np.maximum([middle - below, above - middle], 0.0), np.nan)
 
 

@@ -1,4 +1,4 @@
-"""Grids: the cases on which both sides are compared, and finding and loading them."""
+"""Grids: the cases on which both sides are compared, and their loading."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Side = Literal["ours", "peer"]
 # Where grids are found in the folder of the peers; a file that begins with an underscore is shared by several.
 PATTERN = "grids/*.py"
 
-# What a grid has to have; the rest of `Grid` is said there to be optional.
+# The required members of a grid; the other members of `Grid` are optional.
 REQUIRED = ("name", "title", "order", "question", "cases", "reduce", "judge", "sections")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A run of a grid, to be made on each side.
+    """A run of a grid, to be executed on each side.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class Case:
     point
         The point of the grid. Cases of one point are its replications and give its intervals.
     factors
-        What stands about the case in tables: ``{"variant": "newreno", "rate": "10 Mbit/s"}``. The same for all
-        replications of a point, save for factors that no table shows.
+        The factors of the case in tables: ``{"variant": "newreno", "rate": "10 Mbit/s"}``. The same for all
+        replications of a point, except for factors that no table shows.
     scenario
-        What to run. Start times are stated, so that they are the same on both sides; probes say which traces are compared.
+        The scenario. Start times are fixed in it, so that they are the same on both sides; probes select the traces to compare.
     seed, run
         Which random streams to run it with.
     """
@@ -73,15 +73,15 @@ class Criterion:
     name
         What is compared, as ``"goodput within 1 %"``.
     wanted
-        What was asked for, as ``"95 % of the grid"``.
+        The aim in words, as ``"95 % of the grid"``.
     measured
-        What was found, as ``"97.5 % (195 of 200)"``.
+        The measured value, as ``"97.5 % (195 of 200)"``.
     share
         The measured share, from 0 to 1.
     aim
-        The wanted share, from 0 to 1.
+        The required share, from 0 to 1.
     holds
-        Whether the measured share reaches the wanted one.
+        Whether the measured share reaches the aim.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Criterion:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agreement:
-    """How far both sides agree on a grid.
+    """The agreement of both sides on a grid.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Agreement:
 
 
 class Grid(Protocol):
-    """What the file of a grid provides as ``GRID``.
+    """Protocol of the value ``GRID`` in the file of a grid.
 
     A grid may also have ``sides = ("ours",)``, if it compares our side with something that is no simulation, such as a
     formula; and ``thin(cases, share)``, which returns the cases of a part of the grid. Without the latter, of every
@@ -134,27 +134,28 @@ class Grid(Protocol):
     question: str
 
     def cases(self, peer: Peer) -> list[Case]:
-        """Return the cases; which there are may depend on the peer's variants and rules."""
+        """Return the cases, which may depend on the peer's variants and rules."""
 
     def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
-        """Return what is kept of one side's run of a case: scalars, texts and short lists, as JSON can hold them.
+        """Return the reduction of one side's run of a case: scalars, strings and short lists, as JSON can represent them.
 
-        All that judging and drawing needs is in there, as sampled traces (`sampled`); the run itself is forgotten. Cases
-        that share scenario, seed and run are run and reduced once, so that nothing else in the case may matter.
+        It must contain everything that evaluation and figures need, such as sampled traces (`sampled`); the run
+        itself is discarded. Cases with the same scenario, seed and run number are run and reduced once, so the
+        result must not depend on anything else in the case.
         """
 
     def judge(self, results: pd.DataFrame) -> Agreement:
-        """Return how far both sides agree.
+        """Return the agreement of both sides.
 
         Parameters
         ----------
         results
             One row per case and side: ``key``, ``point``, ``side`` (``"ours"`` or ``"peer"``), one column for each factor,
-            and what `reduce` returned. A case that failed on one side is not in there.
+            and what `reduce` returned. A case that failed on one side is omitted.
         """
 
     def sections(self, results: pd.DataFrame, agreement: Agreement) -> Sequence[report.Block]:
-        """Return the tables and figures of the grid's section; question, criteria and disagreements stand there already."""
+        """Return the tables and figures of the grid's section, in addition to question, criteria and disagreements."""
 
 
 def sides_of(grid: Grid) -> tuple[Side, ...]:
@@ -169,7 +170,7 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
     Parameters
     ----------
     names
-        Those wanted; all without any.
+        The requested grids; by default all.
     path
         The folder of the peers; see `folder`.
 
@@ -185,7 +186,7 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
             continue
         grid = _loaded(file, place)
         if grid.name in grids:
-            raise refusal("grid", grid.name, "a name of its own for each grid", problem="is there twice")
+            raise refusal("grid", grid.name, "a unique name for each grid", problem="is a duplicate")
         grids[grid.name] = grid
     for name in names:
         if name not in grids:
@@ -204,7 +205,7 @@ def _loaded(file: Path, place: Path) -> Grid:
         raise refusal(
             "grid",
             str(file),
-            "what dumbbell.crossvalidation.Grid lists",
+            "the members of dumbbell.crossvalidation.Grid",
             problem=f"has no {', '.join(missing)}",
         )
     return grid
@@ -220,8 +221,8 @@ def thinned(grid: Grid, cases: Sequence[Case], share: float) -> list[Case]:
     cases
         All its cases.
     share
-        How much of it, above 0 and at most 1. Of every 1 / share neighbouring points one is drawn, so that the part is spread
-        over the grid and follows no factor.
+        The fraction of the grid, above 0 and at most 1. One of every 1 / share neighbouring points is drawn, so
+        that the part is spread over the grid and does not favour any factor.
     """
     if share >= 1.0:
         return list(cases)

@@ -1,4 +1,4 @@
-"""Finding and importing what lies in the folder of the peers: drivers, grids, and what they share."""
+"""Finding and importing the contents of the folder of peers: drivers, grids, and shared modules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def folder(path: str | Path | None = None) -> Path:
             "peers",
             str(place),
             f"the peers/ folder of a checkout, given by --peers or by the environment variable {FOLDER_VARIABLE}",
-            problem="is no folder",
+            problem="is not a folder",
         )
     return place.resolve()
 
@@ -80,6 +80,6 @@ def imported(name: str, place: Path) -> ModuleType:
 
 
 def _forget() -> None:
-    """Take everything imported from a folder of peers out of the interpreter."""
+    """Remove everything imported from a folder of peers from the interpreter."""
     for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
         del sys.modules[name]

@@ -1,4 +1,4 @@
-"""A peer that loses the packets that we lose: what chance there is in random losses is then the same on both sides."""
+"""A peer that loses the same packets as we do, so that both sides share the outcome of random losses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dumbbell.scenario import Scenario
 
 __all__ = ["LOSSES", "SameLosses", "is_random"]
 
-LOSSES = "Losses: both sides draw them, with generators of their own"
+LOSSES = "Random losses: each side draws them from its own generator"
 
 RANDOM = ("bernoulli", "twostate")
 
@@ -35,7 +35,7 @@ class SameLosses:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self.name = peer.name
-        self.title = f"{peer.title}, losses as ours"
+        self.title = f"{peer.title}, with our losses"
         self.package = peer.package
         self.variants = peer.variants
         self.rules: tuple[Rule, ...] = peer.rules
@@ -49,7 +49,7 @@ class SameLosses:
         return self._peer.tcp(variant, **changes)
 
     def identity(self) -> str:
-        """Return a name of the peer and of the engine whose losses it is given."""
+        """Return the identity of the peer and of the engine whose losses it repeats."""
         return f"{self._peer.identity()}, losses of {engine_identity()}"
 
     def prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""The report of a cross-validation: what was compared with what, how the peer was matched, and how far both sides agree."""
+"""The report of a cross-validation: the comparison, the matching of the peer, and the agreement of both sides."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, 
 __all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 
 TRACED = (
-    "Traced to a rule of the peer's is what is gone where the peer follows ours instead, everything else as it was; what it "
-    "then has stands in brackets."
+    "A disagreement is traced to a rule of the peer if it disappears when the peer follows ours instead and nothing "
+    "else changes. The value under our rule is in brackets."
 )
 
 # Longer lists of disagreements are folded away.
@@ -26,14 +26,14 @@ SHOWN_POINTS = 30
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judged:
-    """A grid with what came of it.
+    """A grid with its results.
 
     Parameters
     ----------
     grid
         The grid.
     agreement
-        How far both sides agree; none if there was nothing to judge.
+        The agreement of both sides; none if there was nothing to evaluate.
     criteria
         The grid's criteria, and those that every grid has.
     blocks
@@ -43,7 +43,7 @@ class Judged:
     cases
         Number of cases.
     failures
-        What the peer answered where it failed, by the keys of the cases.
+        Error messages of the peer, by the keys of the cases.
     """
 
     grid: Grid
@@ -56,7 +56,7 @@ class Judged:
 
     @property
     def points(self) -> pd.DataFrame:
-        """The judged points."""
+        """The evaluated points."""
         if self.agreement is None:
             return pd.DataFrame({"point": [], "agrees": [], "explanation": []})
         return self.agreement.points
@@ -82,11 +82,11 @@ def page(
     peer
         The peer.
     judged
-        The grids, in their order.
+        The grids, in order.
     facts
         Pairs of name and value for the head.
     failures
-        Why a grid could not be judged, by its name.
+        Why a grid could not be evaluated, by its name.
     notice
         A remark for the top, or an empty text.
     """
@@ -96,7 +96,7 @@ def page(
         facts=facts,
         sections=[
             Section(anchor="criteria", title="Criteria", blocks=_summary(judged, failures)),
-            Section(anchor="rules", title=f"How {peer.title} was matched", blocks=[_rules(peer)]),
+            Section(anchor="rules", title=f"Matching {peer.title}", blocks=[_rules(peer)]),
             *(
                 Section(anchor=f"grid-{one.grid.name}", title=one.grid.title, blocks=_blocks(one))
                 for one in judged
@@ -117,17 +117,15 @@ def _summary(judged: Sequence[Judged], failures: dict[str, str]) -> list[Block]:
         if not one.criteria:
             rows.append([heading, Cell(text="no case for this peer", tone="muted"), "", "", ""])
     columns = [Column(title="grid", align="left"), *criteria_table([]).columns]
-    blocks: list[Block] = [
-        Table(caption="What was wanted, and what was measured", columns=columns, rows=rows)
-    ]
+    blocks: list[Block] = [Table(caption="Criteria: targets and measured values", columns=columns, rows=rows)]
     if failures:
-        blocks.append(Text(paragraphs=[f"{name} was not judged: {why}" for name, why in failures.items()]))
+        blocks.append(Text(paragraphs=[f"{name} was not evaluated: {why}" for name, why in failures.items()]))
     return blocks
 
 
 def _rules(peer: Peer) -> Table:
     return Table(
-        caption=f"Defaults and faults of {peer.title} that matter, and what was done about each",
+        caption=f"Defaults and faults of {peer.title} that matter, and how each was matched",
         columns=[
             Column(title="aspect", align="left"),
             Column(title=peer.title, align="left"),
@@ -149,11 +147,11 @@ def _blocks(one: Judged) -> list[Block]:
     elif len(one.points):
         blocks.append(Text(paragraphs=[f"No point of {len(one.points)} disagrees."]))
     else:
-        blocks.append(Text(paragraphs=["Nothing was judged."]))
+        blocks.append(Text(paragraphs=["Nothing was evaluated."]))
     if one.failures:
         listed = Table(
             caption=f"Cases in which the peer failed: {len(one.failures)} of {one.cases}",
-            columns=[Column(title="case", align="left"), Column(title="what it said", align="left")],
+            columns=[Column(title="case", align="left"), Column(title="error message", align="left")],
             rows=[[key, why] for key, why in one.failures.items()],
         )
         blocks.append(Details(title=listed.caption, blocks=[listed]))
@@ -168,12 +166,12 @@ def cases_text(judged: Sequence[Judged]) -> str:
     """Return how many cases were run, and where."""
     both = sum(one.cases for one in judged if len(sides_of(one.grid)) > 1)
     alone = sum(one.cases for one in judged) - both
-    parts = [(both, "on both sides"), (alone, "in Dumbbell alone")]
+    parts = [(both, "on both sides"), (alone, "in Dumbbell only")]
     return ", ".join(f"{number} {where}" for number, where in parts if number) or "none"
 
 
 def counted_text(number: int, noun: str) -> str:
-    """Return a number of things in words, as ``"1 run"`` or ``"2 runs"``."""
+    """Return a count in words, as ``"1 run"`` or ``"2 runs"``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -1,4 +1,4 @@
-"""Peers: other simulators that run our scenarios, and finding and loading their drivers."""
+"""Peers: other simulators that run our scenarios, and the loading of their drivers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dumbbell.scenario import Scenario
 
 __all__ = ["Counterfactual", "Observed", "Peer", "PeerAbsent", "PeerRun", "Rule", "available", "load_peer"]
 
-# What a peer has to have.
+# The required members of a peer.
 REQUIRED = (
     "name",
     "title",
@@ -29,7 +29,7 @@ REQUIRED = (
     "run",
 )
 
-# A folder beside those of the peers, with what they are compared on.
+# The folder of grids, beside those of the peers.
 GRIDS = "grids"
 
 
@@ -39,16 +39,16 @@ class PeerAbsent(RuntimeError):  # noqa: N818 - what a command says and ends wit
     Parameters
     ----------
     title
-        What the peer is called, as ``"ns-2"``.
+        Name of the peer, as ``"ns-2"``.
     package
         The Debian package that brings it.
     why
-        What was looked for and not found.
+        What is missing.
     """
 
     def __init__(self, title: str, package: str, why: str = "") -> None:
         reason = f" ({why})" if why else ""
-        super().__init__(f"{title} is not installed{reason}; on Debian the package {package} brings it")
+        super().__init__(f"{title} is not installed{reason}; the Debian package is {package}")
         self.title = title
         self.package = package
         self.why = why
@@ -65,7 +65,7 @@ class Rule:
     peer
         What the peer does, as ``"limit_ B holds B - 1 waiting packets and one on the wire"``.
     matched
-        What was done about it, as ``"limit_ is set to the scenario's limit plus one"``.
+        How it was matched, as ``"limit_ is set to the scenario's limit plus one"``.
     """
 
     aspect: str
@@ -74,10 +74,10 @@ class Rule:
 
 
 class Observed(Protocol):
-    """What was observed in a run, on either side.
+    """Observations of a run, on either side.
 
-    Units are in the columns' names, as in `dumbbell.Run`. What a peer cannot tell is NaN there, and a trace it cannot
-    record is missing.
+    Units are in the names of columns, as in `dumbbell.Run`. Values that a peer cannot report are NaN, and traces
+    that it cannot record are missing.
     """
 
     @property
@@ -95,22 +95,22 @@ class Observed(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PeerRun:
-    """What a peer observed in one run: columns, names and units are those of `dumbbell.Run`.
+    """Observations of a peer in one run: columns, names and units are those of `dumbbell.Run`.
 
     Parameters
     ----------
     flows
         One row per flow of the scenario: ``name``, ``goodput_bps``, ``bytes_delivered``, ``segments_sent``,
-        ``segments_retransmitted``, ``timeouts``. A column the peer cannot tell is NaN.
+        ``segments_retransmitted``, ``timeouts``. A column that the peer cannot report is NaN.
     links
         One row per link of the scenario: ``name``, ``utilization``, ``drops_queue``, ``drops_impairment``, ``packets``,
         ``backlog_mean_packets``, ``backlog_max_packets``.
     traces
-        By quantity, as far as the peer can record what the scenario probes: ``time_s``, ``name``, ``value``.
+        By quantity, for the probes of the scenario that the peer can record: ``time_s``, ``name``, ``value``.
     cpu_s
         CPU time of the peer's process, s.
     start_up_s
-        The part of it that a run without any packet takes, s; 0 where nobody measured it.
+        The part of it for a run without packets, s; 0 if not measured.
     """
 
     flows: pd.DataFrame
@@ -127,7 +127,7 @@ class Counterfactual:
     Parameters
     ----------
     difference
-        The two rules in a sentence, as ``"Reports at a timeout: remembered in ns-3, forgotten in ours"``.
+        The two rules in a sentence, as ``"Reports at a timeout: kept in ns-3, cleared in ours"``.
     peer
         The peer under our rule. Its ``identity`` differs from that of the peer as it is.
     """
@@ -137,7 +137,7 @@ class Counterfactual:
 
 
 class Peer(Protocol):
-    """What the folder of a peer provides as ``PEER``.
+    """Protocol of the value ``PEER`` in the folder of a peer.
 
     A peer may also have ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of
     rules that remain in a scenario, each with a peer that lacks it. Disagreements are traced by running those.
@@ -147,7 +147,7 @@ class Peer(Protocol):
     name
         Its name on the command line, as ``"ns2"``.
     title
-        What the report calls it, as ``"ns-2"``.
+        Its name in the report, as ``"ns-2"``.
     package
         The Debian package that brings it.
     variants
@@ -183,13 +183,13 @@ class Peer(Protocol):
         """
 
     def identity(self) -> str:
-        """Return a name of this very peer and driver; what was kept under another one is run again."""
+        """Return the identity of this peer and driver; runs stored under another identity are repeated."""
 
     def prepare(self) -> None:
         """Build what has to be built before the first run."""
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
-        """Run a scenario in a process of its own. Several threads call it at the same time.
+        """Run a scenario in a separate process. Several threads may call it at the same time.
 
         Raises
         ------
@@ -226,7 +226,7 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     Raises
     ------
     ScenarioError
-        There is no driver of that name, or it cannot be imported.
+        There is no driver with that name, or it cannot be imported.
     """
     names = available(path)
     if name not in names:
@@ -235,6 +235,9 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     missing = ["PEER"] if peer is None else [part for part in REQUIRED if not hasattr(peer, part)]
     if peer is None or missing:
         raise refusal(
-            "peer", name, "what dumbbell.crossvalidation.Peer lists", problem=f"has no {', '.join(missing)}"
+            "peer",
+            name,
+            "the members of dumbbell.crossvalidation.Peer",
+            problem=f"has no {', '.join(missing)}",
         )
     return peer

@@ -1,4 +1,4 @@
-"""The runs of a grid on both sides: which are kept, which are missing, and making those."""
+"""The runs of a grid on both sides: stored runs, missing runs, and their execution."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ COLUMNS = ("reduced", "cpu_s")
 
 RESERVED_COLUMNS = ("key", "point", "side")
 
-# Finished runs of a peer are kept about so often, s.
+# Interval between writes of a peer's completed runs, s.
 HEARTBEAT_S = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnRun:
-    """What was observed in one of our own runs: the part of `dumbbell.Run` that a batch has too."""
+    """Observations of one of our runs: the part of `dumbbell.Run` that is available in a batch."""
 
     flows: pd.DataFrame
     links: pd.DataFrame
@@ -56,7 +56,7 @@ class OwnRun:
 
 
 class GridRuns:
-    """The runs of a grid on its sides: on each a campaign with a store of its own.
+    """The runs of a grid on its sides: a campaign with a separate store on each side.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ class GridRuns:
     peer
         The peer.
     cases
-        Those of the grid's cases that are wanted.
+        The requested cases of the grid.
     place
         Folder for the stores.
     folder
         The folder of the peers; the lines in it that a failure came through are named.
     fresh
-        Forget what was kept.
+        Delete stored runs.
     sides
-        The sides that are wanted; all those of the grid by default.
+        The requested sides; by default all those of the grid.
 
     Raises
     ------
@@ -136,16 +136,16 @@ class GridRuns:
 
     @property
     def reused(self) -> int:
-        """Number of those that are kept from before."""
+        """Number of reused runs."""
         return sum(runs.reused for runs in self._runs.values())
 
     @property
     def done(self) -> int:
-        """Number of those that are kept by now."""
+        """Number of runs stored so far."""
         return sum(runs.done for runs in self._runs.values())
 
     def under(self, peer: Peer, cases: Sequence[Case]) -> GridRuns:
-        """Return the runs of some cases in another peer alone, kept beside these."""
+        """Return the runs of some cases only in another peer, stored beside these."""
         return GridRuns(
             self.grid,
             peer,
@@ -157,28 +157,28 @@ class GridRuns:
         )
 
     def announce(self, display: Display) -> None:
-        """Tell the display what is missing."""
+        """Register the missing runs with the display."""
         for side, runs in self._runs.items():
             runs.announce(display, kind=side)
 
     def make(self, side: Side, display: Display, threads: int) -> None:
-        """Make the missing runs of a side. Each is kept within about a second of its end.
+        """Execute the missing runs of a side. Each is stored within about a second of its end.
 
-        A run that the peer refuses, or fails in, is named in `failures`, and the others are made all the same.
+        A run that the peer rejects or that fails is recorded in `failures`; the others continue.
 
         Parameters
         ----------
         side
             ``"ours"`` or ``"peer"``; a side the grid is not run on has no missing runs.
         display
-            Where to say how far it is.
+            Display of progress.
         threads
             Number of threads, or of the peer's processes.
 
         Raises
         ------
         KeyboardInterrupt
-            Ctrl-C. What was finished is kept.
+            Ctrl-C. Completed runs are kept.
         """
         runs = self._runs.get(side)
         if runs is None or runs.missing.empty:
@@ -192,7 +192,7 @@ class GridRuns:
         self.times[side] = time.monotonic() - begin
 
     def _on_threads(self, threads: int) -> Make[Case]:
-        """Return what makes our runs."""
+        """Return the function that executes our runs."""
 
         def make(cases: Sequence[Case], keep: Keep) -> None:
             by_job = {job_of(case): case for case in cases}
@@ -200,7 +200,7 @@ class GridRuns:
 
             def reduce(runs: Runs) -> pd.DataFrame:
                 nonlocal before
-                # Runs that end together share what the processor did meanwhile.
+                # The CPU time is shared by the runs that end together.
                 cpu_s = (_engine_s() - before) / max(1, len(runs.jobs))
                 before = _engine_s()
                 texts = [
@@ -214,7 +214,7 @@ class GridRuns:
         return make
 
     def _in_processes(self, threads: int) -> Make[Case]:
-        """Return what makes the peer's runs, each in a process that the peer starts."""
+        """Return the function that executes the peer's runs, each in a process started by the peer."""
 
         def one(case: Case) -> tuple[str, float] | Exception:
             try:
@@ -245,7 +245,8 @@ class GridRuns:
                         done, left = wait(left, timeout=HEARTBEAT_S)
                         taken(done)
                 except KeyboardInterrupt:
-                    # What is under way ends. An interrupt from the terminal has reached the peer's processes too.
+                    # Wait for running processes. An interrupt from the terminal has reached the peer's processes,
+                    # too.
                     pool.shutdown(cancel_futures=True)
                     ended = [future for future in left if not future.cancelled()]
                     taken([future for future in ended if not isinstance(future.result(), Exception)])
@@ -256,13 +257,13 @@ class GridRuns:
         return make
 
     def _fail(self, failed: Case, why: Exception) -> None:
-        """Take note of a run that the peer did not finish, of all cases that share it."""
+        """Record a failed run of the peer for all cases that share it."""
         for case in self.cases:
             if job_of(case) == job_of(failed):
                 self.failures[case.key] = where(why, self._folder)
 
     def _kept(self, side: Side) -> pd.DataFrame:
-        """Return what is kept of the wanted cases of a side: ``key``, the columns of `INDEX` and `COLUMNS`."""
+        """Return the stored results of the requested cases of a side: ``key``, the columns of `INDEX` and `COLUMNS`."""
         return self._runs[side].results(COLUMNS, how="inner")
 
     def cpu_s(self, side: Side) -> float:
@@ -272,7 +273,7 @@ class GridRuns:
         return float(self._kept(side).drop_duplicates(INDEX)["cpu_s"].sum())
 
     def results(self) -> pd.DataFrame:
-        """Return the table of results: see `Grid.judge`. A case that lacks a side is not in there."""
+        """Return the table of results: see `Grid.judge`. Cases without results on a side are omitted."""
         texts = {
             side: dict(zip(kept["key"], kept["reduced"], strict=True))
             for side in self._runs
@@ -290,7 +291,7 @@ class GridRuns:
                 )
                 if twice:
                     raise ValueError(
-                        f"{self.grid.name}: the columns {', '.join(sorted(twice))} are there twice"
+                        f"{self.grid.name}: the columns {', '.join(sorted(twice))} are duplicates"
                     )
                 rows.append(named | dict(case.factors) | reduced)
         results = pd.DataFrame(rows, columns=None if rows else list(RESERVED_COLUMNS))
@@ -309,15 +310,15 @@ def checked(grid: Grid, cases: Sequence[Case]) -> Sequence[Case]:
     keys = Counter(case.key for case in cases)
     twice = [key for key, count in keys.items() if count > 1]
     if twice:
-        raise ValueError(f"{grid.name}: there are two cases of the key {twice[0]!r}")
+        raise ValueError(f"{grid.name}: two cases have the key {twice[0]!r}")
     return cases
 
 
 def _cost(scenario: Scenario) -> float:
-    """Return about how long a run takes, compared with others.
+    """Return the estimated relative duration of a run.
 
-    It grows with the bits that links can carry. How many of them are sent is not known before the run, so it grows with their
-    square root only: between what is right for filled links and what is right for idle ones.
+    It grows with the square root of the bits that links can carry: how much of the capacity is used is not known
+    before the run, and the square root is a compromise between full and idle links.
     """
     return math.sqrt(cost(scenario))
 
@@ -333,7 +334,7 @@ def _engine_s() -> float:
 
 
 def _each(runs: Runs) -> Iterator[OwnRun]:
-    """Yield the finished runs of a batch by themselves, in the order of their jobs."""
+    """Yield the completed runs of a batch one by one, in the order of their jobs."""
     flows, links = _by_job(runs.flows), _by_job(runs.links)
     traces = {quantity: _by_job(trace) for quantity, trace in runs.traces.items()}
     for job in runs.completed_jobs:
@@ -355,12 +356,12 @@ def _by_job(frame: pd.DataFrame) -> dict[int, pd.DataFrame]:
 
 
 def _text(grid: Grid, case: Case, run: Observed) -> str:
-    """Return as JSON text what a grid makes of a run."""
+    """Return the reduction of a run as JSON text."""
     return json.dumps(grid.reduce(case, run), default=_plain, separators=(",", ":"))
 
 
 def _plain(value: Any) -> Any:
-    """Return as plain data what JSON does not know."""
+    """Return plain data for types that JSON does not know."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} in what a grid keeps of a run; accepted: what JSON can hold")

@@ -18,19 +18,19 @@ NOTHING = "–"
 
 
 def peer_title(table: pd.DataFrame) -> str:
-    """Return what the peer is called that a table of results, or one made of it, is about."""
+    """Return the title of the peer in a table of results, or in one derived from it."""
     return str(table.attrs.get("peer", "peer"))
 
 
 def criteria_table(criteria: Sequence[Criterion], *, caption: str = "Criteria") -> Table:
-    """Return the table of some criteria: what was wanted, what was measured, whether it holds.
+    """Return the table of some criteria: aim, measured value, and whether it holds.
 
     Parameters
     ----------
     criteria
         The criteria.
     caption
-        What stands over the table.
+        Caption of the table.
     """
     return Table(
         caption=caption,
@@ -58,7 +58,7 @@ def comparison_table(
     bound: float | None = None,
     note: str = "",
 ) -> Table:
-    """Return the table of what both sides measured, with the ratio or the difference of each point.
+    """Return the table of values on both sides, with the ratio or the difference of each point.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def comparison_table(
 
 
 def points_table(points: pd.DataFrame, *, caption: str, note: str = "") -> Table:
-    """Return a table of points as they are: one column for each of theirs, save ``agrees``.
+    """Return a table of points with all their columns except ``agrees``.
 
     Parameters
     ----------
@@ -138,16 +138,14 @@ def points_table(points: pd.DataFrame, *, caption: str, note: str = "") -> Table
     rows: list[list[Cell | str]] = []
     for _, row in points.iterrows():
         why = str(row.get("explanation", "") or "")
-        rows.append(
-            [*(shown(row[name]) for name in names), why or Cell(text="no stated reason is known", tone="bad")]
-        )
+        rows.append([*(shown(row[name]) for name in names), why or Cell(text="no known reason", tone="bad")])
     return Table(
         caption=caption, columns=[*columns, Column(title="traced to", align="left")], rows=rows, note=note
     )
 
 
 def shown(value: Any) -> str:
-    """Return a value as a table shows it: numbers with four digits, what is missing as a dash."""
+    """Return a value as shown in a table: numbers with four digits, missing values as a dash."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return NOTHING
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Traces of both sides made comparable: step functions sampled at stated times, and their distance."""
+"""Comparable traces of both sides: step functions sampled at given times, and their distance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Distance:
 def sampled(trace: pd.DataFrame, at: ArrayLike, name: str | None = None) -> NDArray[np.float64]:
     """Return the values of a step function at some times.
 
-    A quantity keeps its value until it is recorded again, so a sample is the last value recorded at that time or before.
+    A quantity holds its value until the next record, so a sample is the last value recorded at or before that time.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def distance(ours: ArrayLike, peer: ArrayLike, *, bound: float) -> Distance:
     >>> distance([1.0, 2.0, 5.0], [1.0, 3.0, 2.0], bound=1.0)
     Distance(largest=3.0, share=0.6666666666666666, index=2, n=3)
     """
-    with np.errstate(invalid="ignore"):  # two infinite values have no distance, and none is told
+    with np.errstate(invalid="ignore"):  # two infinite values have no distance
         apart = np.abs(np.asarray(ours, dtype=np.float64) - np.asarray(peer, dtype=np.float64))
     known = ~np.isnan(apart)
     if not known.any():

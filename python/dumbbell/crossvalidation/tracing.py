@@ -1,4 +1,4 @@
-"""Tracing disagreements: the peer once more under one of our rules, to see whether what disagreed then agrees."""
+"""Tracing disagreements: repeats a run of the peer under one of our rules, to see whether the disagreement disappears."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dumbbell.scenario import Scenario
 
 __all__ = ["traced"]
 
-# What tells the rows of a grid's points apart.
+# The columns that identify a grid's points.
 NAMES = ("point", "measure")
 
 
@@ -43,20 +43,20 @@ def traced(
     Parameters
     ----------
     work
-        The finished runs of the grid.
+        The completed runs of the grid.
     agreement
-        What the grid found in them.
+        The agreement that the grid found.
     results
         The table it was found in.
     display
-        Where to say how far the further runs are.
+        Display of the progress of further runs.
     threads
         Number of the peer's processes.
 
     Raises
     ------
     KeyboardInterrupt
-        Ctrl-C. What was finished is kept.
+        Ctrl-C. Completed runs are kept.
     """
     if agreement.points.empty or "peer" not in sides_of(work.grid):
         return agreement
@@ -103,7 +103,7 @@ def _trials(work: GridRuns, names: Iterable[str], cases: Mapping[str, Sequence[C
 
 
 def _counterfactuals(peer: Peer, scenario: Scenario) -> list[Counterfactual]:
-    """Return what the peer offers, and where losses are random the same losses, alone and with the last of the peer's."""
+    """Return the counterfactuals of the peer and, if losses are random, our losses, alone and with the last of them."""
     offered = getattr(peer, "counterfactuals", None)
     rules = [] if offered is None else list(offered(scenario))
     if not is_random(scenario):
@@ -118,7 +118,7 @@ def _counterfactuals(peer: Peer, scenario: Scenario) -> list[Counterfactual]:
 def _open(points: pd.DataFrame, names: Iterable[str]) -> pd.Series:
     """Return which rows disagree, are traced to nothing yet, and belong to points of these names.
 
-    A grid may judge parts of a point, which are called by its name and what comes after a comma.
+    A grid may evaluate parts of a point; their names are that of the point, a comma, and a suffix.
     """
     beginnings = tuple(f"{name}, " for name in names)
     belongs = points["point"].map(lambda point: f"{point}, ".startswith(beginnings)).astype(bool)
@@ -134,5 +134,5 @@ def _named(points: pd.DataFrame) -> dict[tuple[str, ...], Mapping[Any, Any]]:
 
 
 def _under_our_rule(row: Mapping[Any, Any]) -> str:
-    """Return what the peer has under our rule, where the grid says what it compares."""
+    """Return the peer's value under our rule, if the grid reports the compared value."""
     return f" (as ours: {shown(row['peer'])})" if "peer" in row else ""

@@ -1,4 +1,4 @@
-"""One call that makes the runs of both sides, judges the grids and writes the report."""
+"""Runs both sides, evaluates the grids and writes the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["CrossValidation", "cross_validate"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CrossValidation:
-    """A finished cross-validation.
+    """A completed cross-validation.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class CrossValidation:
     criteria
         The criteria by the names of their grids.
     failures
-        Why a grid could not be judged, by its name.
+        Why a grid could not be evaluated, by its name.
     failed_cases
-        What the peer answered where it failed, by grid and case.
+        Error messages of the peer, by grid and case.
     data
-        What was written to `results`, as plain data.
+        The content of `results`, as plain data.
     run_time_s
         Wall-clock time it took, s.
     """
@@ -65,7 +65,7 @@ class CrossValidation:
 
     @property
     def holds(self) -> bool:
-        """Whether every criterion holds and every grid was judged."""
+        """Whether every criterion holds and every grid was evaluated."""
         return not self.failures and all(one.holds for criteria in self.criteria.values() for one in criteria)
 
 
@@ -80,7 +80,7 @@ def cross_validate(
     peers: str | Path | None = None,
     quiet: bool = False,
 ) -> CrossValidation:
-    """Run grids in Dumbbell and in a peer, judge how far both agree, write a report.
+    """Run grids in Dumbbell and in a peer, evaluate their agreement, and write a report.
 
     Parameters
     ----------
@@ -89,14 +89,15 @@ def cross_validate(
     grids
         Names of the grids; all by default.
     share
-        How much of each grid to run, above 0 and at most 1.
+        Fraction of each grid to run, above 0 and at most 1.
     output
-        Folder for reports and the stores of runs; ``results/`` of the working directory by default. The report on all
-        grids lies in ``cross-validation-NAME`` there; that on some, or on a share, in a folder that names these as well.
+        Folder for reports and the stores of runs; ``results/`` of the working directory by default. The report on
+        all grids is in ``cross-validation-NAME`` there; a report on some grids or on a share is in a folder named
+        for these as well.
     threads
-        Threads of our side, and processes of the peer; as many as there are cores by default.
+        Number of threads of our side and of processes of the peer; by default the number of cores.
     fresh
-        Run everything again instead of using runs kept from before.
+        Delete stored runs and run everything again.
     peers
         Folder that holds the peers and the grids; see `folder`.
     quiet
@@ -117,7 +118,7 @@ def cross_validate(
     ResultsError
         A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
-        Ctrl-C. Every finished run is kept; the same call goes on from there.
+        Ctrl-C. Every completed run is kept; the same call resumes.
     """
     if not 0.0 < share <= 1.0:
         raise refusal("share", share, "a number above 0 and at most 1")
@@ -196,7 +197,7 @@ def _folder_name(peer: Peer, grids: Sequence[str], share: float) -> str:
 
 
 def _judged(work: GridRuns, display: Display, threads: int) -> Judged:
-    """Return what comes of a grid whose runs are made."""
+    """Return the results of a grid after its runs."""
     results = work.results()
     agreement = None
     if len(results):
@@ -214,11 +215,11 @@ def _judged(work: GridRuns, display: Display, threads: int) -> Judged:
 
 
 def _common(one: Judged) -> list[Criterion]:
-    """Return the criteria that every grid has, where there is something to criticise."""
+    """Return the criteria common to all grids, if there are failures or disagreements."""
     found: list[Criterion] = []
     if one.failures:
         done = one.cases - len(one.failures)
-        found.append(counted("runs that the peer finished", done, one.cases, aim=1.0, of="cases"))
+        found.append(counted("runs completed by the peer", done, one.cases, aim=1.0, of="cases"))
     if len(one.disagreeing):
         traced = int((one.disagreeing["explanation"].fillna("") != "").sum())
         found.append(
@@ -234,7 +235,7 @@ def _common(one: Judged) -> list[Criterion]:
 
 
 def _line(one: Judged) -> str:
-    """Return in a line what came of a grid."""
+    """Return a one-line summary of a grid."""
     held = sum(criterion.holds for criterion in one.criteria)
     return f"{one.grid.name}: {held} of {len(one.criteria)} criteria hold, {counted_text(one.runs, 'run')}"
 
@@ -300,7 +301,7 @@ def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> lis
         (peer.title, data["version"]),
         environment_fact(),
         ("cases", cases_text(judged)),
-        ("runs", f"{data['runs']}, {kept} of them kept from before" if kept else str(data["runs"])),
+        ("runs", f"{data['runs']}, {kept} of them reused" if kept else str(data["runs"])),
         ("CPU time, Dumbbell", cpu_text(data["cpu_s"]["ours"])),
         (f"CPU time, {peer.title}", cpu_text(data["cpu_s"]["peer"])),
         ("run time", duration(data["run_time_s"])),
@@ -309,10 +310,10 @@ def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> lis
 
 
 def _notice(share: float, grids: Sequence[str]) -> str:
-    """Return what the report leaves out."""
+    """Return the notice about omitted parts of the report."""
     left_out = []
     if grids:
-        left_out.append(f"Of the grids only these were run: {', '.join(grids)}.")
+        left_out.append(f"Only these grids were run: {', '.join(grids)}.")
     if share < 1.0:
-        left_out.append(f"Of each grid a part was run, about {100.0 * share:g} % of its points.")
+        left_out.append(f"Only about {100.0 * share:g} % of the points of each grid were run.")
     return " ".join(left_out)

@@ -114,7 +114,7 @@ def cells_from_effects(
     Parameters
     ----------
     effects : mapping
-        From terms, "mean", "ss", "ss:ca" or tuples of names, to effects. What is left out is 0.
+        From terms, "mean", "ss", "ss:ca" or tuples of names, to effects. Omitted effects are 0.
     factors : sequence of str or Factor
         The first varies slowest.
 
@@ -274,7 +274,7 @@ class Analysis:
         """Effects by term number, 0 for what is not in the model; shape (2^k, ...)."""
         count = deviations.shape[0]
         everything = _transform.signed_sums(deviations) / count
-        # What rounding leaves of an effect that is exactly zero must not look like a small effect.
+        # The rounding error of an effect that is exactly zero must not look like a small effect.
         rounding = 8.0 * (len(self.factors) + 1) * np.finfo(float).eps * np.abs(deviations).max()
         everything[np.abs(everything) <= rounding] = 0.0
         numbers = np.concatenate(([0], self._terms[1]))
@@ -294,7 +294,7 @@ class Analysis:
 
     @cached_property
     def _block_deviations(self) -> NDArray[np.float64]:
-        """How far each replication lies from the mean, over all cells; 0 if replications are independent."""
+        """Deviation of each replication from the mean, over all cells; 0 if replications are independent."""
         if self.random == "independent":
             return np.zeros(self.replications)
         deviations = self._modelled - self._origin
@@ -368,7 +368,7 @@ class Analysis:
 
     @property
     def percent_replications(self) -> float:
-        """Share of the variation that lies between replications, in percent; 0 if they are independent."""
+        """Share of the variation between replications, in percent; 0 if they are independent."""
         return 100.0 * self.ss_replications / self.sst if self.sst > 0.0 else np.nan
 
     # Precision
@@ -474,7 +474,7 @@ class Analysis:
 
     @cached_property
     def simultaneous_quantile(self) -> float:
-        """Quantile of t whose intervals hold for all m effects at once: 1 - a / (2 m), after Bonferroni.
+        """Quantile of t whose intervals hold simultaneously for all m effects: 1 - a / (2 m), after Bonferroni.
 
         NaN without an estimate of the error.
         """
@@ -482,7 +482,7 @@ class Analysis:
         return _quantiles(joint, self.degrees_of_freedom)[1]
 
     def ranking(self) -> pd.DataFrame:
-        """Rank all effects, what explains most first, with intervals and p values corrected for their number.
+        """Rank all effects by the variation they explain, with intervals and p values corrected for multiple comparisons.
 
         Returns
         -------
@@ -696,7 +696,7 @@ class Analysis:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results must know."""
+        """Notes for readers of the results."""
         notes = []
         if self.degrees_of_freedom < 1:
             notes.append(

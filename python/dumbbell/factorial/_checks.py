@@ -55,7 +55,7 @@ def normality(residuals: NDArray[np.float64]) -> Check:
     else:
         test = "D'Agostino-Pearson"
         statistic, p_value = stats.normaltest(residuals)
-    note = "A small p value speaks against normal errors."
+    note = "A small p value is evidence against normal errors."
     if residuals.size > _LARGE_SAMPLE:
         note += (
             f" With {residuals.size} residuals it finds departures too small to matter, the intervals of "
@@ -90,9 +90,7 @@ def constant_variance(
     elif not varies.any():
         reason = "There are no errors."
     elif method == "bartlett" and not varies.all():
-        reason = (
-            f"Cell {cells[int(np.argmin(varies))]} does not vary, which Bartlett's test does not bear with."
-        )
+        reason = f"Cell {cells[int(np.argmin(varies))]} does not vary, so Bartlett's test is not defined."
     if reason:
         return Check(test=test, statistic=np.nan, p_value=np.nan, note=reason, measures={})
     statistic, p_value = stats.levene(*values) if method == "levene" else stats.bartlett(*values)
@@ -102,7 +100,7 @@ def constant_variance(
         "rank_correlation_with_mean": _rank_correlation(values.mean(axis=1), spread),
     }
     note = (
-        "A small p value speaks against equal variances. If the deviation grows with the mean, "
+        "A small p value is evidence against equal variances. If the deviation grows with the mean, "
         "the multiplicative model may fit better."
     )
     return Check(test=test, statistic=float(statistic), p_value=float(p_value), note=note, measures=measures)

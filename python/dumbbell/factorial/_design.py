@@ -21,7 +21,7 @@ _RESERVED = ("mean", "error", "replications", "other interactions", "other terms
 
 
 class Scenario(Protocol):
-    """What a design needs of a scenario."""
+    """The part of a scenario that a design needs."""
 
     def with_values(self, values: Mapping[str, Any], /) -> Self:
         """Return a copy with the values at these paths."""
@@ -253,7 +253,7 @@ class Experiment:
     Attributes
     ----------
     design : Design
-        What was run.
+        The scenario.
     runs : dumbbell.Runs
         Results of all runs, for other responses later.
     responses : dict of str to ndarray, each of shape (2^k, r)

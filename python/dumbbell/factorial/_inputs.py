@@ -1,4 +1,4 @@
-"""What is accepted as factors, responses and levels of a design."""
+"""Validation of factors, responses and levels of a design."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Levels: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 
 
 def check_random(random: str) -> None:
-    """Raise ValueError unless `random` says how replications get their random numbers."""
+    """Raise ValueError unless `random` is a known mode of random numbers."""
     if random not in ("independent", "common"):
         raise ValueError(f"random = {random!r}; accepted: 'independent', 'common'")
 

@@ -1,4 +1,4 @@
-"""What is accepted as an argument of a model, and in which form results leave it."""
+"""Validation of arguments of models, and the form of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vegas and RoVegas over a path whose two directions differ.
+"""Vegas and RoVegas on a path with different capacities in the two directions.
 
 Source
 ------
@@ -6,7 +6,7 @@ Source
 
 Model
 -----
-One greedy source, first-in-first-out queues, an acknowledgement at once for every packet, fluid steady state.
+One greedy source, first-in-first-out queues, an immediate acknowledgement for every packet, fluid steady state.
 Data leave at the forward capacity u_f, acknowledgements at the backward capacity u_b; k = u_f / u_b is the
 asymmetric factor. At most one of the queues of a Vegas connection is not empty: the forward one, l_f, where k
 <= 1, the backward one, l_b, where k > 1.
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 KEEP_UP_PACKETS = 3.0
-"""Data packets that one acknowledgement stands for when the window stops growing, before Eq. 20.
+"""Data packets per acknowledgement at which the window stops growing, before Eq. 20.
 
 The window is then 3 > 2 packets ahead of what is outstanding."""
 
@@ -236,7 +236,7 @@ def round_trip_time(path: Path, *, forward_queue: ArrayLike, backward_queue: Arr
 def vegas_window(
     path: Path, *, forward_queue: ArrayLike, backward_queue: ArrayLike, alpha: float = 1.0, beta: float = 3.0
 ) -> Bounds:
-    """Windows between which Vegas stands still with these queues, packets (Eqs. 5 and 8).
+    """Windows between which Vegas does not change its window with these queues, packets (Eqs. 5 and 8).
 
     RTT / (RTT - BaseRTT) alpha <= W <= RTT / (RTT - BaseRTT) beta. With l_b = 0 it is Eq. 9, with l_f = 0 Eq.
     13.
@@ -265,7 +265,7 @@ def vegas_window(
 
 
 def rovegas_window(path: Path, *, forward_queue: ArrayLike, alpha: float = 1.0, beta: float = 3.0) -> Bounds:
-    """Windows between which RoVegas stands still, packets (Eqs. 17-19, Eq. 18 as corrected).
+    """Windows between which RoVegas does not change its window, packets (Eqs. 17-19, Eq. 18 as corrected).
 
     (tau u_f + l_f) / l_f alpha <= W <= (tau u_f + l_f) / l_f beta: the backward queue does not enter. Where
     acknowledgements are dropped the keep-up rule may stop the window first, see `throughput_ratio_bounds`.
@@ -363,7 +363,7 @@ def ack_drop_ratio(packets_per_ack: ArrayLike) -> Numbers:
 
 
 def goodput_share(*, packet_size: ArrayLike = 1000.0, option_size: ArrayLike = 8.0) -> Numbers:
-    """Share of a packet that is left beside the AQT option, without unit.
+    """Fraction of a packet that remains beside the AQT option, without unit.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ def goodput_share(*, packet_size: ArrayLike = 1000.0, option_size: ArrayLike = 8
 def persistent_queue(flows: int, *, backlog: float = 1.0) -> NDArray[np.float64]:
     """Bottleneck queue after each of n Vegas connections has joined, packets, shape (n,).
 
-    Connection i takes the queue Q(i-1) that it finds for propagation, and keeps `backlog` packets beyond it.
+    Connection i mistakes the queue Q(i-1) that it finds for propagation delay, and keeps `backlog` packets beyond it.
     Its share of the rate is then backlog / (Q(n) - Q(i-1)), and the shares add to 1, which is an equation for
     Q(n). RoVegas, whose base round-trip time contains no queue, has n times `backlog`.
 
@@ -398,7 +398,7 @@ def persistent_queue(flows: int, *, backlog: float = 1.0) -> NDArray[np.float64]
     flows : int
         n, number of connections, at least 1.
     backlog : float
-        Packets each connection means to keep queued, greater than 0; between alpha and beta.
+        Target backlog of each connection, packets, greater than 0; between alpha and beta.
 
     Examples
     --------
@@ -427,7 +427,8 @@ def persistent_queue(flows: int, *, backlog: float = 1.0) -> NDArray[np.float64]
 def persistent_shares(flows: int) -> NDArray[np.float64]:
     """Shares of the rate of n Vegas connections with alpha = beta by their order of start, shape (n,), sum 1.
 
-    The last to start takes most of the queue for propagation and gets most. RoVegas gives every one 1 / n.
+    The last connection to start mistakes most of the queue for propagation delay and gets the largest share. With
+    RoVegas, each gets 1 / n.
 
     Parameters
     ----------

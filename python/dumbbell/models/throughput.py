@@ -14,8 +14,8 @@ called b in the formulas.
 Validity
 --------
 Every formula is for a steady state in congestion avoidance whose loss rate and round-trip time do not depend
-on the flow's own window. Formulas that go as 1/sqrt(p) leave timeouts out and hold for p up to about 0.02;
-with the default of an unlimited window, divergence as p goes to 0 is meant.
+on the flow's own window. Formulas proportional to 1/sqrt(p) ignore timeouts and hold for p up to about 0.02; with
+the default of an unlimited window, they diverge for small p, as intended.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def westwood_plus(
 ) -> Numbers:
     """Throughput of Westwood+, in segments/s [grieco2004 equation 3].
 
-    T = sqrt((1 - p) / (b p)) / sqrt(RTT Tq), with Tq = RTT - RTTmin. A loss takes W Tq / RTT from the window,
-    because it leaves (W / RTT) RTTmin; zero mean drift, (1 - p) / W = p W Tq / RTT, gives the formula.
+    T = sqrt((1 - p) / (b p)) / sqrt(RTT Tq), with Tq = RTT - RTTmin. A loss reduces the window by W Tq / RTT, to (W
+    / RTT) RTTmin; zero mean drift, (1 - p) / W = p W Tq / RTT, gives the formula.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def westwood_plus(
     rtt : array_like
         Mean round-trip time, s, greater than 0.
     queueing_time : array_like
-        Tq, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`. As it goes to 0 a loss takes
-        nothing from the window and the formula diverges.
+        Tq, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`. As it goes to 0, a loss no longer
+        reduces the window and the formula diverges.
     segments_per_ack : array_like
         b, greater than 0: 1 is the printed form.
 

@@ -1,15 +1,15 @@
-"""Reproducing papers: plan the runs, make those that are missing, judge the claims, write reports.
+"""Reproducing papers: plan the runs, run what is missing, evaluate the claims, write reports.
 
 A paper is a folder under ``papers/`` whose ``__init__.py`` has a value ``PAPER`` that follows the `Paper` protocol. It
-uses the public API only. `reproduce` is what ``dumbbell reproduce NAME`` calls, `reproduce_all` is behind
-``dumbbell reproduce all``.
+uses the public API only. `reproduce` implements ``dumbbell reproduce NAME``, `reproduce_all` implements ``dumbbell
+reproduce all``.
 
-The runs of a paper are a campaign, see `dumbbell.campaign`: finished ones are kept in a store beside the reports, keyed by
-the engine, the paper's reduction, the scenario's hash, the seed and the run, as soon as the engine tells of them. A
-reproduction that was interrupted or killed goes on from there, and a second one starts from what is there. What is damaged
-there is said, and its runs are made again.
+The runs of a paper are a campaign, see `dumbbell.campaign`: completed ones are stored beside the reports, keyed by
+the engine, the paper's reduction, the scenario's hash, the seed and the run number, as soon as the engine returns
+them. A reproduction resumes after an interruption or a kill, and a second one reuses completed runs. Damage is
+reported, and the affected runs are repeated.
 
-A paper may offer further experiments beside what it ran itself, see `Paper`; `reproduce` makes one of them when it is named.
+A paper may offer additional experiments, see `Paper`; `reproduce` runs one of them if it is named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What papers have in common: claims that are registered, judged, and judged again with assumptions moved."""
+"""Common base of papers: registered claims, evaluated once and again with varied assumptions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ E = TypeVar("E")
 
 
 class ClaimedPaper(ABC, Generic[E]):
-    """A paper whose claims stand in a register; it follows the protocol `dumbbell.papers.Paper`.
+    """A paper with a register of claims; it implements the protocol `dumbbell.papers.Paper`.
 
-    A paper's own class says its `name`, `title`, `citation`, `order` and `columns`, its runs and their reduction, what its
-    claims are judged on, how its assumptions are moved, and the sections of its report.
+    A subclass defines `name`, `title`, `citation`, `order` and `columns`, the runs and their reduction, the
+    evidence for the claims, the variations of assumptions, and the sections of the report.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ClaimedPaper(ABC, Generic[E]):
 
     @abstractmethod
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
 
     @staticmethod
     @abstractmethod
@@ -51,13 +51,13 @@ class ClaimedPaper(ABC, Generic[E]):
 
     @abstractmethod
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> E:
-        """Return what the claims are judged on."""
+        """Return the evidence for the claims."""
 
     @abstractmethod
     def study(
         self, settings: Settings, claims: Sequence[Claim[E]], evidence: E, findings: Sequence[Finding]
     ) -> Sensitivity[Any]:
-        """Return what moving each assumption does."""
+        """Return the effect of varying each assumption."""
 
     @abstractmethod
     def content(
@@ -72,7 +72,7 @@ class ClaimedPaper(ABC, Generic[E]):
     def evaluate(
         self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
     ) -> list[Finding]:
-        """Return the findings on every claim; misses say which moved assumptions turn them."""
+        """Return the findings on every claim; misses name the varied assumptions that turn them."""
         evidence, claims = self.evidence(settings, results, observed), self.claims()
         findings = judge(claims, evidence)
         self._moves = self.study(settings, claims, evidence, findings)
@@ -85,7 +85,7 @@ class ClaimedPaper(ABC, Generic[E]):
         observed: Mapping[str, Any],
         findings: Sequence[Finding],
     ) -> Sequence[Section]:
-        """Return the sections of the report on what was evaluated last."""
+        """Return the sections of the report on the last evaluation."""
         return self.content(settings, self.evidence(settings, results, observed), findings, self._moves)
 
     def facts(self, _settings: Settings) -> Sequence[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Reproducing all papers: one after the other, with a page that leads to their reports."""
+"""Reproducing all papers in turn, with an index page of their reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Overview:
     Parameters
     ----------
     index, results
-        The files written: the page that leads to the reports (HTML), and the counts of verdicts (JSON).
+        The files written: the index page (HTML), and the counts of verdicts (JSON).
     reproductions
         The finished reproductions, in the order of the papers.
     failures
@@ -72,8 +72,7 @@ def reproduce_all(
 ) -> Overview:
     """Reproduce every paper of a folder, in their order; see `reproduce` for the parameters.
 
-    A paper that cannot be loaded, or fails on the way, is named in the result and on the page; the others are reproduced
-    all the same.
+    A paper that cannot be loaded or fails is named in the result and on the index page; the others are reproduced.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def reproduce_all(
     Raises
     ------
     ScenarioError
-        A setting is out of range, there is no folder of papers, or another process is writing to one of the stores.
+        A setting is out of range, there is not a folder of papers, or another process is writing to one of the stores.
     ResultsError
         A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
@@ -156,7 +155,7 @@ def _failure(name: str, error: Exception, papers: str | Path | None) -> str:
 
 
 def _line(done: Reproduction) -> str:
-    """Return in a line what came of a paper."""
+    """Return a one-line summary of a paper."""
     parts = [
         f"{share_text(row)} of {name}" for name, row in done.data["score"].items() if name in claims.GROUPS
     ]
@@ -191,7 +190,7 @@ def _write(
     failures: Mapping[str, str],
     run_time_s: float,
 ) -> Overview:
-    """Write the page that leads to the reports, and the counts of verdicts over all papers."""
+    """Write the index page and the counts of verdicts over all papers."""
     findings = [finding for reproduction in done for finding in reproduction.findings]
     board = claims.scoreboard(findings)
     runs = sum(reproduction.data["runs"] for reproduction in done)
@@ -231,12 +230,12 @@ def _write(
     )  # fmt: skip
     text = report.render_index(
         title="Papers reproduced",
-        subtitle="Published results on TCP congestion control, run again on Dumbbell's engine and judged claim by claim.",
+        subtitle="Published results on TCP congestion control, reproduced with Dumbbell and evaluated claim by claim.",
         facts=[
             ("engine", engine_identity()),
             environment_fact(),
             ("seed", str(settings.seed)),
-            ("runs", f"{runs}, {reused} of them kept from before" if reused else str(runs)),
+            ("runs", f"{runs}, {reused} of them reused" if reused else str(runs)),
             ("run time", duration(run_time_s)),
         ],
         notice="Quick mode: fewer replications than the papers and shorter sweeps, so that intervals are wide."
@@ -269,7 +268,7 @@ def _board(papers: Mapping[str, Paper], reproduction: Reproduction) -> Mapping[s
 def _entries(
     papers: Mapping[str, Paper], done: Sequence[Reproduction], failures: Mapping[str, str]
 ) -> list[Entry]:
-    """Return what the page says of each paper."""
+    """Return the entry of each paper on the index page."""
     finished = {reproduction.paper: reproduction for reproduction in done}
     entries: list[Entry] = []
     for name, paper in papers.items():
@@ -348,8 +347,8 @@ def _waiting(waiting: Sequence[tuple[Reproduction, claims.Finding]]) -> Section:
     blocks: list[report.Block] = [
         Text(
             paragraphs=[
-                "These claims speak of real networks or of real implementations. A simulation cannot check them; "
-                "they wait for the Linux testbed and count neither as reproduced nor as missed."
+                "These claims are about real networks or real implementations. Simulation cannot check them. They "
+                "await the Linux testbed and count neither as reproduced nor as missed."
                 if waiting
                 else "No claim awaits the Linux testbed."
             ]
@@ -391,7 +390,7 @@ def _run_times(done: Sequence[Reproduction]) -> Section:
                 Cell(text=reproduction.data["title"], tone="strong"),
                 Cell(
                     text=str(reproduction.data["runs"]),
-                    detail=f"{reused} kept from before" if reused else "",
+                    detail=f"{reused} reused" if reused else "",
                 ),
                 Cell(text=f"{reproduction.run_time_s:.1f}", tone="strong"),
             ]
@@ -404,14 +403,14 @@ def _run_times(done: Sequence[Reproduction]) -> Section:
         title="Run times",
         blocks=[
             Table(
-                caption="Run time of each paper and its stages, wall clock",
+                caption="Wall-clock time of each paper and its stages",
                 columns=[
                     Column(title="paper", align="left"),
                     Column(title="runs"),
                     Column(title="seconds"),
                 ],
                 rows=rows,
-                note="Runs that were kept from before take no time.",
+                note="Reused runs take no time.",
             )
         ],
     )

@@ -1,4 +1,4 @@
-"""What the folder of a paper provides, and finding and loading it."""
+"""The protocol of papers, and their loading."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 FOLDER_VARIABLE = "DUMBBELL_PAPERS"
 
-# What a paper has to have; the rest of `Paper` is said there to be optional.
+# The required members of a paper; the other members of `Paper` are optional.
 REQUIRED = (
     "name",
     "title",
@@ -86,7 +86,7 @@ class PlannedRun:
     seed, run
         Which random streams to run it with.
     stage
-        Group of runs it belongs to; groups are run, and their times told, one after the other.
+        Group of the run; groups run, and their times are reported, one after the other.
     """
 
     key: str
@@ -97,30 +97,30 @@ class PlannedRun:
 
 
 class Steps(Protocol):
-    """Where a paper says how far it is."""
+    """Progress display of a paper."""
 
     def __call__(self, title: str, total: int, /) -> Callable[[], None]:
         """Begin a step of `total` parts; the returned function marks one part as done."""
 
 
 class Paper(Protocol):
-    """What the folder of a paper provides.
+    """Protocol of the value ``PAPER`` in the folder of a paper.
 
-    All simulation goes through `plan` and `reduce`: every finished run is kept, and none is ever made twice. The results
-    of the planned runs reach `evaluate` and `sections` as a table with the columns ``key``, ``seed``, ``run`` and those
+    All simulations go through `plan` and `reduce`: every completed run is stored and reused. The results of the
+    planned runs are passed to `evaluate` and `sections` as a table with the columns ``key``, ``seed``, ``run`` and those
     named in `columns`, one row for each planned run in the order of the plan.
 
     A column may hold lists, for instance the goodputs of all flows or a trace at some times; they come back as NumPy
-    arrays, lists of lists as arrays of arrays. What is kept of a run is what `reduce` made of it, so the source files that
-    decide on `reduce` are part of the store's key (`dumbbell.campaign.sources` says which), and a change of one makes the runs
-    again. A paper therefore defines its reduction in a module that does not import claims and figures, and takes it over by
-    ``reduce = staticmethod(reduction.reduce)``: then an edit of a claim costs no run.
+    arrays, lists of lists as arrays of arrays. The store contains the output of `reduce`, so the source files that
+    determine `reduce` are part of the store's key (see `dumbbell.campaign.sources`), and a change of one repeats
+    the runs. A paper therefore defines its reduction in a module that does not import claims and figures, and
+    declares ``reduce = staticmethod(reduction.reduce)``: then an edit of a claim repeats no run.
 
-    A paper may also have ``aims``, the shares of its claims that are hoped for; `claims.Aims` says what they are without.
-    It may have ``files``, a function of the settings and the results that returns texts by the names of the files they are
-    written to, beside the report. And it may have ``experiments``, by their names: what goes beyond the paper, such as
-    ``"full-factorial"``, and is made only when it is asked for. An experiment is itself all that is listed here, with runs,
-    a store and a report of its own; its ``name`` is that of the paper, a slash, and that of the experiment.
+    A paper may also have ``aims``, the target shares of reproduced claims; `claims.Aims` has the defaults. It may
+    have ``files``, a function of the settings and the results that returns texts by file name, written beside the
+    report. It may have ``experiments``, by name: extensions of the paper, such as ``"full-factorial"``, which run
+    only on request. An experiment has all the members listed here, with its own runs, store and report; its
+    ``name`` is that of the paper, a slash, and that of the experiment.
     """
 
     name: str
@@ -130,16 +130,16 @@ class Paper(Protocol):
     columns: tuple[str, ...]
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the runs to make."""
+        """Return the planned runs."""
 
     def reduce(self, runs: Runs) -> pd.DataFrame:
         """Return `columns` for some finished runs: one row for each of ``runs.jobs``, in their order.
 
-        All jobs of `runs` are finished. Which of the planned runs they are is up to the order in which runs end.
+        All jobs of `runs` are completed. Their selection depends on the order in which runs end.
         """
 
     def observe(self, settings: Settings, steps: Steps) -> Any:
-        """Return what needs no simulation, such as formulas and replays of a state machine."""
+        """Return evidence that needs no simulation, such as formulas and replays of a state machine."""
 
     def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[claims.Finding]:
         """Return the findings on every claim of the paper."""
@@ -177,7 +177,7 @@ def folder(path: str | Path | None = None) -> Path:
             "papers",
             str(place),
             f"the papers/ folder of a checkout, given by --papers or by the environment variable {FOLDER_VARIABLE}",
-            problem="is no folder",
+            problem="is not a folder",
         )
     return place
 
@@ -223,7 +223,7 @@ def load(name: str, path: str | Path | None = None) -> Paper:
     missing = ["PAPER"] if paper is None else [part for part in REQUIRED if not hasattr(paper, part)]
     if paper is None or missing:
         raise refusal(
-            "paper", name, "what dumbbell.papers.Paper lists", problem=f"has no {', '.join(missing)}"
+            "paper", name, "the members of dumbbell.papers.Paper", problem=f"has no {', '.join(missing)}"
         )
     return paper
 
@@ -248,15 +248,15 @@ def experiment_of(paper: Paper, name: str) -> Paper:
         raise refusal(
             "experiment",
             name,
-            f"one of {', '.join(offered)}" if offered else "none, the paper offers no further experiment",
+            f"one of {', '.join(offered)}" if offered else "none; the paper has no further experiments",
             names=offered,
-            problem=f"is no experiment of {paper.name}",
+            problem=f"is not an experiment of {paper.name}",
         )
     return offered[name]
 
 
 def _import(name: str, module_name: str, place: Path) -> None:
-    """Import the folder of a paper under a name of its own; a failure leaves nothing of it behind."""
+    """Import the folder of a paper under a unique name; a failure leaves no modules behind."""
     specification = importlib.util.spec_from_file_location(
         module_name, place / "__init__.py", submodule_search_locations=[str(place)]
     )
@@ -275,7 +275,7 @@ def _import(name: str, module_name: str, place: Path) -> None:
 
 
 def where(error: BaseException, place: Path) -> str:
-    """Return what an exception says, with the last line of a folder that it came through.
+    """Return the message of an exception, with the last line in a folder on its traceback.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reproducing one paper: make what is missing, judge the claims, write the report."""
+"""Reproducing one paper: run what is missing, evaluate the claims, write the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Reproduction", "finish", "plain", "reproduce", "settings_of", "share
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """A finished reproduction.
+    """A completed reproduction.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Reproduction:
     report, results
         The files written: the report (HTML) and the findings (JSON).
     findings
-        The judged claims.
+        The evaluated claims.
     data
         What was written to `results`, as plain data.
     run_time_s
@@ -75,7 +75,7 @@ def share_text(row: Mapping[str, Any]) -> str:
 
 
 def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
-    """Return the findings as the report's list of claims shows them."""
+    """Return the findings as shown in the report's list of claims."""
     number = claims.number
     rows: list[dict[str, str]] = []
     for finding in findings:
@@ -126,14 +126,14 @@ def settings_of(
 def finish(
     work: PaperRuns, display: Display, target: Path, *, home: str = "", client: Client | None = None
 ) -> Reproduction:
-    """Make the missing runs of a paper, judge its claims, and write its report.
+    """Run what is missing of a paper, evaluate its claims, and write its report.
 
     Parameters
     ----------
     work
         The paper with its runs.
     display
-        Where to say how far it is.
+        Display of progress.
     target
         Folder for the report and the findings.
     home
@@ -160,7 +160,7 @@ def finish(
     facts = [
         ("engine", engine_identity()),
         environment_fact(),
-        ("runs", f"{work.total}, {work.reused} of them kept from before" if work.reused else str(work.total)),
+        ("runs", f"{work.total}, {work.reused} of them reused" if work.reused else str(work.total)),
         ("seed", str(settings.seed)),
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
@@ -231,14 +231,14 @@ def reproduce(
     quiet: bool = False,
     on: Client | str | None = None,
 ) -> Reproduction:
-    """Reproduce a paper: run its scenarios, judge its claims, write a report.
+    """Reproduce a paper: run its scenarios, evaluate its claims, write a report.
 
     Parameters
     ----------
     name
         Name of the paper, as ``"vegas-revisited"``.
     experiment
-        Name of a further experiment of the paper, as ``"full-factorial"``, to make instead of the paper's own.
+        Name of an additional experiment of the paper, as ``"full-factorial"``, to run instead of the paper's own runs.
     quick
         Use fewer replications.
     json_output
@@ -253,14 +253,14 @@ def reproduce(
     threads
         Threads to run on; all cores by default.
     fresh
-        Run everything again instead of using runs kept from before.
+        Delete stored runs and run everything again.
     papers
         Folder that holds the papers; see `folder`.
     quiet
         Show no progress and print nothing but what `json_output` asks for, and warnings of a damaged store.
     on
-        A Dask cluster to make the runs on, or the address of its scheduler. Its workers need this checkout and the engine of
-        this process. By default the runs are made on this machine.
+        A Dask cluster, or the address of its scheduler. Its workers need this checkout and the engine of this
+        process. The default is this machine.
 
     Returns
     -------

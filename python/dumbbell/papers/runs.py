@@ -1,4 +1,4 @@
-"""The planned runs of a paper, and what is kept of them."""
+"""The planned runs of a paper, and their store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["PaperRuns", "store_of"]
 
 
 def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
-    """Return the store of a paper in a folder of results. It keeps what this engine and this reduction made."""
+    """Return the store of a paper in a folder of results, for this engine and this reduction."""
     identity = f"{engine_identity()}-{reduction_identity(paper)}"
     return Store(place / "cache" / paper.name, paper.columns, fresh=fresh, identity=identity)
 
@@ -45,7 +45,7 @@ class PaperRuns(PlannedRuns[PlannedRun]):
     settings
         How it is to be reproduced.
     store
-        Where finished runs are kept; it stays open.
+        The store of completed runs; it stays open.
     """
 
     def __init__(self, paper: Paper, settings: Settings, store: Store) -> None:
@@ -54,7 +54,7 @@ class PaperRuns(PlannedRuns[PlannedRun]):
         self.settings = settings
 
     def complete(self, display: Display, client: Client | None = None) -> None:
-        """Make the missing runs, see `PlannedRuns.make`; on this machine, or on a Dask cluster."""
+        """Execute the missing runs, see `PlannedRuns.make`; on this machine, or on a Dask cluster."""
         if client is None:
             self.make(on_threads(_reduction(self.paper), self.settings.threads), display)
         else:
@@ -81,7 +81,7 @@ def _reduction(paper: Paper) -> Callable[[Runs], pd.DataFrame]:
 
 @dataclass(frozen=True)
 class _Remote:
-    """The reduction of a paper as workers find it: in the folder of the paper, which they have to have.
+    """The reduction of a paper on workers, which need the folder of the paper.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class _Remote:
     name
         The paper, and after a slash its experiment.
     identity
-        The reduction that is wanted.
+        The required reduction.
     """
 
     folder: Path
@@ -108,6 +108,9 @@ class _Remote:
         paper = experiment_of(paper, experiment) if experiment else paper
         if reduction_identity(paper) != self.identity:
             raise refusal(
-                "scheduler", self.name, "workers with this checkout", problem="is another paper on a worker"
+                "scheduler",
+                self.name,
+                "workers with this checkout",
+                problem="is a different paper on a worker",
             )
         return _reduction(paper)(runs)

@@ -1,7 +1,7 @@
 """Plots in the manner of the field: axes with units, one colour and one marker for an algorithm everywhere.
 
-Figures are made without pyplot, so they belong to no window and no global state. Every function that draws
-into `ax` makes a figure of its own when there is none, and returns the axes; ``ax.figure`` is the figure.
+Figures are created without pyplot, so they have no window and no global state. Every function that draws into `ax`
+creates a figure if `ax` is not given, and returns the axes; ``ax.figure`` is the figure.
 """
 
 from dumbbell.plots.curves import intervals, lines, scatter_against, sweep, trace_figure

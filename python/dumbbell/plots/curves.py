@@ -105,7 +105,7 @@ def trace_figure(
         str(name): (rows["time_s"].to_numpy(), rows["value"].to_numpy())
         for name, rows in trace.groupby("name", sort=True)
     }
-    # A quantity keeps its value until it is recorded again.
+    # A quantity holds its value until the next record.
     ax = lines(
         series,
         x_label="time",
@@ -164,7 +164,7 @@ def intervals(
     return ax
 
 
-# A longer legend would hide the curves and stands beside the plot.
+# A longer legend would hide the curves and is placed beside the plot.
 _MOST_NAMES_INSIDE = 6
 _LINE_STYLES = ("-", "--", ":", "-.")
 
@@ -280,7 +280,7 @@ def scatter_against(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what a model predicts against what was simulated; on the diagonal, the two agree.
+    """Draw model predictions against simulated values; on the diagonal, they agree.
 
     The median and the largest error of the prediction, relative to the simulated value, are written into
     the plot; points simulated as zero have none.
@@ -352,7 +352,7 @@ def scatter_against(
 
 
 def _relative_errors(simulated: NDArray[np.float64], analytic: NDArray[np.float64]) -> str:
-    """Say the median and the largest error of a prediction, relative to what was simulated."""
+    """Write the median and the largest error of a prediction, relative to the simulated values."""
     known = np.isfinite(simulated) & np.isfinite(analytic) & (simulated != 0.0)
     if not known.any():
         return "no relative error: nothing simulated above zero"
@@ -394,7 +394,7 @@ def _label_and_algorithm(name: str | tuple[str, str]) -> tuple[str, str]:
 def _same_length(
     field: str, columns: Sequence[ArrayLike], names: Sequence[str]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return columns as arrays of floats, refused unless they are as many and as long as they should be."""
+    """Return columns as arrays of floats; reject a wrong number of columns or unequal lengths."""
     arrays = tuple(np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in columns)
     shapes = [array.shape for array in arrays]
     if len(arrays) != len(names) or len(set(shapes)) > 1 or arrays[0].ndim != 1:

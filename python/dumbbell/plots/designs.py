@@ -74,7 +74,7 @@ def effects(
     for row, term in enumerate(ranked):
         value = float(analysis.effects[term])
         error = float(analysis.standard_errors[term])
-        # Without replications there is no interval to draw.
+        # Without replications, there is no interval to draw.
         for quantile, linewidth in drawn if math.isfinite(error) else ():
             half = quantile * error
             ax.plot([value - half, value + half], [row, row], color=COLOURS[0], linewidth=linewidth)
@@ -107,8 +107,8 @@ def half_normal(
 ) -> Axes:
     """Draw the sizes of the effects against half-normal quantiles.
 
-    Effects that are nothing but noise lie along a line through the origin; those above it are real. This
-    needs no replications.
+    Effects that are pure noise are on a line through the origin; real effects are above it. No replications are
+    needed.
 
     Parameters
     ----------

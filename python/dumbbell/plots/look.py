@@ -44,7 +44,7 @@ class Style(NamedTuple):
 
 
 def _registry() -> list[str]:
-    """Names of the engine's algorithms: its presets of TCP in their order, then congestion controls."""
+    """Names of the engine's algorithms: TCP presets in order, then congestion controls."""
     from dumbbell.engine import catalogue
 
     known = catalogue()
@@ -118,9 +118,9 @@ def dress(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-# Of the width that axes have in their figure, a legend beside them may take this much; for more the figure grows.
+# Maximum fraction of the axes' width for a legend beside them; for more, the figure grows.
 LEGEND_SHARE = 0.4
-# Of their height, what lies between title and label of the axis.
+# Fraction of the height between the title and the label of the axis.
 PLOT_SHARE = 0.85
 
 
@@ -168,12 +168,12 @@ def axes_or_new(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
 
 
 def literal(text: str) -> str:
-    """Text that is drawn as it stands: without this, two dollar signs in a name would enclose a formula."""
+    """Text to draw literally: otherwise, two dollar signs in a name would enclose a formula."""
     return text.replace("$", r"\$")
 
 
 def with_unit(label: str, unit: str | None) -> str:
-    """Label of an axis, as it stands."""
+    """Label of an axis, drawn literally."""
     return literal(f"{label} [{unit}]" if unit else label)
 
 
@@ -184,7 +184,7 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def to_svg(figure: Figure) -> str:
-    """Return a figure as SVG text that stands inside an HTML page; the same figure gives the same text."""
+    """Return a figure as SVG text for an HTML page; the same figure gives the same text."""
     import matplotlib
 
     text = io.StringIO()

@@ -1,8 +1,8 @@
 """Reports: one self-contained HTML file of text, tables, figures and a scoreboard of claims.
 
-A report is a tree of plain values (`Section` of `Text`, `Table`, `Figure`, `Details`) given to `render`. The file it
-returns needs nothing beside it: styles, scripts and figures (SVG) are inside. `render_index` makes the page that leads to
-the reports of several papers, `render_page` a report without claims of a paper.
+A report is a tree of plain values (`Section` of `Text`, `Table`, `Figure`, `Details`) given to `render`. The
+returned file is self-contained: styles, scripts and figures (SVG) are included. `render_index` renders the index
+page of several papers, `render_page` a report without claims of a paper.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """Blocks that are folded away until they are asked for.
+    """Blocks that are collapsed by default.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Section:
     title
         Its heading.
     blocks
-        What stands in it, in order.
+        Its blocks, in order.
     """
 
     anchor: str
@@ -262,7 +262,7 @@ def render_index(
     sections: Sequence[Section],
     notice: str = "",
 ) -> str:
-    """Return the page that leads to the reports of several papers, as the text of one self-contained HTML file.
+    """Return the index page of several papers as the text of one self-contained HTML file.
 
     Parameters
     ----------

@@ -1,14 +1,13 @@
 """Scenarios as data, and typed builders over it.
 
-A `Scenario` is what every door of the laboratory takes: nodes, unidirectional links, flows, a duration, a
-measurement window and probes. Its one schema is owned by the engine; the classes here only spell it with
-types and documentation. A field that is left out (``None``) takes the engine's default, which ``dumbbell
-list`` and ``dumbbell schema`` show.
+A `Scenario` is the input of every simulation: nodes, unidirectional links, flows, a duration, a measurement window
+and probes. The engine owns its schema; the classes here add types and documentation. An omitted field (``None``)
+has the engine's default, shown by ``dumbbell list`` and ``dumbbell schema``.
 
 Every quantity is written with its unit: times as ``"20 ms"``, rates as ``"1.6 Mbit/s"``, sizes as ``"1
-MiB"``, ``"10 packets"`` or ``"2 segments"``. Wherever a builder is taken, the plain mapping of the same
-form is taken too, so a component the engine knows and this file does not can still be named. A component
-with all its defaults may be named by its name alone: ``queue="droptail"``.
+MiB"``, ``"10 packets"`` or ``"2 segments"``. Wherever a builder is accepted, a plain mapping of the same form is
+accepted too, so components known only to the engine can be used. A component with all its defaults may be given by
+name: ``queue="droptail"``.
 """
 
 from __future__ import annotations
@@ -138,13 +137,13 @@ class Probe(Part):
 class Scenario(Part):
     """A valid scenario.
 
-    It is checked by the engine when it is made, so a `Scenario` that exists can be run. Two scenarios are
-    equal when they mean the same, however they were written.
+    The engine validates it on creation, so every `Scenario` can be run. Two scenarios are equal if they have the
+    same canonical form.
 
     Parameters
     ----------
     name
-        What people call it.
+        Name for display.
     duration
         Upper bound of simulated time.
     nodes
@@ -227,7 +226,7 @@ class Scenario(Part):
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise refusal(
-                str(path), str(error), "a TOML document", problem="stopped the reading", quoted=False
+                str(path), str(error), "a TOML document", problem="could not be parsed", quoted=False
             ) from None
         return cls.from_dict(data)
 
@@ -248,7 +247,7 @@ class Scenario(Part):
             data = json.loads(text)
         except ValueError as error:
             raise refusal(
-                str(path), str(error), "a JSON document", problem="stopped the reading", quoted=False
+                str(path), str(error), "a JSON document", problem="could not be parsed", quoted=False
             ) from None
         return cls.from_dict(data)
 
@@ -266,16 +265,16 @@ class Scenario(Part):
         return cls.from_json(path) if Path(path).suffix.lower() == ".json" else cls.from_toml(path)
 
     def to_toml(self) -> str:
-        """Return the scenario as a TOML document: what was stated, no defaults."""
+        """Return the scenario as a TOML document, without defaults."""
         return tomli_w.dumps(self.to_dict())
 
     def to_json(self) -> str:
-        """Return the scenario as a JSON document: what was stated, no defaults."""
+        """Return the scenario as a JSON document, without defaults."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the scenario states without effect, a sentence each: times after the end, probes of what is not there.
+        """Settings without effect, one sentence each: times after the end, probes of absent quantities.
 
         `dumbbell.run` and `dumbbell.run_many` warn of it.
         """
@@ -287,7 +286,7 @@ class Scenario(Part):
         return _engine.scenario_hash(self.canonical_json)
 
     def resolved(self) -> dict[str, Any]:
-        """Return the scenario as plain data with every default stated; what has no default is left out."""
+        """Return the scenario as plain data with all defaults; fields without a default are omitted."""
         return cast(dict[str, Any], plain(json.loads(self.canonical_json), ""))
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
@@ -334,7 +333,7 @@ def _read_text(path: Path) -> str:
     accepted = "a scenario as TOML or JSON text in UTF-8"
     if len(content) > LARGEST_FILE_BYTES:
         size = f"more than {LARGEST_FILE_BYTES} bytes"
-        raise refusal(str(path), size, accepted, problem="are too many for a scenario", quoted=False)
+        raise refusal(str(path), size, accepted, problem="is too large for a scenario", quoted=False)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

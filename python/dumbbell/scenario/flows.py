@@ -51,7 +51,7 @@ class Reroute(Part):
     at
         When; packets that have been sent stay on their path.
     path, reverse_path
-        Names of the links from then on; what is not stated stays.
+        Names of the links from then on; unchanged if not given.
     """
 
     at: str
@@ -70,7 +70,7 @@ class Flow(Part):
     from_, to
         Names of the nodes it goes between.
     source
-        What it has to send; without one it always has data.
+        Its traffic source; by default it always has data.
     tcp
         A variant's name, a `Tcp`, or a congestion control such as `Vegas`; absent for a source of datagrams.
     path, reverse_path

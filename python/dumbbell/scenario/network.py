@@ -1,4 +1,4 @@
-"""Nodes and links of a scenario, their queues, and what loses packets on them."""
+"""Nodes and links of a scenario, their queues and impairments."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ class Red(Queue):
     gentle
         Whether the probability rises to 1 at twice the upper threshold instead of at once.
     adaptive
-        Whether `max_p` is moved so that the average stays between the thresholds.
+        Whether `max_p` is adapted so that the average stays between the thresholds.
     interval
         Time between two such moves.
     target_delay
-        Twice the queueing delay that the default lower threshold stands for.
+        Target queueing delay; the default lower threshold corresponds to half of it.
     mean_packet
         Mean packet, in bytes, in which defaults and the decay of the average through idle time count.
     ecn
@@ -113,7 +113,7 @@ class Red(Queue):
 
 @dataclass(frozen=True, kw_only=True)
 class Policer(Queue):
-    """A token bucket (RFC 2697) that drops what is beyond its rate and burst; nothing waits for tokens.
+    """A token bucket (RFC 2697) that drops packets beyond its rate and burst and queues none.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class CoDel(Queue):
 
 @dataclass(frozen=True, kw_only=True)
 class FqCoDel(Queue):
-    """Flow queue CoDel (RFC 8290): queues of flows, each under CoDel, that take turns of a quantum.
+    """Flow queue CoDel (RFC 8290): queues of flows, each with CoDel, served by deficit round robin.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ class TwoState(Impairment):
     change
         Probability that the bad state follows a dwell, whichever state that was.
     clock
-        What moves the model on: ``"time"``; or packets once a dwell is over, where with ``"poll"`` the first one draws the
-        next state, and with ``"packet"``, as in ns-2, each one does until the state has changed.
+        What advances the model: ``"time"``, or packets after a dwell: with ``"poll"`` the first packet draws the
+        next state; with ``"packet"``, as in ns-2, each packet does until the state has changed.
     """
 
     tag: ClassVar = ("kind", "twostate")
@@ -248,9 +248,9 @@ class LinkChange(Part):
     Parameters
     ----------
     at
-        When; a packet in transmission goes on at the new rate.
+        Time of the change; a packet in transmission continues at the new rate.
     rate, delay
-        Rate and propagation delay from then on; what is not stated stays. Packets stay in order when the delay falls.
+        Rate and propagation delay from then on; unchanged if not given. Packets stay in order when the delay falls.
     """
 
     at: str
@@ -275,7 +275,7 @@ class Link(Part):
     queue
         Queue discipline, as a builder, a name or a table.
     impairments
-        What loses packets on this link, applied in order.
+        Impairments of this link, applied in order.
     changes
         Changes of rate and delay at ascending times.
     """

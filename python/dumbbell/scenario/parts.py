@@ -1,4 +1,4 @@
-"""What every part of a scenario has in common: plain data in, plain data out, unknown fields refused."""
+"""Common base of the parts of a scenario: plain data in, plain data out, unknown fields rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plain(value: Any, path: str) -> Any:
             raise refusal(path, float(value), "a finite number")
         return float(value)
     if isinstance(value, Mapping):
-        # What is None is not stated, as in the builders.
+        # None means not given, as in the builders.
         return {
             str(key): plain(item, f"{path}.{key}" if path else str(key))
             for key, item in value.items()
@@ -43,7 +43,7 @@ def plain(value: Any, path: str) -> Any:
 
 
 def one_of(classes: Sequence[type[Part]], tag: str = "kind") -> Reader:
-    """Return the reader of a table whose `tag` names the class it stands for."""
+    """Return the reader of a table whose `tag` selects the class."""
     by_name = {cls.tag[1]: cls for cls in classes if cls.tag is not None}
 
     def read(value: Any) -> Any:
@@ -56,12 +56,12 @@ def one_of(classes: Sequence[type[Part]], tag: str = "kind") -> Reader:
 
 
 def each(reader: Reader) -> Reader:
-    """Return the reader of a list of what `reader` reads."""
+    """Return the reader of a list of items read by `reader`."""
     return lambda value: tuple(reader(item) for item in value) if isinstance(value, list | tuple) else value
 
 
 def table(cls: type[Part]) -> Reader:
-    """Return the reader of a table that may also be written in a short form, which is kept as it is."""
+    """Return the reader of a table that may also be written in a short form, which is kept unchanged."""
     return lambda value: cls.from_dict(value) if isinstance(value, Mapping) else value
 
 
@@ -109,14 +109,14 @@ class Part:
         for key, value in data.items():
             if key not in names:
                 raise refusal(
-                    key, value, ", ".join(names), names=names, problem=f"is no field of {cls.__name__}"
+                    key, value, ", ".join(names), names=names, problem=f"is not a field of {cls.__name__}"
                 )
             reader = cls.readers.get(names[key])
             values[names[key]] = reader(value) if reader is not None else value
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plain table of the part: only what was stated, no defaults."""
+        """Return the plain table of the part, without defaults."""
         data: dict[str, Any] = {} if self.tag is None else {self.tag[0]: self.tag[1]}
         for item in fields(self):
             value = getattr(self, item.name) if item.init else None

@@ -1,4 +1,4 @@
-"""What the flows of a scenario have to send."""
+"""Traffic sources of flows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Cbr", "Frames", "Greedy", "OnOff", "Poisson", "Source", "Tcplib", "T
 
 
 class Source(Part):
-    """What a flow has to send.
+    """A traffic source.
 
     Over TCP: `Greedy`, `Transfer`, `Tcplib`. As datagrams: `Cbr`, `Poisson`, `OnOff`, `Video`, `Frames`.
     """
@@ -41,7 +41,7 @@ class Transfer(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class Tcplib(Source):
-    """Conversations of tcplib (TELNET, FTP, NNTP, SMTP) with Poisson arrivals, each its own TCP connection.
+    """Conversations of tcplib (TELNET, FTP, NNTP, SMTP) with Poisson arrivals, each on its own TCP connection.
 
     Parameters
     ----------

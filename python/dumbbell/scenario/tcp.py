@@ -120,12 +120,12 @@ class Vegas(Congestion):
     round_diff
         Whether the difference is rounded to whole segments.
     rtt
-        Which RTT stands for the last round trip: ``"mean"``, ``"newest"`` or ``"minimum"``.
+        RTT of the last round: ``"mean"``, ``"newest"`` or ``"minimum"``.
     numerator
         Which window the expected rate is computed from: ``"in-transit"``, ``"cwnd"``, ``"window"`` or
         ``"ns2"``.
     increase
-        How the window takes a segment it is granted: ``"spread"`` over the round, or ``"at-once"``.
+        How the window adds a granted segment: ``"spread"`` over the round, or ``"at-once"``.
     fix_timeout, fix_base_rtt, fix_invariant
         The three corrections of [hengartner2000]; all on is the corrected Vegas, all off the released one.
     """
@@ -199,8 +199,8 @@ class NewRenoRecovery(Recovery):
     partial_ack
         The retransmission timer on partial ACKs: ``"impatient"`` or ``"slow-but-steady"``.
     deflation
-        What a partial ACK does to the inflation of the window: ``"partial"`` takes out what it acknowledges, ``"full"``
-        ends it, ``"lasting"`` also takes what goes beyond it from the window until the recovery ends.
+        Effect of a partial ACK on the inflation of the window: ``"partial"`` subtracts what it acknowledges,
+        ``"full"`` ends the inflation, ``"lasting"`` also reduces the window by the excess until the recovery ends.
     max_burst
         Most segments an ACK releases during recovery; 0 for no bound.
     """
@@ -279,7 +279,7 @@ class Headers(Part):
 class Tcp(Part):
     """How a flow's sender and receiver behave.
 
-    A field that is a table keeps what `rules` and `variant` give to the members that it does not state.
+    In a field that is a table, omitted members keep the values of `rules` and `variant`.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class Tcp(Part):
     mss
         Payload of a full segment, a size.
     headers
-        What headers take on the wire.
+        Header sizes on the wire.
     initial_window, loss_window
         Window at the start, and after a timeout: sizes, as ``"2 segments"``.
     initial_ssthresh
@@ -309,7 +309,7 @@ class Tcp(Part):
     timer
         Retransmission timer.
     aqt
-        Whether packets ask routers for the time they wait, in an option of 8 bytes.
+        Whether packets request queueing times from routers, in an option of 8 bytes.
     timestamps
         Whether segments carry timestamps, which lets every acknowledgement give an RTT sample.
     delayed_ack

@@ -36,7 +36,7 @@ MOST_OF_A_KIND = 4
 
 INK, PALE, WIRE, TINT = "#333333", "#555555", "#9A9A9A", "#CFE8F7"
 
-# Which way the link to the router leads, and the one from it, for a host on each side of it.
+# Directions of the links to and from the router, for a host on each side of it.
 ARROWS = {"left": "→←", "right": "←→", "above": "↓↑", "below": "↑↓"}
 
 
@@ -61,7 +61,7 @@ class _Network:
 
 @dataclass(frozen=True)
 class _Words:
-    """What is written above and below the line between two routers, at a host's line, and below all."""
+    """Texts above and below the line between two routers, at the line of a host, and below the figure."""
 
     hops: Mapping[Pair, tuple[str, str]]
     access: Mapping[str, Mapping[str, Pair]]
@@ -70,7 +70,7 @@ class _Words:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a host stands; one without a name stands for those left out."""
+    """The position of a host; a host without a name represents those omitted."""
 
     host: str
     x: float
@@ -87,11 +87,10 @@ def draw(
 ) -> Figure:
     """Draw a network: routers as squares in a row, hosts as circles around the router they are at.
 
-    Rates and delays stand at the links; where the way back differs, each way has its arrow. What most access
-    links have in common, and all queues between routers, is said once below. Lines of links that lose packets
-    are broken, and nodes that stamp queueing times are tinted. Of more than four senders, or receivers, at
-    one router the first two and the last are drawn. Links are drawn as they are at the start, with the times
-    at which they change.
+    Rates and delays are at the links; if the directions differ, each has its arrow. Properties common to most
+    access links, and all queues between routers, are listed once below. Links with losses are dashed, and nodes
+    that stamp queueing times are tinted. Of more than four senders or receivers at one router, the first two and
+    the last are drawn. Links are drawn in their initial state, with the times of their changes.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def draw(
         A topology, or a scenario whose nodes and links are drawn. A node with one neighbour is a host,
         unless that neighbour is such a node too; all others are routers.
     labels
-        Texts beside hosts, by name, such as what they send.
+        Texts beside hosts, by name, such as their traffic.
     notes
         Texts below the line between two routers, by the name of a link between them.
     title
@@ -108,7 +107,7 @@ def draw(
     Returns
     -------
     Figure
-        Of matplotlib; `dumbbell.plots.to_svg` makes text of it.
+        A matplotlib figure; `dumbbell.plots.to_svg` converts it to text.
 
     Raises
     ------
@@ -138,7 +137,7 @@ def draw(
     return _painted(seen, words, x_of, places, labels or {}, title)
 
 
-# --- what there is ---
+# --- network ---
 
 
 def _read(network: Topology | Scenario) -> _Network:
@@ -171,7 +170,7 @@ def _in_a_row(joined: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(row) if len(row) == len(joined) else tuple(joined)
 
 
-# --- what is written ---
+# --- texts ---
 
 
 def _words(seen: _Network, notes: Mapping[str, str]) -> _Words:
@@ -209,7 +208,7 @@ def _words(seen: _Network, notes: Mapping[str, str]) -> _Words:
 
 
 def _both_ways(seen: _Network, pair: Pair) -> dict[str, Pair]:
-    """Return what there is to say of the link from the first node to the second, and of the one back."""
+    """Return the descriptions of the links between two nodes, forward and back."""
     ways = [seen.links.get(way) for way in (pair, pair[::-1])]
     router_to_router = set(pair) <= set(seen.routers)
     said = [
@@ -245,7 +244,7 @@ def _changes(changes: Any) -> str:
 
 
 def _usual(said: Sequence[Mapping[str, Pair]]) -> dict[str, Pair]:
-    """Return of each quantity what holds for at least half of the hosts, if anything does."""
+    """Return, for each quantity, the value shared by at least half of the hosts, if any."""
     usual = {}
     for name in said[0] if said else ():
         value, count = Counter(fields[name] for fields in said).most_common(1)[0]
@@ -255,7 +254,7 @@ def _usual(said: Sequence[Mapping[str, Pair]]) -> dict[str, Pair]:
 
 
 def _both_directions(ways: Pair, arrows: str) -> str:
-    """Write what holds for a link and the one back: once if it is the same, else each with its arrow."""
+    """Describe both directions of a link: once if they are equal, otherwise each with its arrow."""
     if ways[0] == ways[1]:
         return ways[0]
     return "\n".join(f"{arrow} {way}" for arrow, way in zip(arrows, ways, strict=True) if way)
@@ -268,11 +267,11 @@ def _in_words(ways: Pair) -> str:
     return ", ".join(f"{way} {direction}" for way, direction in zip(ways, directions, strict=True) if way)
 
 
-# --- where things stand ---
+# --- layout ---
 
 
 def _side(seen: _Network, router: str) -> str:
-    """Return where the hosts of a router stand: beside it at the ends of the row, else above and below."""
+    """Return the positions of the hosts of a router: beside it at the ends of the row, otherwise above and below."""
     if len(seen.routers) == 1:
         return ""
     return {seen.routers[0]: "left", seen.routers[-1]: "right"}.get(router, "")
@@ -307,7 +306,7 @@ def _around(seen: _Network, router: str, x: float) -> list[_Place]:
     senders, receivers = _kinds(seen, router)
     side = _side(seen, router)
     if side:
-        # Pairs from left to right stand across from each other.
+        # Hosts of a pair from left to right face each other.
         column = senders + receivers if side == "left" else receivers + senders
         away = x + (-TO_A_COLUMN_OF_HOSTS if side == "left" else TO_A_COLUMN_OF_HOSTS)
         middle = (len(column) - 1) / 2
@@ -323,7 +322,7 @@ def _text_width(text: str) -> float:
     return LETTER * max((len(line) for line in text.split("\n")), default=0)
 
 
-# --- what is drawn ---
+# --- drawing ---
 
 
 def _painted(
@@ -373,7 +372,7 @@ def _painted(
 
 
 def _arc(x_of: Mapping[str, float], pair: Pair) -> float:
-    """Return how high the line between two routers rises: over those that stand between them."""
+    """Return the height of the line between two routers, which passes over routers between them."""
     order = list(x_of)
     neighbours = order.index(pair[1]) - order.index(pair[0]) == 1
     return 0.0 if neighbours else 0.5 + 0.1 * (x_of[pair[1]] - x_of[pair[0]])

@@ -1,4 +1,4 @@
-"""A network as data, and the row of routers that every shape of this package is made of."""
+"""A network as data, and the row of routers from which every shape of this package is built."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Topology:
 
     @property
     def reverse_bottlenecks(self) -> tuple[str, ...]:
-        """Names of the links between routers that lead from right to left, the leftmost first."""
+        """Names of the links between routers from right to left, the leftmost first."""
         return tuple(f"{right}-{left}" for left, right in pairwise(self._routers))
 
     @property
@@ -90,7 +90,7 @@ class Topology:
 
     @cached_property
     def _inner(self) -> networkx.DiGraph[str]:
-        """The graph without its leaves: of many hosts at a router a search visits none but those it is asked for."""
+        """The graph without its leaves, so that a search does not visit all hosts of a router."""
         leaves = [
             name for name in self._graph if len({*self._graph.pred[name], *self._graph.succ[name]}) == 1
         ]
@@ -144,7 +144,7 @@ class Topology:
         try:
             middle = networkx.shortest_path(self._inner, first[0], last[0])
         except (IndexError, networkx.NodeNotFound, networkx.NetworkXNoPath):
-            raise refusal("node", end, f"a node that links lead to from {start}") from None
+            raise refusal("node", end, f"a node that can be reached from {start}") from None
         nodes = [
             *([start] if start not in self._inner else []),
             *middle,
@@ -196,11 +196,11 @@ class Hop:
     rate, delay, queue
         Transmission rate, propagation delay and queue discipline of the forward link.
     impairments
-        What loses packets on the forward link.
+        Impairments of the forward link.
     reverse_rate, reverse_delay, reverse_queue
         Those of the link back; as forward when not given.
     reverse_impairments
-        What loses packets on the link back; nothing when not given, whatever the forward link loses.
+        Impairments of the reverse link; none by default, even if the forward link has some.
     changes, reverse_changes
         Changes of rate and delay of the forward link and of the link back; none when not given.
     """
@@ -232,10 +232,10 @@ class Hop:
 
 
 class Access(TypedDict, total=False):
-    """How hosts are joined to their routers: what every builder takes beside its own parameters.
+    """The access links of hosts: parameters accepted by every builder in addition to its own.
 
     A pair of hosts has four access links: two at the sender and two at the receiver, one in each
-    direction. What is given as a sequence has one item per pair, in the order of their numbers.
+    direction. A sequence has one item per pair, in order.
     """
 
     access_rate: str | Sequence[str]
@@ -261,14 +261,14 @@ class Access(TypedDict, total=False):
 
 
 def builder(function: Callable[P, T]) -> Callable[P, T]:
-    """Return a builder that refuses the arguments it does not know, with a near miss.
+    """Return a builder that rejects unknown arguments and suggests the nearest name.
 
     Without this, ``**access`` would accept any name.
 
     Raises
     ------
     ScenarioError
-        An argument is not one of the builder's, nor of `Access` where the builder takes it.
+        An argument is unknown to the builder and, if the builder accepts it, to `Access`.
     """
     known: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
@@ -301,13 +301,13 @@ def chain(
     Parameters
     ----------
     hops
-        What lies between neighbouring routers; there is one router more than hops.
+        The hops between neighbouring routers; there is one more router than hops.
     pairs
         For each sender-receiver pair the numbers, from 1, of the router the sender is at and of the one its
         receiver is at. The pair (3, 1) sends from right to left.
     aqt
-        Which nodes stamp packets with the time they waited there, for flows that carry the option: all of
-        them, hosts included (True), none, or those named.
+        Nodes that stamp packets with their queueing time, for flows that carry the option: all including hosts
+        (True), none, or those named.
     **access
         The access links, as `Access` says: 100 Mbit/s, 0.1 ms and queues without bound unless stated. Also the
         `tick_phase` of nodes.
@@ -373,7 +373,7 @@ def chain(
 
 
 def _by_name(field: str, value: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Return what holds for each of `names`: one value for all of them, or a mapping for those it names."""
+    """Return the value for each of `names`, from one value for all or from a mapping by name."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)
     for name in value:
@@ -443,19 +443,19 @@ def per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
         return [value] * count
     given = list(value)
     if len(given) != count:
-        raise refusal(field, given, f"one text for all pairs, or a list of one per pair: {count}")
+        raise refusal(field, given, f"one value for all pairs, or a list with one per pair: {count}")
     return given
 
 
 def access_delays(rtt: str, crossed_ns: int, field: str) -> tuple[str, str]:
-    """Return the delays of a sender's and of a receiver's links that make up a round-trip time.
+    """Return the delays of a sender's and a receiver's links for a round-trip time.
 
     Parameters
     ----------
     rtt
         The round-trip propagation delay.
     crossed_ns
-        What the links between routers take of it, there and back, in nanoseconds.
+        The part of the links between routers, in both directions, in nanoseconds.
     field
         Where the round-trip time was found, for the error.
 
@@ -493,7 +493,7 @@ def _delays_of_ends(
         )
     for field in ("access_delay", "sender_delay", "receiver_delay"):
         if access.get(field) is not None:
-            raise refusal(field, str(access.get(field)), "nothing beside rtt, which sets the delays itself")
+            raise refusal(field, str(access.get(field)), "no value together with rtt, which sets the delays")
     delays = []
     for index, ((enter, leave), time) in enumerate(zip(pairs, per_pair("rtt", rtt, count), strict=True)):
         crossed = hops[min(enter, leave) - 1 : max(enter, leave) - 1]

@@ -1,4 +1,4 @@
-"""Named shapes of networks, each a `chain` with a rule for who sends where."""
+"""Named network shapes, each a `chain` with a rule for its pairs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dumbbell.topologies.network import (
 
 __all__ = ["dumbbell", "last_hop_wireless", "multi_bottleneck", "parking_lot", "satellite", "spread"]
 
-# What the defaults of the shapes hold at their rate, in packets of 1500 bytes: 150, 250, 250 and 590 ms.
+# Default queue sizes of the shapes, in packets of 1500 bytes: 150, 250, 250 and 590 ms at their rate.
 HOP_QUEUE = DropTail(limit="125 packets")
 WIRELESS_QUEUE = DropTail(limit="42 packets")
 WIRED_QUEUE = DropTail(limit="208 packets")
@@ -68,7 +68,7 @@ def dumbbell(
     reverse_rate, reverse_delay, reverse_queue
         Those of ``r2-r1``; as forward when not given.
     reverse_impairments
-        What loses packets on ``r2-r1``; nothing when not given.
+        Impairments of ``r2-r1``; none by default.
     changes, reverse_changes
         Changes of rate and delay of ``r1-r2`` and of ``r2-r1`` while the simulation runs; none when not given.
     aqt
@@ -122,7 +122,7 @@ def parking_lot(
     rate, delay, queue
         Each bottleneck's, in either direction.
     impairments, reverse_impairments
-        What loses packets on each bottleneck, from left to right and back; nothing when not given.
+        Impairments of each bottleneck, from left to right and back; none by default.
     changes, reverse_changes
         Changes of rate and delay of each bottleneck while the simulation runs, from left to right and back; none
         when not given.
@@ -178,7 +178,7 @@ def multi_bottleneck(
         Each bottleneck's, in either direction. The default queue holds 150 ms of 1500-byte packets at the
         default rate; state it with any other rate.
     impairments, reverse_impairments
-        What loses packets on each bottleneck, from left to right and back; nothing when not given.
+        Impairments of each bottleneck, from left to right and back; none by default.
     changes, reverse_changes
         Changes of rate and delay of each bottleneck while the simulation runs, from left to right and back; none
         when not given.
@@ -259,18 +259,17 @@ def last_hop_wireless(
         The wireless link's, in either direction. The default queue holds the bandwidth-delay product of the
         first pair.
     impairments
-        What loses packets on the wireless link, in either direction independently.
+        Impairments of the wireless link, independent in each direction.
     changes
         Changes of rate and delay of the wireless link while the simulation runs, in either direction.
     wired_rate, wired_delay, wired_queue, wired_impairments, wired_changes
         Those of ``r1-r2`` and ``r2-r1``; the default queue holds 250 ms.
     rtt
-        Round-trip propagation delay of the first pair; the delay of its sender makes up for what the wired
-        and the wireless link leave of it.
+        Round-trip propagation delay of the first pair; the access delay of its sender provides what the wired and
+        the wireless link leave.
     cross_rtt, reverse_rtt
-        Those of the cross and of the reverse pairs: one, or one per pair. They are spread evenly between
-        the wired bottleneck's own and `rtt` when not given, by `spread`, so that flows of all lengths meet
-        the first.
+        Round-trip propagation delays of the cross and the reverse pairs: one, or one per pair. By default, `spread`
+        distributes them evenly between that of the wired bottleneck and `rtt`.
     access_rate, access_queue, access_impairments, access_changes
         The access links', as in `chain`; the wireless links are not among them.
     tick_phase
@@ -367,10 +366,10 @@ def satellite(
     pairs, reverse_pairs
         Numbers of pairs from left to right, at least one, and from right to left, as in `dumbbell`.
     rate, delay, queue
-        The bottleneck's, in either direction. 275 ms are the way up to a geostationary orbit and down again
-        at a slant; the default queue holds the bandwidth-delay product, 10 Mbit/s times 590 ms.
+        The bottleneck's, in either direction. 275 ms is the slant path up to a geostationary orbit and down
+        again; the default queue holds the bandwidth-delay product, 10 Mbit/s times 590 ms.
     impairments
-        What loses packets on the bottleneck, in either direction independently.
+        Impairments of the bottleneck, independent in each direction.
     changes
         Changes of rate and delay of the bottleneck while the simulation runs, in either direction.
     aqt
@@ -413,7 +412,7 @@ def satellite(
 def spread(count: int, shortest: str, longest: str) -> list[str]:
     """Return round-trip times spread evenly: the i-th of n is ``shortest + i / n (longest - shortest)``.
 
-    The last is the longest; the first lies above the shortest by as much as two of them lie apart.
+    The last is the longest; the first exceeds the shortest by the distance between two neighbours.
 
     Parameters
     ----------
@@ -440,6 +439,6 @@ def spread(count: int, shortest: str, longest: str) -> list[str]:
 
 
 def _usual_delay(access: Access, delay: str) -> Access:
-    """Return `access` with a delay of its own for what is not stated."""
+    """Return `access` with a default delay for links without one."""
     stated = access.get("access_delay") is not None or access.get("rtt") is not None
     return access if stated else Access(**{**access, "access_delay": delay})

@@ -10,7 +10,7 @@ params! {
         rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
         /// Size of a packet on the wire.
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// Share of a packet's gap over which its time is uniformly spread.
+        /// Fraction of the packet gap over which the sending time varies uniformly.
         jitter: f64 = 0.0, "-", "-", |share| (0.0..=1.0).contains(share), "a share from 0 to 1";
     }
 }

@@ -4,7 +4,7 @@ use super::{Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
-    /// Frames of stated sizes at a constant frame rate; after the last comes the first again.
+    /// Frames of given sizes at a constant frame rate; the sequence repeats.
     pub struct Frames {
         /// Size of every frame on the wire.
         sizes: Vec<Bytes> = vec![Bytes(1000)], "bytes", "-",
@@ -13,7 +13,7 @@ params! {
         frame_rate: f64 = 24.0, "1/s", "[garrett1994 §2]", |rate| (1e-3..=1e6).contains(rate), "a number from 0.001 to 1000000";
         /// Largest packet on the wire.
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// Frame the source starts with, counted from 0.
+        /// First frame to send, counted from 0.
         start_frame: u64 = 0, "frames", "-";
     }
 }

@@ -1,5 +1,5 @@
-//! Sources of datagrams, one file each. A source only says what it emits and when; it knows no
-//! network, so the same named stream gives the same pattern whoever shares the link.
+//! Sources of datagrams, one file each. A source only defines what it emits and when. It knows no network, so the
+//! same named stream gives the same pattern whatever else uses the link.
 
 pub mod cbr;
 pub mod frames;
@@ -13,7 +13,7 @@ use dumbbell_units::{Bytes, Rate, Stream, Time};
 /// Bytes that are sent at once, cut into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emission {
-    /// Time since the source started, no earlier than that of the emission before.
+    /// Time since the source started, no earlier than that of the previous emission.
     pub after_start: Time,
     /// Bytes on the wire, above 0.
     pub bytes: u64,
@@ -23,26 +23,26 @@ pub struct Emission {
 
 /// A source of datagrams: its parameters.
 pub trait Datagrams {
-    /// What it remembers between emissions.
+    /// State between emissions.
     type State;
 
     /// The state at the start.
     fn start(&self, random: &mut Stream) -> Self::State;
 
-    /// Rate and packet of a source that spaces single packets by them; `None` for one that does not.
+    /// Rate and packet size of a source that spaces single packets accordingly; `None` for others.
     fn spacing(&self) -> Option<(Rate, Bytes)>;
 
     /// Its largest packet on the wire.
     fn packet(&self) -> Bytes;
 
-    /// Most packets of one emission.
+    /// Largest number of packets in one emission.
     fn largest_emission(&self) -> u64;
 
     /// The next emission; `None` once there is none.
     fn next(&self, state: &mut Self::State, random: &mut Stream) -> Option<Emission>;
 }
 
-/// Packets that hold so many bytes.
+/// Number of packets for this many bytes.
 fn packets(bytes: f64, packet: Bytes) -> u64 {
     (bytes / packet.0 as f64).ceil() as u64
 }

@@ -1,8 +1,8 @@
 //! Exponential bursts and pauses, the variable-rate source of ns-2.
 //!
-//! A burst holds a whole number of packets: an exponential number rounded to the nearest, and at
-//! least one, so that short bursts carry more than their mean time says. A pause is exponential
-//! and follows the last packet's own gap.
+//! A burst contains a whole number of packets: an exponential number rounded to the nearest integer, and at least
+//! one, so short bursts carry more than their mean length suggests. A pause is exponential and follows the gap of the
+//! last packet.
 
 use super::{Datagrams, Emission};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};

@@ -1,13 +1,12 @@
 //! Synthetic variable-rate video: frames with a heavy tail and a long memory [garrett1994 §4].
 //!
-//! A Gaussian sequence with the memory of fractionally differenced noise is mapped, value by
-//! value, onto a gamma distribution whose uppermost share is a Pareto tail. Frames are scaled to
-//! the wanted mean rate, clipped, cut into packets, and sent when their time has come.
+//! A Gaussian sequence with the memory of fractionally differenced noise is mapped, value by value, onto a gamma
+//! distribution with a Pareto tail. Frames are scaled to the given mean rate, clipped, divided into packets, and sent
+//! at their times.
 //!
-//! Where it departs from the source: the moving average that makes the memory is cut off after
-//! 4096 frames (its variance is scaled back to one), and quantiles of the gamma distribution are
-//! those of Wilson and Hilferty, within 0.3 % from the first to the 97th percentile at the
-//! shape of the source.
+//! Where it departs from the source: the moving average that creates the memory is truncated after 4096 frames (its
+//! variance is scaled back to one), and quantiles of the gamma distribution are approximated by Wilson and Hilferty,
+//! within 0.3 % from the first to the 97th percentile at the shape of the source.
 
 use super::{Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
@@ -23,15 +22,15 @@ params! {
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Shape of the gamma body.
         shape: f64 = 19.75, "-", "[garrett1994 §3]", |shape| (5.0..=1e6).contains(shape), "a number from 5 to 1000000";
-        /// Share of frames in the Pareto tail.
+        /// Fraction of frames in the Pareto tail.
         tail: f64 = 0.03, "-", "[garrett1994 §3]", |share| *share > 0.0 && *share < 0.5, "a share above 0 and below 0.5";
         /// Slope of the tail.
         slope: f64 = 12.0, "-", "[garrett1994 §3]", |slope| (1.1..=1e3).contains(slope), "a number from 1.1 to 1000";
-        /// Fractional differencing; the Hurst parameter is 1/2 more.
+        /// Fractional differencing parameter; the Hurst parameter is this plus 1/2.
         memory: f64 = 0.3, "-", "[garrett1994 §4]", |d| *d >= 0.0 && *d < 0.5, "a number from 0, and below 0.5";
-        /// Smallest frame over the mean one.
+        /// Smallest frame divided by the mean frame.
         smallest: f64 = 0.31, "-", "[garrett1994 §2]", |x| *x > 0.0 && *x <= 1.0, "a number above 0, at most 1";
-        /// Largest frame over the mean one.
+        /// Largest frame divided by the mean frame.
         largest: f64 = 2.82, "-", "[garrett1994 §2]", |x| (1.0..=1e6).contains(x), "a number from 1 to 1000000";
     }
 }

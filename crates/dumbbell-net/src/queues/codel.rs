@@ -1,8 +1,8 @@
 //! CoDel [RFC 8289]: keeps the standing queue at a target delay.
 //!
 //! A packet's sojourn time is known when it departs. Once it has been above the target for an interval, packets are
-//! dropped from the head of the queue, at first one per interval and then ever more often, by 1/sqrt of their number,
-//! until a packet has waited less than the target.
+//! dropped from the head of the queue, first one per interval and then more often, with 1/sqrt of their number, until
+//! a packet has waited less than the target.
 //!
 //! ECN follows Linux: a packet that may be marked is marked instead of dropped and is sent. The square root is exact
 //! where Linux approximates it by steps of Newton's method.
@@ -11,18 +11,18 @@ use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reaso
 use dumbbell_units::{Bytes, Limit, Stream, Time, params};
 
 params! {
-    /// One queue under CoDel.
+    /// A queue with CoDel.
     pub struct CoDel {
-        /// Sojourn time above which a queue counts as standing.
+        /// Target sojourn time; a queue above it is a standing queue.
         target: Time = Time(5_000_000), "s", "RFC 8289 §4.4";
-        /// Time for which it must stand before the first packet is dropped; about the largest usual round-trip time.
+        /// Time above the target before the first drop; about the largest common round-trip time.
         interval: Time = Time(100_000_000), "s", "RFC 8289 §4.3",
             |interval| interval.0 > 0, "a time above 0";
-        /// Room of the queue; what finds none is dropped on arrival.
+        /// Capacity of the queue; packets that do not fit are dropped on arrival.
         limit: Limit = Limit::Packets(1000), "packets or bytes", "RFC 8289 §5";
-        /// While no more than this waits, nothing is dropped: largest packet on the link.
+        /// No drops while the backlog is at most this; the largest packet on the link.
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
-        /// Packets of ECN-capable transports are marked instead of dropped.
+        /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 3168 §7";
     }
 }
@@ -36,26 +36,26 @@ impl Discipline for CoDel {
     }
 }
 
-/// A target above the interval would be met by queues that CoDel takes for good ones.
+/// With a target above the interval, standing queues would not be detected.
 pub(super) fn target_contradiction(target: Time, interval: Time) -> Option<Contradiction> {
     (target > interval).then(|| ("target", format!("a time of at most the interval, {interval}")))
 }
 
-/// What CoDel aims at.
+/// Parameters of the control law.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Acceptable sojourn time.
     pub target: Time,
     /// Time before the first drop.
     pub interval: Time,
-    /// While no more than so many bytes wait, nothing is dropped.
+    /// No drops while the backlog is at most this many bytes.
     pub mtu: u64,
     /// Marks instead of drops.
     pub ecn: bool,
 }
 
 impl Rule {
-    /// When the next drop is due, `count` drops after the queue began to stand.
+    /// When the next drop is due after `count` drops.
     fn control_law(&self, from: Time, count: u32) -> Time {
         from + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
     }
@@ -102,7 +102,7 @@ impl Controller {
         }
     }
 
-    /// The same of a queue that has stood for an interval.
+    /// The same for a queue that has been above the target for an interval.
     #[cold]
     fn dequeue_standing(
         &mut self,
@@ -141,7 +141,7 @@ impl Controller {
         Some(packet)
     }
 
-    /// Dropping begins: at the rate at which it ended, if that is not long ago.
+    /// Enters the dropping state, with the previous drop rate if it ended recently.
     fn begin(&mut self, rule: &Rule, now: Time) {
         self.is_dropping = true;
         let delta = self.count.saturating_sub(self.last_count);

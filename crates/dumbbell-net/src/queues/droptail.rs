@@ -1,21 +1,21 @@
-//! Drop-tail: first in, first out; what finds no room is dropped.
+//! Drop-tail: first in, first out; packets that do not fit are dropped.
 
 use super::{Arrival, AtArrival, Discipline, Reason, Service, Setup, Verdict};
 use dumbbell_units::{Limit, Stream, params};
 
 params! {
-    /// A first-in first-out queue that drops what finds no room.
+    /// A first-in, first-out queue that drops packets that do not fit.
     pub struct DropTail {
-        /// Room of the queue.
+        /// Capacity of the queue.
         limit: Limit = Limit::Unlimited, "packets or bytes", "[brakmo1994 §4]";
-        /// The packet in service takes room as well.
+        /// The packet in service counts towards the limit.
         counts_service: bool = false, "-", "[brakmo1994 §4]";
     }
 }
 
 impl DropTail {
-    /// True if a packet of `size` bytes finds room. `waiting` counts packets and bytes behind the
-    /// one in service, `in_service` the bytes of that one, if any.
+    /// True if a packet of `size` bytes fits. `waiting` counts packets and bytes behind the one in service,
+    /// `in_service` the bytes of that one, if any.
     #[inline]
     pub fn admits(&self, size: u32, waiting: (usize, u64), in_service: Option<u32>) -> bool {
         let Some(served) = in_service else {
@@ -31,7 +31,7 @@ impl DropTail {
 }
 
 impl Discipline for DropTail {
-    const SUMMARY: &'static str = "First in, first out; what finds no room is dropped.";
+    const SUMMARY: &'static str = "First in, first out; packets that do not fit are dropped.";
     const SOURCE: &'static str = "[brakmo1994 §4]";
 
     fn room(&self) -> Limit {

@@ -1,9 +1,10 @@
-//! FQ-CoDel [RFC 8290]: flows share the link by deficit round robin, and CoDel keeps the queue of each.
+//! FQ-CoDel [RFC 8290]: flows share the link by deficit round robin, and CoDel controls the queue of each.
 //!
 //! Flows are hashed onto queues. A queue that becomes active is served before those that have been active for longer,
 //! for one quantum. When all queues together are full, packets are dropped from the head of the one with the most bytes.
 //!
-//! CoDel regards each queue by itself, its bytes too (RFC 8290 §4.2); Linux compares the bytes of all queues with the MTU.
+//! CoDel treats each queue separately, including its bytes (RFC 8290 §4.2); Linux compares the bytes of all queues
+//! with the MTU.
 
 use super::codel::{Controller, Rule, target_contradiction};
 use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup};
@@ -11,32 +12,32 @@ use dumbbell_units::{Bytes, Stream, Time, params};
 use std::collections::VecDeque;
 
 params! {
-    /// Queues of flows, each under CoDel, served in turn.
+    /// Queues of flows, each with CoDel, served in turn.
     pub struct FqCoDel {
-        /// Number of queues onto which flows are hashed.
+        /// Number of queues; flows are hashed to them.
         queues: u64 = 1024, "queues", "RFC 8290 §5.2.4",
             |queues| (1..=65_536).contains(queues), "a whole number from 1 to 65536";
-        /// Bytes that a queue may send in its turn.
+        /// Bytes that a queue may send per turn.
         quantum: Bytes = Bytes(1514), "bytes", "RFC 8290 §5.2.3",
             |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
-        /// Packets that may wait in all queues together.
+        /// Capacity of all queues together, in packets.
         limit: u64 = 10_240, "packets", "RFC 8290 §5.2.5", |limit| *limit > 0, "a whole number, at least 1";
-        /// Most packets dropped at once when this is exceeded, and at most half of a queue.
+        /// Maximum number of packets dropped at once when the limit is exceeded, and at most half of a queue.
         drop_batch: u64 = 64, "packets", "RFC 8290 §4.1", |batch| *batch > 0, "a whole number, at least 1";
-        /// Sojourn time above which a queue counts as standing.
+        /// Target sojourn time; a queue above it is a standing queue.
         target: Time = Time(5_000_000), "s", "RFC 8290 §5.2.2";
-        /// Time for which it must stand before the first packet is dropped.
+        /// Time above the target before the first drop.
         interval: Time = Time(100_000_000), "s", "RFC 8290 §5.2.1",
             |interval| interval.0 > 0, "a time above 0";
-        /// While no more than this waits in a queue, nothing is dropped from it: largest packet on the link.
+        /// No drops from a queue while its backlog is at most this; the largest packet on the link.
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
-        /// Packets of ECN-capable transports are marked instead of dropped.
+        /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 8290 §5.2.6";
     }
 }
 
 impl Discipline for FqCoDel {
-    const SUMMARY: &'static str = "Fair queueing by deficit round robin with CoDel for each queue of flows.";
+    const SUMMARY: &'static str = "Fair queueing by deficit round robin, with CoDel in each queue.";
     const SOURCE: &'static str = "RFC 8290";
 
     fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
@@ -44,7 +45,7 @@ impl Discipline for FqCoDel {
     }
 }
 
-/// The list in which a queue stands.
+/// The list that contains a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Standing {
     #[default]
@@ -58,7 +59,7 @@ enum Standing {
 struct FlowQueue {
     packets: Fifo,
     controller: Controller,
-    /// Bytes that it may still send in its turn; below 0 if the last packet exceeded them.
+    /// Remaining bytes of its turn; negative if the last packet exceeded them.
     credits: i64,
     standing: Standing,
 }
@@ -70,7 +71,7 @@ pub struct FlowQueues {
     quantum: i64,
     limit: usize,
     drop_batch: usize,
-    /// Perturbs the hash of flows, so that none meet in one queue in every run.
+    /// Salts the hash of flows, so that collisions differ between runs.
     salt: u32,
     queues: Vec<FlowQueue>,
     /// Active queues in the order in which they are served.

@@ -1,15 +1,16 @@
 //! Queue disciplines, one file each, and the registry that names them.
 //!
-//! There are two kinds. One that decides at arrival ([`AtArrival`]) admits, marks or drops a packet as it enters a
-//! first-in first-out queue, so that the link knows at once when the packet departs. One that decides at departure
-//! ([`AtDeparture`]) holds the packets itself, in as many queues as it likes, and says which one is transmitted next; it
-//! may drop and mark whenever it is asked. The kind is the part of the registry in which the discipline stands.
+//! There are two kinds. A discipline that decides at arrival ([`AtArrival`]) admits, marks or drops a packet when it
+//! enters a first-in, first-out queue, so that the link immediately knows when the packet departs. A discipline that
+//! decides at departure ([`AtDeparture`]) holds the packets itself, in any number of queues, and selects the next one
+//! to transmit; it may drop and mark in every call. The kind is the section of the registry that lists the
+//! discipline.
 
 use crate::packet::Packet;
 use dumbbell_units::spec::{self, Params};
 use dumbbell_units::{Bytes, Ecn, Limit, Rate, Stream, Time, Value, tagged};
 
-/// What a discipline knows of its link when a run begins.
+/// What a discipline knows about its link when a run begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Rate of the link at the start.
@@ -19,7 +20,7 @@ pub struct Setup {
 /// Why a queue dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// There was no room.
+    /// The queue was full.
     NoRoom,
     /// Active queue management dropped it early to signal congestion.
     Early,
@@ -34,13 +35,13 @@ pub struct Arrival {
     pub at: Time,
     /// Size of the packet on the wire, in bytes.
     pub size: u32,
-    /// Whose packet it is: a hash of its connection and direction.
+    /// Flow identifier: a hash of connection and direction.
     pub flow: u32,
     /// Its ECN codepoint.
     pub ecn: Ecn,
     /// Packets waiting behind the one in service, and their bytes.
     pub waiting: (usize, u64),
-    /// Size of the packet in service, or since when there is none.
+    /// Size of the packet in service, or the start of the idle period.
     pub service: Service,
 }
 
@@ -54,7 +55,7 @@ pub enum Service {
 }
 
 impl Arrival {
-    /// Signals congestion: a mark where the packet and the discipline know ECN, a drop elsewhere.
+    /// Signals congestion: a mark if the packet and the discipline support ECN, otherwise a drop.
     pub fn signal(&self, uses_ecn: bool) -> Verdict {
         if uses_ecn && self.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(Reason::Early) }
     }
@@ -65,16 +66,16 @@ impl Arrival {
 pub enum Verdict {
     /// It waits for its turn.
     Enqueue,
-    /// The same, and it carries the mark "congestion experienced". Its codepoint must be ECN-capable.
+    /// It waits for its turn with the mark "congestion experienced". Its codepoint must be ECN-capable.
     Mark,
     /// It is dropped.
     Drop(Reason),
 }
 
-/// What a parameter contradicts: the parameter's name and what is accepted.
+/// A contradicting parameter: its name and the accepted values.
 pub type Contradiction = (&'static str, String);
 
-/// What every discipline states.
+/// Properties of every discipline.
 pub trait Discipline: Params {
     /// One sentence for the catalogue.
     const SUMMARY: &'static str;
@@ -86,7 +87,7 @@ pub trait Discipline: Params {
         None
     }
 
-    /// Room for packets behind the one in service, if a packet that does not fit in it is dropped even where nothing waits.
+    /// Capacity behind the packet in service, if a larger packet is dropped even when nothing waits.
     fn room(&self) -> Limit {
         Limit::Unlimited
     }
@@ -99,19 +100,19 @@ pub trait Discipline: Params {
 
 /// A discipline that decides when a packet arrives at a first-in first-out queue: its parameters.
 pub trait AtArrival: Discipline {
-    /// What it remembers between packets.
+    /// State between packets.
     type State;
 
     /// The state at the start of a run.
     fn start(&self, setup: &Setup) -> Self::State;
 
-    /// What becomes of a packet. Arrivals come in the order of their times.
+    /// Decides about a packet. Arrivals are in order of time.
     fn admit(state: &mut Self::State, arrival: &Arrival, random: &mut Stream) -> Verdict;
 }
 
 /// A discipline that holds the packets and decides which one departs: its parameters.
 pub trait AtDeparture: Discipline {
-    /// Its queues, and what else it remembers.
+    /// Its queues and other state.
     type State;
 
     /// The state at the start of a run.
@@ -126,7 +127,7 @@ pub trait AtDeparture: Discipline {
         random: &mut Stream,
     );
 
-    /// The transmitter is free: the packet that it sends next. `None` only if no packet is left.
+    /// The transmitter is free: returns the packet to send next, `None` only if no packet is left.
     fn dequeue(
         state: &mut Self::State,
         now: Time,
@@ -138,13 +139,13 @@ pub trait AtDeparture: Discipline {
 /// A packet in a queue, as a discipline sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// What its owner knows it by.
+    /// Token of the owner.
     pub token: u64,
     /// When it entered.
     pub entered: Time,
     /// Size on the wire, in bytes.
     pub size: u32,
-    /// Whose packet it is: a hash of its connection and direction.
+    /// Flow identifier: a hash of connection and direction.
     pub flow: u32,
     /// Its ECN codepoint.
     pub ecn: Ecn,
@@ -153,7 +154,7 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// What a queue needs to know of a packet that enters.
+    /// What a queue needs to know about an entering packet.
     #[inline]
     pub fn new<P>(token: u64, entered: Time, packet: &Packet<P>) -> Self {
         let Packet { size, flow, ecn, kind, .. } = *packet;
@@ -161,7 +162,7 @@ impl Queued {
     }
 }
 
-/// Nowhere.
+/// No slot.
 const END: u32 = u32::MAX;
 
 /// A first-in first-out queue within a [`Backlog`].
@@ -193,7 +194,7 @@ impl Fifo {
     }
 }
 
-/// A packet, and the one that follows it in its queue, or the next free place.
+/// A packet and its successor in the queue, or the next free slot.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     packet: Queued,
@@ -201,8 +202,8 @@ struct Place {
     is_taken: bool,
 }
 
-/// All packets that wait at a scheduled link, in whatever queues, and what the discipline did to them. One store for
-/// all queues: in steady state nothing is allocated.
+/// All packets waiting at a scheduled link, in any of its queues, and the drops and marks of the discipline. All
+/// queues share one store, so the steady state allocates no memory.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     places: Vec<Place>,
@@ -277,7 +278,7 @@ impl Backlog {
         Some(packet)
     }
 
-    /// Drops a packet that is in no queue, or no longer.
+    /// Drops a packet that is not, or no longer, in a queue.
     pub fn drop(&mut self, packet: Queued, reason: Reason) {
         self.dropped.push((packet, reason));
     }
@@ -292,12 +293,12 @@ impl Backlog {
         is_capable
     }
 
-    /// The packets that wait, in no stated order.
+    /// The waiting packets, in unspecified order.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Queued> {
         self.places.iter().filter(|place| place.is_taken).map(|place| &place.packet)
     }
 
-    /// True if packets were dropped or marked that have not been collected.
+    /// True if there are uncollected drops or marks.
     #[inline]
     pub(crate) fn has_uncollected(&self) -> bool {
         self.marks > 0 || !self.dropped.is_empty()

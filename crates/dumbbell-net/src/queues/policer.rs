@@ -1,26 +1,26 @@
-//! A token-bucket policer, as RFC 2697 §3 has for its committed rate: a bucket of `burst` bytes is filled at `rate`; a
-//! packet that finds as many tokens as it has bytes takes them and passes, any other is dropped.
+//! A token-bucket policer, as in RFC 2697 §3 for the committed rate: a bucket of `burst` bytes is filled at `rate`; a
+//! packet that finds enough tokens for its bytes takes them and passes, any other is dropped.
 //!
-//! The policer has no queue. What passes waits for the transmitter alone, which is never behind by more than a burst,
+//! The policer has no queue. Conforming packets wait only for the transmitter, whose backlog never exceeds a burst
 //! because the policer may not be faster than its link.
 
 use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Setup, Verdict};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
-    /// A token bucket that drops what is beyond its rate and burst.
+    /// A token bucket that drops packets beyond its rate and burst.
     pub struct Policer {
-        /// Rate at which tokens arrive; the link's at the start of the run if not given.
+        /// Token rate; the initial rate of the link if not given.
         rate: Option<Rate> = None, "bit/s", "RFC 2697 §3",
             |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0, such as \"1.6 Mbit/s\"";
-        /// Size of the bucket, full at the start: the most that passes at once.
+        /// Size of the bucket, which is full at the start: the largest burst that passes.
         burst: Bytes = Bytes(100_000), "bytes", "RFC 2697 §3",
             |burst| (1..=1 << 40).contains(&burst.0), "a size from 1 byte to 1 TiB";
     }
 }
 
 impl Discipline for Policer {
-    const SUMMARY: &'static str = "A token bucket: what is beyond its rate and burst is dropped, nothing waits.";
+    const SUMMARY: &'static str = "A token bucket that drops packets beyond its rate and burst and queues none.";
     const SOURCE: &'static str = "RFC 2697 §3";
 
     fn contradiction(&self, setup: &Setup) -> Option<Contradiction> {
@@ -33,7 +33,7 @@ impl Discipline for Policer {
     }
 }
 
-/// Tokens are counted in these parts of a byte, in which a bit per second for a nanosecond is a whole number.
+/// Token units per byte, such that one bit per second for one nanosecond is a whole number.
 const PARTS: u128 = 8_000_000_000;
 
 /// A bucket.
@@ -42,7 +42,7 @@ pub struct Bucket {
     rate: u128,
     size: u128,
     tokens: u128,
-    /// Up to when tokens have arrived.
+    /// Time up to which tokens have been added.
     filled: Time,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The average is exponentially weighted and decays through idle time as if small packets had passed. Between two
 //! thresholds the probability of a signal rises from 0 to `max_p`, and it grows with the number of packets since the
-//! last signal, which spreads signals uniformly. As ns-2 has it: `gentle` lets the probability rise further to 1
+//! last signal, which spreads signals uniformly. As in ns-2, `gentle` lets the probability rise further to 1
 //! at twice the upper threshold [floyd2001], `adaptive` moves `max_p` so that the average stays
 //! in the middle of the thresholds [floyd2001], and nothing is dropped early while at most one packet waits.
 //!
-//! Departures from [floyd1993]: packets since the last signal are counted as its text has it, from 0, so that the gap
+//! Departures from [floyd1993]: packets since the last signal are counted from 0, as in its text, so that the gap
 //! between two signals is uniform on 1 to 1/p; its figure 2 counts from 1. Idle time is that of the transmitter.
 
 use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Service, Setup, Verdict};
@@ -16,35 +16,36 @@ use dumbbell_units::{Bytes, Limit, Stream, Time, params};
 params! {
     /// Random early detection.
     pub struct Red {
-        /// Room of the queue behind the packet in service.
+        /// Capacity of the queue behind the packet in service.
         limit: Limit = Limit::Unlimited, "packets or bytes", "[floyd1993 §4]";
-        /// Average above which packets are marked or dropped; if not given, half of the packets that the link sends in `target_delay`,
-        /// and at least 5.
+        /// Lower threshold: average above which packets are marked or dropped; default: half of the packets that the
+        /// link sends in `target_delay`, at least 5.
         minimum: Option<Limit> = None, "packets", "[floyd2001]",
             |limit| limit.is_none_or(|limit| matches!(limit, Limit::Packets(1..=1_000_000_000))),
             "packets, such as \"5 packets\"";
-        /// Average at which `max_p` is reached; three times the lower threshold if not given.
+        /// Upper threshold: average at which `max_p` is reached; default: three times the lower threshold.
         maximum: Option<Limit> = None, "packets", "[floyd2001]",
             |limit| limit.is_none_or(|limit| matches!(limit, Limit::Packets(1..=1_000_000_000))),
             "packets, such as \"15 packets\"";
-        /// Weight of a packet in the average; if not given, an average over the packets that the link sends in a second,
-        /// 1 - exp(-1/packets).
+        /// Weight of a packet in the average; default: 1 - exp(-1/n) for the n packets that the link sends in a
+        /// second.
         weight: Option<f64> = None, "-", "[floyd2001]",
             |weight| weight.is_none_or(|weight| weight > 0.0 && weight <= 1.0), "a number above 0, at most 1";
-        /// Probability of a signal at the upper threshold; where it begins if adaptive.
+        /// Probability of a signal at the upper threshold; the initial value if adaptive.
         max_p: f64 = 0.1, "-", "[floyd2001]", |p| *p > 0.0 && *p <= 1.0, "a probability above 0, at most 1";
-        /// Above the upper threshold the probability rises to 1 at twice the threshold, instead of at once.
+        /// Above the upper threshold, raise the probability gradually to 1 at twice the threshold.
         gentle: bool = true, "-", "[floyd2001]";
-        /// The probability is moved so that the average stays between the thresholds.
+        /// Adapt `max_p` so that the average stays between the thresholds.
         adaptive: bool = true, "-", "[floyd2001]";
-        /// Time between two such moves.
+        /// Time between two adaptations.
         interval: Time = Time(500_000_000), "s", "[floyd2001]", |interval| interval.0 > 0, "a time above 0";
-        /// Queueing delay that the default lower threshold stands for, twice.
+        /// Target queueing delay; the default lower threshold corresponds to half of it.
         target_delay: Time = Time(5_000_000), "s", "[floyd2001]";
-        /// Mean packet: defaults and the decay through idle time count in such packets.
+        /// Mean packet size, used by defaults and by the decay during idle time.
         mean_packet: Bytes = Bytes(1000), "bytes", "[floyd1993 §4]",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// Packets of ECN-capable transports are marked instead of dropped, up to the average at which all are dropped.
+        /// Mark packets of ECN-capable transports instead of dropping them, up to the average at which all are
+        /// dropped.
         ecn: bool = true, "-", "RFC 3168 §7";
     }
 }
@@ -68,7 +69,7 @@ impl Red {
             _ => None,
         };
         let default = (self.target_delay.secs() * self.packets_per_second(setup) / 2.0).max(5.0);
-        // A stated upper threshold below the default lower one moves that down.
+        // A given upper threshold below the default lower one reduces the latter.
         let stated = packets(self.maximum);
         let minimum = packets(self.minimum).unwrap_or(stated.map_or(default, |maximum| default.min(maximum / 3.0)));
         Thresholds { minimum, maximum: stated.unwrap_or(3.0 * minimum) }
@@ -76,7 +77,7 @@ impl Red {
 }
 
 impl Discipline for Red {
-    const SUMMARY: &'static str = "Random early detection, gentle and adaptive: drops or marks at random by the average queue.";
+    const SUMMARY: &'static str = "Random early detection, gentle and adaptive: drops or marks at random, by the average queue.";
     const SOURCE: &'static str = "[floyd1993]";
 
     fn room(&self) -> Limit {
@@ -90,7 +91,7 @@ impl Discipline for Red {
         }
         match self.limit {
             Limit::Packets(limit) if (limit as f64) < minimum => {
-                Some(("limit", format!("room for at least the lower threshold, {minimum} packets")))
+                Some(("limit", format!("at least the lower threshold, {minimum} packets")))
             }
             _ => None,
         }
@@ -105,14 +106,14 @@ pub struct Average {
     weight: f64,
     gentle: bool,
     ecn: bool,
-    /// In which the link sends a mean packet, at least a nanosecond.
+    /// Transmission time of a mean packet, at least a nanosecond.
     packet_time: Time,
     /// Average queue, in packets.
     average: f64,
     max_p: f64,
     /// Packets since the last signal that might have been one; `None` while the average is below the thresholds.
     count: Option<u32>,
-    /// Time between two moves of the probability, and the time of the last; `None` if it never moves.
+    /// Time between two adaptations, and the time of the last; `None` if not adaptive.
     adapts: Option<(Time, Time)>,
 }
 
@@ -131,7 +132,7 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 }
 
 impl Average {
-    /// Takes the queue into the average, after the mean packets that could have passed since the transmitter fell idle.
+    /// Updates the average with the queue, after decay for the mean packets that could have been sent while idle.
     #[inline]
     fn update(&mut self, arrival: &Arrival) {
         if let Service::IdleSince(since) = arrival.service {
@@ -141,7 +142,7 @@ impl Average {
         self.average += self.weight * (arrival.waiting.0 as f64 - self.average);
     }
 
-    /// Moves `max_p` by additive increase and multiplicative decrease [floyd2001].
+    /// Adapts `max_p` by additive increase and multiplicative decrease [floyd2001].
     #[inline]
     fn adapt(&mut self, now: Time) {
         let Some((interval, last)) = &mut self.adapts else { return };
@@ -158,7 +159,7 @@ impl Average {
         }
     }
 
-    /// Probability of a signal for a packet, whatever the packets before it; 1 beyond all thresholds.
+    /// Probability of a signal for a packet, regardless of previous packets; 1 beyond all thresholds.
     fn probability(&self) -> f64 {
         let Thresholds { minimum, maximum } = self.thresholds;
         if self.average < maximum {

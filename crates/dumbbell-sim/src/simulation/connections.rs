@@ -1,4 +1,4 @@
-//! TCP connections: opened, pumped, armed, closed, and what they count.
+//! TCP connections: opening, sending, timers, closing, and counters.
 
 use super::events::Tracer;
 use super::payload::Payload;
@@ -15,7 +15,7 @@ impl<'a> Simulation<'a> {
         tcp.map_or(&TCP_OF_DATAGRAMS, |tcp| &tcp.0)
     }
 
-    /// Sends whatever the sender has, then sees to its deadline, its end, and its probes.
+    /// Sends all available segments, then updates deadline, completion and probes.
     #[inline]
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
@@ -125,8 +125,8 @@ impl<'a> Simulation<'a> {
         self.pump(owner);
     }
 
-    /// The sender of a connection has given up. Its receiver is not told: what is in flight still arrives and is answered, so
-    /// the connection keeps its place.
+    /// The sender of a connection has given up. Its receiver is not informed: packets in flight still arrive and are
+    /// answered, so the connection keeps its slot.
     fn give_up(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         connection.writes_on = false;
@@ -146,12 +146,12 @@ impl<'a> Simulation<'a> {
         }
         let slot = self.free.pop();
         if slot.is_some() {
-            // What has arrived by now belongs to the connection that had the slot.
+            // Packets that have arrived by now belong to the previous connection in the slot.
             self.merge_all_arrived();
         }
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
         let state = &mut self.flows[flow as usize];
-        // Each connection of a flow is another one to the queues on its way.
+        // Queues treat each connection of a flow as a separate flow.
         let label = state.label.wrapping_add((state.totals.connections as u32).wrapping_mul(0x9e37_79b9));
         state.totals.connections += 1;
         let connection = Connection {
@@ -183,7 +183,7 @@ impl<'a> Simulation<'a> {
         owner
     }
 
-    /// An open connection becomes one of its flow's.
+    /// Adds an open connection to the list of its flow.
     fn link_to_flow(&mut self, owner: u32) {
         let newest = &mut self.flows[self.connections[owner as usize].flow as usize].newest;
         let before = std::mem::replace(newest, owner);
@@ -193,7 +193,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A connection that is over is its flow's no more.
+    /// Removes a closed connection from the list of its flow.
     fn unlink_from_flow(&mut self, owner: u32) {
         let Connection { flow, neighbours: (before, after), .. } = self.connections[owner as usize];
         match after {

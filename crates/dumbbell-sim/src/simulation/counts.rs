@@ -1,12 +1,12 @@
-//! What a flow counts, and how much of it lies within the measurement window.
+//! Counters of flows, and their values within the measurement window.
 
 use super::Simulation;
 use crate::outcome::FlowOutcome;
 use dumbbell_tcp::SenderStats;
 use dumbbell_units::Time;
 
-/// Counters of a flow. They only grow, so that what lies within a window is a difference. The smallest round-trip time is
-/// that since the start of the run: it tells the path without queues, which a window later on may never see.
+/// Counters of a flow. They only grow, so the value within a window is a difference. The minimum round-trip time is
+/// that since the start of the run: it describes the path without queues, which may not occur within a later window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     pub segments_sent: u64,
@@ -18,7 +18,7 @@ pub(super) struct Counts {
     pub connections_given_up: u64,
     pub receive_window_limited: u64,
     pub rtt_min: f64,
-    /// Sum of round-trip times, and their number.
+    /// Sum of round-trip times, and their count.
     pub rtt: (f64, u64),
 }
 
@@ -40,7 +40,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Adds what the sender of a connection has counted.
+    /// Adds the counters of a connection's sender.
     pub(super) fn add(&mut self, stats: &SenderStats) {
         self.segments_sent += stats.segments_sent;
         self.segments_retransmitted += stats.segments_retransmitted;
@@ -52,7 +52,7 @@ impl Counts {
         self.rtt = (self.rtt.0 + stats.rtt_sum, self.rtt.1 + stats.rtt_count);
     }
 
-    /// What has been counted since `before`.
+    /// The difference since `before`.
     fn since(&self, before: &Counts) -> Counts {
         Counts {
             segments_sent: self.segments_sent - before.segments_sent,
@@ -68,7 +68,7 @@ impl Counts {
         }
     }
 
-    /// The columns of a result that come from these counters; the others are at their defaults.
+    /// The result columns derived from these counters; the others have their defaults.
     pub(super) fn outcome(&self) -> FlowOutcome {
         let (rtt_sum, rtt_count) = self.rtt;
         FlowOutcome {
@@ -87,18 +87,18 @@ impl Counts {
     }
 }
 
-/// The counters of all flows at the two ends of the measurement window, once their times have come. Senders never run
-/// ahead of the clock, so what they have counted before the first event of a time is what lies before that time.
+/// The counters of all flows at both ends of the measurement window, once these are reached. Senders never run ahead
+/// of the clock, so their counters before the first event at a time cover exactly the events before that time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edges {
-    /// Empty if the window opens with the run: nothing has been counted by then.
+    /// Empty if the window opens at the start of the run, when all counters are zero.
     opening: Option<Vec<Counts>>,
     closing: Option<Vec<Counts>>,
 }
 
 impl Simulation<'_> {
-    /// The time from which on events wait for [`apply_changes`](Self::apply_changes): a path changes, or the window opens or
-    /// is over.
+    /// The time of the next call of [`apply_changes`](Self::apply_changes): a path changes, or the window opens or
+    /// ends.
     pub(super) fn next_change(&self) -> Time {
         let edge = match (&self.edges.opening, &self.edges.closing) {
             (None, _) => self.window.from,
@@ -108,7 +108,7 @@ impl Simulation<'_> {
         self.reroutes.last().map_or(Time::NEVER, |change| change.at).min(edge)
     }
 
-    /// The next event is due now: paths change, and the window opens or is over, before it is handled.
+    /// Applies path changes and the start or end of the window that precede the next event.
     #[cold]
     pub(super) fn apply_changes(&mut self) {
         while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
@@ -131,7 +131,7 @@ impl Simulation<'_> {
         self.edges.opening = Some(self.counts());
     }
 
-    /// What all flows have counted by now.
+    /// The current counters of all flows.
     fn counts(&self) -> Vec<Counts> {
         let mut counts: Vec<Counts> = self.flows.iter().map(|flow| flow.totals).collect();
         for connection in self.connections.iter().filter(|connection| connection.is_open) {
@@ -140,7 +140,7 @@ impl Simulation<'_> {
         counts
     }
 
-    /// What a flow has counted within the window; the run is over, and its open connections have been counted.
+    /// The counters of a flow within the window, after the end of the run and the addition of open connections.
     pub(super) fn measured(&self, flow: usize) -> Counts {
         let Some(opening) = &self.edges.opening else {
             // Nothing has happened since the window opened, or it never did.

@@ -1,4 +1,4 @@
-//! Flows: when they start, stop and start again, and what their sources offer.
+//! Flows: start, stop, restart, and the traffic of their sources.
 
 use super::Simulation;
 use super::payload::Payload;
@@ -56,7 +56,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A flow that has stopped starts again.
+    /// Restarts a stopped flow.
     pub(super) fn restart(&mut self, index: usize) {
         let active = self.present_activity(index);
         let pause = self.window.overlap(self.activity_end(index), self.now);
@@ -84,7 +84,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Sends what a source of datagrams emits now. Returns when it emits next.
+    /// Sends the current emission of a datagram source. Returns the time of the next one.
     pub(super) fn send_datagrams(&mut self, flow: u32, is_start: bool) -> Option<Time> {
         let source = &self.scenario.flows[flow as usize].source;
         let state = &mut self.flows[flow as usize];

@@ -1,5 +1,4 @@
-//! The event loop: plain components in vectors, packets moved by value, and one place where
-//! everything that happens is dispatched.
+//! The event loop: plain components in vectors, packets moved by value, and one dispatch of all events.
 
 mod connections;
 mod counts;
@@ -35,7 +34,7 @@ struct Connection {
     /// The open connections of the same flow before and after it.
     neighbours: (u32, u32),
     generation: u16,
-    /// Tells its packets from others in queues; those of the way back have its complement.
+    /// Identifies its packets in queues; packets of the reverse path have the complement.
     label: u32,
     is_open: bool,
     /// The application may write again.
@@ -47,13 +46,13 @@ struct Connection {
     /// every segment, and each would leave an event of the former behind.
     deadline_at: Time,
     release_at: Time,
-    /// A conversation that goes on by itself.
+    /// The application of a self-driven conversation.
     writer: Option<Box<Writer>>,
     /// Where events are probed.
     tracer: Option<Box<Tracer>>,
 }
 
-/// The application of a conversation that goes on by itself.
+/// The application of a self-driven conversation.
 #[derive(Clone, Debug)]
 struct Writer {
     telnet: Telnet,
@@ -61,42 +60,42 @@ struct Writer {
     next: Option<(Time, u64)>,
 }
 
-/// A packet that a link drops, maybe at a time to come.
+/// A packet that a link drops, possibly at a future time.
 #[derive(Clone, Copy, Debug)]
 struct Drop {
     at: Time,
-    /// Whose packet it is, unless it is an acknowledgement.
+    /// The flow of the packet, unless it is an acknowledgement.
     flow: Option<u32>,
     /// It carries data.
     is_segment: bool,
 }
 
-/// What a flow has counted beyond its connections' senders.
+/// Counters of a flow besides those of its senders.
 #[derive(Clone, Debug)]
 struct FlowState {
-    /// A hash of its name, by which queues tell flows apart.
+    /// A hash of its name, by which queues distinguish flows.
     label: u32,
     random: Option<Stream>,
-    /// Each of its connections forks from it the stream of its congestion control.
+    /// The stream from which each connection forks that of its congestion control.
     control_random: Stream,
-    /// Of a source of datagrams: its state, and what it emits next.
+    /// For a datagram source: its state and its next emission.
     datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
     started_at: Time,
-    /// The present start, which is a later one after restarts, and the stop that ends it.
+    /// The current start, a later one after restarts, and its stop.
     runs_since: Time,
     stop: Option<Time>,
     /// Time of the measurement window in which earlier starts were active.
     active_before: Time,
-    /// Restarts, and how much of the window lies in the pause before each.
+    /// Restarts, and the part of the window in the pause before each.
     pauses: Vec<(Time, Time)>,
     /// How many restarts have begun.
     restarts: usize,
     has_started: bool,
     has_stopped: bool,
-    /// The open connection that was opened last.
+    /// The most recently opened connection.
     newest: u32,
     completed_at: Option<Time>,
-    /// What its sources and its connections that are over have counted.
+    /// Counters of its sources and its closed connections.
     totals: Counts,
     /// Data packets dropped within the measurement window.
     segments_lost: u64,
@@ -104,11 +103,11 @@ struct FlowState {
     packets_dropped: u64,
 }
 
-/// What every packet of a flow needs to know or is counted in, in one cache line.
+/// Per-packet data and counters of a flow, in one cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Traffic {
-    /// The first hops of the ways there and back.
+    /// The first hops of the forward and reverse paths.
     begins: (u32, u32),
     sizes: WireSizes,
     is_traced: bool,
@@ -141,7 +140,8 @@ pub(crate) struct Simulation<'a> {
     next_change: Time,
     links: Vec<Link>,
     wires: Wires<Payload>,
-    /// The number of the link at whose end the present event happens; above all numbers for events of another kind.
+    /// The number of the link at whose end the current event happens; above all link numbers for other kinds of
+    /// events.
     current_link: u32,
     reports: Reports,
     flows: Vec<FlowState>,
@@ -168,7 +168,7 @@ pub fn run(scenario: &Scenario, seed: u64, run: u64) -> Outcome {
     simulation.finish()
 }
 
-/// Like [`run`], but gives up soon after `stop` becomes true.
+/// Like [`run`], but stops soon after `stop` becomes true.
 pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -> Option<Outcome> {
     let mut simulation = Simulation::new(scenario, seed, run);
     simulation.run(stop)?;
@@ -177,7 +177,7 @@ pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -
 
 /// Events between two checks of the stop flag, a power of two. An event may send a hundred thousand packets.
 const EVENTS_PER_STOP_CHECK: u64 = 1 << 6;
-/// Events after which what is over is settled, where the run may end early; a multiple of the same.
+/// Events between two settlements if the run may end early; a multiple of the above.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 
 impl<'a> Simulation<'a> {
@@ -324,17 +324,17 @@ impl<'a> Simulation<'a> {
         self.handle_until(stop, before.min(self.scenario.duration))
     }
 
-    /// Another scenario, in which nothing differs of what has happened so far.
+    /// Switches to another scenario with identical events up to now.
     pub(crate) fn take_scenario(&mut self, scenario: &'a Scenario) {
         self.scenario = scenario;
     }
 
-    /// True once all flows have completed for which the run goes on.
+    /// True once all flows that the run waits for have completed.
     fn is_complete(&self) -> bool {
         self.to_complete == 0 && self.scenario.may_end_early()
     }
 
-    /// Handles the events up to `last`, or up to the time at which the run is complete, all of that time included. `None` if
+    /// Handles the events up to `last` or to the completion of the run, including all events at that time. `None` if
     /// `stop` became true before.
     fn handle_until(&mut self, stop: &AtomicBool, mut last: Time) -> Option<()> {
         if self.is_complete() {
@@ -391,13 +391,13 @@ impl<'a> Simulation<'a> {
         Some(())
     }
 
-    /// Takes what happens now into the fingerprint.
+    /// Adds a current event to the fingerprint.
     #[inline]
     fn note(&mut self, what: u64, detail: u64) {
         self.note_at(self.now, what, detail);
     }
 
-    /// Takes what happens at a time into the fingerprint. In which order it is told does not matter.
+    /// Adds an event at a given time to the fingerprint, in any order.
     #[inline]
     fn note_at(&mut self, at: Time, what: u64, detail: u64) {
         let mixed = (at.0 ^ what.rotate_left(44)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ detail;
@@ -405,7 +405,7 @@ impl<'a> Simulation<'a> {
         self.fingerprint = self.fingerprint.wrapping_add(mixed ^ mixed >> 32);
     }
 
-    /// The time up to which what is known will have happened, however soon the run ends.
+    /// The time up to which results are final, however early the run ends.
     fn horizon(&self) -> Time {
         if self.scenario.may_end_early() { self.now } else { self.scenario.duration }
     }

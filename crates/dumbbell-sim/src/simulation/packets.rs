@@ -1,4 +1,4 @@
-//! Packets: onto links, off links, dropped, delivered.
+//! Packets: entering links, leaving links, drops, delivery.
 
 use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
@@ -9,17 +9,17 @@ use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
 
-/// With more connections than these, what one of them needs has left the caches since its last packet.
+/// With more connections than this, the data of a connection has left the caches since its last packet.
 const CACHED_CONNECTIONS: usize = 4000;
-/// How many packets earlier a merge point asks for what a packet needs.
+/// How many packets ahead a merge point prefetches.
 const PREFETCH_DISTANCE: usize = 3;
 
-/// By what a scheduled link knows a packet.
+/// The token of a packet at a scheduled link.
 fn token_of(hop: u32, place: u32) -> u64 {
     u64::from(hop) << 32 | u64::from(place)
 }
 
-/// The hop at which a scheduled link holds a packet, and where the packet is.
+/// The hop at which a scheduled link holds a packet, and its slot.
 pub(super) fn hop_and_place(token: u64) -> (u32, u32) {
     ((token >> 32) as u32, token as u32)
 }
@@ -56,7 +56,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A link merges what has arrived from other links before the present event.
+    /// Merges arrivals from other links at a link, up to the current event.
     fn merge_arrived(&mut self, number: u32) {
         if self.is_scheduled(self.wires.link(number)) {
             self.enqueue_arrived(number);
@@ -69,7 +69,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// What has arrived at a scheduled link from other links before the present event; the link knows it by its place.
+    /// Enqueues arrivals from other links at a scheduled link, up to the current event; the slot is the token.
     #[inline(never)]
     fn enqueue_arrived(&mut self, number: u32) {
         while let Some(arrived) = self.next_arrived(number) {
@@ -80,7 +80,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The next packet that has arrived at a merge point before the present event.
+    /// The next packet that has arrived at a merge point before the current event.
     #[inline(always)]
     fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
         let arrived = self.wires.next_arrived(number, self.now, self.current_link)?;
@@ -97,7 +97,7 @@ impl Simulation<'_> {
         matches!(self.links[link as usize], Link::Scheduled(_))
     }
 
-    /// What has departed from a scheduled link by now goes on, and what it has dropped is counted.
+    /// Forwards packets that have departed from a scheduled link by now, and counts its drops.
     #[inline(never)]
     fn depart(&mut self, number: u32) {
         let index = self.wires.link(number);
@@ -135,20 +135,20 @@ impl Simulation<'_> {
         }
     }
 
-    /// Asks for a packet that is handled soon, and for what it will need of its connection.
+    /// Prefetches a packet that is handled soon, and the data of its connection.
     #[inline(never)]
     fn prefetch(&self, place: u32, owner: u32, of_connection: impl Fn(&Connection)) {
         self.wires.prefetch(place);
-        // Of a datagram the owner is a flow, and something is brought in vain.
+        // The owner of a datagram is a flow; the prefetch is then useless but harmless.
         self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
 
-    /// All links merge what has arrived from others before the present event.
+    /// Merges arrivals at all links, up to the current event.
     pub(super) fn merge_all_arrived(&mut self) {
         (0..self.wires.merge_points()).for_each(|number| self.merge_arrived(number));
     }
 
-    /// A host sends a packet on the way that begins with this hop.
+    /// A host sends a packet on the path that begins with this hop.
     #[inline]
     pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
         match self.wires.merge_point(self.hops[begin as usize].link) {
@@ -157,7 +157,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The same where other links feed the first one, too.
+    /// The same if the first link is also fed by other links.
     #[inline(never)]
     fn send_after_others(&mut self, number: u32, begin: u32, packet: Packet<Payload>) {
         self.merge_arrived(number);
@@ -167,8 +167,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// A packet enters a link, and every following link that only this one feeds. Where a receiver answers at once, the answer
-    /// goes on instead. A scheduled link keeps the packet until it departs.
+    /// A packet enters a link and all following links in its chain. If a receiver answers ahead of the clock, the
+    /// answer continues instead. A scheduled link keeps the packet until it departs.
     #[inline]
     fn forward(&mut self, mut at: Time, mut number: u32, mut packet: Packet<Payload>) {
         loop {
@@ -219,7 +219,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Number of the last data packet that came to the impairments of a FIFO link.
+    /// Number of the last data packet that reached the impairments of a FIFO link.
     #[cold]
     fn data_seen(&self, link: u32) -> u64 {
         match &self.links[link as usize] {
@@ -228,7 +228,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A packet reaches its receiver at a time to come. See [`receive`](Self::receive).
+    /// A packet reaches its receiver at a future time. See [`receive`](Self::receive).
     #[inline]
     fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let owner = packet.owner;
@@ -244,7 +244,7 @@ impl Simulation<'_> {
         begin
     }
 
-    /// A delayed acknowledgement falls due before the next segment arrives.
+    /// A delayed acknowledgement is due before the next segment arrives.
     #[inline(never)]
     fn acknowledge_late(&mut self, due: Time, owner: u32) {
         if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
@@ -254,8 +254,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// A link drops a packet at `at`. Links tell of their drops in the order of time, but one may be ahead of the
-    /// clock and another behind it. `data_seen` counts the data packets that the link's impairments have seen, if one of them
+    /// A link drops a packet at `at`. Each link reports its drops in order of time, but one may be ahead of the clock
+    /// and another behind it. `data_seen` counts the data packets that the link's impairments have seen, if one of them
     /// drops the packet.
     #[cold]
     fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, data_seen: Option<u64>) {
@@ -307,7 +307,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Counts what has waited for its time, up to now.
+    /// Counts deferred drops up to now.
     pub(super) fn settle_counts(&mut self) {
         let now = self.now;
         let due: Vec<Drop> = self.unsettled_drops.extract_if(.., |drop| drop.at <= now).collect();
@@ -344,8 +344,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// A segment reaches its receiver. If that sends an acknowledgement at once, the packet becomes the acknowledgement's, and
-    /// the first hop of its way is returned.
+    /// A segment reaches its receiver. If the receiver immediately sends an acknowledgement, the packet is reused for
+    /// it, and the first hop of its path is returned.
     #[inline]
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment(packet.ecn);
@@ -391,7 +391,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The packet of an acknowledgement, and the first hop of its way.
+    /// The packet of an acknowledgement, and the first hop of its path.
     pub(super) fn packet_of(&mut self, owner: u32, ack: &AckSegment) -> (u32, Packet<Payload>) {
         let Connection { flow, generation, label, .. } = self.connections[owner as usize];
         let mut packet = Packet {
@@ -408,7 +408,7 @@ impl Simulation<'_> {
         (self.put_acknowledgement(&mut packet, flow, ack), packet)
     }
 
-    /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its way. Acknowledgements are not
+    /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its path. Acknowledgements are not
     /// ECN-capable (RFC 3168 §6.1.4).
     #[inline]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
@@ -417,7 +417,7 @@ impl Simulation<'_> {
         packet.size = traffic.sizes.acknowledgement(&ack.sack);
         packet.kind = PacketKind::Ack;
         packet.ecn = Ecn::NotEct;
-        // The way back is a flow of its own.
+        // The reverse path is a separate flow.
         packet.flow = !packet.flow;
         packet.timestamp = ack.timestamp_echo;
         packet.queueing = Time::ZERO;

@@ -1,11 +1,11 @@
-//! What packets carry. A packet and its place in flight take one cache line of 64 bytes; its parts are whole words, so that
-//! it moves as a few vectors.
+//! Packet contents. A packet and its slot take one cache line of 64 bytes; its fields are whole words, so that it
+//! moves as a few vectors.
 
 use dumbbell_net::Packet;
 use dumbbell_tcp::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time};
 
-/// What a packet carries between end points. The kind of the packet says which it is.
+/// Content of a packet between end points, depending on the kind of the packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Payload {
     /// First byte of a segment, or next byte expected.
@@ -14,7 +14,7 @@ pub(super) struct Payload {
     queueing_echo: Time,
     /// Length of a segment, or where the SACK blocks of an acknowledgement lie.
     detail: u32,
-    /// Flags, and above them the number of a segment's flow: its connection may be over before the packet is.
+    /// Flags, and above them the number of a segment's flow, since its connection may end before the packet arrives.
     flags: u32,
 }
 
@@ -25,11 +25,11 @@ const ECN: u32 = 4;
 /// Bits of the flags.
 const FLAGS: u32 = 3;
 
-/// Nowhere: the acknowledgement has no SACK blocks.
+/// No slot: the acknowledgement has no SACK blocks.
 const NO_REPORTS: u32 = u32::MAX;
 
 impl Payload {
-    /// A segment of a flow on its way.
+    /// A segment of a flow in flight.
     #[inline]
     pub(super) fn of_segment(flow: u32, segment: &DataSegment) -> Self {
         let flags = u32::from(segment.is_syn) * SYN
@@ -59,7 +59,7 @@ impl Payload {
     }
 }
 
-/// The SACK blocks of acknowledgements in flight, which few have.
+/// The SACK blocks of acknowledgements in flight; most have none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reports {
     blocks: Vec<SackBlocks>,
@@ -67,7 +67,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Puts an acknowledgement on its way. The time it echoes becomes its packet's time stamp.
+    /// Encodes an acknowledgement. The time it echoes becomes the time stamp of its packet.
     #[inline]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
         let detail = if ack.sack.is_empty() { NO_REPORTS } else { self.keep(ack.sack) };
@@ -101,7 +101,7 @@ impl Reports {
         }
     }
 
-    /// Makes room: the acknowledgement is on its way no more.
+    /// Frees the SACK blocks of an acknowledgement that is no longer in flight.
     #[inline]
     pub(super) fn release(&mut self, payload: &Payload) -> SackBlocks {
         if payload.detail == NO_REPORTS {

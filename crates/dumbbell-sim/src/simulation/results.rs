@@ -1,4 +1,4 @@
-//! Probes while a run goes on, and what is returned at its end.
+//! Probes during a run, and its results.
 
 use super::Simulation;
 use super::packets::hop_and_place;
@@ -8,7 +8,7 @@ use dumbbell_net::{Link, PacketKind, ScheduledLink};
 use dumbbell_tcp::Sender;
 use dumbbell_units::Time;
 
-/// The value of a quantity of a sender, while it has one; `None` for what is recorded as it happens.
+/// The current value of a quantity of a sender; `None` for quantities recorded by event.
 fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
     let mss = f64::from(sender.mss());
     let measure = match quantity {
@@ -92,11 +92,11 @@ impl Simulation<'_> {
         }
     }
 
-    /// Checks that no packet appeared or vanished, and that links, flows and traces tell the same.
+    /// Checks that no packet appeared or vanished, and that links, flows and traces agree.
     ///
     /// # Panics
     ///
-    /// A packet appeared or vanished: the engine is at fault, and nothing of the run can be trusted.
+    /// A packet appeared or vanished: this is a fault of the engine, and the run is invalid.
     fn check_conservation(&self) {
         let whose = || format!("scenario \"{}\", seed {}, run {}", self.scenario.name, self.seed, self.run);
         let conservation = &self.conservation;
@@ -116,7 +116,7 @@ impl Simulation<'_> {
         self.links.iter().map(|link| link.stats().drops()).sum()
     }
 
-    /// The links that hold packets themselves.
+    /// The scheduled links, which hold their packets.
     fn scheduled_links(&self) -> impl Iterator<Item = &ScheduledLink> {
         self.links.iter().filter_map(|link| match link {
             Link::Fifo(_) => None,
@@ -174,20 +174,20 @@ impl Simulation<'_> {
         }
     }
 
-    /// Time within the measurement window since the present start that the flow was active.
+    /// Active time of the flow within the measurement window since the current start.
     pub(super) fn present_activity(&self, flow: usize) -> Time {
         self.window.overlap(self.flows[flow].runs_since, self.activity_end(flow))
     }
 
-    /// When the activity since the present start ends, at the latest now. What a flow sent before it stopped may arrive later;
-    /// that counts.
+    /// When the activity since the current start ends, at the latest now. Arrivals after the stop of data sent before
+    /// it count.
     pub(super) fn activity_end(&self, flow: usize) -> Time {
         let state = &self.flows[flow];
         let stop = state.stop.map_or(self.now, |stop| stop.max(self.traffic[flow].last_delivery));
         stop.min(state.completed_at.unwrap_or(self.now)).min(self.now)
     }
 
-    /// A packet that was sent before a restart arrives after it: the flow was active in the pause between.
+    /// A packet sent before a restart arrives after it: the flow was active during the pause.
     pub(super) fn bridge_pauses(&mut self, flow: u32, sent: Time) {
         let state = &mut self.flows[flow as usize];
         while let Some((_, pause)) = state.pauses.pop_if(|(restart, _)| *restart > sent) {

@@ -1,4 +1,4 @@
-//! Every rule by which TCP implementations differ, as parameters, and the presets that set them.
+//! The rules in which TCP implementations differ, as parameters, and the presets that set them.
 //!
 //! A scenario names a `variant` (congestion control and recovery together) and the `rules` of an
 //! environment (the defaults of everything else), then overrides single parameters.
@@ -13,7 +13,7 @@ use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 pub use presets::Rules;
 
-/// Size of the option that asks for queueing times, in bytes [chan2004 §3.1].
+/// Size of the option that requests queueing times, in bytes [chan2004 §3.1].
 const AQT_OPTION: u32 = 8;
 
 params! {
@@ -23,7 +23,7 @@ params! {
         segments: u64 = 2, "segments", "[RFC 1122 §4.2.3.2]", |n| *n >= 2, "at least 2";
         /// Longest delay, or period of the fast clock.
         timer: Time = Time(200_000_000), "s", "[RFC 1122 §4.2.3.2]", |t| t.0 > 0, "a time above 0";
-        /// End the delay with the host's next fast tick, as BSD does.
+        /// End the delay at the next fast tick of the host, as in BSD.
         on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
     }
 }
@@ -34,7 +34,7 @@ pub enum DelayedAck {
     /// Every segment is acknowledged at once.
     #[default]
     Off,
-    /// One acknowledgement for so many segments, or when the timer expires.
+    /// One acknowledgement per this many segments, or when the timer expires.
     On(DelayedAckParams),
 }
 
@@ -71,7 +71,7 @@ choice! {
     pub enum EcnMode {
         /// Packets are not ECN-capable: congestion drops them.
         Off = "off",
-        /// The receiver echoes a mark until it hears that the window was reduced, which happens once in a window of data.
+        /// The receiver echoes a mark until the sender reports a window reduction, at most one per window of data.
         Classic = "classic",
     }
 }
@@ -84,7 +84,7 @@ params! {
         /// Size of an acknowledgement.
         ack: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// What every block of a selective acknowledgement adds to that.
+        /// Additional size per SACK block.
         sack_block: Bytes = Bytes(0), "bytes", "[RFC 2018 §3]", |size| size.0 <= 100, "at most 100 bytes";
     }
 }
@@ -92,51 +92,51 @@ params! {
 params! {
     /// The rules of one TCP connection.
     pub struct TcpParams {
-        /// Congestion control: how much may be outstanding.
+        /// Congestion control, which computes the window.
         congestion: AlgorithmSpec = AlgorithmSpec::Reno(Default::default()), "-", "[RFC 5681 §3.1]";
-        /// Loss recovery: which segment is sent again, and when.
+        /// Loss recovery, which selects and times retransmissions.
         recovery: RecoverySpec = RecoverySpec::default(), "-", "[RFC 6582 §3.2]";
-        /// The switches of TCP Vegas.
+        /// The mechanisms of TCP Vegas that are on.
         mechanisms: Mechanisms = Mechanisms::default(), "-", "[hengartner2000 §VI]";
         /// How the window grows and is reduced.
         window: WindowRules = WindowRules::default(), "-", "[RFC 5681 §3.1]";
         /// Payload of a full segment.
         mss: Bytes = Bytes(1460), "bytes", "[RFC 1122 §4.2.2.6]",
             |mss| (1..=65_495).contains(&mss.0), "a size from 1 to 65495 bytes";
-        /// What headers take on the wire.
+        /// Header sizes on the wire.
         headers: Headers = Headers::default(), "-", "[RFC 1122 §4.2.2.6]";
-        /// Window at the start. Mechanism G makes it two segments.
+        /// Initial window. Mechanism G sets it to two segments.
         initial_window: Window = Window::Segments(2.0), "bytes or segments", "[RFC 5681 §3.1]",
             |w| w.bytes(1 << 16) <= 4e9, "a size from one segment to 60000 segments or 4 GB";
-        /// Window after a timeout. Mechanism G makes it two segments.
+        /// Window after a timeout. Mechanism G sets it to two segments.
         loss_window: Window = Window::Segments(1.0), "bytes or segments", "[RFC 5681 §3.1]",
             |w| !matches!(w, Window::Unlimited), "a size of at least one segment";
-        /// Slow-start threshold at the start.
+        /// Initial slow-start threshold.
         initial_ssthresh: Window = Window::Unlimited, "bytes or segments", "[RFC 5681 §3.1]";
         /// Receive buffer; its size is the advertised window.
         receive_buffer: Window = Window::Bytes(1 << 26), "bytes or segments", "[RFC 7323 §2]";
-        /// Send buffer; bounds what is outstanding.
+        /// Send buffer; limits outstanding data.
         send_buffer: Window = Window::Unlimited, "bytes or segments", "[RFC 1122 §4.2.2.17]";
         /// How the retransmission timeout is computed.
         timer: TimerSpec = TimerSpec::Rfc6298(RfcTimer::default()), "-", "[RFC 6298 §2]";
-        /// Ask routers for the time packets wait: data segments and ACKs carry an option of 8 bytes.
+        /// Request queueing times from routers: data segments and ACKs carry an option of 8 bytes.
         aqt: bool = false, "-", "[chan2004 §3.1]";
-        /// Timestamps: every ACK gives a sample, also of retransmissions.
+        /// Timestamps: every ACK gives a round-trip time sample, including ACKs of retransmissions.
         timestamps: bool = false, "-", "[RFC 7323 §3]";
         /// When the receiver delays its acknowledgements.
         delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
         limited_transmit: bool = true, "-", "[RFC 3042 §2]";
-        /// Explicit congestion notification: both ends take part.
+        /// Explicit congestion notification, supported by both ends.
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
         handshake: bool = false, "-", "[RFC 9293 §3.5]";
-        /// Restart from the initial window after an idle retransmission timeout.
+        /// Restart from the initial window after an idle period of one retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
     }
 }
 
-/// What packets take on the wire, in bytes.
+/// Packet sizes on the wire, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WireSizes {
     headers: u32,
@@ -159,7 +159,7 @@ impl WireSizes {
 }
 
 impl TcpParams {
-    /// What its packets take on the wire.
+    /// The sizes of its packets on the wire.
     pub fn wire_sizes(&self) -> WireSizes {
         let option = if self.aqt { AQT_OPTION } else { 0 };
         WireSizes {
@@ -219,9 +219,9 @@ impl TcpParams {
             let owners: Vec<&str> = AlgorithmSpec::NAMES.iter().filter(owns).copied().collect();
             return Err(refuse(
                 "mechanisms",
-                format!("a switch among {}", ownerless.join(", ")),
+                format!("one of {}", ownerless.join(", ")),
                 &format!(
-                    "these switches only with a congestion control that owns them: {}",
+                    "these mechanisms only with a congestion control that implements them: {}",
                     owners.join(", ")
                 ),
             ));
@@ -241,7 +241,7 @@ impl TcpParams {
                 "mechanisms",
                 format!("{} with the recovery {}", stray.join(", "), self.recovery.name()),
                 &format!(
-                    "these switches only with a recovery that carries them out: {}",
+                    "these mechanisms only with a recovery that implements them: {}",
                     recoveries.join(", ")
                 ),
             ));
@@ -254,7 +254,7 @@ impl TcpParams {
                     self.window.reduction_base.name(),
                     self.recovery.name()
                 ),
-                "another rule, or a recovery that knows its pipe from a scoreboard, such as sack",
+                "another rule, or a recovery that computes the pipe from a scoreboard, such as sack",
             ));
         }
         match &self.timer {
@@ -280,11 +280,11 @@ impl Tcp {
     }
 }
 
-/// Fields that are tables: what a scenario states of one is laid over what the preset has.
+/// Fields that are tables: members given by a scenario override those of the preset.
 const TABLES: &[&str] =
     &["congestion", "recovery", "mechanisms", "window", "headers", "timer", "delayed_ack"];
 
-/// The preset that a table stands on: its rules, its variant, and the congestion control and recovery that it names.
+/// The preset of a table: its rules, its variant, and the congestion control and recovery that it names.
 fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
     let rules = node.child("rules").map(|rules| Rules::decode(&rules)).transpose()?.unwrap_or(Rules::Rfc);
     let variant = node.child("variant");
@@ -390,9 +390,9 @@ mod tests {
             assert_eq!(parse(json!({ "congestion": name })).unwrap(), variant);
             assert_eq!(parse(json!({ "congestion": { "name": name } })).unwrap(), variant);
         }
-        // Reno's window alone says nothing of the recovery, which stays the environment's.
+        // The window of Reno alone does not determine the recovery, which remains that of the environment.
         assert_eq!(parse(json!({ "congestion": "reno" })).unwrap(), TcpParams::default());
-        // A recovery that cannot carry its mechanisms out is refused, and accepted without them.
+        // A recovery that cannot perform its mechanisms is rejected; without them it is accepted.
         let error = parse(json!({ "congestion": "vegas", "recovery": "sack" })).unwrap_err();
         assert_eq!(
             (error.field.as_str(), error.value.as_str()),
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn a_switch_of_the_window_needs_an_owner() {
         let error = parse(json!({ "variant": "westwood", "mechanisms": "AFG" })).unwrap_err();
-        assert_eq!((error.field.as_str(), error.value.as_str()), (".mechanisms", "a switch among A, F"));
+        assert_eq!((error.field.as_str(), error.value.as_str()), (".mechanisms", "one of A, F"));
         assert!(error.accepted.ends_with(": vegas, newvegas, vegasa, code, rovegas"), "{}", error.accepted);
         assert!(parse(json!({ "variant": "westwood", "mechanisms": "GHJ" })).is_ok());
     }
