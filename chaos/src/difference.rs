@@ -25,6 +25,9 @@ pub fn of_recordings(one: &Outcome, other: &Outcome) -> Option<String> {
         let rows = |times: &[f64], values: &[f64]| -> Vec<(u64, u64)> {
             times.iter().zip(values).map(|(time, value)| (time.to_bits(), value.to_bits())).collect()
         };
+        if one.events != other.events {
+            return of_lists(&path, &one.events, &other.events, |event| event.kind.name());
+        }
         let (of_one, of_other) = (rows(&one.times, &one.values), rows(&other.times, &other.values));
         if of_one == of_other {
             return None;

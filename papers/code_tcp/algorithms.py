@@ -109,14 +109,16 @@ def scenarios() -> Mapping[str, Scenario]:
             tcp={"receive_buffer": "3 segments"},
             impairments=[Forced(packets=[100])],
         ),
-        "vegas-loss": _solo("vegas loss", "vegas", [_changes("cwnd")], impairments=[Forced(packets=[LOST])]),
+        "vegas-loss": _solo(
+            "vegas loss", "vegas", [_changes("cwnd", "tcp_events")], impairments=[Forced(packets=[LOST])]
+        ),
         "vegas-two-losses": _solo(
             "vegas two losses", "vegas", [_changes("cwnd")], impairments=[Forced(packets=[LOST, LOST + 10])]
         ),
         "vegas-lost-again": _solo(
             "vegas lost again",
             "vegas",
-            [_changes("cwnd")],
+            [_changes("cwnd", "tcp_events")],
             impairments=[Forced(packets=[LOST, LOST + RETRANSMITTED])],
         ),
         "vegas-timeout": _solo(

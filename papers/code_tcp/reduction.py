@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import Runs
+from dumbbell.tcp_events import mean_by_flow, window_kept
 
 from .network import BOTTLENECK
 
@@ -23,7 +24,6 @@ FLOWS = {
     "retransmitted": "segments_retransmitted",
     "lost": "segments_lost",
     "completion": "completion_s",
-    "kept": "cwnd_after_recovery",
     "start": "start_s",
 }
 """Columns with one number for each TCP connection, in the order of the scenario, and what they are called by the engine."""
@@ -39,7 +39,12 @@ LINKS = {
 TRACES = ("trace_of", "trace_length", "trace_time", "trace_value")
 """Traces one after the other: whose and what (``variant cwnd``), how many samples, times in s, values."""
 
-COLUMNS = ("names", *FLOWS, *LINKS, *TRACES)
+EVENTS = "tcp_events"
+
+KEPT = "kept"
+"""Mean share of the window that fast recoveries left of each TCP connection, where a probe records its events; NaN otherwise."""
+
+COLUMNS = ("names", *FLOWS, KEPT, *LINKS, *TRACES)
 
 # Datagrams are no connections.
 DATAGRAMS = ("cross", "noise")
@@ -54,6 +59,8 @@ def _rows(jobs: NDArray[Any], count: int) -> list[slice]:
 def _traces(runs: Runs, count: int) -> list[dict[str, list[object]]]:
     found: list[dict[str, list[object]]] = [{name: [] for name in TRACES} for _ in range(count)]
     for quantity, frame in sorted(runs.traces.items()):
+        if quantity == EVENTS:
+            continue
         for group, rows in frame.groupby(["job", "name"], sort=True):
             job, name = cast(tuple[int, str], group)
             row = found[int(job)]
@@ -77,6 +84,11 @@ def reduce(runs: Runs) -> pd.DataFrame:
     for column, source in FLOWS.items():
         values = flows[source].to_numpy(dtype=np.float64)
         frame[column] = [values[rows].tolist() for rows in slices]
+    events = runs.traces.get(EVENTS)
+    kept = np.full(len(flows), np.nan)
+    if events is not None:
+        kept = mean_by_flow(events, window_kept(events), flows)
+    frame[KEPT] = [kept[rows].tolist() for rows in slices]
     for column, source in LINKS.items():
         frame[column] = links[source].reindex(range(count)).to_numpy(dtype=np.float64)
     traces = _traces(runs, count)

@@ -15,7 +15,7 @@ __all__ = ["COLUMNS", "reduce"]
 
 BOTTLENECK = "r1-r2"
 
-FLOW_COLUMNS = ("timeouts", "fast_retransmits")
+FLOW_COLUMNS = ("timeouts", "fast_retransmits", "receive_window_limited")
 
 COLUMNS = (
     "throughput",
@@ -36,7 +36,9 @@ COLUMNS = (
 def reduce(runs: Runs) -> pd.DataFrame:
     """Return what the claims need of the foreground and the bottleneck, and what was seen in traces."""
     flows = runs.flows
-    foreground = flows[flows["name"] == FOREGROUND].set_index("job")
+    foreground = flows[flows["name"] == FOREGROUND]
+    happened = episodes.episodes(foreground, runs.traces.get(episodes.EVENTS))
+    foreground = foreground.set_index("job")
     links = runs.links
     bottleneck = links[links["name"] == BOTTLENECK].set_index("job").loc[foreground.index]
     offered = bottleneck["packets"].to_numpy(dtype=np.float64)
@@ -54,7 +56,7 @@ def reduce(runs: Runs) -> pd.DataFrame:
     frame = pd.concat([transfers(runs), measured], axis=1)
     for column in FLOW_COLUMNS:
         frame[column] = foreground[column].to_numpy(dtype=np.float64)
-    frame = frame.assign(**episodes.episodes(foreground))
+    frame = frame.assign(**happened)
     # Runs of long flows have no foreground.
     frame = frame.reindex(range(len(runs.jobs)))
     return pd.concat([frame, observations.reduce(runs)], axis=1)[list(COLUMNS)]

@@ -14,6 +14,7 @@ from typing import Any
 from dumbbell import Scenario
 
 from .assumptions import Assumptions
+from .episodes import EVENTS
 
 __all__ = [
     "ALIASES",
@@ -233,6 +234,7 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
                 },
                 {"name": "bg", "from": "h2", "to": "h4", "tcp": tcp(background, place), "source": source},
             ],
+            "probes": [{"flows": ["fg"], "quantities": [EVENTS]}],
         }
     )
     return _MADE[identity]

@@ -16,13 +16,14 @@ from dumbbell.papers import Settings
 from dumbbell.traces import StepFunction
 
 from .assumptions import Assumptions, calibrated
+from .episodes import EVENTS
 from .looks import Look, Part, Seen, scenario_name
 from .scenarios import network, tcp
 from .traces import TracedRun, Values, round_trips
 
 __all__ = ["LOOKS", "single"]
 
-FLOW_QUANTITIES = ("cwnd", "ssthresh", "seq_sent", "seq_acked", "rto")
+FLOW_QUANTITIES = ("cwnd", "ssthresh", "seq_sent", "seq_acked", "rto", EVENTS)
 VEGAS_QUANTITIES = ("base_rtt", "vegas_diff")
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dumbbell import Runs
 from dumbbell.traces import StepFunction
 
-from .episodes import episodes
+from .episodes import EVENTS, episodes
 
 __all__ = ["TracedRun", "Values", "bytes_of", "round_trips"]
 
@@ -54,7 +54,9 @@ class TracedRun:
 
     def episodes(self, column: str) -> Values:
         """Return a number of `episodes.COLUMNS` for all flows."""
-        return episodes(self._of_job(self._runs.flows))[column]
+        events = self._runs.traces.get(EVENTS)
+        of_job = None if events is None else self._of_job(events)
+        return episodes(self._of_job(self._runs.flows), of_job)[column]
 
 
 def round_trips(sent: StepFunction, acked: StepFunction, mss: int) -> tuple[Values, Values]:

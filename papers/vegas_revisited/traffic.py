@@ -14,6 +14,7 @@ from dumbbell.papers import Settings
 from dumbbell.traces import StepFunction
 
 from .assumptions import calibrated
+from .episodes import EVENTS
 from .looks import Look, Part, Seen, scenario_name
 from .scenarios import FIGURE_2_STARTS_S, experiment, network, stable_seed, tcp
 from .traces import TracedRun, Values, bytes_of, round_trips
@@ -39,7 +40,9 @@ def _traced(settings: Settings) -> Iterator[Part]:
     for variant in ("vegas", "vegasfix"):
         data = experiment(variant, "reno", "high", calibrated()).to_dict() | {
             "name": scenario_name("traced"),
-            "probes": [{"flows": ["fg"], "quantities": ["cwnd", "ssthresh", "base_rtt", "vegas_diff"]}],
+            "probes": [
+                {"flows": ["fg"], "quantities": ["cwnd", "ssthresh", "base_rtt", "vegas_diff", EVENTS]}
+            ],
         }
         yield Part(
             label=variant,

@@ -48,7 +48,7 @@ class Run:
         One row per link: an Arrow table.
     arrow_traces
         One Arrow table per probed quantity, with the columns ``time_s`` (seconds), ``name`` (of the flow or
-        link) and ``value``.
+        link) and ``value``; see `traces` for ``tcp_events``.
     summary
         The run as one plain object, as ``dumbbell run --json`` prints it.
     """
@@ -73,7 +73,15 @@ class Run:
 
     @cached_property
     def traces(self) -> dict[str, pd.DataFrame]:
-        """One frame per probed quantity: ``time_s``, ``name``, ``value``."""
+        """One frame per probed quantity: ``time_s``, ``name``, ``value``.
+
+        ``tcp_events`` has a row for each event and no ``value``: the ``connection`` of the flow, counted from 1; the ``kind``
+        (``slow_start_exit``, ``fast_retransmit``, ``new_data``, ``recovery_enter``, ``recovery_exit``, ``timeout``,
+        ``give_up``, ``ecn_reduction``, ``idle_restart``, ``loss``); the first byte ``seq`` of a segment that was lost, or is
+        the first new one after a fast retransmission; and how the sender stood then: ``snd_una``, ``snd_max``, the window
+        without inflation before and after (``cwnd_before_bytes``, ``cwnd_bytes``) and the mean round-trip time so far
+        (``rtt_mean_s``). Of a ``loss`` the sender does not know yet. `dumbbell.tcp_events` reads such a trace.
+        """
         return {quantity: _frame(table) for quantity, table in self.arrow_traces.items()}
 
     def flow(self, name: str) -> pd.Series[Any]:
@@ -156,7 +164,7 @@ class Runs:
         One row per (job, link): an Arrow table whose column ``job`` indexes `jobs`.
     arrow_traces
         One Arrow table per probed quantity, with the columns ``job``, ``time_s`` (seconds), ``name`` (of the flow
-        or link) and ``value``.
+        or link) and ``value``; see `Run.traces` for ``tcp_events``.
     """
 
     jobs: tuple[Job, ...]

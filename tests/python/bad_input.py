@@ -151,6 +151,12 @@ CASES = [
     Bad("path that ends elsewhere", "flows.fg.path", ["h1-r1", "r1-r2"]),
     Bad("probe of an unknown flow", "probes.0.flows", ["gf"], field="flows", names=("fg",)),
     Bad("probe of an unknown link", "probes.1.links", ["r1-r9"], field="links", names=("r1-r2",)),
+    Bad(
+        "events of connections on a period",
+        "probes.0",
+        {"quantities": ["tcp_events"], "period": "1 s"},
+        "period",
+    ),
     Bad("probe of nothing", "probes.0", {"flows": None}, "probes"),
     Bad("flow's quantity of a link only", "probes.1.quantities", ["cwnd"], field="flows"),
     Bad("waiting for an unknown flow", "stop_when_complete", ["gf"], names=("fg",)),

@@ -43,12 +43,6 @@ FLOW_COLUMNS = {
     "segments_lost": "uint64",
     "connections": "uint64",
     "connections_given_up": "uint64",
-    "first_slow_start_timeouts": "uint64",
-    "first_slow_start_losses": "uint64",
-    "timeouts_multiple_loss": "uint64",
-    "timeouts_any_loss": "uint64",
-    "recovery_wait_rtts": "double",
-    "cwnd_after_recovery": "double",
     "receive_window_limited": "uint64",
 }
 LINK_COLUMNS = {

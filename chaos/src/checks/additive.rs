@@ -9,7 +9,7 @@ use dumbbell_units::Time;
 /// A counter of a flow.
 type Count = (&'static str, fn(&FlowOutcome) -> u64);
 
-const COUNTS: [Count; 13] = [
+const COUNTS: [Count; 9] = [
     ("segments_sent", |flow| flow.segments_sent),
     ("segments_retransmitted", |flow| flow.segments_retransmitted),
     ("bytes_retransmitted", |flow| flow.bytes_retransmitted),
@@ -18,10 +18,6 @@ const COUNTS: [Count; 13] = [
     ("fast_retransmits", |flow| flow.fast_retransmits),
     ("connections", |flow| flow.connections),
     ("connections_given_up", |flow| flow.connections_given_up),
-    ("first_slow_start_timeouts", |flow| flow.first_slow_start_timeouts),
-    ("first_slow_start_losses", |flow| flow.first_slow_start_losses),
-    ("timeouts_multiple_loss", |flow| flow.timeouts_multiple_loss),
-    ("timeouts_any_loss", |flow| flow.timeouts_any_loss),
     ("receive_window_limited", |flow| flow.receive_window_limited),
 ];
 

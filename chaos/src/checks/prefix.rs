@@ -25,6 +25,7 @@ fn cut(outcome: &Outcome, own: usize, end: f64) -> Outcome {
         let kept = recording.times.partition_point(|&time| time <= end);
         recording.times.truncate(kept);
         recording.values.truncate(kept);
+        recording.events.truncate(kept);
     }
     Outcome { recordings, ..Outcome::default() }
 }

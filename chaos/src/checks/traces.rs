@@ -1,8 +1,9 @@
 //! Traces agree with what is counted, within the measurement window and over the whole run.
 
 use super::{Case, Exit, Probed, Verdict, applies_if, require};
-use dumbbell_sim::trace::{Measure, Recording};
+use dumbbell_sim::trace::{FlowEvent, Measure, Recording};
 use dumbbell_sim::{FlowOutcome, LinkOutcome};
+use dumbbell_tcp::TcpEventKind;
 use dumbbell_units::Time;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
@@ -71,7 +72,25 @@ fn flow_agrees(flow: &FlowOutcome, is_datagram: bool, probed: &Probed, window: &
     let sent = window.rows(recording(probed, Measure::SeqSent, name)?);
     require(is_datagram || sent == flow.segments_sent, || {
         format!("flows.{name}.segments_sent: {} against {sent} in the trace", flow.segments_sent)
-    })
+    })?;
+    if is_datagram {
+        return Ok(());
+    }
+    let events = &recording(probed, Measure::TcpEvents, name)?.events;
+    let measured = window.from..=window.until;
+    for (column, kind, counted) in [
+        ("segments_lost", TcpEventKind::Loss, flow.segments_lost),
+        ("timeouts", TcpEventKind::Timeout, flow.timeouts),
+        ("fast_retransmits", TcpEventKind::FastRetransmit, flow.fast_retransmits),
+        ("connections_given_up", TcpEventKind::GiveUp, flow.connections_given_up),
+    ] {
+        let is_counted = |event: &&FlowEvent| event.kind == kind && measured.contains(&event.at.secs());
+        let traced = events.iter().filter(is_counted).count() as u64;
+        require(traced == counted, || {
+            format!("flows.{name}.{column}: {counted} against {traced} events in the trace")
+        })?;
+    }
+    Ok(())
 }
 
 fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict {

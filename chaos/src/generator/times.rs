@@ -6,7 +6,7 @@ use super::{extend, schema_of, stated_path};
 use crate::draw::Draw;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::trace::Quantity;
+use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_units::Value;
 use serde_json::json;
 
@@ -188,8 +188,7 @@ pub fn probe(scenario: &Scenario, end: u64, draw: &mut Draw) -> Value {
     let possible = scenario.quantities();
     let drawn: Vec<Quantity> = (0..draw.between(1, 3)).map(|_| *draw.pick(&possible)).collect();
     let quantities: Vec<&str> = drawn.iter().map(Quantity::name).collect();
-    // Not every flow shows what some congestion control declares.
-    let is_of_all = drawn.iter().any(|quantity| matches!(quantity, Quantity::Declared(_)));
+    let is_of_all = drawn.iter().any(Quantity::is_of_some_flows);
     let names = |names: Vec<&str>, draw: &mut Draw| match names.is_empty() || draw.chance(0.5) {
         true => "*".to_owned(),
         false => (*draw.pick(&names)).to_owned(),
@@ -198,7 +197,8 @@ pub fn probe(scenario: &Scenario, end: u64, draw: &mut Draw) -> Value {
     let links = scenario.links.iter().map(|link| link.name.as_str()).collect();
     let mut probe =
         json!({ "flows": [names(flows, draw)], "links": [names(links, draw)], "quantities": quantities });
-    if draw.chance(0.4) {
+    let has_events = drawn.iter().any(|quantity| quantity.is(Measure::TcpEvents));
+    if draw.chance(0.4) && !has_events {
         probe["period"] = time((end / draw.between(1, 500) as u64).max(1));
     }
     probe

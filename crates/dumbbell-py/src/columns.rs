@@ -4,7 +4,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::Field;
-use dumbbell_sim::trace::Recording;
+use dumbbell_sim::trace::{FlowEvent, Measure, Recording};
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -113,12 +113,6 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("segments_lost", rows.u64(|row| row.segments_lost)),
         ("connections", rows.u64(|row| row.connections)),
         ("connections_given_up", rows.u64(|row| row.connections_given_up)),
-        ("first_slow_start_timeouts", rows.u64(|row| row.first_slow_start_timeouts)),
-        ("first_slow_start_losses", rows.u64(|row| row.first_slow_start_losses)),
-        ("timeouts_multiple_loss", rows.u64(|row| row.timeouts_multiple_loss)),
-        ("timeouts_any_loss", rows.u64(|row| row.timeouts_any_loss)),
-        ("recovery_wait_rtts", rows.maybe(|row| row.recovery_wait_rtts)),
-        ("cwnd_after_recovery", rows.maybe(|row| row.cwnd_after_recovery)),
         ("receive_window_limited", rows.u64(|row| row.receive_window_limited)),
     ]);
     ArrowColumns::new(columns)
@@ -148,6 +142,26 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
     ArrowColumns::new(columns)
 }
 
+/// What is known of each event. Integers without a value are missing, as numbers are.
+fn events(events: Vec<&FlowEvent>) -> [(&'static str, ArrayRef); 8] {
+    let whole = |value: &dyn Fn(&FlowEvent) -> Option<u64>| -> ArrayRef {
+        Arc::new(events.iter().map(|event| value(event)).collect::<UInt64Array>())
+    };
+    let real = |value: &dyn Fn(&FlowEvent) -> Option<f64>| -> ArrayRef {
+        Arc::new(events.iter().map(|event| value(event)).collect::<Float64Array>())
+    };
+    [
+        ("connection", whole(&|event| event.connection)),
+        ("kind", Arc::new(LargeStringArray::from_iter_values(events.iter().map(|event| event.kind.name())))),
+        ("seq", whole(&|event| event.seq)),
+        ("snd_una", whole(&|event| event.sender.map(|sender| sender.snd_una))),
+        ("snd_max", whole(&|event| event.sender.map(|sender| sender.snd_max))),
+        ("cwnd_before_bytes", real(&|event| event.sender.map(|sender| sender.cwnd_before))),
+        ("cwnd_bytes", real(&|event| event.sender.map(|sender| sender.cwnd))),
+        ("rtt_mean_s", real(&|event| event.sender.and_then(|sender| sender.rtt_mean))),
+    ]
+}
+
 /// One table per quantity that was probed, by quantity; with the job of each row if asked for.
 pub fn traces<'py>(
     py: Python<'py>,
@@ -164,12 +178,16 @@ pub fn traces<'py>(
         let rows = |recording: &Recording| 0..recording.times.len();
         let names: Vec<&str> = chosen.iter().flat_map(|(_, r)| rows(r).map(|_| r.name.as_str())).collect();
         let times: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.times.iter().copied()).collect();
-        let values: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.values.iter().copied()).collect();
         let mut columns = vec![
             ("time_s", Arc::new(Float64Array::from(times)) as ArrayRef),
             ("name", Arc::new(LargeStringArray::from_iter_values(names))),
-            ("value", Arc::new(Float64Array::from(values))),
         ];
+        if chosen.iter().any(|(_, r)| r.quantity.is(Measure::TcpEvents)) {
+            columns.extend(events(chosen.iter().flat_map(|(_, r)| &r.events).collect()));
+        } else {
+            let values: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.values.iter().copied()).collect();
+            columns.push(("value", Arc::new(Float64Array::from(values))));
+        }
         if with_jobs {
             let jobs: Vec<u32> = chosen.iter().flat_map(|(job, r)| rows(r).map(|_| *job)).collect();
             columns.insert(0, ("job", Arc::new(UInt32Array::from(jobs))));

@@ -6,7 +6,7 @@ use dumbbell_cc::{AlgorithmSpec, Mechanisms, SlowStartSpec};
 use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
 use dumbbell_tcp::rtt::TimerSpec;
-use dumbbell_tcp::{RecoverySpec, Tcp};
+use dumbbell_tcp::{RecoverySpec, Tcp, TcpEventKind};
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Params, catalogue, doc};
 use serde_json::json;
@@ -41,6 +41,7 @@ pub fn entries() -> Value {
         "impairments": ImpairmentSpec::catalogue(),
         "sources": SourceSpec::catalogue(),
         "probes": probes(),
+        "tcp_events": named(TcpEventKind::ALL),
     })
 }
 

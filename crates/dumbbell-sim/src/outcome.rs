@@ -38,18 +38,6 @@ pub struct FlowOutcome {
     pub connections: u64,
     /// Of these, the ones given up after too many retransmissions of one segment.
     pub connections_given_up: u64,
-    /// Timeouts that repaired the initial slow start.
-    pub first_slow_start_timeouts: u64,
-    /// Data packets of the initial slow start lost on the way.
-    pub first_slow_start_losses: u64,
-    /// Timeouts with at least two segments of the window lost.
-    pub timeouts_multiple_loss: u64,
-    /// Timeouts with at least one segment of the window lost.
-    pub timeouts_any_loss: u64,
-    /// Mean time from a fast retransmission to the next new segment, in mean round-trip times.
-    pub recovery_wait_rtts: Option<f64>,
-    /// Mean of the window after a recovery over the window before.
-    pub cwnd_after_recovery: Option<f64>,
     /// Times the receive window stopped the sender.
     pub receive_window_limited: u64,
 }

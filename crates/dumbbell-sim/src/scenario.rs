@@ -2,7 +2,7 @@
 //! in canonical form.
 
 use crate::network::{Names, Routes};
-use crate::trace::Quantity;
+use crate::trace::{Measure, Quantity};
 use crate::warnings::largest_packets;
 use dumbbell_cc::ProbeInfo;
 use dumbbell_net::queues::Setup;
@@ -372,7 +372,13 @@ impl Scenario {
         for (index, probe) in self.probes.iter().enumerate() {
             let path = format!("probes.{index}");
             validate_probe(probe, &path, &flows, &links)?;
-            self.validate_declared(probe, &path)?;
+            self.validate_shown(probe, &path)?;
+            if let Some(period) = probe.period
+                && probe.quantities.iter().any(|quantity| quantity.is(Measure::TcpEvents))
+            {
+                let accepted = "no period: tcp_events are recorded as they happen";
+                return Err(refuse(format!("{path}.period"), period.to_string(), accepted));
+            }
             if let Some(period) = probe.period
                 && self.duration.0 / period.0 > MOST_SAMPLES
             {
@@ -423,23 +429,30 @@ impl Scenario {
     /// Everything that a probe of all flows and links can record.
     pub fn quantities(&self) -> Vec<Quantity> {
         let shown = |quantity: &Quantity| self.flows.iter().any(|flow| shows(flow, quantity));
-        let is_there = |quantity: &Quantity| matches!(quantity, Quantity::Measured(_)) || shown(quantity);
+        let is_there = |quantity: &Quantity| !quantity.is_of_some_flows() || shown(quantity);
         Quantity::all().into_iter().filter(is_there).collect()
     }
 
-    /// Rejects quantities that the congestion controls of the flows do not have: a named flow must have them; with
-    /// `*`, at least one flow.
-    fn validate_declared(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
-        let declared = probe.quantities.iter().filter(|quantity| matches!(quantity, Quantity::Declared(_)));
-        for quantity in declared {
+    /// Rejects quantities that flows do not have, such as probes of other congestion controls: a named flow must have them;
+    /// with `*`, at least one flow.
+    fn validate_shown(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
+        for quantity in probe.quantities.iter().filter(|quantity| quantity.is_of_some_flows()) {
             let is_named = |flow: &&FlowSpec| probe.flows.contains(&flow.name);
             let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow, quantity));
             let accepted = match lacking {
+                Some(flow) if quantity.is(Measure::TcpEvents) => {
+                    format!("a flow over TCP, which \"{}\" is not", flow.name)
+                }
                 Some(flow) => shown_by(flow),
                 None if probe.flows.iter().any(|name| name == "*")
                     && !self.flows.iter().any(|flow| shows(flow, quantity)) =>
                 {
-                    "a probe that the congestion control of some flow has".to_owned()
+                    match quantity {
+                        Quantity::Measured(_) => "a scenario with flows over TCP".to_owned(),
+                        Quantity::Declared(_) => {
+                            "a probe that the congestion control of some flow has".to_owned()
+                        }
+                    }
                 }
                 None => continue,
             };
@@ -454,8 +467,12 @@ fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
     flow.tcp.as_ref().map_or(&[], |tcp| tcp.0.congestion.probes())
 }
 
+/// True if a flow has what not every flow has.
 fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
-    probes_of(flow).iter().any(|probe| probe.name == quantity.name())
+    match quantity {
+        Quantity::Measured(_) => flow.tcp.is_some(),
+        Quantity::Declared(_) => probes_of(flow).iter().any(|probe| probe.name == quantity.name()),
+    }
 }
 
 /// The probes of a flow's congestion control, as text for users.

@@ -1,7 +1,8 @@
-//! Typed columns per probe, recorded on change or on a period.
+//! Typed columns per probe, recorded on change, on a period, or as events happen.
 
 use crate::scenario::ProbeSpec;
 use dumbbell_cc::{AlgorithmSpec, ProbeInfo};
+use dumbbell_tcp::{TcpEvent, TcpEventKind};
 use dumbbell_units::spec::{Field, Node, SpecError, choice_schema};
 use dumbbell_units::{Time, Value, choice};
 
@@ -26,6 +27,8 @@ choice! {
         SeqAcked = "seq_acked",
         /// Bytes delivered to the receiving application so far; of a source of datagrams bytes on the wire.
         Delivered = "delivered",
+        /// Losses, fast retransmissions, recoveries, timeouts and the like, a row each with the state of the connection.
+        TcpEvents = "tcp_events",
         /// Packets waiting behind the one in service.
         Backlog = "backlog",
         /// Packets dropped so far.
@@ -61,6 +64,11 @@ impl Quantity {
     /// True if every event counts, not only changes of the value.
     fn is_event(&self) -> bool {
         self.is(Measure::SeqSent)
+    }
+
+    /// True if not every flow has it.
+    pub fn is_of_some_flows(&self) -> bool {
+        matches!(self, Quantity::Declared(_)) || self.is(Measure::TcpEvents)
     }
 
     /// True for this measure.
@@ -117,6 +125,29 @@ impl Field for Quantity {
     }
 }
 
+/// What happened to a connection of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowEvent {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: TcpEventKind,
+    /// Which connection of the flow, counted from 1; `None` for a loss of one that is over.
+    pub connection: Option<u64>,
+    /// First byte of the segment that was lost or sent.
+    pub seq: Option<u64>,
+    /// What its sender tells; nothing of a loss, of which it does not know yet.
+    pub sender: Option<TcpEvent>,
+}
+
+impl FlowEvent {
+    /// What a sender tells of.
+    pub fn of_sender(connection: u64, event: TcpEvent) -> Self {
+        let TcpEvent { at, kind, .. } = event;
+        FlowEvent { at, kind, connection: Some(connection), seq: None, sender: Some(event) }
+    }
+}
+
 /// The recording of one quantity of one component.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -126,8 +157,10 @@ pub struct Recording {
     pub quantity: Quantity,
     /// Times in seconds.
     pub times: Vec<f64>,
-    /// Values in the quantity's unit.
+    /// Values in the quantity's unit; none of events.
     pub values: Vec<f64>,
+    /// Events, in the order in which they became known until the run is over, and one for each time then.
+    pub events: Vec<FlowEvent>,
     period: Option<Time>,
     next_sample: Time,
     last: Option<f64>,
@@ -141,6 +174,7 @@ impl Recording {
             quantity,
             times: Vec::new(),
             values: Vec::new(),
+            events: Vec::new(),
             period: probe.period,
             next_sample: Time::ZERO,
             // Drops are counted from none.
@@ -181,6 +215,13 @@ impl Recording {
     /// after the end.
     pub fn finish(&mut self, end: Time) {
         self.sample_before(end);
+        if self.quantity.is(Measure::TcpEvents) {
+            // What happened at one time stays in the order in which it came.
+            self.events.sort_by_key(|event| event.at);
+            self.events.truncate(self.events.partition_point(|event| event.at <= end));
+            self.times = self.events.iter().map(|event| event.at.secs()).collect();
+            return;
+        }
         let kept = self.times.partition_point(|&time| time <= end.secs());
         self.times.truncate(kept);
         self.values.truncate(kept);

@@ -19,4 +19,4 @@ pub use receiver::Receiver;
 pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};
 pub use sender::recovery::RecoverySpec;
-pub use sender::{Sender, SenderStats};
+pub use sender::{Sender, SenderStats, TcpEvent, TcpEventKind};

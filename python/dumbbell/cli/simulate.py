@@ -131,6 +131,9 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
         with replacing(path) as file:
             pyarrow.parquet.write_table(table, file)
         written.append(path)
+        if "value" not in table.column_names:
+            # Events are no curve.
+            continue
         title = f"{_title(result)}, seed {result.seed}, run {result.run}\n{meanings[quantity]}"
         picture = directory / f"{stem}.png"
         figure = trace_figure(quantity, result.traces[quantity], title=title)

@@ -119,8 +119,8 @@ class Probe(Part):
     ----------
     quantities
         Of flows: ``cwnd``, ``cwnd_base``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
-        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``; of links: ``backlog``, ``drops``,
-        ``losses``.
+        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``; of links: ``backlog``,
+        ``drops``, ``losses``.
     flows, links
         Names of what is observed; ``*`` for all.
     period

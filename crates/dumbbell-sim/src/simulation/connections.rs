@@ -1,10 +1,9 @@
 //! TCP connections: opening, sending, timers, closing, and counters.
 
-use super::losses::Losses;
+use super::events::Tracer;
 use super::payload::Payload;
 use super::{Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
-use crate::trace::Measure;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
@@ -57,22 +56,28 @@ impl<'a> Simulation<'a> {
             traffic.bytes_on_wire += u64::from(packet.size);
         }
         if traffic.is_traced && !segment.is_syn {
-            self.record(flow, Measure::SeqSent, Some(segment.seq as f64));
+            self.record_segment(owner, flow, &segment);
         }
         self.send(begin, packet);
     }
 
-    /// Keeps one deadline event pending, no later than the earliest deadline.
+    /// Keeps a deadline event pending, no later than the earliest deadline, and another one for the pacer.
     #[inline]
     pub(super) fn arm(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         if !connection.is_open {
             return;
         }
-        let wanted = connection.sender.next_deadline().min(connection.receiver.next_deadline());
+        let wanted = connection.sender.next_timer().min(connection.receiver.next_deadline());
         if wanted < connection.deadline_at {
             let at = wanted.max(self.now);
             connection.deadline_at = at;
+            self.events.push(at, Event::Deadline(owner));
+        }
+        let release = connection.sender.next_release();
+        if release < connection.release_at {
+            let at = release.max(self.now);
+            connection.release_at = at;
             self.events.push(at, Event::Deadline(owner));
         }
     }
@@ -80,10 +85,17 @@ impl<'a> Simulation<'a> {
     #[inline(never)]
     pub(super) fn on_deadline(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
-        if connection.deadline_at != self.now || !connection.is_open {
+        let (is_deadline, is_release) =
+            (connection.deadline_at == self.now, connection.release_at == self.now);
+        if !is_deadline && !is_release || !connection.is_open {
             return;
         }
-        connection.deadline_at = Time::NEVER;
+        if is_deadline {
+            connection.deadline_at = Time::NEVER;
+        }
+        if is_release {
+            connection.release_at = Time::NEVER;
+        }
         let sender_due = connection.sender.next_deadline() <= self.now;
         let receiver_due = connection.receiver.next_deadline() <= self.now;
         if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.now) {
@@ -100,17 +112,14 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
-        self.merge_all_arrived();
-        let connection = &mut self.connections[owner as usize];
-        let timeouts = connection.sender.stats().timeouts;
-        connection.sender.on_deadline(self.now);
-        if connection.sender.stats().timeouts > timeouts {
-            let lost = connection.lost.take(connection.sender.snd_una(), self.now);
-            let totals = &mut self.flows[connection.flow as usize].totals;
-            totals.timeouts_any_loss += u64::from(lost >= 1);
-            totals.timeouts_multiple_loss += u64::from(lost >= 2);
+        let connection = &self.connections[owner as usize];
+        if connection.tracer.is_some() && connection.sender.next_timer() <= self.now {
+            // What was lost by now is recorded before the timeout that repairs it.
+            self.merge_all_arrived();
         }
-        if self.connections[owner as usize].sender.has_given_up() {
+        let connection = &mut self.connections[owner as usize];
+        connection.sender.on_deadline(self.now);
+        if connection.sender.has_given_up() {
             self.give_up(owner);
         }
         self.pump(owner);
@@ -131,6 +140,10 @@ impl<'a> Simulation<'a> {
         let random = self.flows[flow as usize].control_random.fork();
         let mut sender = Sender::new(params, from, self.now, random);
         sender.write(bytes);
+        let is_traced = self.keeps_events(flow);
+        if is_traced {
+            sender.keep_events();
+        }
         let slot = self.free.pop();
         if slot.is_some() {
             // Packets that have arrived by now belong to the previous connection in the slot.
@@ -151,8 +164,9 @@ impl<'a> Simulation<'a> {
             sender,
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
+            release_at: Time::NEVER,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
-            lost: Losses::default(),
+            tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
         };
         self.traffic[flow as usize].sizes = params.wire_sizes();
         let owner = match slot {

@@ -16,15 +16,10 @@ pub(super) struct Counts {
     pub fast_retransmits: u64,
     pub connections: u64,
     pub connections_given_up: u64,
-    pub first_slow_start_timeouts: u64,
-    pub timeouts_multiple_loss: u64,
-    pub timeouts_any_loss: u64,
     pub receive_window_limited: u64,
     pub rtt_min: f64,
-    /// Sums and their counts.
+    /// Sum of round-trip times, and their count.
     pub rtt: (f64, u64),
-    pub recovery_wait: (f64, u64),
-    pub window_kept: (f64, u64),
 }
 
 impl Default for Counts {
@@ -37,14 +32,9 @@ impl Default for Counts {
             fast_retransmits: 0,
             connections: 0,
             connections_given_up: 0,
-            first_slow_start_timeouts: 0,
-            timeouts_multiple_loss: 0,
-            timeouts_any_loss: 0,
             receive_window_limited: 0,
             rtt_min: f64::INFINITY,
             rtt: (0.0, 0),
-            recovery_wait: (0.0, 0),
-            window_kept: (0.0, 0),
         }
     }
 }
@@ -57,21 +47,13 @@ impl Counts {
         self.bytes_retransmitted += stats.bytes_retransmitted;
         self.timeouts += stats.timeouts;
         self.fast_retransmits += stats.fast_retransmits;
-        self.first_slow_start_timeouts += stats.first_slow_start_timeouts;
         self.receive_window_limited += stats.receive_window_limited;
         self.rtt_min = self.rtt_min.min(stats.rtt_min);
-        for (sum, more) in [
-            (&mut self.rtt, (stats.rtt_sum, stats.rtt_count)),
-            (&mut self.recovery_wait, (stats.recovery_wait_sum, stats.recovery_wait_count)),
-            (&mut self.window_kept, (stats.window_kept_sum, stats.window_kept_count)),
-        ] {
-            *sum = (sum.0 + more.0, sum.1 + more.1);
-        }
+        self.rtt = (self.rtt.0 + stats.rtt_sum, self.rtt.1 + stats.rtt_count);
     }
 
     /// The difference since `before`.
     fn since(&self, before: &Counts) -> Counts {
-        let grown = |now: (f64, u64), before: (f64, u64)| (now.0 - before.0, now.1 - before.1);
         Counts {
             segments_sent: self.segments_sent - before.segments_sent,
             segments_retransmitted: self.segments_retransmitted - before.segments_retransmitted,
@@ -80,35 +62,25 @@ impl Counts {
             fast_retransmits: self.fast_retransmits - before.fast_retransmits,
             connections: self.connections - before.connections,
             connections_given_up: self.connections_given_up - before.connections_given_up,
-            first_slow_start_timeouts: self.first_slow_start_timeouts - before.first_slow_start_timeouts,
-            timeouts_multiple_loss: self.timeouts_multiple_loss - before.timeouts_multiple_loss,
-            timeouts_any_loss: self.timeouts_any_loss - before.timeouts_any_loss,
             receive_window_limited: self.receive_window_limited - before.receive_window_limited,
             rtt_min: self.rtt_min,
-            rtt: grown(self.rtt, before.rtt),
-            recovery_wait: grown(self.recovery_wait, before.recovery_wait),
-            window_kept: grown(self.window_kept, before.window_kept),
+            rtt: (self.rtt.0 - before.rtt.0, self.rtt.1 - before.rtt.1),
         }
     }
 
     /// The result columns derived from these counters; the others have their defaults.
     pub(super) fn outcome(&self) -> FlowOutcome {
-        let mean = |(sum, count): (f64, u64)| (count > 0).then(|| sum / count as f64);
+        let (rtt_sum, rtt_count) = self.rtt;
         FlowOutcome {
             segments_sent: self.segments_sent,
             segments_retransmitted: self.segments_retransmitted,
             bytes_retransmitted: self.bytes_retransmitted,
             timeouts: self.timeouts,
             fast_retransmits: self.fast_retransmits,
-            rtt_mean_s: mean(self.rtt),
+            rtt_mean_s: (rtt_count > 0).then(|| rtt_sum / rtt_count as f64),
             rtt_min_s: self.rtt_min.is_finite().then_some(self.rtt_min),
             connections: self.connections,
             connections_given_up: self.connections_given_up,
-            first_slow_start_timeouts: self.first_slow_start_timeouts,
-            timeouts_multiple_loss: self.timeouts_multiple_loss,
-            timeouts_any_loss: self.timeouts_any_loss,
-            recovery_wait_rtts: mean(self.recovery_wait),
-            cwnd_after_recovery: mean(self.window_kept),
             receive_window_limited: self.receive_window_limited,
             ..FlowOutcome::default()
         }

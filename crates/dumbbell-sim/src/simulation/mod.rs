@@ -2,8 +2,8 @@
 
 mod connections;
 mod counts;
+mod events;
 mod flows;
-mod losses;
 mod packets;
 mod payload;
 mod results;
@@ -20,7 +20,7 @@ use dumbbell_net::{DatagramState, Emission, Link};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Interval, Stream, Time};
-use losses::Losses;
+use events::Tracer;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,10 +42,14 @@ struct Connection {
     sender: Sender,
     receiver: Receiver,
     /// Time of the pending deadline event, if any.
+    /// When the pending deadline event is due, and the one for the pacer. Two, because a paced sender asks for the latter with
+    /// every segment, and each would leave an event of the former behind.
     deadline_at: Time,
+    release_at: Time,
     /// The application of a self-driven conversation.
     writer: Option<Box<Writer>>,
-    lost: Losses,
+    /// Where events are probed.
+    tracer: Option<Box<Tracer>>,
 }
 
 /// The application of a self-driven conversation.
@@ -64,8 +68,6 @@ struct Drop {
     flow: Option<u32>,
     /// It carries data.
     is_segment: bool,
-    /// It belongs to the initial slow start of its connection.
-    is_of_first_slow_start: bool,
 }
 
 /// Counters of a flow besides those of its senders.
@@ -95,9 +97,8 @@ struct FlowState {
     completed_at: Option<Time>,
     /// Counters of its sources and its closed connections.
     totals: Counts,
-    /// Data packets dropped within the measurement window, and those of them sent in an initial slow start.
+    /// Data packets dropped within the measurement window.
     segments_lost: u64,
-    first_slow_start_losses: u64,
     /// Packets dropped, with those that carry no data.
     packets_dropped: u64,
 }
@@ -301,7 +302,6 @@ impl<'a> Simulation<'a> {
             completed_at: None,
             totals: Counts::default(),
             segments_lost: 0,
-            first_slow_start_losses: 0,
             packets_dropped: 0,
         });
         self.events.push(started_at, Event::Flow(index));

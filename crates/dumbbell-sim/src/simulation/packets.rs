@@ -262,27 +262,21 @@ impl Simulation<'_> {
         if at <= self.scenario.duration {
             self.record_drop(at, link, data_seen.filter(|_| packet.kind.is_data()));
         }
-        let (flow, is_segment, is_of_first_slow_start) = match packet.kind {
-            PacketKind::Syn => (Some(packet.payload.flow()), false, false),
+        let (flow, is_segment) = match packet.kind {
+            PacketKind::Syn => (Some(packet.payload.flow()), false),
             PacketKind::Data => {
-                let segment = packet.payload.segment(packet.ecn);
-                let connection = &mut self.connections[packet.owner as usize];
-                let is_known = connection.generation == packet.generation;
-                if is_known {
-                    connection.lost.note(segment.seq, at, connection.sender.snd_una());
+                if self.traffic[packet.payload.flow() as usize].is_traced {
+                    self.record_loss(at, packet);
                 }
-                // A continuing slow start will end above all data sent so far.
-                let end = connection.sender.initial_slow_start_end();
-                let is_of_first_slow_start = is_known && end.is_none_or(|end| segment.seq < end);
-                (Some(packet.payload.flow()), true, is_of_first_slow_start)
+                (Some(packet.payload.flow()), true)
             }
-            PacketKind::Datagram => (Some(packet.owner), true, false),
+            PacketKind::Datagram => (Some(packet.owner), true),
             PacketKind::Ack => {
                 self.reports.release(&packet.payload);
-                (None, false, false)
+                (None, false)
             }
         };
-        let drop = Drop { at, flow, is_segment, is_of_first_slow_start };
+        let drop = Drop { at, flow, is_segment };
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
     }
 
@@ -309,7 +303,6 @@ impl Simulation<'_> {
             state.packets_dropped += 1;
             if self.window.contains(drop.at) {
                 state.segments_lost += u64::from(drop.is_segment);
-                state.first_slow_start_losses += u64::from(drop.is_of_first_slow_start);
             }
         }
     }

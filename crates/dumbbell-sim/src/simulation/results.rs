@@ -29,7 +29,12 @@ fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
         Measure::Srtt => sender.srtt(),
         Measure::Rto => Some(sender.rto().secs()),
         Measure::SeqAcked => Some(sender.snd_una() as f64),
-        Measure::SeqSent | Measure::Delivered | Measure::Backlog | Measure::Drops | Measure::Losses => None,
+        Measure::SeqSent
+        | Measure::Delivered
+        | Measure::TcpEvents
+        | Measure::Backlog
+        | Measure::Drops
+        | Measure::Losses => None,
     }
 }
 
@@ -45,6 +50,7 @@ impl Simulation<'_> {
 
     #[cold]
     pub(super) fn record_flow(&mut self, owner: u32, flow: u32) {
+        self.record_events(owner);
         let sender = &self.connections[owner as usize].sender;
         for &probe in &self.flow_probes[flow as usize] {
             let recording = &mut self.recordings[probe as usize];
@@ -164,7 +170,6 @@ impl Simulation<'_> {
             completion_s: state.completed_at.map(|at| at.since(state.started_at).secs()),
             start_s: state.started_at.secs(),
             segments_lost: state.segments_lost,
-            first_slow_start_losses: state.first_slow_start_losses,
             ..self.measured(index).outcome()
         }
     }

@@ -87,11 +87,10 @@ impl Sender {
             .with_ecn_echo(is_ece)
             // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
             .with_recovery(news.in_recovery || is_ece);
+        let traced_cwnd = connection.trace.is_some().then(|| connection.congestion.cwnd());
         connection.congestion.on_ack(&context, &told);
-        if connection.episodes.in_initial_slow_start()
-            && connection.congestion.cwnd() >= connection.congestion.ssthresh()
-        {
-            connection.episodes.end_initial_slow_start(connection.snd_max);
+        if let Some(cwnd_before) = traced_cwnd {
+            connection.note_acknowledged(now, cwnd_before);
         }
         connection.see_to_timer(now, news.timer);
         if news.follows_up {

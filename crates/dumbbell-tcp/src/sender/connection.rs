@@ -2,11 +2,11 @@
 
 use super::duplicates::Duplicates;
 use super::ecn::EcnFeedback;
-use super::episodes::Episodes;
 use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::timers::{TimerKind, Timers};
+use super::trace::{TcpEventKind, Trace};
 use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
@@ -106,8 +106,9 @@ pub(super) struct Connection {
     pub(super) limits: Limits,
     pub(super) ecn: EcnFeedback,
 
-    pub(super) episodes: Episodes,
     pub(super) stats: SenderStats,
+    /// What happens, if somebody asked for it.
+    pub(super) trace: Option<Box<Trace>>,
 }
 
 /// The connection as its congestion control sees it. A closure over this borrows what it reads, not the congestion control.
@@ -184,8 +185,8 @@ impl Connection {
             rounds: Rounds::default(),
             limits: Limits::default(),
             ecn: EcnFeedback::new(params.ecn),
-            episodes: Episodes::default(),
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
+            trace: None,
         }
     }
 
@@ -226,7 +227,11 @@ impl Connection {
         context.flight_size -= self.duplicates.limited_bytes() as f64;
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
         let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
+        let cwnd_before = self.congestion.cwnd();
         self.congestion.on_congestion(&context, &congestion);
+        if signal == Signal::EcnEcho {
+            self.note(now, TcpEventKind::EcnReduction, cwnd_before);
+        }
     }
 
     /// The next segment that the window lets go: what was sent before, from `snd_nxt` on, then new data.
@@ -266,7 +271,9 @@ impl Connection {
         let idle = now.since(self.idle.last_sent);
         if self.snd_max > 0 && idle >= self.retransmission.timeout() {
             let context = self.context(now);
+            let cwnd_before = self.congestion.cwnd();
             self.congestion.on_restart(&context, &Restart::new(idle, self.retransmission.timeout()));
+            self.note(now, TcpEventKind::IdleRestart, cwnd_before);
             self.take_pacing_rate();
         }
     }
@@ -341,7 +348,6 @@ impl Connection {
         self.snd_nxt = self.snd_max;
         self.next_index = self.scoreboard.len();
         self.retransmission.on_new_segment(self.snd_max, now);
-        self.episodes.on_new_segment(now, &mut self.stats);
         self.note_sent(len, now);
     }
 

@@ -10,7 +10,6 @@ mod acknowledgements;
 mod connection;
 mod duplicates;
 mod ecn;
-mod episodes;
 mod limits;
 mod opening;
 mod pacer;
@@ -19,9 +18,11 @@ mod retransmission;
 mod stats;
 mod timeout;
 mod timers;
+mod trace;
 mod transmission;
 
 pub use stats::SenderStats;
+pub use trace::{TcpEvent, TcpEventKind};
 
 use crate::config::TcpParams;
 use crate::rtt::HostClock;
@@ -30,6 +31,7 @@ use dumbbell_cc::{Algorithm, ExternalControl, Setup};
 use dumbbell_units::{Stream, Time, prefetch};
 use opening::Phase;
 use recovery::{Recovery, Start};
+use timers::TimerKind;
 
 /// One connection's sender.
 #[derive(Clone, Debug)]
@@ -162,14 +164,36 @@ impl Sender {
         self.connection.retransmission.timeout()
     }
 
-    /// First byte sent after the initial slow start ended, once it has.
-    pub fn initial_slow_start_end(&self) -> Option<u64> {
-        self.connection.episodes.initial_slow_start_end()
+    /// From now on, events are kept until they are [taken](Self::drain_events).
+    pub fn keep_events(&mut self) {
+        self.connection.trace = Some(Box::new(trace::Trace::new()));
+    }
+
+    /// Takes away the events since the last time, in their order; none unless they are [kept](Self::keep_events).
+    pub fn drain_events(&mut self) -> impl Iterator<Item = TcpEvent> + '_ {
+        self.connection.trace.as_mut().into_iter().flat_map(|trace| trace.drain())
+    }
+
+    /// An event that the network has seen and that leaves the connection as it stands now.
+    pub fn event(&self, now: Time, kind: TcpEventKind) -> TcpEvent {
+        self.connection.event(now, kind, self.connection.congestion.cwnd())
     }
 
     /// When the sender wants to be told the time; [`Time::NEVER`] if it waits for nothing.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.connection.timers.earliest()
+    }
+
+    /// The same without the pacer's release of the next segment.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.connection.timers.earliest_but_pacing()
+    }
+
+    /// When the pacer releases the next segment; [`Time::NEVER`] if nothing waits for it.
+    #[inline]
+    pub fn next_release(&self) -> Time {
+        self.connection.timers.deadline(TimerKind::Pacing)
     }
 }

@@ -15,8 +15,6 @@ pub struct SenderStats {
     pub bytes_retransmitted: u64,
     /// Expiries of the coarse retransmission timer.
     pub timeouts: u64,
-    /// Of these, the ones that repaired the initial slow start.
-    pub first_slow_start_timeouts: u64,
     /// Fast retransmissions, by duplicate ACKs or by the fine timeout on them.
     pub fast_retransmits: u64,
     /// Sum of round-trip times of segments sent once that no report has told of before, in seconds.
@@ -25,19 +23,16 @@ pub struct SenderStats {
     pub rtt_count: u64,
     /// Smallest of them, in seconds.
     pub rtt_min: f64,
-    /// Sum over fast retransmits of the time to the next new segment, in smoothed RTTs.
-    pub recovery_wait_sum: f64,
-    /// Number of those waits.
-    pub recovery_wait_count: u64,
-    /// Sum over recoveries of the window afterwards over the window before.
-    pub window_kept_sum: f64,
-    /// Number of those recoveries.
-    pub window_kept_count: u64,
     /// Times the receive window, not the congestion window, stopped the sender.
     pub receive_window_limited: u64,
 }
 
 impl SenderStats {
+    /// Mean of the round-trip times, in seconds; `None` without any.
+    pub(super) fn rtt_mean(&self) -> Option<f64> {
+        (self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count as f64)
+    }
+
     /// A round-trip time, in seconds.
     #[inline]
     pub(super) fn on_rtt(&mut self, rtt: f64) {

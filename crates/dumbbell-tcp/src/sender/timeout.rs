@@ -3,6 +3,7 @@
 use super::Sender;
 use super::opening::Phase;
 use super::timers::TimerKind;
+use super::trace::TcpEventKind;
 use dumbbell_units::Time;
 
 impl Sender {
@@ -24,18 +25,21 @@ impl Sender {
         let Sender { connection, recovery } = self;
         connection.stats.timeouts += 1;
         connection.retransmission.back_off();
+        let cwnd_before = connection.congestion.cwnd();
         if connection.opening.on_timeout() {
+            connection.note(now, TcpEventKind::Timeout, cwnd_before);
+            connection.note(now, TcpEventKind::GiveUp, cwnd_before);
             connection.timers.stop_all();
             return;
         }
         if connection.opening.phase != Phase::Open {
+            connection.note(now, TcpEventKind::Timeout, cwnd_before);
             connection.opening.phase = Phase::MustOpen;
             connection.timers.stop(TimerKind::Retransmission);
             return;
         }
-        connection.episodes.end_initial_slow_start(connection.snd_max);
-        connection.episodes.on_timeout(connection.snd_una, &mut connection.stats);
         recovery.on_timeout(connection, now);
+        connection.note(now, TcpEventKind::Timeout, cwnd_before);
         connection.pacer.release();
         connection.retransmission.stop_timing();
         if connection.scoreboard.has_sacked() {

@@ -11,11 +11,12 @@ pub(super) enum TimerKind {
     Probe,
     /// The retransmission timeout [RFC 6298 §5].
     Retransmission,
-    /// The pacer lets the next segment go.
+    /// The pacer lets the next segment go. The last, as it is asked for by itself.
     Pacing,
 }
 
 const KINDS: usize = 4;
+const BUT_PACING: usize = TimerKind::Pacing as usize;
 
 /// One deadline for each kind; [`Time::NEVER`] for a timer that is off.
 #[derive(Clone, Debug)]
@@ -65,6 +66,12 @@ impl Timers {
         self.deadlines.iter().copied().fold(Time::NEVER, Time::min)
     }
 
+    /// The earliest deadline of all kinds but pacing.
+    #[inline]
+    pub(super) fn earliest_but_pacing(&self) -> Time {
+        self.deadlines[..BUT_PACING].iter().copied().fold(Time::NEVER, Time::min)
+    }
+
     /// Stops all timers.
     pub(super) fn stop_all(&mut self) {
         self.deadlines = [Time::NEVER; KINDS];
@@ -81,7 +88,7 @@ mod tests {
         assert_eq!(timers.earliest(), Time::NEVER);
         timers.set(TimerKind::Retransmission, Time(9));
         timers.set(TimerKind::Pacing, Time(4));
-        assert_eq!(timers.earliest(), Time(4));
+        assert_eq!((timers.earliest(), timers.earliest_but_pacing()), (Time(4), Time(9)));
         assert!(
             timers.has_expired(TimerKind::Pacing, Time(4)) && !timers.has_expired(TimerKind::Probe, Time(4))
         );

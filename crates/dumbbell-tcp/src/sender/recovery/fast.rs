@@ -1,6 +1,7 @@
 //! Steps that the fast recoveries share.
 
 use super::super::connection::Connection;
+use super::super::trace::TcpEventKind;
 use dumbbell_cc::{Congestion, RecoveryExit, Signal};
 use dumbbell_units::Time;
 
@@ -10,6 +11,8 @@ pub(super) struct LostHead {
     pub(super) sent_at: Time,
     /// It had been sent more than once.
     pub(super) retransmitted_before: bool,
+    /// The congestion window when the loss was noticed, in bytes.
+    cwnd: f64,
 }
 
 /// The last reason to cut the window.
@@ -30,12 +33,9 @@ impl Connection {
     pub(super) fn begin_fast_retransmit(&mut self, now: Time) -> Option<LostHead> {
         let head = *self.scoreboard.head()?;
         self.hold_head_for_lost(now);
-        self.episodes.end_initial_slow_start(self.snd_max);
         self.stats.fast_retransmits += 1;
-        if !self.in_recovery {
-            self.episodes.on_entry(self.congestion.cwnd());
-        }
-        Some(LostHead { sent_at: head.sent_at, retransmitted_before: head.transmissions > 1 })
+        let (sent_at, retransmitted_before) = (head.sent_at, head.transmissions > 1);
+        Some(LostHead { sent_at, retransmitted_before, cwnd: self.congestion.cwnd() })
     }
 
     /// The window is cut, and the oldest segment about to go again.
@@ -45,13 +45,16 @@ impl Connection {
         if !head.retransmitted_before {
             self.duplicates.raise_to_threshold();
         }
+        self.note(now, TcpEventKind::FastRetransmit, head.cwnd);
     }
 
     /// A recovery begins, or begins again: the oldest segment goes at once.
     pub(super) fn enter_recovery(&mut self, now: Time) {
         if !self.in_recovery {
             let context = self.context(now);
+            let cwnd_before = self.congestion.cwnd();
             self.congestion.on_recovery_enter(&context);
+            self.note(now, TcpEventKind::RecoveryEnter, cwnd_before);
         }
         self.in_recovery = true;
         self.resend_head = true;
@@ -72,9 +75,10 @@ impl Connection {
     /// A recovery ends. What it leaves in the window of its inflation is `kept`, in bytes.
     pub(super) fn leave_recovery(&mut self, now: Time, kept: f64) {
         let context = self.context(now);
+        let cwnd_before = self.congestion.cwnd();
         self.congestion.on_recovery_exit(&context, &RecoveryExit::new(kept));
         self.in_recovery = false;
-        self.episodes.on_exit(self.congestion.cwnd(), &mut self.stats);
+        self.note(now, TcpEventKind::RecoveryExit, cwnd_before);
     }
 
     /// Unless the reduction at a timeout takes in the inflation of a recovery, the inflation is no part of the window that is

@@ -119,7 +119,6 @@ impl LossRecovery for NewReno {
         self.saw_partial_ack = false;
         connection.end_fast_retransmit(now, &head);
         connection.enter_recovery(now);
-        connection.episodes.on_fast_retransmit(now);
     }
 
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {

@@ -56,7 +56,6 @@ impl Ns2Vegas {
         connection.retransmission.back_off();
         connection.end_fast_retransmit(now, &head);
         connection.enter_recovery(now);
-        connection.episodes.on_fast_retransmit(now);
     }
 
     /// What is left in the one window, which holds the inflation: beyond three duplicate ACKs it goes back to the window of

@@ -63,7 +63,6 @@ impl Reno {
         self.recover = Some(connection.snd_max);
         connection.end_fast_retransmit(now, &head);
         connection.enter_recovery(now);
-        connection.episodes.on_fast_retransmit(now);
     }
 }
 

@@ -1,0 +1,179 @@
+"""What losses did to TCP connections, read from the trace ``tcp_events``.
+
+Each function takes the frame of that trace, of one run or of many, whole or some flows of it, and says something of some of its
+rows: a series indexed like them. `sum_by_flow` and `mean_by_flow` put the rows of each flow together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = [
+    "in_first_slow_start",
+    "losses_before_timeouts",
+    "mean_by_flow",
+    "new_data_waits",
+    "sum_by_flow",
+    "window_kept",
+]
+
+
+def _by_connection(events: pd.DataFrame, *kinds: str) -> pd.DataFrame:
+    """Return rows of some kinds, those of a connection together and in their order, with its number as ``group``."""
+    keys = [key for key in ("job", "name", "connection") if key in events]
+    # Losses of connections that are over belong to none.
+    chosen = events[events["kind"].isin(kinds) & events["connection"].notna()]
+    grouped = chosen.assign(group=chosen.groupby(keys, sort=False).ngroup())
+    return grouped.sort_values("group", kind="stable")
+
+
+def window_kept(events: pd.DataFrame) -> pd.Series[float]:
+    """Return the share of the window that each fast recovery left, by the row in which it was complete.
+
+    The window before is that before the fast retransmission with which the recovery began; recoveries that began without one
+    and those that a timeout ended are left out. Windows are without inflation.
+
+    Parameters
+    ----------
+    events
+        A trace ``tcp_events``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> events = pd.DataFrame(
+    ...     {
+    ...         "time_s": [1.0, 1.0, 1.2],
+    ...         "name": "fg",
+    ...         "connection": 1,
+    ...         "kind": ["fast_retransmit", "recovery_enter", "recovery_exit"],
+    ...         "cwnd_before_bytes": [16000.0, 8000.0, 8000.0],
+    ...         "cwnd_bytes": [8000.0, 8000.0, 8000.0],
+    ...     }
+    ... )
+    >>> window_kept(events).tolist()
+    [0.5]
+    """
+    rows = _by_connection(events, "fast_retransmit", "recovery_enter", "recovery_exit", "timeout")
+    last = rows.groupby("group")[["kind", "time_s", "cwnd_before_bytes"]].shift(1)
+    begins = (
+        (rows["kind"] == "recovery_enter")
+        & (last["kind"] == "fast_retransmit")
+        & (last["time_s"] == rows["time_s"])
+    )
+    edges = rows.assign(before=last["cwnd_before_bytes"].where(begins))[rows["kind"] != "fast_retransmit"]
+    before = edges.groupby("group")["before"].shift(1)
+    complete = (edges["kind"] == "recovery_exit") & before.notna()
+    return cast("pd.Series[float]", edges["cwnd_bytes"][complete] / before[complete])
+
+
+def new_data_waits(events: pd.DataFrame) -> pd.Series[float]:
+    """Return the time from the last fast retransmission to each ``new_data``, in mean round-trip times so far.
+
+    Parameters
+    ----------
+    events
+        A trace ``tcp_events``.
+    """
+    rows = _by_connection(events, "fast_retransmit", "new_data")
+    nanoseconds = np.rint(rows["time_s"] * 1e9)
+    since = nanoseconds - nanoseconds.groupby(rows["group"]).shift(1)
+    waits = (since * 1e-9 / rows["rtt_mean_s"])[rows["kind"] == "new_data"]
+    return cast("pd.Series[float]", waits.dropna())
+
+
+def in_first_slow_start(events: pd.DataFrame) -> pd.Series[bool]:
+    """Return of each loss and timeout whether it concerns data that was sent in the connection's first slow start.
+
+    Parameters
+    ----------
+    events
+        A trace ``tcp_events``. The first slow start lasts to the first ``slow_start_exit`` or timeout. Timeouts before there is
+        data, which repeat a SYN, are left out.
+    """
+    rows = _by_connection(events, "slow_start_exit", "timeout", "loss")
+    rows = rows[(rows["kind"] != "timeout") | (rows["snd_max"] > 0)]
+    ends = rows[rows["kind"] != "loss"].groupby("group")["snd_max"].first()
+    # Without an end it goes on, above all that was sent.
+    end = rows["group"].map(ends).fillna(np.inf)
+    first = rows["seq"].where(rows["kind"] == "loss", rows["snd_una"])
+    return (first < end)[rows["kind"] != "slow_start_exit"]
+
+
+def losses_before_timeouts(events: pd.DataFrame) -> pd.Series[int]:
+    """Return of each timeout how many segments, not acknowledged by then, were lost since the one before.
+
+    Parameters
+    ----------
+    events
+        A trace ``tcp_events``.
+    """
+    rows = _by_connection(events, "timeout", "loss")
+    is_timeout = rows["kind"] == "timeout"
+    # A loss belongs to the timeout that follows.
+    expiries = is_timeout.astype(int)
+    rows = rows.assign(number=expiries.groupby(rows["group"]).cumsum() - expiries)
+    timeouts = rows[is_timeout]
+    lost = rows[~is_timeout].merge(
+        timeouts[["group", "number", "snd_una"]], on=["group", "number"], suffixes=("_then", "")
+    )
+    lost = lost[lost["seq"] >= lost["snd_una"]].drop_duplicates(["group", "number", "seq"])
+    segments = lost.groupby(["group", "number"]).size()
+    counted = segments.reindex(timeouts.set_index(["group", "number"]).index, fill_value=0)
+    return counted.set_axis(timeouts.index)
+
+
+def sum_by_flow(events: pd.DataFrame, values: pd.Series[float], flows: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the sum over the rows of each flow; 0 without any.
+
+    Parameters
+    ----------
+    events
+        A trace ``tcp_events``.
+    values
+        A number for some of its rows; truth values count the true ones.
+    flows
+        Rows of ``flows`` of the same results.
+    """
+    return _sums(events, values, flows)[0]
+
+
+def mean_by_flow(events: pd.DataFrame, values: pd.Series[float], flows: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the mean over the rows of each flow; NaN without any.
+
+    Parameters
+    ----------
+    events
+        A trace ``tcp_events``.
+    values
+        A number for some of its rows.
+    flows
+        Rows of ``flows`` of the same results.
+    """
+    sums, counts = _sums(events, values, flows)
+    means = np.full(len(flows), np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
+
+
+def _sums(
+    events: pd.DataFrame, values: pd.Series[float], flows: pd.DataFrame
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sums in the order of the rows, and numbers of rows."""
+    import pandas as pd
+
+    keys = [key for key in ("job", "name") if key in events]
+    places = pd.MultiIndex.from_frame(flows[keys]).get_indexer(
+        pd.MultiIndex.from_frame(events.loc[values.index, keys])
+    )
+    known = places >= 0
+    sums, counts = np.zeros(len(flows)), np.zeros(len(flows))
+    np.add.at(sums, places[known], values.to_numpy(dtype=np.float64)[known])
+    np.add.at(counts, places[known], 1.0)
+    return sums, counts
