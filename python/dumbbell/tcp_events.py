@@ -1,7 +1,7 @@
-"""What losses did to TCP connections, read from the trace ``tcp_events``.
+"""Effects of losses on TCP connections, from the trace ``tcp_events``.
 
-Each function takes the frame of that trace, of one run or of many, whole or some flows of it, and says something of some of its
-rows: a series indexed like them. `sum_by_flow` and `mean_by_flow` put the rows of each flow together.
+Each function takes the frame of that trace, for one or many runs and all or some flows, and returns a series
+indexed like some of its rows. `sum_by_flow` and `mean_by_flow` aggregate the rows of each flow.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ __all__ = [
 
 
 def _by_connection(events: pd.DataFrame, *kinds: str) -> pd.DataFrame:
-    """Return rows of some kinds, those of a connection together and in their order, with its number as ``group``."""
+    """Return rows of some kinds, grouped by connection and in order, with the number of the connection as ``group``."""
     keys = [key for key in ("job", "name", "connection") if key in events]
-    # Losses of connections that are over belong to none.
+    # Losses of closed connections belong to none.
     chosen = events[events["kind"].isin(kinds) & events["connection"].notna()]
     grouped = chosen.assign(group=chosen.groupby(keys, sort=False).ngroup())
     return grouped.sort_values("group", kind="stable")
 
 
 def window_kept(events: pd.DataFrame) -> pd.Series[float]:
-    """Return the share of the window that each fast recovery left, by the row in which it was complete.
+    """Return the fraction of the window after each fast recovery, by the row of its completion.
 
-    The window before is that before the fast retransmission with which the recovery began; recoveries that began without one
-    and those that a timeout ended are left out. Windows are without inflation.
+    The reference is the window before the fast retransmit that started the recovery. Recoveries that started
+    without one, or ended with a timeout, are excluded. Windows exclude inflation.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def new_data_waits(events: pd.DataFrame) -> pd.Series[float]:
 
 
 def in_first_slow_start(events: pd.DataFrame) -> pd.Series[bool]:
-    """Return of each loss and timeout whether it concerns data that was sent in the connection's first slow start.
+    """Return, for each loss and timeout, whether it affects data sent in the connection's initial slow start.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ def in_first_slow_start(events: pd.DataFrame) -> pd.Series[bool]:
     rows = _by_connection(events, "slow_start_exit", "timeout", "loss")
     rows = rows[(rows["kind"] != "timeout") | (rows["snd_max"] > 0)]
     ends = rows[rows["kind"] != "loss"].groupby("group")["snd_max"].first()
-    # Without an end it goes on, above all that was sent.
+    # Without an end, slow start lasts beyond all data sent.
     end = rows["group"].map(ends).fillna(np.inf)
     first = rows["seq"].where(rows["kind"] == "loss", rows["snd_una"])
     return (first < end)[rows["kind"] != "slow_start_exit"]
 
 
 def losses_before_timeouts(events: pd.DataFrame) -> pd.Series[int]:
-    """Return of each timeout how many segments, not acknowledged by then, were lost since the one before.
+    """Return, for each timeout, the number of unacknowledged segments lost since the previous one.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def losses_before_timeouts(events: pd.DataFrame) -> pd.Series[int]:
     """
     rows = _by_connection(events, "timeout", "loss")
     is_timeout = rows["kind"] == "timeout"
-    # A loss belongs to the timeout that follows.
+    # A loss belongs to the following timeout.
     expiries = is_timeout.astype(int)
     rows = rows.assign(number=expiries.groupby(rows["group"]).cumsum() - expiries)
     timeouts = rows[is_timeout]
