@@ -294,7 +294,8 @@ pub struct Ack<'a> {
     pub acked: u64,
     /// Newly delivered bytes: acknowledged or selectively reported for the first time.
     pub delivered: u64,
-    /// Bytes held for lost since the last ACK.
+    /// Bytes that the reports of this ACK show to be lost. Each loss, also one that a recovery infers or a timeout implies, is
+    /// reported to [`Control::on_loss`](crate::Control::on_loss).
     pub lost: u64,
     /// Bytes of the newly delivered ones of which a mark is echoed.
     pub marked: u64,
