@@ -229,7 +229,7 @@ impl Algorithm {
     }
 
     /// See [`Control::on_ack`]. This is where no window grows that does not limit the sender, if the rules say so.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if self.is_growth_limited && !ack.is_cwnd_limited {
             let (context, ack) = (*context, *ack);
