@@ -9,19 +9,19 @@ use crate::{Ack, Congestion, Context, RecoveryExit, Setup, Undo};
 /// [grieco2004 §2.2].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckCounter {
-    /// Bytes that duplicate ACKs have told of and no cumulative ACK has covered since.
+    /// Bytes that duplicate ACKs have signalled and no cumulative ACK has covered since.
     accounted: f64,
 }
 
 impl AckCounter {
-    /// Bytes that a duplicate ACK tells of: one segment arrived.
+    /// Bytes that a duplicate ACK signals: one segment arrived.
     pub fn on_duplicate_ack(&mut self, mss: f64) -> f64 {
         self.accounted += mss;
         mss
     }
 
-    /// Bytes that an ACK of `acked` new bytes tells of: one segment, or what exceeds the segments
-    /// that duplicate ACKs have told of.
+    /// Bytes that an ACK of `acked` new bytes signals: one segment, or the excess over the segments
+    /// that duplicate ACKs have signalled.
     pub fn on_ack(&mut self, acked: f64, mss: f64) -> f64 {
         if acked <= mss {
             return acked;
@@ -117,7 +117,7 @@ mod tests {
 
     const MSS: f64 = 1000.0;
 
-    /// Segments told of by a sequence of ACKs: 0 is a duplicate, n acknowledges n segments.
+    /// Segments signalled by a sequence of ACKs: 0 is a duplicate, n acknowledges n segments.
     fn told(acks: &[u32]) -> Vec<f64> {
         let mut counter = AckCounter::default();
         acks.iter()

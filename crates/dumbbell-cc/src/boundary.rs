@@ -107,7 +107,7 @@ pub struct Context {
     pub(crate) min_rtt: f64,
     /// Bytes delivered since the connection began, cumulatively or selectively acknowledged.
     pub delivered: u64,
-    /// Bytes held for lost since the connection began.
+    /// Bytes considered lost since the connection began.
     pub lost: u64,
     /// Bytes of which an ECN mark was echoed since the connection began.
     pub marked: u64,
@@ -231,7 +231,7 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// When the last of those was delivered.
     pub prior_time: Time,
-    /// Bytes held for lost since the segment was sent.
+    /// Bytes considered lost since the segment was sent.
     pub lost: u64,
     /// Bytes of which a mark was echoed since the segment was sent.
     pub marked: u64,
@@ -299,7 +299,7 @@ pub struct Ack<'a> {
     pub lost: u64,
     /// Bytes of the newly delivered ones of which a mark is echoed.
     pub marked: u64,
-    /// Round-trip time of the newest segment covered, if that was sent exactly once and no report has told of it before.
+    /// Round-trip time of the newest segment covered, if it was sent exactly once and not reported before.
     pub rtt: Option<Time>,
     /// Queueing time within that round-trip time, if routers were asked for it.
     pub queueing: Option<Queueing>,
@@ -377,7 +377,7 @@ impl SentSegment {
 
 setters! { SentSegment { with_retransmission => is_retransmission: bool, } }
 
-/// A segment that is held for lost, with what was known when it was last sent.
+/// A segment that is considered lost, with what was known when it was last sent.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct LostSegment {
@@ -389,7 +389,7 @@ pub struct LostSegment {
     pub sent_at: Time,
     /// Bytes that the connection had delivered then.
     pub delivered: u64,
-    /// Bytes that were held for lost then.
+    /// Bytes that were considered lost then.
     pub lost: u64,
     /// Bytes in flight right after it was sent, with it.
     pub tx_in_flight: f64,

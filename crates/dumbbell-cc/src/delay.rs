@@ -20,7 +20,7 @@ choice! {
 }
 
 choice! {
-    /// What the expected rate divides by the base RTT.
+    /// Numerator of the expected rate, which is divided by the base RTT.
     pub enum Numerator {
         /// The bytes in transit when the check falls due [hengartner2000 §VII.C].
         InTransit = "in-transit",
@@ -52,7 +52,7 @@ pub struct Thresholds {
     pub beta: f64,
     /// Leave slow start when more segments than this are queued.
     pub gamma: f64,
-    /// How the window takes the segment it is granted.
+    /// How the window grows by the segment per round trip.
     pub increase: Increase,
 }
 
@@ -61,7 +61,7 @@ pub struct Thresholds {
 pub struct RoundRules {
     /// Which round-trip time of the past round enters the actual rate.
     pub rtt: RttChoice,
-    /// What the expected rate divides by the base RTT.
+    /// Numerator of the expected rate, which is divided by the base RTT.
     pub numerator: Numerator,
     /// Round the difference to whole segments, as ns-2 does.
     pub round_diff: bool,

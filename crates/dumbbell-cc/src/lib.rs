@@ -36,8 +36,8 @@ use dumbbell_units::{Ecn, Value};
 ///
 /// Required: [`cwnd`](Self::cwnd), [`on_ack`](Self::on_ack), [`on_congestion`](Self::on_congestion). The rest is optional.
 pub trait Control {
-    /// Required: the congestion window in bytes, at least one segment. Asked for after each event that the control is told of,
-    /// but for segments that leave.
+    /// Required: the congestion window in bytes, at least one segment. Read after each event except
+    /// transmissions.
     fn cwnd(&self) -> f64;
 
     /// Optional: the slow-start threshold in bytes, possibly infinite.
@@ -82,7 +82,7 @@ pub trait Control {
     /// Optional: a duplicate ACK arrived, which may report data as delivered.
     fn on_duplicate_ack(&mut self, _context: &Context, _ack: &Ack) {}
 
-    /// Optional: a segment is held for lost. Called for each, before the reaction to the loss.
+    /// Optional: a segment is considered lost. Called for each, before the reaction to the loss.
     fn on_loss(&mut self, _context: &Context, _lost: &LostSegment) {}
 
     /// Optional: a fast recovery began; the reaction to its cause came before.

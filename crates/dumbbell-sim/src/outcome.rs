@@ -28,7 +28,7 @@ pub struct FlowOutcome {
     pub completion_s: Option<f64>,
     /// Time of the start, in seconds.
     pub start_s: f64,
-    /// Mean round-trip time of segments sent once that no report has told of before, in seconds.
+    /// Mean round-trip time of segments sent once and not reported before, in seconds.
     pub rtt_mean_s: Option<f64>,
     /// Smallest round-trip time of segments sent once, from the start of the run to the end of the window, in seconds.
     pub rtt_min_s: Option<f64>,

@@ -141,7 +141,7 @@ pub struct FlowEvent {
 }
 
 impl FlowEvent {
-    /// What a sender tells of.
+    /// Events reported by the sender.
     pub fn of_sender(connection: u64, event: TcpEvent) -> Self {
         let TcpEvent { at, kind, .. } = event;
         FlowEvent { at, kind, connection: Some(connection), seq: None, sender: Some(event) }

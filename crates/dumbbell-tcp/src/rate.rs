@@ -223,7 +223,7 @@ mod tests {
     fn a_report_delivers_once_and_a_retransmission_is_a_transmission_of_its_own() {
         let mut rate = DeliveryRate::new(Time::ZERO);
         (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * number, 1_000 * (number + 1)));
-        // The third is reported at 50 ms; the first is held for lost and sent again.
+        // The third is reported at 50 ms; the first is considered lost and sent again.
         rate.on_delivered(2, 1_000, Time(50 * MS));
         assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().delivered, 1_000);
         rate.on_lost(0, LostSegment::new(0, 1_000, Time::ZERO));

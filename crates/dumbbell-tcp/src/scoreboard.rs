@@ -31,7 +31,7 @@ pub struct Sent {
     pub len: u32,
     /// Number of transmissions, at least 1; stays at the largest number.
     pub transmissions: u8,
-    /// How many of them are held for lost.
+    /// Number of transmissions considered lost.
     losses: u8,
     flags: u8,
 }

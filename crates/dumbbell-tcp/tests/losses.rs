@@ -1,4 +1,4 @@
-//! What a congestion control is told of losses: each once, before the reaction, whatever recovery finds it.
+//! Losses reported to a congestion control: each once, before the reaction, whichever recovery detects it.
 
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, LostSegment};
 use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};

@@ -1,4 +1,4 @@
-//! What a congestion control is told of delivery, behind a fixed bottleneck: a model-based control from outside the registry
+//! Delivery reported to a congestion control behind a fixed bottleneck: a model-based control from outside the registry
 //! with a window and a pace of its own.
 
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, RateSample};

@@ -20,34 +20,34 @@ use dumbbell_units::params;
 params! {
     /// Parameters of CODE.
     pub struct CodeParams {
-        /// Lower end of the band at the start and after a timeout.
+        /// Initial lower threshold, restored after a timeout.
         alpha: f64 = 1.0, "segments", "[chan2010 §2.4]",
             |alpha| *alpha >= 0.0, "a number of segments, at least 0";
-        /// Upper end of the band at the start and after a timeout.
+        /// Initial upper threshold, restored after a timeout.
         beta: f64 = 3.0, "segments", "[chan2010 §2.4]",
             |beta| *beta >= 0.0, "a number of segments, at least alpha";
         /// Leave slow start when more segments than this are queued.
         gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
-        /// What a loss leaves of the band.
+        /// Share of the thresholds that is kept after a loss.
         epsilon: f64 = 0.68, "-", "[chan2010 §3.3]",
             |epsilon| *epsilon > 0.0 && *epsilon <= 1.0, "a fraction above 0 and at most 1";
-        /// By how much the band rises.
+        /// Step by which the thresholds rise.
         rise: f64 = 2.0, "segments", "[chan2010 §3.2]",
             |rise| *rise >= 0.0, "a number of segments, at least 0";
-        /// Keep the band at or above its start.
+        /// Never lower the thresholds below their initial values.
         clamp: bool = false, "-", "[chan2010 §3.2]";
-        /// Keep the band at whole segments after a loss, rounded down.
+        /// Round the thresholds down to whole segments after a loss.
         truncate: bool = false, "-", "[chan2010 §3.2]";
-        /// Which round-trip time moves the band.
+        /// The round-trip time that moves the thresholds.
         band_rtt: BandRtt = BandRtt::Minimum, "-", "[chan2010 §4.5]";
-        /// How the window takes the segment it is granted.
+        /// How the window grows by the segment per round trip.
         increase: Increase = Increase::AtOnce, "-", "[chan2010 table 1]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
-        /// Which round-trip time enters the actual rate.
+        /// The round-trip time used in the actual rate.
         rtt: RttChoice = RttChoice::Mean, "-", "[chan2010 §2.2]";
-        /// What the expected rate divides by the base RTT.
+        /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
     }
 }
@@ -74,7 +74,7 @@ impl Code {
 impl CongestionControl for Code {
     type Params = CodeParams;
     const SUMMARY: &'static str =
-        "NewVegas whose thresholds rise by two segments and keep a share of their height at a loss.";
+        "NewVegas whose thresholds rise by two segments and are reduced, not reset, after a loss.";
     const SOURCE: &'static str = "[chan2010 §3]";
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";

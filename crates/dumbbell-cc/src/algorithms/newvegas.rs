@@ -20,7 +20,7 @@ use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Rec
 use dumbbell_units::{Time, choice, params};
 
 choice! {
-    /// Which round-trip time says whether congestion grows.
+    /// The round-trip time that shows whether congestion grows.
     pub enum BandRtt {
         /// That of the ACK that ends the round.
         Target = "target",
@@ -34,31 +34,31 @@ choice! {
 params! {
     /// Parameters of NewVegas.
     pub struct NewVegasParams {
-        /// Lower end of the band at the start and after a loss.
+        /// Initial lower threshold, restored after a loss.
         alpha: f64 = 1.0, "segments", "[chan2010 §2.4]",
             |alpha| *alpha >= 0.0, "a number of segments, at least 0";
-        /// Upper end of the band at the start and after a loss.
+        /// Initial upper threshold, restored after a loss.
         beta: f64 = 3.0, "segments", "[chan2010 §2.4]",
             |beta| *beta >= 0.0, "a number of segments, at least alpha";
         /// Leave slow start when more segments than this are queued.
         gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
-        /// Which round-trip time moves the band.
+        /// The round-trip time that moves the thresholds.
         band_rtt: BandRtt = BandRtt::Target, "-", "[chan2010 §2.4]";
-        /// How the window takes the segment it is granted.
+        /// How the window grows by the segment per round trip.
         increase: Increase = Increase::AtOnce, "-", "[chan2010 table 1]";
-        /// Go on in congestion avoidance after a timeout.
+        /// Stay in congestion avoidance after a timeout.
         timeout_avoidance: bool = false, "-", "[chan2010 §2.4]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
-        /// Which round-trip time enters the actual rate.
+        /// The round-trip time used in the actual rate.
         rtt: RttChoice = RttChoice::Mean, "-", "[chan2010 §2.2]";
-        /// What the expected rate divides by the base RTT.
+        /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
     }
 }
 
-/// The thresholds between which a window holds still, and how they move.
+/// The thresholds between which a window stays constant, and how they move.
 #[derive(Clone, Debug)]
 pub struct Band {
     /// Grow while fewer segments than this are queued.
@@ -119,7 +119,7 @@ impl Band {
     }
 }
 
-/// Vegas's window between the ends of a band that moves.
+/// Vegas's window between adaptive thresholds.
 #[derive(Clone, Debug)]
 pub struct BandWindow {
     /// Slow start, growth and cuts.
@@ -197,7 +197,7 @@ impl BandWindow {
         self.band.on_round(rtt, has_grown);
     }
 
-    /// Congestion was seen. What it does to the band's place is the algorithm's.
+    /// Congestion was seen. How it moves the thresholds is up to the algorithm.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.on_congestion(context, congestion);
         self.band.on_loss();
@@ -219,7 +219,7 @@ pub struct NewVegas {
 impl CongestionControl for NewVegas {
     type Params = NewVegasParams;
     const SUMMARY: &'static str =
-        "Vegas whose thresholds rise by a segment while others fill the queue, and start again after a loss.";
+        "Vegas whose thresholds rise by a segment while other flows fill the queue, and are reset after a loss.";
     const SOURCE: &'static str = "[devendictis2003], [chan2010 §2.4]";
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";

@@ -18,7 +18,7 @@ use dumbbell_units::params;
 const FEW_SAMPLES: u32 = 2;
 
 params! {
-    /// Parameters of Vegas as ns-3 has it.
+    /// Parameters of Vegas as in ns-3.
     pub struct NsVegasParams {
         /// Grow while fewer segments than this are queued.
         alpha: u64 = 2, "segments", "[ns3 tcp-vegas.cc]";
@@ -29,7 +29,7 @@ params! {
     }
 }
 
-/// The state of Vegas as ns-3 has it.
+/// The state of Vegas as in ns-3.
 #[derive(Clone, Debug)]
 pub struct NsVegas {
     params: NsVegasParams,
@@ -99,7 +99,7 @@ impl NsVegas {
 
 impl CongestionControl for NsVegas {
     type Params = NsVegasParams;
-    const SUMMARY: &'static str = "Vegas as ns-3 has it: whole segments, and rounds and thresholds like those of Linux.";
+    const SUMMARY: &'static str = "Vegas as in ns-3: whole segments, with the rounds and thresholds of Linux.";
     const SOURCE: &'static str = "[ns3 tcp-vegas.cc]";
     const RECOVERY: Option<&'static str> = Some("sack");
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];

@@ -21,7 +21,7 @@ pub struct Reno(RenoWindow);
 impl CongestionControl for Reno {
     type Params = RenoParams;
     const SUMMARY: &'static str =
-        "Additive increase by a segment per round trip, halving at a loss.";
+        "Additive increase by one segment per round trip, multiplicative decrease to one half.";
     const SOURCE: &'static str = "[RFC 5681 §3.1]";
     const TAKES_SLOW_START: bool = true;
 

@@ -18,12 +18,12 @@ use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Rec
 use dumbbell_units::{choice, params};
 
 choice! {
-    /// What a round-trip time less all queueing does to the base RTT.
+    /// How a round-trip time without queueing time updates the base RTT.
     pub enum BaseRtt {
-        /// It replaces it. Only for paths whose every node stamps: a queue that nobody reports becomes part of
-        /// the base RTT, and nothing is left to keep the window from filling it.
+        /// It replaces it. Only for paths on which every node stamps: an unreported queue becomes part of
+        /// the base RTT, and the window fills it without bound.
         Replace = "replace",
-        /// It lowers it, if it is smaller.
+        /// It replaces it if it is smaller.
         Minimum = "minimum",
     }
 }
@@ -40,15 +40,15 @@ params! {
         /// Leave slow start when more segments than this are queued.
         gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
-        /// What a round-trip time less all queueing does to the base RTT.
+        /// How a round-trip time without queueing time updates the base RTT.
         base_rtt: BaseRtt = BaseRtt::Replace, "-", "[chan2004 §3.1]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
-        /// Which round-trip time enters the actual rate.
+        /// The round-trip time used in the actual rate.
         rtt: RttChoice = RttChoice::Mean, "-", "[brakmo1995 §3.2]";
-        /// What the expected rate divides by the base RTT.
+        /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::Window, "-", "[chan2004 §3.1]";
-        /// How the window takes the segment it is granted.
+        /// How the window grows by the segment per round trip.
         increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
     }
 }
@@ -84,7 +84,7 @@ impl RoVegas {
 impl CongestionControl for RoVegas {
     type Params = RoVegasParams;
     const SUMMARY: &'static str =
-        "Vegas with queueing times from routers: an exact base RTT, and no regard for the reverse path's queues.";
+        "Vegas with queueing times from routers: an exact base RTT, unaffected by queues on the reverse path.";
     const SOURCE: &'static str = "[chan2004 §3]";
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";

@@ -31,15 +31,15 @@ params! {
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
-        /// Which round-trip time enters the actual rate.
+        /// The round-trip time used in the actual rate.
         rtt: RttChoice = RttChoice::Mean, "-", "[hengartner2000 §VII.C]";
-        /// What the expected rate divides by the base RTT.
+        /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
-        /// How the window takes the segment it is granted.
+        /// How the window grows by the segment per round trip.
         increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
-        /// Open exponentially at once after a timeout, instead of after the next check.
+        /// Grow exponentially directly after a timeout, not only after the next check.
         fix_timeout: bool = true, "-", "[hengartner2000 §VII.A]";
-        /// Let the base RTT be the minimum of measured times, instead of also taking over the length of a
+        /// Use the minimum of measured times as the base RTT, without taking over the length of a
         /// round and resetting it when one segment was sent in a round.
         fix_base_rtt: bool = true, "-", "[hengartner2000 §VII.B]";
         /// Keep expected at least actual: no last term in eq. 3, and a fresh round after a timeout.
@@ -70,7 +70,7 @@ impl Vegas {
 impl CongestionControl for Vegas {
     type Params = VegasParams;
     const SUMMARY: &'static str =
-        "Keeps between alpha and beta segments queued by comparing expected and actual rates.";
+        "Keeps between alpha and beta segments in the queue by comparing the expected with the actual rate.";
     const SOURCE: &'static str = "[brakmo1995 §3], [hengartner2000 §VI]";
     const RECOVERY: Option<&'static str> = Some("reno");
     // Spike suppression is off by default.

@@ -22,29 +22,29 @@ const FLOOR: f64 = 1.0;
 params! {
     /// Parameters of Vegas-A.
     pub struct VegasAParams {
-        /// Lower end of the band at the start.
+        /// Initial lower threshold.
         alpha: f64 = 1.0, "segments", "[chan2010 §2.5]",
             |alpha| *alpha >= FLOOR, "a number of segments, at least 1";
-        /// Upper end of the band at the start.
+        /// Initial upper threshold.
         beta: f64 = 3.0, "segments", "[chan2010 §2.5]",
             |beta| *beta >= FLOOR, "a number of segments, at least alpha";
         /// Leave slow start when more segments than this are queued.
         gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
-        /// Count the ends of the band as within it.
+        /// Treat a difference equal to a threshold as between the thresholds.
         inclusive: bool = false, "-", "[chan2010 §2.5]";
-        /// How the window takes the segment it is granted.
+        /// How the window grows by the segment per round trip.
         increase: Increase = Increase::Spread, "-", "[srijith2005]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
-        /// Which round-trip time enters the actual rate.
+        /// The round-trip time used in the actual rate.
         rtt: RttChoice = RttChoice::Mean, "-", "[chan2010 §2.2]";
-        /// What the expected rate divides by the base RTT.
+        /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
     }
 }
 
-/// What a round does to window and band.
+/// How a round changes window and thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Hold,
@@ -112,7 +112,7 @@ impl VegasA {
 
 impl CongestionControl for VegasA {
     type Params = VegasAParams;
-    const SUMMARY: &'static str = "Vegas whose thresholds rise and sink with its own throughput.";
+    const SUMMARY: &'static str = "Vegas whose thresholds adapt to its own throughput.";
     const SOURCE: &'static str = "[srijith2005], [chan2010 §2.5]";
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";

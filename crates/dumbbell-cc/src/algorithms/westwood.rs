@@ -24,10 +24,10 @@ use dumbbell_units::{Time, math, params};
 params! {
     /// Parameters of Westwood.
     pub struct WestwoodParams {
-        /// Constant of the filter.
+        /// Time constant of the filter.
         tau: Time = Time(1_000_000_000), "s", "[mascolo2001]",
             |tau| tau.0 > 0, "a time above 0";
-        /// A virtual sample is put in after this fraction of the constant: tau / m.
+        /// Insert a virtual sample of zero after this fraction of the time constant: tau / m.
         m: f64 = 2.0, "-", "[mascolo2001]",
             |m| *m >= 1.0 && *m <= 1000.0, "a number from 1 to 1000";
     }
@@ -62,7 +62,7 @@ impl Filter {
         self.sample = sample;
     }
 
-    /// Puts in the virtual samples that were due before `now`.
+    /// Inserts the virtual samples that were due before `now`.
     fn advance(&mut self, now: Time) {
         self.age += now.since(self.at).secs();
         self.at = now;
@@ -91,7 +91,7 @@ pub struct Westwood {
     filter: Filter,
     /// When the last ACK came that made a sample.
     last_ack: Time,
-    /// Bytes told of since then.
+    /// Bytes acknowledged since then.
     delivered: f64,
     has_sample: bool,
 }
@@ -112,7 +112,7 @@ impl Westwood {
 impl CongestionControl for Westwood {
     type Params = WestwoodParams;
     const SUMMARY: &'static str =
-        "Reno whose window after a loss is the filtered rate of its ACKs times the smallest RTT.";
+        "Reno that sets its window after a loss to the filtered bandwidth estimate times the minimum RTT.";
     const SOURCE: &'static str = "[mascolo2001]";
     const RECOVERY: Option<&'static str> = Some("newreno");
     const TAKES_SLOW_START: bool = true;

@@ -19,11 +19,11 @@ use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Rec
 use dumbbell_units::{Time, choice, params};
 
 choice! {
-    /// Which round-trip time an interval of measurement lasts.
+    /// The round-trip time that sets the length of a measurement interval.
     pub enum IntervalRtt {
         /// The newest sample.
         Newest = "newest",
-        /// The samples smoothed by 7/8, as by the retransmission timer.
+        /// The smoothed RTT with gain 1/8, as for the retransmission timer.
         Smoothed = "smoothed",
     }
 }
@@ -34,7 +34,7 @@ params! {
         /// Weight of the past in the filter.
         filter: f64 = 0.9, "-", "[grieco2004 equation (1)]",
             |filter| *filter >= 0.0 && *filter < 1.0, "a fraction, at least 0 and below 1";
-        /// Which round-trip time an interval lasts.
+        /// The round-trip time that sets the length of an interval.
         interval_rtt: IntervalRtt = IntervalRtt::Newest, "-", "[grieco2004 §2.2]";
         /// Shortest interval; 50 ms in Linux.
         minimum_interval: Time = Time::ZERO, "s", "[grieco2004 §2.2]";
@@ -53,7 +53,7 @@ pub struct WestwoodPlus {
     rtt: Option<f64>,
     /// When the interval began; none before the first ACK.
     begun: Option<Time>,
-    /// Bytes told of in the interval.
+    /// Bytes acknowledged in the interval.
     delivered: f64,
     /// Estimate, in bytes per second.
     bandwidth: Option<f64>,
@@ -92,7 +92,7 @@ impl WestwoodPlus {
 impl CongestionControl for WestwoodPlus {
     type Params = WestwoodPlusParams;
     const SUMMARY: &'static str =
-        "Westwood with a sample of the bandwidth per round trip, robust to ACK compression.";
+        "Westwood with one bandwidth sample per round trip, robust to ACK compression.";
     const SOURCE: &'static str = "[grieco2004 §2]";
     const RECOVERY: Option<&'static str> = Some("newreno");
     const TAKES_SLOW_START: bool = true;

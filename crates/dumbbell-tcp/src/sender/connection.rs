@@ -392,7 +392,7 @@ impl Connection {
         });
     }
 
-    /// Tells the congestion control of each segment that is newly held for lost, before it hears of the congestion.
+    /// Reports each segment newly considered lost to the congestion control, before the congestion itself.
     #[inline(never)]
     pub(super) fn announce_losses(&mut self, now: Time) {
         while let Some(lost) = self.scoreboard.take_loss() {
@@ -401,8 +401,8 @@ impl Connection {
         }
     }
 
-    /// The oldest segment is held for lost.
-    pub(super) fn hold_head_for_lost(&mut self, now: Time) {
+    /// The oldest segment is considered lost.
+    pub(super) fn count_head_lost(&mut self, now: Time) {
         self.scoreboard.count_lost(0);
         self.announce_losses(now);
     }

@@ -51,8 +51,8 @@ impl EcnFeedback {
         }
     }
 
-    /// Codepoint of a new segment, of which the congestion control gives the capable one, and whether it tells of a
-    /// reduction.
+    /// Codepoint of a new segment, and whether it signals a reduction (CWR). The congestion control chooses the ECN-capable
+    /// codepoint.
     #[inline]
     pub(super) fn of_new_segment(&mut self, capable: impl FnOnce() -> Ecn) -> (Ecn, bool) {
         if !self.is_on() {

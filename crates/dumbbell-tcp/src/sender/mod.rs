@@ -1,10 +1,10 @@
 //! The sending end: which segment goes next, and when.
 //!
-//! The sender is told of acknowledgements, expired deadlines and data written by the application, and is asked for segments
-//! until it has none. It has rooms that do not know each other's rules: the scoreboard, the recovery with its detection of
-//! losses, the timers and the pacer. For an ACK it calls them in one order: the scoreboard takes in the reports; the recovery
-//! hears of a duplicate, or of new data; then the scoreboard drops what is acknowledged, the retransmission timer takes its
-//! sample, the congestion control is told, the timer restarts, and the recovery and the pacer draw their conclusions.
+//! The sender receives acknowledgements, expired deadlines and data written by the application, and is polled for segments
+//! until it has none. Its components do not know each other's rules: the scoreboard, the recovery with its loss detection,
+//! the timers and the pacer. An ACK passes through them in a fixed order. The scoreboard records the reports. The recovery
+//! handles a duplicate or new data. The scoreboard then removes what is acknowledged, the retransmission timer takes its
+//! sample, the congestion control is informed, the timer restarts, and the recovery and the pacer react.
 
 mod acknowledgements;
 mod connection;

@@ -17,7 +17,7 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Fast retransmissions, by duplicate ACKs or by the fine timeout on them.
     pub fast_retransmits: u64,
-    /// Sum of round-trip times of segments sent once that no report has told of before, in seconds.
+    /// Sum of the round-trip times of segments sent once and not reported before, in seconds.
     pub rtt_sum: f64,
     /// Number of those round-trip times.
     pub rtt_count: u64,

@@ -1,16 +1,16 @@
-//! Events of a connection: what a loss, a timeout or a pause did to it. They are kept only where somebody asks for them.
+//! Events of a connection: losses, recoveries, timeouts, restarts. They are recorded only if requested.
 
 use super::connection::Connection;
 use dumbbell_units::{Time, choice};
 
 choice! {
-    /// What happened to a TCP connection. The sender tells of all but the losses and the first new data after a fast
-    /// retransmission, which the network knows.
+    /// The kind of an event of a TCP connection. The sender reports all of them except losses and the first new data after a
+    /// fast retransmission, which the simulation adds.
     pub enum TcpEventKind {
         /// The window has reached the slow-start threshold, or a fast retransmission ended a slow start. A timeout and a
         /// restart after idle time begin another slow start.
         SlowStartExit = "slow_start_exit",
-        /// The oldest segment is held for lost before its timeout, and sent again.
+        /// The oldest segment is considered lost before its timeout, and sent again.
         FastRetransmit = "fast_retransmit",
         /// The first new data since the last fast retransmission.
         NewData = "new_data",

@@ -5,7 +5,7 @@ use super::super::trace::TcpEventKind;
 use dumbbell_cc::{Congestion, RecoveryExit, Signal};
 use dumbbell_units::Time;
 
-/// The oldest segment, held for lost.
+/// The oldest segment, considered lost.
 pub(super) struct LostHead {
     /// When it was last sent.
     pub(super) sent_at: Time,
@@ -29,10 +29,10 @@ pub(super) fn burst_limit(max_burst: u64) -> u64 {
 }
 
 impl Connection {
-    /// The oldest segment is held for lost before its timeout; `None` if nothing is outstanding.
+    /// The oldest segment is considered lost before its timeout; `None` if nothing is outstanding.
     pub(super) fn begin_fast_retransmit(&mut self, now: Time) -> Option<LostHead> {
         let head = *self.scoreboard.head()?;
-        self.hold_head_for_lost(now);
+        self.count_head_lost(now);
         self.stats.fast_retransmits += 1;
         let (sent_at, retransmitted_before) = (head.sent_at, head.transmissions > 1);
         Some(LostHead { sent_at, retransmitted_before, cwnd: self.congestion.cwnd() })

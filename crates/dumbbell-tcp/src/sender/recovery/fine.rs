@@ -70,7 +70,7 @@ impl FineChecks {
         self.timeout.on_retransmission(head.retransmitted_before);
     }
 
-    /// A new ACK told of a round-trip time, or of none.
+    /// A new ACK arrived, with a round-trip time or without.
     #[inline]
     pub(super) fn on_sample(&mut self, rtt: Option<Time>) {
         if let Some(rtt) = rtt

@@ -33,7 +33,7 @@ pub(super) struct NewAck {
     pub(super) in_recovery: bool,
     /// What it does to the retransmission timer.
     pub(super) timer: TimerRule,
-    /// The recovery hears of it once more: [`on_acknowledged`](LossRecovery::on_acknowledged) is called.
+    /// [`on_acknowledged`](LossRecovery::on_acknowledged) is called for it.
     pub(super) follows_up: bool,
 }
 

@@ -146,7 +146,7 @@ impl LossRecovery for NewReno {
             self.saw_partial_ack = true;
             connection.duplicates.count = 0;
             self.deflate(connection, acked);
-            connection.hold_head_for_lost(now);
+            connection.count_head_lost(now);
             connection.resend_head = true;
         }
     }

@@ -123,7 +123,7 @@ impl LossRecovery for Ns2Vegas {
         };
         if self.checks.check(has_expired) {
             connection.duplicates.count = DUPLICATE_THRESHOLD;
-            connection.hold_head_for_lost(now);
+            connection.count_head_lost(now);
             connection.enter_recovery(now);
         }
     }

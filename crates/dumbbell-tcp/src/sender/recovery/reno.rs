@@ -122,7 +122,7 @@ impl LossRecovery for Reno {
         if self.checks.check(has_expired) {
             connection.retransmission.stop_timing();
             connection.duplicates.count = DUPLICATE_THRESHOLD;
-            connection.hold_head_for_lost(now);
+            connection.count_head_lost(now);
             connection.enter_recovery(now);
         }
     }
