@@ -324,7 +324,7 @@ impl Connection {
 
     // What these two return is put together where it is used, in registers.
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
         let seq = self.snd_max;
         self.note_new(seq, len, now);
@@ -332,12 +332,13 @@ impl Connection {
         DataSegment { ecn, is_cwr, ..DataSegment::new(seq, len) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         let (seq, len) = self.note_again(index, now);
         DataSegment { is_retransmission: true, ..DataSegment::new(seq, len) }
     }
 
+    #[inline(never)]
     fn note_new(&mut self, seq: u64, len: u32, now: Time) {
         self.announce(SentSegment::new(seq, len), now);
         if !self.in_recovery {
