@@ -67,10 +67,17 @@ pub struct ScheduledLink {
     stats: LinkStats,
     /// When the backlog last changed, and what it has been since.
     last_change: (Time, usize),
-    stamps: bool,
-    impairments: Option<Impairments>,
     /// For the queue discipline.
     queue_random: Stream,
+    extras: Option<Box<Extras>>,
+}
+
+/// What some links have in addition to a queue discipline.
+#[derive(Clone, Debug, Default)]
+struct Extras {
+    /// Packets are stamped with their queueing time.
+    stamps: bool,
+    impairments: Option<Impairments>,
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
 }
@@ -80,6 +87,9 @@ impl ScheduledLink {
     pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
         let mut queue_random = random.clone().fork();
         let scheduler = spec.queue.start_scheduler(&Setup { rate: spec.rate }, &mut queue_random)?;
+        let impairments = Impairments::new(&spec.impairments, random.clone());
+        let extras =
+            impairments.map(|impairments| Extras { impairments: Some(impairments), ..Extras::default() });
         Some(ScheduledLink {
             scheduler,
             backlog: Backlog::default(),
@@ -92,21 +102,19 @@ impl ScheduledLink {
             window,
             stats: LinkStats::default(),
             last_change: (Time::ZERO, 0),
-            stamps: false,
-            impairments: Impairments::new(&spec.impairments, random.clone()),
             queue_random,
-            backlog_changes: None,
+            extras: extras.map(Box::new),
         })
     }
 
     /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
-        self.backlog_changes = Some(Vec::new());
+        self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
     }
 
     /// Reports the queueing time of every packet.
     pub fn stamp_queueing(&mut self) {
-        self.stamps = true;
+        self.extras.get_or_insert_default().stamps = true;
     }
 
     /// The counters.
@@ -116,7 +124,8 @@ impl ScheduledLink {
 
     /// Changes of the backlog up to the present, if a probe requests them.
     pub fn take_changes(&mut self) -> Vec<BacklogChange> {
-        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
+        let changes = self.extras.as_mut().and_then(|extras| extras.backlog_changes.as_mut());
+        changes.map(std::mem::take).unwrap_or_default()
     }
 
     /// Packets on the link: waiting, in service, or departed but not yet polled.
@@ -212,13 +221,18 @@ impl ScheduledLink {
         let packet = self.backlog.release(slot);
         self.idle_since = ends;
         self.stats.busy += self.window.overlap(begins, ends).0;
-        if let Some(impairments) = &mut self.impairments
-            && impairments.lose_packet(ends, packet.is_data)
-        {
-            self.drop(packet.token, ends, DropReason::Impairment);
-            return None;
+        let mut waited = Time::ZERO;
+        if let Some(extras) = &mut self.extras {
+            if let Some(impairments) = &mut extras.impairments
+                && impairments.lose_packet(ends, packet.is_data)
+            {
+                self.drop(packet.token, ends, DropReason::Impairment);
+                return None;
+            }
+            if extras.stamps {
+                waited = ends.since(packet.entered).since(service);
+            }
         }
-        let waited = if self.stamps { ends.since(packet.entered).since(service) } else { Time::ZERO };
         let arrives = self.transmitter.arrival(ends);
         Some(Departed { token: packet.token, arrives, ecn: packet.ecn, waited })
     }
@@ -267,7 +281,8 @@ impl ScheduledLink {
         if self.window.contains(at) {
             self.stats.count_drop(reason);
         }
-        let data_seen = self.impairments.as_ref().map_or(0, Impairments::data_seen);
+        let impairments = self.extras.as_ref().and_then(|extras| extras.impairments.as_ref());
+        let data_seen = impairments.map_or(0, Impairments::data_seen);
         self.dropped.push_back(Dropped { token, at, reason, data_seen });
     }
 
@@ -289,7 +304,9 @@ impl ScheduledLink {
             self.stats.backlog_max = self.stats.backlog_max.max(waiting);
         }
         self.last_change = (at, waiting);
-        if let Some(changes) = &mut self.backlog_changes {
+        if let Some(extras) = &mut self.extras
+            && let Some(changes) = &mut extras.backlog_changes
+        {
             changes.push(BacklogChange { at, waiting });
         }
     }

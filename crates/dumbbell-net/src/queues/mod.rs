@@ -219,11 +219,21 @@ pub struct Backlog {
     bytes: u64,
     dropped: Vec<(Queued, Reason)>,
     marks: u64,
+    /// There are uncollected drops or marks.
+    has_uncollected: bool,
 }
 
 impl Default for Backlog {
     fn default() -> Self {
-        Backlog { places: Vec::new(), free: END, packets: 0, bytes: 0, dropped: Vec::new(), marks: 0 }
+        Backlog {
+            places: Vec::new(),
+            free: END,
+            packets: 0,
+            bytes: 0,
+            dropped: Vec::new(),
+            marks: 0,
+            has_uncollected: false,
+        }
     }
 }
 
@@ -289,15 +299,16 @@ impl Backlog {
         Some(Slot(at))
     }
 
-    /// Drops an arriving packet.
+    /// Drops an arriving packet, which is not in a queue.
     pub fn refuse(&mut self, packet: Queued, reason: Reason) {
+        self.has_uncollected = true;
         self.dropped.push((packet, reason));
     }
 
     /// Drops a packet that is out of its queue.
     pub fn drop(&mut self, slot: Slot, reason: Reason) {
         let packet = self.release(slot);
-        self.dropped.push((packet, reason));
+        self.refuse(packet, reason);
     }
 
     /// Marks a packet that is out of its queue if its transport is ECN-capable; false if it is not.
@@ -307,6 +318,7 @@ impl Backlog {
         if is_capable {
             packet.ecn = Ecn::Ce;
             self.marks += 1;
+            self.has_uncollected = true;
         }
         is_capable
     }
@@ -328,11 +340,12 @@ impl Backlog {
     /// True if there are uncollected drops or marks.
     #[inline]
     pub(crate) fn has_uncollected(&self) -> bool {
-        self.marks > 0 || !self.dropped.is_empty()
+        self.has_uncollected
     }
 
     /// Packets dropped since the last call, in order, and how many were marked.
     pub(crate) fn take_uncollected(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
+        self.has_uncollected = false;
         (self.dropped.drain(..), std::mem::take(&mut self.marks))
     }
 }
