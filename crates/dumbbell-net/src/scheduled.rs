@@ -7,10 +7,10 @@
 //!
 //! A link counts what it does by the times at which it happens.
 
-use crate::impairment::Impairment;
+use crate::impairment::Impairments;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
 use crate::packet::Packet;
-use crate::queues::{Backlog, Queued, Scheduler, Setup};
+use crate::queues::{Backlog, Queued, Scheduler, Setup, Slot};
 use crate::transmitter::Transmitter;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 /// The packet that is transmitted.
 #[derive(Clone, Copy, Debug)]
 struct InService {
-    packet: Queued,
+    slot: Slot,
     begins: Time,
     /// Whole nanoseconds of service; the rest of the time since it entered is waiting.
     service: Time,
@@ -46,7 +46,7 @@ pub struct Dropped {
     pub at: Time,
     /// Why.
     pub reason: DropReason,
-    /// Number of data packets that had reached the impairments by then, counted from 1 as for forced losses.
+    /// Number of the last data packet that had reached the impairments, counted from 1 as for forced losses.
     pub data_seen: u64,
 }
 
@@ -68,10 +68,7 @@ pub struct ScheduledLink {
     /// When the backlog last changed, and what it has been since.
     last_change: (Time, usize),
     stamps: bool,
-    impairments: Vec<Impairment>,
-    /// Data packets that the impairments have seen.
-    data_seen: u64,
-    random: Stream,
+    impairments: Option<Impairments>,
     /// For the queue discipline.
     queue_random: Stream,
     /// Changes of the backlog since the last call, if a probe requests them.
@@ -96,9 +93,7 @@ impl ScheduledLink {
             stats: LinkStats::default(),
             last_change: (Time::ZERO, 0),
             stamps: false,
-            impairments: spec.impairments.iter().map(Impairment::new).collect(),
-            data_seen: 0,
-            random: random.clone(),
+            impairments: Impairments::new(&spec.impairments, random.clone()),
             queue_random,
             backlog_changes: None,
         })
@@ -133,7 +128,7 @@ impl ScheduledLink {
     /// The tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
-        let in_service = self.in_service.iter().map(|service| service.packet.token);
+        let in_service = self.next_token().into_iter();
         let departed = self.departed.iter().map(|departed| departed.token);
         waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
     }
@@ -176,7 +171,7 @@ impl ScheduledLink {
     /// The token of the packet in service, the next one to depart; for prefetching.
     #[inline]
     pub fn next_token(&self) -> Option<u64> {
-        self.in_service.map(|service| service.packet.token)
+        self.in_service.map(|service| self.backlog.packet(service.slot).token)
     }
 
     /// The next packet that was dropped, in the order of times.
@@ -205,20 +200,21 @@ impl ScheduledLink {
     fn depart(&mut self) -> Option<Departed> {
         let ends = std::mem::replace(&mut self.departure, Time::NEVER);
         let service = self.in_service.take()?;
-        let departed = self.finish(&service, ends);
+        let departed = self.finish(service, ends);
         self.begin(ends);
         departed
     }
 
     /// A transmission ends.
     #[inline]
-    fn finish(&mut self, service: &InService, ends: Time) -> Option<Departed> {
-        let InService { packet, begins, service } = *service;
+    fn finish(&mut self, in_service: InService, ends: Time) -> Option<Departed> {
+        let InService { slot, begins, service } = in_service;
+        let packet = self.backlog.release(slot);
         self.idle_since = ends;
         self.stats.busy += self.window.overlap(begins, ends).0;
-        self.data_seen += u64::from(packet.is_data);
-        let (is_data, random) = (packet.is_data, &mut self.random);
-        if self.impairments.iter_mut().any(|impairment| impairment.loses_packet(ends, is_data, random)) {
+        if let Some(impairments) = &mut self.impairments
+            && impairments.lose_packet(ends, packet.is_data)
+        {
             self.drop(packet.token, ends, DropReason::Impairment);
             return None;
         }
@@ -232,13 +228,14 @@ impl ScheduledLink {
     fn begin(&mut self, at: Time) {
         let next = self.scheduler.dequeue(at, &mut self.backlog, &mut self.queue_random);
         self.collect(at);
-        if let Some(packet) = next {
-            self.count_wait(&packet, at);
+        if let Some(slot) = next {
+            let Queued { entered, size, .. } = *self.backlog.packet(slot);
+            self.count_wait(entered, at);
             if self.idle_since < at {
                 self.transmitter.rest();
             }
-            let (ends, service) = self.transmitter.serve(at, packet.size);
-            self.in_service = Some(InService { packet, begins: at, service });
+            let (ends, service) = self.transmitter.serve(at, size);
+            self.in_service = Some(InService { slot, begins: at, service });
             self.departure = ends;
         }
         self.note_backlog(at);
@@ -257,7 +254,7 @@ impl ScheduledLink {
         let mut backlog = std::mem::take(&mut self.backlog);
         let (dropped, marks) = backlog.take_uncollected();
         for (packet, reason) in dropped {
-            self.count_wait(&packet, at);
+            self.count_wait(packet.entered, at);
             self.drop(packet.token, at, DropReason::Queue(reason));
         }
         if self.window.contains(at) {
@@ -270,13 +267,14 @@ impl ScheduledLink {
         if self.window.contains(at) {
             self.stats.count_drop(reason);
         }
-        self.dropped.push_back(Dropped { token, at, reason, data_seen: self.data_seen });
+        let data_seen = self.impairments.as_ref().map_or(0, Impairments::data_seen);
+        self.dropped.push_back(Dropped { token, at, reason, data_seen });
     }
 
-    /// A packet has waited until `at`.
+    /// A packet has waited from `entered` until `at`.
     #[inline]
-    fn count_wait(&mut self, packet: &Queued, at: Time) {
-        self.stats.waited += u128::from(self.window.overlap(packet.entered, at).0);
+    fn count_wait(&mut self, entered: Time, at: Time) {
+        self.stats.waited += u128::from(self.window.overlap(entered, at).0);
     }
 
     /// Counts the backlog from `at` on.
