@@ -2,8 +2,8 @@
 //!
 //! Vegas whose band from `alpha` to `beta` moves. If the round-trip time grows while the window does not, other flows
 //! are the cause, and the band rises by a segment. If it does not grow, the band falls by a segment towards its initial
-//! values, and a loss restores them. Beside Reno, the window thus grows by one segment in two round trips [chan2010
-//! table 1].
+//! values, and a loss restores them. Beside Reno, the window thus grows by one segment in two round trips
+//! [chan2010 table 1].
 //!
 //! `diff` is that of [chan2010 §2.2], eq. 1, and the window moves by eq. 2. [chan2010 table 1] determines the order:
 //! the window first, then the band, given the new window.

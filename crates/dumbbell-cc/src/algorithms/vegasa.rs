@@ -8,8 +8,8 @@
 //! Where it departs from the paper: the paper does not define the reaction to losses. The band remains, the previous
 //! throughput is cleared, and everything else is as in Vegas. A band with fractional thresholds stops at its minimum of
 //! 1 instead of passing it. The window grows by fractions of a segment, as in the authors' ns-2 code, not at once; that
-//! code includes the thresholds in the band, which is `inclusive` here. The three corrections of Vegas [hengartner2000
-//! §VII] are on.
+//! code includes the thresholds in the band, which is `inclusive` here. The three corrections of Vegas
+//! [hengartner2000 §VII] are on.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};

@@ -303,8 +303,8 @@ recoveries! {
     "newreno" => newreno::{NewReno, NewRenoRules},
     /// Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
     "sack" => rfc6675::{Rfc6675, SackRules},
-    /// Recovery with selective acknowledgements that counts segments in the network, as ns-2's Sack1 does [fall1996
-    /// §4].
+    /// Recovery with selective acknowledgements that counts segments in the network, as ns-2's Sack1 does
+    /// [fall1996 §4].
     "ns2sack" => ns2_sack::{Ns2Sack, Ns2SackRules},
     /// Reno's recovery with the fine timeouts of Vegas as in ns-2, including the faults of its code.
     "ns2vegas" => ns2_vegas::{Ns2Vegas, Ns2VegasRules},

@@ -3,8 +3,8 @@
 //! * A retransmitted segment is still timed, and a fast retransmission backs the coarse timer off.
 //! * The loss of a retransmission, or of data sent at the very start, does not reduce the window.
 //! * Every duplicate beyond the third inflates the window, in a recovery or not. After more than three, the window
-//! returns to that of the last reduction, regardless of its growth since, and to none after a timeout; only then slow
-//! start ends.
+//!   returns to that of the last reduction, regardless of its growth since, and to none after a timeout; only then
+//!   slow start ends.
 //! * A timeout halves the window including its inflation; the first two duplicates stop the sender.
 
 use super::fast::LastCut;
