@@ -97,12 +97,12 @@ impl Bare {
 
     #[inline]
     fn on_arrival(&mut self, link: u32) {
-        let Some((place, next)) = self.in_flight.land(link) else {
+        let Some((slot, next)) = self.in_flight.pop(link) else {
             self.events.postpone_arrival(None);
             return;
         };
         self.events.postpone_arrival(next.map(|next| next.at));
-        let packet = self.in_flight.take(place);
+        let packet = self.in_flight.take(slot);
         self.deliver(&packet);
     }
 
@@ -110,7 +110,7 @@ impl Bare {
         let Some(number) = self.in_flight.merge_point(link) else { return };
         if self.in_flight.begin_merge(number, self.now) {
             while let Some(arrived) = self.in_flight.next_arrived(number, self.now, u32::MAX) {
-                let packet = self.in_flight.take(arrived.place);
+                let packet = self.in_flight.take(arrived.slot);
                 self.forward(arrived.at, arrived.hop + 1, packet);
             }
             self.in_flight.end_merge(&mut self.events, number);
@@ -129,7 +129,7 @@ impl Bare {
                 After::Chained => number += 1,
                 After::Receiver if arrival <= self.end => number = self.answer(&mut packet),
                 _ => {
-                    self.in_flight.launch(&mut self.events, (number, hop), arrival, &packet);
+                    self.in_flight.push(&mut self.events, (number, hop), arrival, &packet);
                     return;
                 }
             }

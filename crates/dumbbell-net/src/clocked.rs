@@ -106,14 +106,14 @@ impl<P: Copy> ClockedLink<P> {
         let Link::Scheduled(link) = &mut self.link else { return };
         while let Some(departed) = link.poll_departure(now) {
             let mut packet = *self.packets.packet(departed.token as u32);
-            self.packets.leave(departed.token as u32);
+            self.packets.release(departed.token as u32);
             packet.ecn = departed.ecn;
             packet.queueing += departed.waited;
             self.arriving.push_back((departed.arrives, packet));
         }
         while let Some(dropped) = link.poll_drop() {
             let packet = *self.packets.packet(dropped.token as u32);
-            self.packets.leave(dropped.token as u32);
+            self.packets.release(dropped.token as u32);
             self.dropped.push_back((dropped.at, dropped.reason, packet));
         }
     }

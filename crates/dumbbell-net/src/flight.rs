@@ -13,7 +13,7 @@ const END: u32 = u32::MAX;
 /// A packet and its successor on the link, or the next free slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Place<P> {
+struct Slot<P> {
     packet: Packet<P>,
     next: u32,
 }
@@ -21,7 +21,7 @@ struct Place<P> {
 /// The packets in flight on all links.
 #[derive(Clone, Debug)]
 pub struct Flights<P> {
-    places: Vec<Place<P>>,
+    slots: Vec<Slot<P>>,
     /// Arrival time and owner of the packet in each slot.
     arrivals: Vec<(Time, u32)>,
     free: u32,
@@ -29,30 +29,30 @@ pub struct Flights<P> {
 
 /// The packet that arrives next on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Next {
+pub struct NextArrival {
     /// When.
     pub at: Time,
     /// Where it is.
-    pub place: u32,
+    pub slot: u32,
     /// Whose it is.
     pub owner: u32,
 }
 
 /// The packets in flight on one link, oldest first.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct FlightQueue {
     first: u32,
     last: u32,
     len: u32,
 }
 
-impl Default for Line {
+impl Default for FlightQueue {
     fn default() -> Self {
-        Line { first: END, last: END, len: 0 }
+        FlightQueue { first: END, last: END, len: 0 }
     }
 }
 
-impl Line {
+impl FlightQueue {
     /// Number of packets.
     pub fn len(&self) -> usize {
         self.len as usize
@@ -66,7 +66,7 @@ impl Line {
 
 impl<P> Default for Flights<P> {
     fn default() -> Self {
-        Flights { places: Vec::new(), arrivals: Vec::new(), free: END }
+        Flights { slots: Vec::new(), arrivals: Vec::new(), free: END }
     }
 }
 
@@ -74,72 +74,72 @@ impl<P: Copy> Flights<P> {
     /// Stores a packet and returns its slot.
     #[inline]
     pub fn put(&mut self, packet: &Packet<P>) -> u32 {
-        let mut place = self.free;
-        if place == END {
-            place = self.places.len() as u32;
-            self.places.push(Place { packet: *packet, next: END });
+        let mut slot = self.free;
+        if slot == END {
+            slot = self.slots.len() as u32;
+            self.slots.push(Slot { packet: *packet, next: END });
             self.arrivals.push((Time::NEVER, 0));
         } else {
-            let taken = &mut self.places[place as usize];
+            let taken = &mut self.slots[slot as usize];
             self.free = taken.next;
             taken.packet = *packet;
             taken.next = END;
         }
-        place
+        slot
     }
 
     /// The packet in a slot.
     #[inline]
-    pub fn packet(&self, place: u32) -> &Packet<P> {
-        &self.places[place as usize].packet
+    pub fn packet(&self, slot: u32) -> &Packet<P> {
+        &self.slots[slot as usize].packet
     }
 
     /// The packets in flight on a link, oldest first.
-    pub fn line(&self, line: &Line) -> impl Iterator<Item = &Packet<P>> {
-        let first = self.places.get(line.first as usize);
-        std::iter::successors(first, |place| self.places.get(place.next as usize)).map(|place| &place.packet)
+    pub fn packets(&self, queue: &FlightQueue) -> impl Iterator<Item = &Packet<P>> {
+        let first = self.slots.get(queue.first as usize);
+        std::iter::successors(first, |slot| self.slots.get(slot.next as usize)).map(|slot| &slot.packet)
     }
 
     /// Prefetches a packet.
     #[inline]
-    pub fn prefetch(&self, place: u32) {
-        if let Some(place) = self.places.get(place as usize) {
-            prefetch(place);
+    pub fn prefetch(&self, slot: u32) {
+        if let Some(slot) = self.slots.get(slot as usize) {
+            prefetch(slot);
         }
     }
 
     /// Frees a slot.
     #[inline]
-    pub fn leave(&mut self, place: u32) {
-        self.places[place as usize].next = self.free;
-        self.free = place;
+    pub fn release(&mut self, slot: u32) {
+        self.slots[slot as usize].next = self.free;
+        self.free = slot;
     }
 
     /// Appends a stored packet to a link; it arrives after all others there.
     #[inline]
-    pub fn append(&mut self, line: &mut Line, at: Time, place: u32) {
-        self.arrivals[place as usize] = (at, self.places[place as usize].packet.owner);
-        if line.last == END {
-            line.first = place;
+    pub fn push(&mut self, queue: &mut FlightQueue, at: Time, slot: u32) {
+        self.arrivals[slot as usize] = (at, self.slots[slot as usize].packet.owner);
+        if queue.last == END {
+            queue.first = slot;
         } else {
-            self.places[line.last as usize].next = place;
+            self.slots[queue.last as usize].next = slot;
         }
-        line.last = place;
-        line.len += 1;
+        queue.last = slot;
+        queue.len += 1;
     }
 
     /// Removes the oldest packet of a link. Returns its slot and the next arrival.
     #[inline]
-    pub fn land(&self, line: &mut Line) -> Option<(u32, Option<Next>)> {
-        let place = line.first;
-        let next = self.places.get(place as usize)?.next;
-        line.first = next;
-        line.len -= 1;
+    pub fn pop(&self, queue: &mut FlightQueue) -> Option<(u32, Option<NextArrival>)> {
+        let slot = queue.first;
+        let next = self.slots.get(slot as usize)?.next;
+        queue.first = next;
+        queue.len -= 1;
         if next == END {
-            line.last = END;
+            queue.last = END;
         }
-        let next = self.arrivals.get(next as usize).map(|&(at, owner)| Next { at, place: next, owner });
-        Some((place, next))
+        let next = self.arrivals.get(next as usize).map(|&(at, owner)| NextArrival { at, slot: next, owner });
+        Some((slot, next))
     }
 }
 
@@ -166,26 +166,26 @@ mod tests {
     #[test]
     fn links_share_places_and_keep_their_order() {
         let mut flights = Flights::default();
-        let mut lines = [Line::default(), Line::default()];
-        let pop = |flights: &mut Flights<()>, line: &mut Line| {
-            let (place, next) = flights.land(line)?;
-            flights.leave(place);
-            Some((flights.packet(place).owner, next.map(|next| next.at)))
+        let mut queues = [FlightQueue::default(), FlightQueue::default()];
+        let pop = |flights: &mut Flights<()>, queue: &mut FlightQueue| {
+            let (slot, next) = flights.pop(queue)?;
+            flights.release(slot);
+            Some((flights.packet(slot).owner, next.map(|next| next.at)))
         };
-        let push = |flights: &mut Flights<()>, line: &mut Line, n: u32| {
-            let place = flights.put(&packet(n));
-            flights.append(line, Time(u64::from(n)), place);
+        let push = |flights: &mut Flights<()>, queue: &mut FlightQueue, n: u32| {
+            let slot = flights.put(&packet(n));
+            flights.push(queue, Time(u64::from(n)), slot);
         };
         for n in 0..4 {
-            push(&mut flights, &mut lines[n as usize % 2], n);
+            push(&mut flights, &mut queues[n as usize % 2], n);
         }
-        assert_eq!(pop(&mut flights, &mut lines[0]), Some((0, Some(Time(2)))));
-        push(&mut flights, &mut lines[1], 9);
-        assert_eq!(flights.places.len(), 4);
-        assert_eq!(pop(&mut flights, &mut lines[0]), Some((2, None)));
-        assert_eq!(pop(&mut flights, &mut lines[0]), None);
-        let rest: Vec<_> = std::iter::from_fn(|| pop(&mut flights, &mut lines[1])).collect();
+        assert_eq!(pop(&mut flights, &mut queues[0]), Some((0, Some(Time(2)))));
+        push(&mut flights, &mut queues[1], 9);
+        assert_eq!(flights.slots.len(), 4);
+        assert_eq!(pop(&mut flights, &mut queues[0]), Some((2, None)));
+        assert_eq!(pop(&mut flights, &mut queues[0]), None);
+        let rest: Vec<_> = std::iter::from_fn(|| pop(&mut flights, &mut queues[1])).collect();
         assert_eq!(rest, [(1, Some(Time(3))), (3, Some(Time(9))), (9, None)]);
-        assert!(lines.iter().all(Line::is_empty));
+        assert!(queues.iter().all(FlightQueue::is_empty));
     }
 }

@@ -12,7 +12,7 @@
 
 use crate::events::{Event, EventQueue};
 use crate::network::{After, Hop, Routes};
-use dumbbell_net::flight::{Line, Next};
+use dumbbell_net::flight::{FlightQueue, NextArrival};
 use dumbbell_net::{Flights, LinkSpec, Packet};
 use dumbbell_units::Time;
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ struct Pending {
     feeder: u32,
     /// Orders simultaneous arrivals from one link.
     serial: u32,
-    place: u32,
+    slot: u32,
     /// The hop it comes from.
     hop: u32,
     owner: u32,
@@ -40,7 +40,7 @@ pub struct Arrived {
     /// The hop it comes from.
     pub hop: u32,
     /// Its slot, for [`InFlight::take`].
-    pub place: u32,
+    pub slot: u32,
 }
 
 /// Merges the packets that enter a link from several links.
@@ -81,8 +81,8 @@ impl MergePoint {
     }
 
     #[inline(always)]
-    fn push(&mut self, at: Time, feeder: u32, (place, owner): (u32, u32), hop: u32) {
-        let new = Pending { at, feeder, serial: self.serial, place, hop, owner };
+    fn push(&mut self, at: Time, feeder: u32, (slot, owner): (u32, u32), hop: u32) {
+        let new = Pending { at, feeder, serial: self.serial, slot, hop, owner };
         self.serial = self.serial.wrapping_add(1);
         match self.pending.back() {
             Some(last) if *last > new => self.push_before(new),
@@ -129,7 +129,7 @@ impl MergePoint {
 pub struct InFlight<P> {
     flights: Flights<P>,
     /// Packets on each link that leads to a host.
-    to_hosts: Vec<Line>,
+    to_hosts: Vec<FlightQueue>,
     merge_points: Vec<MergePoint>,
     /// The index of each link's merge point, if it has one.
     merge_point_of: Vec<Option<u32>>,
@@ -150,7 +150,7 @@ impl<P: Copy> InFlight<P> {
         };
         InFlight {
             flights: Flights::default(),
-            to_hosts: vec![Line::default(); links.len()],
+            to_hosts: vec![FlightQueue::default(); links.len()],
             merge_points: routes.merge_points.iter().map(point).collect(),
             merge_point_of,
         }
@@ -158,40 +158,34 @@ impl<P: Copy> InFlight<P> {
 
     /// Number of packets in flight.
     pub fn count(&self) -> usize {
-        let to_hosts: usize = self.to_hosts.iter().map(Line::len).sum();
+        let to_hosts: usize = self.to_hosts.iter().map(FlightQueue::len).sum();
         to_hosts + self.merge_points.iter().map(MergePoint::len).sum::<usize>()
     }
 
     /// The packets in flight, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet<P>> {
-        let to_hosts = self.to_hosts.iter().flat_map(|line| self.flights.line(line));
+        let to_hosts = self.to_hosts.iter().flat_map(|queue| self.flights.packets(queue));
         let pending = |point: &'_ MergePoint| {
             let overflow = point.overflow.iter().map(|Reverse(late)| late);
-            point.pending.iter().chain(overflow).map(|pending| pending.place).collect::<Vec<_>>()
+            point.pending.iter().chain(overflow).map(|pending| pending.slot).collect::<Vec<_>>()
         };
-        let to_links = self.merge_points.iter().flat_map(pending).map(|place| self.flights.packet(place));
+        let to_links = self.merge_points.iter().flat_map(pending).map(|slot| self.flights.packet(slot));
         to_hosts.chain(to_links)
     }
 
     /// A packet leaves the link of hop `number` and arrives at the next hop at `at`, no earlier than the packet before
     /// it from this link.
     #[inline(always)]
-    pub fn launch(
-        &mut self,
-        events: &mut EventQueue,
-        (number, hop): (u32, Hop),
-        at: Time,
-        packet: &Packet<P>,
-    ) {
-        let place = self.flights.put(packet);
+    pub fn push(&mut self, events: &mut EventQueue, (number, hop): (u32, Hop), at: Time, packet: &Packet<P>) {
+        let slot = self.flights.put(packet);
         if let After::Merge(point) = hop.after {
             let point = &mut self.merge_points[point as usize];
-            point.push(at, hop.link, (place, packet.owner), number);
+            point.push(at, hop.link, (slot, packet.owner), number);
             point.schedule(events, at);
         } else {
-            let line = &mut self.to_hosts[hop.link as usize];
-            let is_first = line.is_empty();
-            self.flights.append(line, at, place);
+            let queue = &mut self.to_hosts[hop.link as usize];
+            let is_first = queue.is_empty();
+            self.flights.push(queue, at, slot);
             if is_first {
                 events.push(at, Event::Arrival(hop.link));
             }
@@ -200,20 +194,20 @@ impl<P: Copy> InFlight<P> {
 
     /// The oldest packet on a link arrives at its host. Returns its slot and the next arrival.
     #[inline]
-    pub fn land(&mut self, link: u32) -> Option<(u32, Option<Next>)> {
-        self.flights.land(&mut self.to_hosts[link as usize])
+    pub fn pop(&mut self, link: u32) -> Option<(u32, Option<NextArrival>)> {
+        self.flights.pop(&mut self.to_hosts[link as usize])
     }
 
     /// Prefetches a packet.
     #[inline]
-    pub fn prefetch(&self, place: u32) {
-        self.flights.prefetch(place);
+    pub fn prefetch(&self, slot: u32) {
+        self.flights.prefetch(slot);
     }
 
-    /// The slot and owner of a packet pending at a merge point, `ahead` places behind the first.
+    /// The slot and owner of a packet pending at a merge point, `ahead` positions behind the first.
     #[inline]
     pub fn pending(&self, number: u32, ahead: usize) -> Option<(u32, u32)> {
-        self.merge_points[number as usize].pending.get(ahead).map(|pending| (pending.place, pending.owner))
+        self.merge_points[number as usize].pending.get(ahead).map(|pending| (pending.slot, pending.owner))
     }
 
     /// Stores a packet for a link that holds packets itself. Returns its slot.
@@ -223,15 +217,15 @@ impl<P: Copy> InFlight<P> {
     }
 
     /// The packet in a slot.
-    pub fn packet(&self, place: u32) -> &Packet<P> {
-        self.flights.packet(place)
+    pub fn packet(&self, slot: u32) -> &Packet<P> {
+        self.flights.packet(slot)
     }
 
     /// Takes an arrived packet out of its slot.
     #[inline]
-    pub fn take(&mut self, place: u32) -> Packet<P> {
-        self.flights.leave(place);
-        *self.flights.packet(place)
+    pub fn take(&mut self, slot: u32) -> Packet<P> {
+        self.flights.release(slot);
+        *self.flights.packet(slot)
     }
 
     /// The index of a link's merge point, if it has one.
@@ -261,7 +255,7 @@ impl<P: Copy> InFlight<P> {
             return None;
         }
         point.pop(&first);
-        Some(Arrived { at: first.at, hop: first.hop, place: first.place })
+        Some(Arrived { at: first.at, hop: first.hop, slot: first.slot })
     }
 
     /// True if an event of a merge point is current, not obsolete.
@@ -357,7 +351,7 @@ mod tests {
             let delay = if feeder == 8 { 400 } else { 20 + draw(5.0) };
             let at = (u64::from(number) / 4 + delay).max(latest[feeder as usize]);
             latest[feeder as usize] = at;
-            in_flight.launch(&mut events, (0, from(feeder)), Time(at), &packet(number));
+            in_flight.push(&mut events, (0, from(feeder)), Time(at), &packet(number));
             expected.push((at, feeder, number));
         }
         assert!(!in_flight.merge_points[0].overflow.is_empty());
@@ -366,7 +360,7 @@ mod tests {
         let taken: Vec<_> = std::iter::from_fn(|| in_flight.next_arrived(0, Time::NEVER, u32::MAX))
             .collect::<Vec<_>>()
             .into_iter()
-            .map(|arrived| (arrived.at.0, in_flight.take(arrived.place).owner))
+            .map(|arrived| (arrived.at.0, in_flight.take(arrived.slot).owner))
             .collect();
         assert_eq!(taken, expected.iter().map(|&(at, _, number)| (at, number)).collect::<Vec<_>>());
         assert_eq!(in_flight.count(), 0);
@@ -377,11 +371,11 @@ mod tests {
         let mut in_flight = merging(3);
         let mut events = EventQueue::default();
         for feeder in [3, 1, 2] {
-            in_flight.launch(&mut events, (0, from(feeder)), Time(5), &packet(feeder));
+            in_flight.push(&mut events, (0, from(feeder)), Time(5), &packet(feeder));
         }
         let mut owner = |now, feeder| {
             let arrived = in_flight.next_arrived(0, Time(now), feeder)?;
-            Some(in_flight.take(arrived.place).owner)
+            Some(in_flight.take(arrived.slot).owner)
         };
         assert_eq!(
             (owner(4, u32::MAX), owner(5, 2), owner(5, 2), owner(5, 2)),
@@ -394,11 +388,11 @@ mod tests {
     fn a_merge_is_due_one_propagation_delay_after_the_first_arrival() {
         let mut in_flight = merging(2);
         let mut events = EventQueue::default();
-        in_flight.launch(&mut events, (0, from(1)), Time(50), &packet(1));
-        in_flight.launch(&mut events, (0, from(1)), Time(60), &packet(2));
+        in_flight.push(&mut events, (0, from(1)), Time(50), &packet(1));
+        in_flight.push(&mut events, (0, from(1)), Time(60), &packet(2));
         assert_eq!(events.peek(), Some((Time(150), Event::Merge(0))));
         // An earlier arrival makes the merge due earlier and the previous event obsolete.
-        in_flight.launch(&mut events, (0, from(2)), Time(10), &packet(3));
+        in_flight.push(&mut events, (0, from(2)), Time(10), &packet(3));
         assert_eq!(events.peek(), Some((Time(110), Event::Merge(0))));
         events.pop_other();
         assert!(in_flight.begin_merge(0, Time(110)));

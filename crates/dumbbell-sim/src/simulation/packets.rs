@@ -15,19 +15,19 @@ const CACHED_CONNECTIONS: usize = 4000;
 const PREFETCH_DISTANCE: usize = 3;
 
 /// The token of a packet at a scheduled link.
-fn token_of(hop: u32, place: u32) -> u64 {
-    u64::from(hop) << 32 | u64::from(place)
+fn token_of(hop: u32, slot: u32) -> u64 {
+    u64::from(hop) << 32 | u64::from(slot)
 }
 
 /// The hop at which a scheduled link holds a packet, and its slot.
-pub(super) fn hop_and_place(token: u64) -> (u32, u32) {
+pub(super) fn hop_and_slot(token: u64) -> (u32, u32) {
     ((token >> 32) as u32, token as u32)
 }
 
 impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
-        let Some((place, next)) = self.in_flight.land(link) else {
+        let Some((slot, next)) = self.in_flight.pop(link) else {
             self.events.postpone_arrival(None);
             return;
         };
@@ -35,9 +35,9 @@ impl Simulation<'_> {
         if let Some(next) = next
             && self.connections.len() > CACHED_CONNECTIONS
         {
-            self.prefetch(next.place, next.owner, |connection| connection.sender.prefetch());
+            self.prefetch(next.slot, next.owner, |connection| connection.sender.prefetch());
         }
-        let packet = self.in_flight.take(place);
+        let packet = self.in_flight.take(slot);
         self.deliver(packet);
     }
 
@@ -64,7 +64,7 @@ impl Simulation<'_> {
             return;
         }
         while let Some(arrived) = self.next_arrived(number) {
-            let packet = self.in_flight.take(arrived.place);
+            let packet = self.in_flight.take(arrived.slot);
             self.forward(arrived.at, arrived.hop + 1, packet);
         }
     }
@@ -75,7 +75,7 @@ impl Simulation<'_> {
         while let Some(arrived) = self.next_arrived(number) {
             let hop = arrived.hop + 1;
             if let Link::Scheduled(link) = &mut self.links[self.hops[hop as usize].link as usize] {
-                link.enqueue(arrived.at, token_of(hop, arrived.place), self.in_flight.packet(arrived.place));
+                link.enqueue(arrived.at, token_of(hop, arrived.slot), self.in_flight.packet(arrived.slot));
             }
         }
     }
@@ -85,9 +85,9 @@ impl Simulation<'_> {
     fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
         let arrived = self.in_flight.next_arrived(number, self.now, self.current_link)?;
         if self.connections.len() > CACHED_CONNECTIONS
-            && let Some((place, owner)) = self.in_flight.pending(number, PREFETCH_DISTANCE)
+            && let Some((slot, owner)) = self.in_flight.pending(number, PREFETCH_DISTANCE)
         {
-            self.prefetch(place, owner, |connection| connection.receiver.prefetch());
+            self.prefetch(slot, owner, |connection| connection.receiver.prefetch());
         }
         Some(arrived)
     }
@@ -109,10 +109,10 @@ impl Simulation<'_> {
                 return;
             };
             if let Some(next) = link.next_token() {
-                self.in_flight.prefetch(hop_and_place(next).1);
+                self.in_flight.prefetch(hop_and_slot(next).1);
             }
-            let (hop, place) = hop_and_place(departed.token);
-            let mut packet = self.in_flight.take(place);
+            let (hop, slot) = hop_and_slot(departed.token);
+            let mut packet = self.in_flight.take(slot);
             // Most packets leave unchanged, and an unmodified packet is copied faster.
             if packet.ecn != departed.ecn {
                 packet.ecn = departed.ecn;
@@ -129,7 +129,7 @@ impl Simulation<'_> {
         while let Link::Scheduled(link) = &mut self.links[index as usize]
             && let Some(dropped) = link.poll_drop()
         {
-            let packet = self.in_flight.take(hop_and_place(dropped.token).1);
+            let packet = self.in_flight.take(hop_and_slot(dropped.token).1);
             let is_impaired = dropped.reason == DropReason::Impairment;
             self.on_drop(dropped.at, index, &packet, is_impaired.then_some(dropped.data_seen));
         }
@@ -137,8 +137,8 @@ impl Simulation<'_> {
 
     /// Prefetches a packet that is handled soon, and the data of its connection.
     #[inline(never)]
-    fn prefetch(&self, place: u32, owner: u32, of_connection: impl Fn(&Connection)) {
-        self.in_flight.prefetch(place);
+    fn prefetch(&self, slot: u32, owner: u32, of_connection: impl Fn(&Connection)) {
+        self.in_flight.prefetch(slot);
         // The owner of a datagram is a flow; the prefetch is then useless but harmless.
         self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
@@ -197,7 +197,7 @@ impl Simulation<'_> {
                     }
                 }
                 Offer::Arrives(arrival) => {
-                    self.in_flight.launch(&mut self.events, (number, hop), arrival, &packet);
+                    self.in_flight.push(&mut self.events, (number, hop), arrival, &packet);
                 }
                 Offer::Dropped(reason) => {
                     let is_impaired = reason == DropReason::Impairment;
@@ -215,7 +215,7 @@ impl Simulation<'_> {
         if hop.after == After::Chained {
             self.forward(arrival, number + 1, packet);
         } else {
-            self.in_flight.launch(&mut self.events, (number, hop), arrival, &packet);
+            self.in_flight.push(&mut self.events, (number, hop), arrival, &packet);
         }
     }
 

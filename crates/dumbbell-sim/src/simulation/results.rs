@@ -1,7 +1,7 @@
 //! Probes during a run, and its results.
 
 use super::Simulation;
-use super::packets::hop_and_place;
+use super::packets::hop_and_slot;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use crate::trace::{Measure, Quantity};
 use dumbbell_net::{Link, PacketKind, ScheduledLink};
@@ -128,7 +128,7 @@ impl Simulation<'_> {
     fn packets_of_flows(&self) -> Vec<u64> {
         let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.packets_dropped).collect();
         let on_links = self.scheduled_links().flat_map(ScheduledLink::tokens);
-        let on_links = on_links.map(|token| self.in_flight.packet(hop_and_place(token).1));
+        let on_links = on_links.map(|token| self.in_flight.packet(hop_and_slot(token).1));
         let in_flight = self.in_flight.packets().chain(on_links).filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
