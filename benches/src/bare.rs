@@ -1,10 +1,10 @@
 //! The bare loop: the same packets over the same links, without TCP.
 //!
 //! It uses the engine's routes, links, event queue and packets in flight, and handles chained links, answers and merge
-//! points like the engine. It therefore has the same number of packet events; the additional cost of the engine is that
-//! of TCP. A source has a fixed window: an arriving packet is acknowledged, and an arriving acknowledgement releases a
-//! packet, or two until the window is full.
-//! Packets carry nothing, which makes the loop a little faster than one that moves the engine's packets.
+//! points like the engine. It therefore has the same number of packet events, and the additional cost of the engine is
+//! that of TCP. A source has a fixed window: each arriving packet is acknowledged, and each arriving acknowledgement
+//! releases one packet, or two until the window is full. Packets have no payload, which makes the loop slightly faster
+//! than one that moves the engine's packets.
 
 use crate::cases::{HEADER, PAYLOAD};
 use dumbbell_net::{FifoLink, LinkSpec, Offer, Packet, PacketKind, QueueSpec};
@@ -16,14 +16,14 @@ use dumbbell_sim::scenario::Start;
 use dumbbell_units::spec::SpecError;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 
-/// What a bare run has counted.
+/// Counters of a bare run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Data packets that arrived.
     pub packets: u64,
     /// Events processed.
     pub events: u64,
-    /// Packets that found no room; their place in the window is lost.
+    /// Packets dropped by queues; the window remains smaller by one packet for each.
     pub dropped: u64,
 }
 
@@ -34,16 +34,16 @@ struct Bare {
     routes: Routes,
     links: Vec<FifoLink>,
     in_flight: InFlight<()>,
-    /// Packets of each flow that have left and are not acknowledged.
+    /// Unacknowledged packets of each flow.
     outstanding: Vec<u32>,
     window: u32,
     counts: Counts,
 }
 
-/// Runs the flows of a scenario with a fixed window of so many packets each.
+/// Runs the flows of a scenario with a fixed window of `window` packets each.
 pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
     let whole = Interval { from: Time::ZERO, until: scenario.duration };
-    // Whatever the queues of the scenario: the loop is the yardstick for all of them.
+    // Always drop-tail, so that the loop is the same reference for all disciplines.
     let mut scenario = scenario.clone();
     for link in &mut scenario.links {
         if !matches!(link.queue, QueueSpec::DropTail(_)) {
@@ -149,7 +149,7 @@ impl Bare {
         }
     }
 
-    /// A data packet has arrived and becomes its acknowledgement. Returns the first hop of its way.
+    /// Turns an arrived data packet into its acknowledgement. Returns the first hop of the reverse path.
     #[inline]
     fn answer(&mut self, packet: &mut Packet<()>) -> u32 {
         self.counts.packets += 1;
@@ -158,7 +158,8 @@ impl Bare {
         self.routes.begins[packet.owner as usize].1
     }
 
-    /// Two packets at most, while the window has room: it fills as in a slow start, and the queue does not overflow.
+    /// Sends at most two packets, while the window has room. The window fills as in slow start, and the queue does not
+    /// overflow.
     #[inline]
     fn release(&mut self, flow: u32) {
         for _ in 0..2 {
@@ -198,22 +199,22 @@ mod tests {
             let counts = run(&case.scenario(share).expect(case.name), case.window()).expect(case.name);
             let capacity = case.million_packets * 1e6 * share;
             assert_eq!(counts.dropped, 0, "{}", case.name);
-            // The first round trips, and the tenth of the run over which flows start, fall short of the capacity.
+            // The link is not full during the first round trips and the first tenth of the run, over which flows start.
             let used = counts.packets as f64 / capacity;
             assert!(used > 0.75 && used <= 1.0, "{}: {used}", case.name);
         }
     }
 
     #[test]
-    fn a_packet_has_an_event_when_its_acknowledgement_arrives() {
-        // One flow: every link behind the first is fed by one link only.
+    fn each_packet_has_one_event_for_its_acknowledgement() {
+        // One flow: every link after the first is fed by only one link.
         let events_per_packet = |case: usize| {
             let case = &CASES[case];
             let counts = run(&case.scenario(0.1).expect(case.name), case.window()).expect(case.name);
             counts.events as f64 / counts.packets as f64
         };
         assert!((events_per_packet(0) - 1.0).abs() < 0.01);
-        // Ten flows: the bottleneck is fed by ten links and takes in at once what has arrived in 20 ms.
+        // Ten flows: the bottleneck is fed by ten links and merges the arrivals of 20 ms in one event.
         assert!((events_per_packet(1) - 1.0).abs() < 0.05);
     }
 }

@@ -1,5 +1,5 @@
-//! What is measured. Each case is a dumbbell with packets of 1,000 bytes, 20 ms of propagation on the bottleneck, and access links of 1 ms
-//! that are ten times faster.
+//! Benchmark cases. Each is a dumbbell with packets of 1,000 bytes, a propagation delay of 20 ms on the bottleneck, and
+//! access links that are ten times faster and have a delay of 1 ms.
 
 use dumbbell_sim::Scenario;
 use dumbbell_units::spec::SpecError;
@@ -7,27 +7,27 @@ use serde_json::{Value, json};
 
 /// Payload of a full segment, in bytes.
 pub const PAYLOAD: u32 = 960;
-/// Headers of a segment, and the whole of an acknowledgement, in bytes.
+/// Size of the headers of a segment, and of an acknowledgement, in bytes.
 pub const HEADER: u32 = 40;
 
 /// One case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// How it is chosen on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Greedy flows from left to right.
+    /// Number of greedy flows, all in the same direction.
     pub flows: u32,
     /// Their congestion control and recovery.
     pub variant: &'static str,
-    /// Letters of the mechanisms of Vegas that are on besides those of the variant.
+    /// Letters of Vegas mechanisms that are enabled in addition to those of the variant.
     pub mechanisms: &'static str,
     /// Rate of the bottleneck, in Mbit/s.
     pub megabits: u32,
-    /// Room of the bottleneck's queue, in packets.
+    /// Capacity of the bottleneck's queue, in packets.
     pub buffer: u32,
-    /// Discipline of that queue, with its other defaults.
+    /// Discipline of that queue, with default parameters otherwise.
     pub queue: &'static str,
-    /// Packets that the bottleneck can carry within the run, in millions.
+    /// Packets that the bottleneck can transmit during the run, in millions.
     pub million_packets: f64,
 }
 
@@ -42,12 +42,12 @@ const fn case(
     Case { name, flows, variant, mechanisms: "", megabits, buffer, queue: "droptail", million_packets }
 }
 
-/// One network under several disciplines: what they cost per packet shows beside drop-tail.
+/// The same network with another discipline. Comparison with drop-tail gives its cost per packet.
 const fn discipline(name: &'static str, queue: &'static str) -> Case {
     Case { queue, ..case(name, 20, "sack", 100, 1000, 3.0) }
 }
 
-/// Every case. `d` runs longer: its windows of thousands of segments take minutes to grow again after a loss.
+/// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
 pub const CASES: [Case; 10] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     case("b", 10, "reno", 50, 100, 3.0),
@@ -58,11 +58,11 @@ pub const CASES: [Case; 10] = [
     discipline("red", "red"),
     discipline("codel", "codel"),
     discipline("fqcodel", "fqcodel"),
-    // Senders that pace, beside those of the case "droptail" that do not.
+    // Paced senders, for comparison with the case "droptail".
     Case { mechanisms: "J", ..discipline("paced", "droptail") },
 ];
 
-/// The case of this name, or those whose names begin with it.
+/// The case with this name, or all cases with names that start with it.
 pub fn named(name: &str) -> Result<Vec<Case>, String> {
     if let Some(case) = CASES.iter().find(|case| case.name == name) {
         return Ok(vec![case.clone()]);
@@ -77,7 +77,7 @@ pub fn named(name: &str) -> Result<Vec<Case>, String> {
 }
 
 impl Case {
-    /// What it is, for people.
+    /// Summary for the table.
     pub fn summary(&self) -> String {
         let flows = if self.flows == 1 { "flow" } else { "flows" };
         let (count, variant, megabits, buffer, queue) =
@@ -85,7 +85,7 @@ impl Case {
         format!("{count} {variant} {flows}, {megabits} Mbit/s, {queue}, buffer {buffer}")
     }
 
-    /// The scenario, with `share` of its packets.
+    /// The scenario, shortened to `share` of its packets.
     pub fn scenario(&self, share: f64) -> Result<Scenario, SpecError> {
         let packet_bits = f64::from((PAYLOAD + HEADER) * 8);
         let duration = self.million_packets * share * packet_bits / f64::from(self.megabits);
@@ -115,7 +115,7 @@ impl Case {
                 links.extend([access(host, router), access(router, host)]);
                 nodes.push(json!(host));
             }
-            // Starts are spread over a tenth of the run, or the first slow starts would all be one.
+            // Starts are spread over a tenth of the run, so that slow starts are not synchronized.
             let start = duration / 10.0 * f64::from(number) / f64::from(self.flows);
             flows.push(json!({
                 "name": format!("f{number}"), "from": source, "to": sink, "start": format!("{start} s"),
@@ -135,7 +135,7 @@ impl Case {
         ])))
     }
 
-    /// Segments that each flow of the bare loop keeps outstanding: together they fill the path and half of the queue.
+    /// Window of each flow of the bare loop, in segments. All windows together fill the path and half of the queue.
     pub fn window(&self) -> u32 {
         let round_trip_ms = 2 * (1 + 20 + 1);
         let path = self.megabits * 1000 * round_trip_ms / ((PAYLOAD + HEADER) * 8);
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn windows_fill_the_path_and_half_of_the_queue() {
-        // 10 Mbit/s for 44 ms are 55 packets of 1,000 bytes; half of 100 more.
+        // 10 Mbit/s for 44 ms is 55 packets of 1,000 bytes, plus half of 100.
         assert_eq!(CASES[0].window(), 105);
-        // 1 Gbit/s for 44 ms are 5,500 packets; with half of 1,000 there are 6 for each of 1,000 flows.
+        // 1 Gbit/s for 44 ms is 5,500 packets; plus half of 1,000, that is 6 for each of 1,000 flows.
         assert_eq!(CASES[3].window(), 6);
     }
 }

@@ -1,10 +1,10 @@
-//! Delivered packets per CPU second, beside a bare loop over the same links.
+//! Delivered packets per CPU second, compared with a bare loop over the same links.
 //!
-//! Every measurement is a separate process, so that its CPU time and its peak memory are its own. Engine and bare
-//! loop take turns, and their ratio is computed by turn, so that other load on the machine affects both. CPU time
-//! covers building the network and running it, but not parsing the scenario. No time is asserted.
+//! Every measurement runs in a separate process with its own CPU time and peak memory. Engine and bare loop alternate,
+//! and their ratio is computed for each turn, so that other load on the machine affects both. CPU time covers building
+//! and running the network, but not parsing the scenario. No time is asserted.
 
-#![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
+#![allow(clippy::disallowed_macros, reason = "a command-line tool prints to its user")]
 
 mod bare;
 mod cases;
@@ -23,9 +23,9 @@ const USAGE: &str = "usage: dumbbell-benches [--case NAME]... [--seconds-per-cas
   --smoke                   one turn of two fifths of the packets, to see that it works
   --json                    one JSON object instead of the table";
 
-/// Turns of a case that are always made, so that there is a median and a spread.
-const LEAST_TURNS: usize = 3;
-/// Share of the packets that a smoke run delivers.
+/// Minimum number of turns per case, for a median and a spread.
+const MIN_TURNS: usize = 3;
+/// Share of the packets in a smoke run.
 const SMOKE: f64 = 0.4;
 
 #[derive(Debug, PartialEq)]
@@ -61,16 +61,16 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-/// Engine and bare loop in turns, until the case has had its time.
+/// Runs engine and bare loop alternately until the time of the case is used up.
 fn take_turns(case: &Case, options: &Options) -> Result<Turns, String> {
     let share = if options.is_smoke { SMOKE } else { 1.0 };
-    let least = if options.is_smoke { 1 } else { LEAST_TURNS };
+    let min = if options.is_smoke { 1 } else { MIN_TURNS };
     let mut turns = Turns::new(case.clone());
     loop {
-        turns.engine.push(Measurement::in_own_process(case, Contender::Engine, share)?);
-        turns.bare.push(Measurement::in_own_process(case, Contender::Bare, share)?);
+        turns.engine.push(Measurement::in_new_process(case, Contender::Engine, share)?);
+        turns.bare.push(Measurement::in_new_process(case, Contender::Bare, share)?);
         let is_over = options.is_smoke || turns.cpu_s() >= options.seconds_per_case;
-        if turns.engine.len() >= least && is_over {
+        if turns.engine.len() >= min && is_over {
             return Ok(turns);
         }
     }
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     }
     let result = match arguments.split_first() {
         Some((first, of)) if first == measurement::CHILD => {
-            Measurement::of_arguments(of).map(|measured| println!("{}", measured.to_json()))
+            Measurement::from_arguments(of).map(|measured| println!("{}", measured.to_json()))
         }
         _ => parse(&arguments).and_then(|options| run(&options)),
     };
@@ -122,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn without_options_every_case_is_measured() {
+    fn all_cases_are_measured_by_default() {
         let options = parsed("").expect("no options");
         assert_eq!(options.cases.len(), CASES.len());
         assert!(!options.is_smoke && !options.is_json);
     }
 
     #[test]
-    fn cases_are_chosen_by_their_beginnings() {
+    fn cases_are_selected_by_prefix() {
         let options = parsed("--case c1 --case a --seconds-per-case 2.5").expect("options");
         let names: Vec<_> = options.cases.iter().map(|case| case.name).collect();
         assert_eq!(names, ["c100", "c1000", "a"]);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn errors_name_invalid_arguments() {
         assert!(parsed("--case z").unwrap_err().contains("\"z\""));
         assert!(parsed("--case").is_err());
         assert!(parsed("--seconds-per-case -1").unwrap_err().contains("-1"));

@@ -1,4 +1,4 @@
-//! One run of one contender, with the CPU time and the peak memory of the process it has for itself.
+//! One run of the engine or the bare loop, with the CPU time and peak memory of its process.
 
 use crate::bare;
 use crate::cases::{self, Case, PAYLOAD};
@@ -7,10 +7,10 @@ use nix::sys::time::TimeValLike;
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// First argument of a process that makes one measurement.
+/// First argument of a child process, which makes one measurement.
 pub const CHILD: &str = "--measure";
 
-/// Who runs.
+/// The program under measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// The engine with TCP.
@@ -31,17 +31,17 @@ impl Contender {
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Data packets delivered; of the engine, new ones in order.
+    /// Data packets delivered; for the engine, new data in order.
     pub packets: u64,
     /// Events processed.
     pub events: u64,
-    /// CPU seconds, user and system, of building the network and running it.
+    /// CPU time for building and running the network, user and system, in seconds.
     pub cpu_s: f64,
-    /// Largest resident memory of the process, in bytes.
+    /// Peak resident memory of the process, in bytes.
     pub peak_bytes: u64,
-    /// Fingerprint of the run; nothing for the bare loop.
+    /// Fingerprint of the run; `None` for the bare loop.
     pub fingerprint: Option<String>,
-    /// Fraction of the run that the bottleneck transmitted; nothing for the bare loop.
+    /// Utilization of the bottleneck, as a fraction; `None` for the bare loop.
     pub utilization: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ fn cpu_s(usage: &Usage) -> f64 {
     (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 * 1e-6
 }
 
-/// The system counts resident memory in kibibytes, but for Apple's, which counts bytes.
+/// The system reports resident memory in kibibytes, except on Apple systems, which report bytes.
 fn peak_bytes(usage: &Usage) -> u64 {
     let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     u64::try_from(usage.max_rss()).unwrap_or(0) * unit
@@ -70,7 +70,7 @@ impl Measurement {
         self.events as f64 / self.packets as f64
     }
 
-    /// Runs here and now.
+    /// Runs in this process.
     fn take(case: &Case, contender: Contender, share: f64) -> Result<Measurement, String> {
         let scenario = case.scenario(share).map_err(|error| error.to_string())?;
         let before = cpu_s(&usage()?);
@@ -105,24 +105,24 @@ impl Measurement {
         Ok(measured)
     }
 
-    /// Runs in a process of its own.
-    pub fn in_own_process(case: &Case, contender: Contender, share: f64) -> Result<Measurement, String> {
+    /// Runs in a new process.
+    pub fn in_new_process(case: &Case, contender: Contender, share: f64) -> Result<Measurement, String> {
         let program =
             std::env::current_exe().map_err(|error| format!("this program is not found: {error}"))?;
         let output = Command::new(program)
             .args([CHILD, case.name, contender.name(), &share.to_string()])
             .output()
             .map_err(|error| format!("a measurement does not start: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            return Err(format!("{} of {} failed: {}", contender.name(), case.name, said.trim()));
+            return Err(format!("{} of {} failed: {}", contender.name(), case.name, stderr.trim()));
         }
         let text = String::from_utf8_lossy(&output.stdout);
         Measurement::from_json(&text).ok_or_else(|| format!("a measurement is not understood: {text}"))
     }
 
-    /// The measurement that the arguments of a child ask for: case, contender, share of the packets.
-    pub fn of_arguments(arguments: &[String]) -> Result<Measurement, String> {
+    /// Runs the measurement given by the arguments of a child process: case, contender, and share of the packets.
+    pub fn from_arguments(arguments: &[String]) -> Result<Measurement, String> {
         let [name, contender, share] = arguments else {
             return Err(format!("{CHILD} takes a case, engine or bare, and a share"));
         };
@@ -167,19 +167,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_measurement_goes_through_its_text() {
+    fn a_measurement_survives_json() {
         let arguments = ["a", "engine", "0.01"].map(str::to_owned);
-        let measured = Measurement::of_arguments(&arguments).expect("a measurement");
+        let measured = Measurement::from_arguments(&arguments).expect("a measurement");
         assert!(measured.packets > 10_000 && measured.events > measured.packets);
         assert!(measured.peak_bytes > 100_000);
         assert_eq!(Measurement::from_json(&measured.to_json().to_string()), Some(measured));
     }
 
     #[test]
-    fn arguments_that_make_no_sense_are_refused() {
+    fn invalid_arguments_are_rejected() {
         for line in ["", "z engine 1", "a tcp 1", "a bare 0", "a bare much"] {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert!(Measurement::of_arguments(&arguments).is_err(), "{line}");
+            assert!(Measurement::from_arguments(&arguments).is_err(), "{line}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Medians with their spread, as an aligned table and as JSON.
+//! Medians and ranges, as an aligned table and as JSON.
 
 use crate::cases::Case;
 use crate::measurement::Measurement;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The turns of one case.
+/// The turns of one case: one run of each program per turn.
 #[derive(Clone, Debug)]
 pub struct Turns {
     case: Case,
     /// Runs of the engine.
     pub engine: Vec<Measurement>,
-    /// Runs of the bare loop, each right after the engine's.
+    /// Runs of the bare loop, each immediately after the engine's run of the same turn.
     pub bare: Vec<Measurement>,
 }
 
-/// A median between the smallest and the largest value.
+/// Minimum, median and maximum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spread {
     low: f64,
@@ -44,12 +44,12 @@ impl Spread {
 }
 
 impl Turns {
-    /// No turn yet.
+    /// No turns yet.
     pub fn new(case: Case) -> Turns {
         Turns { case, engine: Vec::new(), bare: Vec::new() }
     }
 
-    /// CPU seconds of all runs.
+    /// Total CPU time of all runs, in seconds.
     pub fn cpu_s(&self) -> f64 {
         self.engine.iter().chain(&self.bare).map(|run| run.cpu_s).sum()
     }
@@ -69,7 +69,7 @@ fn peak_bytes(runs: &[Measurement]) -> u64 {
     runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0)
 }
 
-/// An aligned table with a line of explanation.
+/// An aligned table with an explanation.
 pub fn table(all: &[Turns]) -> String {
     let heads = [
         "case",
@@ -106,7 +106,7 @@ pub fn table(all: &[Turns]) -> String {
     for row in &rows {
         let mut line = String::new();
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Names and spreads stand at the left of their columns, numbers at the right.
+            // Names and ranges are left-aligned, numbers are right-aligned.
             let is_left = matches!(column, 0 | 1 | 3 | 5 | 7);
             let gap = if matches!(column, 0 | 3 | 5 | 7) { " " } else { "  " };
             let _ = if is_left {
@@ -121,7 +121,7 @@ pub fn table(all: &[Turns]) -> String {
     text
 }
 
-/// One JSON object with every number of the table.
+/// One JSON object with all numbers of the table.
 pub fn json(all: &[Turns]) -> Value {
     let contender = |runs: &[Measurement], rate: Spread| {
         json!({
@@ -167,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_taken_turn_by_turn() {
-        // The engine does 2, 1 and 4 million a second, the bare loop 4, 4 and 8.
+    fn ratios_are_computed_per_turn() {
+        // The engine delivers 2, 1 and 4 million packets per second, the bare loop 4, 4 and 8.
         let (engine, bare, ratio) = turns().rates();
         assert_eq!(engine, Spread { low: 1e6, median: 2e6, high: 4e6 });
         assert_eq!(bare.median, 4e6);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+    fn the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two() {
         assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0].into_iter()).median, 2.5);
     }
 
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_object_has_what_the_table_has() {
+    fn the_json_object_has_the_numbers_of_the_table() {
         let value = json(&[turns()]);
         assert_eq!(value["cases"][0]["engine"]["packets_per_cpu_s"]["median"], 2e6);
         assert_eq!(value["cases"][0]["ratio"]["low"], 0.25);
