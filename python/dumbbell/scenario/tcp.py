@@ -192,7 +192,7 @@ class RenoRecovery(Recovery):
 
 @dataclass(frozen=True, kw_only=True)
 class NewRenoRecovery(Recovery):
-    """Fast recovery that repairs a hole per round trip.
+    """Fast recovery that repairs one hole per round trip.
 
     Parameters
     ----------
