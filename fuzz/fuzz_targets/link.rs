@@ -198,7 +198,7 @@ fn check_fates(spec: &LinkSpec, driven: &Driven) {
         let entered = driven.entrances[number as usize];
         match fate {
             Fate::Arrives(arrival) => {
-                assert!(arrival >= last && arrival >= entered + spec.least_delay(), "{arrival} after {last}");
+                assert!(arrival >= last && arrival >= entered + spec.min_delay(), "{arrival} after {last}");
                 last = arrival;
             }
             Fate::Dropped(at, _) => assert!(at >= entered, "dropped before it entered"),

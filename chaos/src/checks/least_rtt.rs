@@ -35,5 +35,5 @@ pub fn holds(case: &Case<'_>) -> Verdict {
 fn crossing(link: &LinkSpec, size: u32) -> u64 {
     let rates = link.changes.iter().filter_map(|change| change.rate).chain([link.rate]);
     let fastest = rates.map(|rate| rate.0).max().unwrap_or(1);
-    link.least_delay().0 + (u128::from(size) * 8_000_000_000 / u128::from(fastest)) as u64
+    link.min_delay().0 + (u128::from(size) * 8_000_000_000 / u128::from(fastest)) as u64
 }

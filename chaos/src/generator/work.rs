@@ -155,7 +155,7 @@ fn segments(
     let time = |paths: &[Vec<usize>], size: f64| {
         let hop = |&link: &usize| {
             let spec = &scenario.links[link];
-            spec.least_delay().secs() + size * 8.0 / fastest(spec)
+            spec.min_delay().secs() + size * 8.0 / fastest(spec)
         };
         paths.iter().map(|path| path.iter().map(hop).sum()).fold(f64::INFINITY, f64::min)
     };

@@ -1,7 +1,7 @@
-//! A link of either kind, driven by the owner of a clock: no event loop, no scenario.
+//! A link of either kind that is driven by an external clock, without an event loop or a scenario.
 //!
-//! The driver enqueues every packet, asks for the time of the next event, and at that time or later collects the
-//! packets that arrived at the far end and the drops.
+//! The driver enqueues packets, reads the time of the next event, and at that time or later polls for packets that have
+//! arrived at the far end and for drops.
 //!
 //! ```
 //! use dumbbell_net::{ClockedLink, LinkSpec, Packet, QueueSpec};
@@ -12,7 +12,7 @@
 //! let always = Interval { from: Time::ZERO, until: Time::NEVER };
 //! let mut link = ClockedLink::new(&spec, Stream::new(1, 0, "link"), always);
 //!
-//! // 1000 bytes at 8 Mbit/s take 1 ms; another 5 ms later they are there.
+//! // 1000 bytes at 8 Mbit/s take 1 ms; propagation takes another 5 ms.
 //! link.enqueue(Time::ZERO, &Packet::of_size(1000, "a frame"));
 //! let mut now = link.next_departure();
 //! assert_eq!((now, link.poll_departure(now).is_none()), (Time(1_000_000), true));
@@ -29,30 +29,30 @@ use crate::packet::Packet;
 use dumbbell_units::{Interval, Stream, Time};
 use std::collections::VecDeque;
 
-/// A link with the packets on it.
+/// A link with its packets.
 #[derive(Clone, Debug)]
 pub struct ClockedLink<P> {
     link: Link,
-    /// Packets on the link, by their tokens.
+    /// Packets on the link, by token.
     packets: Flights<P>,
-    /// Those on their way to the far end, with the times of their arrivals.
+    /// Packets in flight to the far end, with their arrival times.
     arriving: VecDeque<(Time, Packet<P>)>,
     dropped: VecDeque<(Time, DropReason, Packet<P>)>,
 }
 
 impl<P: Copy> ClockedLink<P> {
-    /// An idle link. Only what happens within `window` is counted.
+    /// An idle link. Counters cover only `window`.
     pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
         let link = Link::new(spec, random, window);
         ClockedLink { link, packets: Flights::default(), arriving: VecDeque::new(), dropped: VecDeque::new() }
     }
 
-    /// Adds to every packet the time it waits here.
+    /// Adds the queueing time at this link to every packet.
     pub fn stamp_queueing(&mut self) {
         self.link.stamp_queueing();
     }
 
-    /// A packet enters at `now`, no earlier than any previous call.
+    /// A packet enters at `now`, no earlier than the time of any previous call.
     pub fn enqueue(&mut self, now: Time, packet: &Packet<P>) {
         match &mut self.link {
             Link::Fifo(link) => {
@@ -70,7 +70,7 @@ impl<P: Copy> ClockedLink<P> {
         }
     }
 
-    /// When to poll the link next; [`Time::NEVER`] if it is empty.
+    /// Time of the next poll; [`Time::NEVER`] if the link is empty.
     pub fn next_departure(&self) -> Time {
         let departure = match &self.link {
             Link::Fifo(_) => Time::NEVER,
@@ -84,14 +84,14 @@ impl<P: Copy> ClockedLink<P> {
         self.poll_arrival(now).map(|(_, packet)| packet)
     }
 
-    /// The same with the time of its arrival, for drivers that poll late.
+    /// The same with its arrival time, for drivers that poll late.
     pub fn poll_arrival(&mut self, now: Time) -> Option<(Time, Packet<P>)> {
         self.collect(now);
         self.arriving.front().filter(|&&(at, _)| at <= now)?;
         self.arriving.pop_front()
     }
 
-    /// The next packet that was dropped, with the time and the reason.
+    /// The next dropped packet, with time and reason.
     pub fn poll_drop(&mut self) -> Option<(Time, DropReason, Packet<P>)> {
         self.dropped.pop_front()
     }

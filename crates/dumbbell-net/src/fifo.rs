@@ -1,15 +1,16 @@
-//! A first-in first-out link, which decides at arrival.
+//! A first-in, first-out link, which decides at arrival.
 //!
 //! The departure time of a packet is known when it enters, so the link needs no event except the arrival of its
-//! oldest packet in flight. At one instant departures precede arrivals: a packet that enters when the service of
-//! another ends no longer sees that packet.
+//! oldest packet in flight. Simultaneous departures precede arrivals: a packet that enters when the transmission of
+//! another ends does not find that packet in the queue.
 //!
-//! Rate and delay may change at given times. Since the times are known, every departure is known too, even of a
-//! packet whose transmission spans a change. Packets stay in order when the delay falls.
+//! Rate and delay may change at given times. Since the times are known in advance, every departure time is known too,
+//! even if a transmission spans a change. Packets stay in order when the delay decreases.
 //!
-//! Packets may be offered ahead of the clock. Counters depend only on their own times and on the measurement window,
-//! both ends included: a packet that enters at or before the end counts, whenever it was computed. If the run may end
-//! early, a packet is counted only after it has left ([`FifoLink::settle`]), because the end is not known in advance.
+//! Packets may be offered ahead of the clock. Counters depend only on the times of the packets and on the measurement
+//! window, which includes both of its ends: a packet that enters at or before the end counts, no matter when it was
+//! computed. If the run may end early, a packet is counted only after it has left ([`FifoLink::settle`]), because the
+//! end is not known in advance.
 
 use crate::impairment::Impairments;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
@@ -23,7 +24,7 @@ use std::collections::VecDeque;
 /// The outcome for a packet offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
-    /// It reaches the far end at this time.
+    /// It arrives at the far end at this time.
     Arrives(Time),
     /// It was dropped.
     Dropped(DropReason),
@@ -32,29 +33,29 @@ pub enum Offer {
 /// How a packet passed a link.
 #[derive(Clone, Copy, Debug)]
 struct Passage {
-    /// When it entered.
+    /// Time of entry.
     at: Time,
-    /// When its transmission began and ended; both are the time of the entrance if it found no room.
+    /// Beginning and end of its transmission; both are the time of entry if the queue dropped it.
     begins: Time,
     ends: Time,
-    /// Packets waiting behind the one in service once it had entered.
+    /// Packets waiting behind the one in service after its entry.
     waiting: usize,
     /// It was marked.
     is_marked: bool,
     fate: Fate,
 }
 
-/// What became of a packet on a link.
+/// The fate of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Sent,
     /// The queue dropped it.
-    Refused(Reason),
+    Dropped(Reason),
     /// An impairment lost it after its transmission.
     Lost,
 }
 
-/// A packet in the system: when it departs, and its size.
+/// Departure time and size of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     at: Time,
@@ -64,30 +65,30 @@ struct Departure {
 /// No packet is in service.
 const NO_DEPARTURE: Departure = Departure { at: Time::NEVER, size: 0 };
 
-/// One first-in first-out link of a running simulation.
+/// One first-in, first-out link of a running simulation.
 ///
-/// Every packet crosses several links, so a link takes four cache lines; rarely used state is boxed.
+/// Every packet crosses several links, so a link is kept to four cache lines; rarely used state is boxed.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct FifoLink {
     queue: DropTail,
-    /// When the packet last admitted departs.
+    /// Departure time of the packet admitted last.
     busy_until: Time,
     transmitter: Transmitter,
     /// The packet in service, or [`NO_DEPARTURE`].
     in_service: Departure,
-    /// Packets behind it, and their bytes.
+    /// Packets waiting behind it, and their bytes.
     waiting: VecDeque<Departure>,
     waiting_bytes: u64,
     window: Interval,
     stats: LinkStats,
     /// Packets waiting when the window begins.
     backlog_at_start: usize,
-    /// Without any, packets take the fast path.
+    /// If `None`, packets take the fast path.
     extras: Option<Box<Extras>>,
 }
 
-/// What some links have in addition to a drop-tail queue and a steady transmitter.
+/// State of links that have more than a drop-tail queue and a transmitter of constant rate and delay.
 #[derive(Clone, Debug, Default)]
 struct Extras {
     /// A discipline other than drop-tail, and its random stream.
@@ -97,12 +98,12 @@ struct Extras {
     impairments: Option<Impairments>,
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
-    /// Passages that are not counted yet, where the run may end early.
+    /// Passages that are not counted yet, if the run may end early.
     unsettled: Option<VecDeque<Passage>>,
 }
 
 impl FifoLink {
-    /// An idle link. Only what happens within `window` is counted.
+    /// An idle link. Counters cover only `window`.
     pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
         let (queue, discipline) = match &spec.queue {
             QueueSpec::DropTail(queue) => (queue.clone(), None),
@@ -129,22 +130,22 @@ impl FifoLink {
         }
     }
 
-    /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
+    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
     }
 
-    /// The run may end before the window does: counting is deferred to [`settle`](Self::settle).
+    /// The run may end before the window: counting is deferred to [`settle`](Self::settle).
     pub fn expect_early_end(&mut self) {
         self.extras.get_or_insert_default().unsettled = Some(VecDeque::new());
     }
 
-    /// Adds to every packet the time it waits here.
+    /// Adds the queueing time at this link to every packet.
     pub fn stamp_queueing(&mut self) {
         self.extras.get_or_insert_default().stamps = true;
     }
 
-    /// Number of the last data packet that reached the impairments, counted from 1 as for forced losses.
+    /// Ordinal of the last data packet that reached the impairments, counted from 1 as for forced losses.
     pub fn data_seen(&self) -> u64 {
         let impairments = self.extras.as_ref().and_then(|extras| extras.impairments.as_ref());
         impairments.map_or(0, Impairments::data_seen)
@@ -164,27 +165,27 @@ impl FifoLink {
         changes.unwrap_or_default()
     }
 
-    /// A packet enters at `at`, no earlier than the one before it.
+    /// A packet enters at `at`, no earlier than the previous one.
     #[inline]
     pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
         if self.extras.is_some()
             && let Some(extras) = self.extras.take()
         {
-            // Built anew, so that the result of the fast path stays in registers.
-            return match self.offer_specially(extras, at, packet) {
+            // Rebuilt, so that the result of the fast path stays in registers.
+            return match self.offer_slow(extras, at, packet) {
                 Offer::Arrives(arrival) => Offer::Arrives(arrival),
                 Offer::Dropped(reason) => Offer::Dropped(reason),
             };
         }
-        self.offer_plainly(at, packet.size)
+        self.offer_fast(at, packet.size)
     }
 
-    /// The fast path: a drop-tail queue, a steady transmitter, and nothing else.
+    /// The fast path: a drop-tail queue and a transmitter of constant rate and delay, nothing else.
     #[inline(always)]
-    fn offer_plainly(&mut self, at: Time, size: u32) -> Offer {
+    fn offer_fast(&mut self, at: Time, size: u32) -> Offer {
         if self.busy_until <= at {
             if self.busy_until < at {
-                self.transmitter.rest();
+                self.transmitter.reset();
             }
             if !self.waiting.is_empty() {
                 self.waiting.clear();
@@ -207,10 +208,10 @@ impl FifoLink {
         Offer::Arrives(ends + self.transmitter.delay())
     }
 
-    /// The general path: another queue discipline, stamping, changes, impairments, probes, or a run that may end
-    /// early.
+    /// The general path: other queue disciplines, queueing-time stamps, changes, impairments, probes, and runs that may
+    /// end early.
     #[inline(never)]
-    fn offer_specially<P>(&mut self, mut extras: Box<Extras>, at: Time, packet: &mut Packet<P>) -> Offer {
+    fn offer_slow<P>(&mut self, mut extras: Box<Extras>, at: Time, packet: &mut Packet<P>) -> Offer {
         self.depart(at, |at, waiting| extras.note_backlog(at, waiting));
         let (offer, passage) = self.pass(&mut extras, at, packet);
         match &mut extras.unsettled {
@@ -221,11 +222,11 @@ impl FifoLink {
         offer
     }
 
-    /// A packet passes, or is dropped.
+    /// Transmits or drops a packet.
     fn pass<P>(&mut self, extras: &mut Extras, at: Time, packet: &mut Packet<P>) -> (Offer, Passage) {
         let verdict = self.judge(&mut extras.discipline, at, packet);
         if let Verdict::Drop(reason) = verdict {
-            let (waiting, fate) = (self.waiting.len(), Fate::Refused(reason));
+            let (waiting, fate) = (self.waiting.len(), Fate::Dropped(reason));
             let passage = Passage { at, begins: at, ends: at, waiting, is_marked: false, fate };
             return (Offer::Dropped(DropReason::Queue(reason)), passage);
         }
@@ -234,7 +235,7 @@ impl FifoLink {
             packet.ecn = Ecn::Ce;
         }
         if self.busy_until < at {
-            self.transmitter.rest();
+            self.transmitter.reset();
         }
         let begins = self.busy_until.max(at);
         let (ends, service) = self.transmitter.serve(begins, packet.size);
@@ -255,13 +256,13 @@ impl FifoLink {
         (offer, Passage { at, begins, ends, waiting: self.waiting.len(), is_marked, fate })
     }
 
-    /// True if a packet finds room behind the one in service of a drop-tail link.
+    /// True if a drop-tail queue has room for a packet behind the one in service.
     #[inline]
     fn has_room(&self, size: u32) -> bool {
         self.queue.admits(size, (self.waiting.len(), self.waiting_bytes), Some(self.in_service.size))
     }
 
-    /// The verdict of the queue discipline on a packet.
+    /// The decision of the queue discipline about a packet.
     fn judge<P>(
         &self,
         discipline: &mut Option<(Admission, Stream)>,
@@ -298,7 +299,7 @@ impl FifoLink {
         self.stats.marks += u64::from(is_marked && self.window.contains(at));
         match fate {
             Fate::Sent => self.count_sent(at, begins, ends, waiting),
-            Fate::Refused(reason) => self.count_entered(at, Some(DropReason::Queue(reason))),
+            Fate::Dropped(reason) => self.count_entered(at, Some(DropReason::Queue(reason))),
             Fate::Lost => {
                 self.count_entered(at, Some(DropReason::Impairment));
                 self.count_time_within_window(at, begins, ends, waiting);
@@ -306,7 +307,7 @@ impl FifoLink {
         }
     }
 
-    /// Counts a packet that enters, and its drop.
+    /// Counts an entering packet, and its drop if there is one.
     fn count_entered(&mut self, at: Time, dropped: Option<DropReason>) {
         if self.window.contains(at) {
             self.stats.packets += 1;
@@ -357,7 +358,7 @@ impl FifoLink {
         }
     }
 
-    /// The run ends at `end`: counts packets that have entered by then, up to the end.
+    /// The run ends at `end`: counts packets that have entered by then, and their times up to the end.
     pub fn end(&mut self, end: Time) {
         self.window.until = self.window.until.min(end);
         let unsettled = self.extras.as_mut().and_then(|extras| extras.unsettled.take());
@@ -368,7 +369,8 @@ impl FifoLink {
         }
     }
 
-    /// Packets leave until `at`. Calls `note` for each departure, with its time and the packets still waiting.
+    /// Removes packets that depart by `at`. Calls `note` for each, with its departure time and the number of packets
+    /// still waiting.
     #[inline]
     fn depart(&mut self, at: Time, mut note: impl FnMut(Time, usize)) {
         while self.in_service.at <= at {
@@ -434,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_waits_for_the_ones_before_it() {
+    fn a_packet_waits_for_those_ahead_of_it() {
         // 1000 bytes at 8 Mbit/s take 1 ms.
         let mut link = link(8_000_000, Limit::Packets(1));
         assert_eq!(link.offer(Time(0), &mut packet(1000)), Offer::Arrives(Time(1_001_000)));
@@ -445,7 +447,7 @@ mod tests {
         assert_eq!((link.stats().packets, link.stats().drops_queue, link.stats().backlog_max), (4, 1, 1));
     }
 
-    /// What a link with room for one packet counts of packets of 1 ms that enter at 0, 0, 0, 1 and 4 ms.
+    /// Counters of a link with room for one packet. Packets take 1 ms each and enter at 0, 0, 0, 1 and 4 ms.
     fn counted(window: Interval, end: Option<Time>) -> LinkStats {
         let mut link = FifoLink::new(&spec(8_000_000, Limit::Packets(1)), Stream::new(1, 0, "l"), window);
         if end.is_some() {
@@ -462,8 +464,8 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_counts_what_a_window_up_to_it_counts() {
-        // Served from 0 to 1 ms, 1 to 2 ms, dropped, 2 to 3 ms, 4 to 5 ms.
+    fn counters_of_an_early_end_equal_those_of_a_window_that_ends_there() {
+        // Transmitted from 0 to 1 ms, 1 to 2 ms, dropped, 2 to 3 ms, 4 to 5 ms.
         for end in [1_200_000, 1_500_000, 2_000_000, 3_999_999, 4_000_000, 4_500_000, 9_000_000].map(Time) {
             let until = Interval { from: Time::ZERO, until: end };
             let (known, early) = (counted(until, None), counted(ALWAYS, Some(end)));
@@ -476,14 +478,14 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_wait_when_the_window_begins_are_part_of_the_largest_backlog() {
+    fn the_maximum_backlog_includes_packets_waiting_when_the_window_begins() {
         let window = Interval { from: Time(500_000), until: Time(3_000_000) };
         let mut link = FifoLink::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
         let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
         // Three wait at 0.5 ms: until 1, 2 and 3 ms.
         assert_eq!(link.stats().backlog_max, 3);
         assert_eq!((link.stats().packets, link.stats().waited), (0, 500_000 + 1_500_000 + 2_500_000));
-        // At 1 ms, when the second begins, two wait and one more enters.
+        // At 1 ms, when the transmission of the second begins, two wait and one more enters.
         let window = Interval { from: Time(1_000_000), until: Time(3_000_000) };
         let mut link = FifoLink::new(&spec(8_000_000, Limit::Unlimited), Stream::new(1, 0, "l"), window);
         let _ = [0; 4].map(|at| link.offer(Time(at), &mut packet(1000)));
@@ -493,8 +495,8 @@ mod tests {
     }
 
     #[test]
-    fn remainders_add_up_over_a_busy_period() {
-        // 1 byte at 3 bit/s takes 8/3 s: three of them take 8 s exactly.
+    fn fractions_of_a_nanosecond_add_up_over_a_busy_period() {
+        // 1 byte at 3 bit/s takes 8/3 s, so three packets take exactly 8 s.
         let mut link = link(3, Limit::Unlimited);
         let mut last = Offer::Dropped(DropReason::Queue(Reason::NoRoom));
         for _ in 0..3 {
@@ -519,8 +521,8 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_rate_catches_a_packet_in_transmission() {
-        // 1000 bytes at 8 Mbit/s take 1 ms. At 1.5 ms the rate falls to 2 Mbit/s: the second packet has 500 bytes
+    fn a_rate_change_applies_to_a_packet_in_transmission() {
+        // 1000 bytes at 8 Mbit/s take 1 ms. At 1.5 ms the rate decreases to 2 Mbit/s: the second packet has 500 bytes
         // left, which take 2 ms, and the third takes 4 ms.
         let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
         let mut link = changing(vec![change]);
@@ -531,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_stay_in_order_when_the_delay_falls() {
+    fn packets_stay_in_order_when_the_delay_decreases() {
         let change = LinkChange { at: Time(2_000_000), rate: None, delay: Some(Time(1_000_000)) };
         let mut link = changing(vec![change]);
         // The first ends at 1 ms and takes 5 ms; the second ends at 2 ms and would take 1 ms.
@@ -541,9 +543,9 @@ mod tests {
     }
 
     #[test]
-    fn time_in_the_system_less_the_stamp_is_the_same_for_every_packet() {
-        // 1 byte at 3 bit/s takes 8/3 s: packets end at 2666666666, 5333333333 and 8000000000 ns, and all that is more
-        // than 2666666666 ns after the entrance is waiting.
+    fn time_on_the_link_minus_the_stamp_is_the_same_for_every_packet() {
+        // 1 byte at 3 bit/s takes 8/3 s: transmissions end at 2666666666, 5333333333 and 8000000000 ns. Time on the
+        // link in excess of 2666666666 ns is queueing.
         let mut link = link(3, Limit::Unlimited);
         link.stamp_queueing();
         let stamps: Vec<u64> = (0..3)
@@ -557,8 +559,8 @@ mod tests {
     }
 
     #[test]
-    fn a_change_to_the_same_changes_nothing() {
-        // 1500 bytes at 7 Mbit/s take 12e9/7 ns: every packet carries a remainder.
+    fn a_change_to_the_same_values_has_no_effect() {
+        // 1500 bytes at 7 Mbit/s take 12e9/7 ns, so every packet carries over a fraction of a nanosecond.
         let arrivals = |changes: Vec<LinkChange>| {
             let spec = LinkSpec { rate: Rate(7_000_000), changes, ..LinkSpec::default() };
             let mut link = FifoLink::new(&spec, Stream::new(1, 0, "l"), ALWAYS);
@@ -574,8 +576,8 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_meets_a_change_has_waited_until_its_transmission_began() {
-        // As above: 1000 bytes, of which half take 0.5 ms and half 2 ms; the packet before takes 1 ms.
+    fn queueing_time_ends_when_a_transmission_that_spans_a_change_begins() {
+        // As above: the first packet takes 1 ms, and the halves of the second take 0.5 ms and 2 ms.
         let change = LinkChange { at: Time(1_500_000), rate: Some(Rate(2_000_000)), delay: None };
         let mut link = changing(vec![change]);
         link.stamp_queueing();

@@ -1,8 +1,8 @@
-//! Packets in flight, on whatever link.
+//! Packets in flight on all links.
 //!
-//! All links share one store with a free list that is last in, first out. Packets in flight are therefore close
-//! together in memory, however many links there are, with one packet per cache line. A link knows its oldest and its
-//! newest packet.
+//! All links share one store with a last-in, first-out free list. Packets in flight are therefore close together in
+//! memory, regardless of the number of links, with one packet per cache line. Each link has a queue, a linked list of
+//! slots with the oldest packet first.
 
 use crate::packet::Packet;
 use dumbbell_units::{Time, prefetch};
@@ -30,11 +30,11 @@ pub struct Flights<P> {
 /// The packet that arrives next on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextArrival {
-    /// When.
+    /// Arrival time.
     pub at: Time,
-    /// Where it is.
+    /// Its slot.
     pub slot: u32,
-    /// Whose it is.
+    /// Its owner.
     pub owner: u32,
 }
 
@@ -58,7 +58,7 @@ impl FlightQueue {
         self.len as usize
     }
 
-    /// True without packets.
+    /// True if there are no packets.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -115,7 +115,7 @@ impl<P: Copy> Flights<P> {
         self.free = slot;
     }
 
-    /// Appends a stored packet to a link; it arrives after all others there.
+    /// Enqueues a stored packet. It arrives no earlier than those in front of it.
     #[inline]
     pub fn push(&mut self, queue: &mut FlightQueue, at: Time, slot: u32) {
         self.arrivals[slot as usize] = (at, self.slots[slot as usize].packet.owner);
@@ -128,7 +128,7 @@ impl<P: Copy> Flights<P> {
         queue.len += 1;
     }
 
-    /// Removes the oldest packet of a link. Returns its slot and the next arrival.
+    /// Dequeues the oldest packet. Returns its slot and the next arrival.
     #[inline]
     pub fn pop(&self, queue: &mut FlightQueue) -> Option<(u32, Option<NextArrival>)> {
         let slot = queue.first;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn links_share_places_and_keep_their_order() {
+    fn links_share_slots_and_keep_packets_in_order() {
         let mut flights = Flights::default();
         let mut queues = [FlightQueue::default(), FlightQueue::default()];
         let pop = |flights: &mut Flights<()>, queue: &mut FlightQueue| {

@@ -12,7 +12,7 @@ params! {
 }
 
 params! {
-    /// Independent loss of each packet.
+    /// Independent random loss of each packet.
     pub struct Bernoulli {
         /// Probability of losing a packet.
         probability: f64 = 0.0, "-", "[mathis1997 §2]",
@@ -23,12 +23,12 @@ params! {
 choice! {
     /// What advances a two-state loss model.
     pub enum Clock {
-        /// Time: a state lasts for its dwell time, whether or not packets pass.
+        /// Time: a state lasts for its dwell time, with or without packets.
         Time = "time",
-        /// Packets, as in ns-2: after a dwell, every packet draws a state until one draws the other state; the next
-        /// dwell begins with that packet.
+        /// Packets, as in ns-2: after the dwell time, every packet draws a state until one draws the other state; the
+        /// next dwell begins with that packet.
         Packet = "packet",
-        /// Packets: the first packet after a dwell draws the next state, and the next dwell begins with it.
+        /// Packets: the first packet after the dwell time draws the next state, and the next dwell begins with it.
         Poll = "poll",
     }
 }
@@ -45,7 +45,7 @@ params! {
         /// Probability of losing a packet in the good state.
         good_loss: f64 = 0.0, "-", "[grieco2004 §3.4]",
             |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
-        /// Probability that the bad state follows a dwell in either state.
+        /// Probability that the next state is bad, from either state.
         change: f64 = 0.5, "-", "[grieco2004 §3.4]", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
         /// What advances the model.
         clock: Clock = Clock::Time, "-", "[grieco2004 §3.4]";
@@ -64,11 +64,11 @@ tagged! {
     }
 }
 
-/// Mean dwell times without a packet after which the phase is reset, so that no single packet takes long.
+/// Idle time, in mean dwell times, after which the state is redrawn. It bounds the work for one packet.
 const MAX_IDLE_DWELLS: f64 = 1e4;
 
 impl TwoState {
-    /// The state at `at`, and when it ends.
+    /// Advances the state, and the time at which it ends, to `at`.
     fn advance(&self, is_bad: &mut bool, until: &mut Time, at: Time, random: &mut Stream) {
         let dwell = |is_bad: bool| if is_bad { self.bad } else { self.good };
         match self.clock {
@@ -109,19 +109,19 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// Their states at the start of a run; `None` without any.
+    /// Their states at the start of a run; `None` if there are none.
     pub fn new(specs: &[ImpairmentSpec], random: Stream) -> Option<Self> {
         let each: Vec<_> = specs.iter().map(Impairment::new).collect();
         (!each.is_empty()).then_some(Impairments { each, random, data_seen: 0 })
     }
 
-    /// True if the packet is lost whose transmission ends at `at`, no earlier than that of its predecessor.
+    /// True if a packet is lost. Its transmission ends at `at`, no earlier than that of the previous packet.
     pub fn lose_packet(&mut self, at: Time, is_data: bool) -> bool {
         self.data_seen += u64::from(is_data);
         self.each.iter_mut().any(|impairment| impairment.loses_packet(at, is_data, &mut self.random))
     }
 
-    /// Number of data packets so far: that of the last one, counted from 1 as for forced losses.
+    /// Number of data packets so far, which is the ordinal of the last one, counted from 1 as for forced losses.
     pub fn data_seen(&self) -> u64 {
         self.data_seen
     }
@@ -130,11 +130,11 @@ impl Impairments {
 /// The state of one impairment of one link.
 #[derive(Clone, Debug)]
 enum Impairment {
-    /// Ordinals to lose, ascending, and data packets seen.
+    /// Ordinals to lose, ascending, and number of data packets so far.
     Forced(Vec<u64>, u64),
     /// Probability of loss.
     Bernoulli(f64),
-    /// Whether the state is bad, and until when.
+    /// Whether the state is bad, and when it ends.
     TwoState(TwoState, bool, Time),
 }
 
@@ -172,7 +172,7 @@ impl Impairment {
 mod tests {
     use super::*;
 
-    /// Fraction of packets lost that pass every `gap` nanoseconds for `n` packets.
+    /// Fraction of `n` packets lost, one every `gap` nanoseconds.
     fn loss(clock: Clock, bad: Time, gap: u64, n: u64) -> f64 {
         let spec = ImpairmentSpec::TwoState(TwoState { bad, clock, ..TwoState::default() });
         let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
@@ -181,30 +181,30 @@ mod tests {
     }
 
     #[test]
-    fn time_in_the_bad_state_is_shared_by_dwell_times() {
-        // Bad for 0.1 s of every 1.1 s on average, with a tenth of its packets lost: 0.1 * 0.1 / 1.1.
+    fn share_of_bad_time_follows_the_dwell_times() {
+        // Bad for 0.1 s of every 1.1 s on average, and a tenth of those packets is lost: 0.1 * 0.1 / 1.1.
         let measured = loss(Clock::Time, Time(100_000_000), 1_000_000, 20_000_000);
         assert!((measured / (0.01 / 1.1) - 1.0).abs() < 0.05, "{measured}");
     }
 
     #[test]
-    fn packets_that_move_the_model_meet_even_the_shortest_bad_period() {
-        // A packet every 6 ms and dwells of 0.1 ms. A good dwell is over after 167 packets, and two packets on average
-        // draw until the state is bad; two draw until it is good again. The last draw of each is judged in the new
-        // state, so of 167 + 1 + 2 packets two are in the bad one: 0.1 * 2 / 170.
+    fn packet_clocks_do_not_miss_bad_periods_shorter_than_the_packet_gap() {
+        // A packet every 6 ms, and bad dwells of 0.1 ms. A good dwell ends after 167 packets. It takes two draws on
+        // average until the state is bad, and two until it is good again. The last packet to draw is already in the new
+        // state, so 2 of 167 + 1 + 2 packets are in the bad state: 0.1 * 2 / 170.
         let short = Time(100_000);
         let measured = loss(Clock::Packet, short, 6_000_000, 4_000_000);
         assert!((measured / (0.2 / 170.0) - 1.0).abs() < 0.1, "{measured}");
-        // Where one packet draws for the whole dwell, one of two dwells is bad and is over with that packet: of 167 + 1
-        // packets one is in the bad state.
+        // With one draw per dwell, every second dwell is bad and ends with its first packet: 1 of 167 + 1 packets is in
+        // the bad state.
         let measured = loss(Clock::Poll, short, 6_000_000, 4_000_000);
         assert!((measured / (0.1 / 168.0) - 1.0).abs() < 0.1, "{measured}");
         assert!(loss(Clock::Time, short, 6_000_000, 4_000_000) < measured / 10.0);
     }
 
     #[test]
-    fn a_model_that_nobody_asked_for_long_answers_at_once_by_shares_of_time() {
-        // Bad for 1 of 10 us, with a tenth of its packets lost.
+    fn after_a_long_idle_time_the_state_is_drawn_by_its_share_of_time() {
+        // Bad for 1 of 10 us, and a tenth of those packets is lost.
         let model = TwoState { good: Time(9_000), bad: Time(1_000), ..TwoState::default() };
         let spec = ImpairmentSpec::TwoState(model);
         let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));

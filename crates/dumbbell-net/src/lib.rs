@@ -1,5 +1,5 @@
-//! The network between the end points: packets, links with their queues and impairments, and the traffic that
-//! applications offer. It is independent of congestion control.
+//! The network between the end points: packets, links with queues and impairments, and traffic sources. It is
+//! independent of congestion control.
 
 pub mod clocked;
 pub mod datagrams;

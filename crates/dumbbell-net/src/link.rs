@@ -1,8 +1,8 @@
 //! Unidirectional links: a queue, a transmitter and a propagation delay.
 //!
-//! There are two kinds. A [`FifoLink`] is first-in first-out and decides at arrival, so that the departure of a packet is
-//! known when it enters; it needs no event of its own. A [`ScheduledLink`] decides at departure. The queue
-//! discipline says which kind a link is.
+//! There are two kinds. A [`FifoLink`] is first in, first out and decides at arrival. The departure time of a packet is
+//! known when it enters, so no departure events are needed. A [`ScheduledLink`] decides at departure. The queue
+//! discipline determines the kind of a link.
 
 use crate::fifo::FifoLink;
 use crate::impairment::ImpairmentSpec;
@@ -18,13 +18,13 @@ params! {
         /// Rate from then on; unchanged if not given.
         rate: Option<Rate> = None, "bit/s", "-",
             |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0, such as \"1.6 Mbit/s\"";
-        /// Propagation delay of packets whose transmission ends then or later; unchanged if not given.
+        /// Propagation delay of packets that are transmitted completely at this time or later; unchanged if not given.
         delay: Option<Time> = None, "s", "-";
     }
 }
 
 impl LinkChange {
-    /// True if it states neither a rate nor a delay.
+    /// True if it gives neither a rate nor a delay.
     fn is_empty(&self) -> bool {
         self.rate.is_none() && self.delay.is_none()
     }
@@ -47,7 +47,7 @@ params! {
         queue: QueueSpec = QueueSpec::default(), "-", "-";
         /// Losses other than queue drops.
         impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
-        /// Changes of rate and delay, in the order of their times.
+        /// Changes of rate and delay, in order of time.
         changes: Vec<LinkChange> = Vec::new(), "-", "-",
             |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at)
                 && !changes.iter().any(LinkChange::is_empty),
@@ -56,8 +56,8 @@ params! {
 }
 
 impl LinkSpec {
-    /// The shortest propagation delay during the run.
-    pub fn least_delay(&self) -> Time {
+    /// Minimum propagation delay during the run.
+    pub fn min_delay(&self) -> Time {
         let delays = self.changes.iter().filter_map(|change| change.delay);
         delays.chain([self.delay]).min().unwrap_or(self.delay)
     }
@@ -66,7 +66,7 @@ impl LinkSpec {
 /// Why a link dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// Its queue did.
+    /// The queue dropped it.
     Queue(Reason),
     /// An impairment lost it after its transmission.
     Impairment,
@@ -87,16 +87,16 @@ pub struct LinkStats {
     pub drops_impairment: u64,
     /// Packets marked "congestion experienced".
     pub marks: u64,
-    /// Nanoseconds of transmission.
+    /// Transmission time, in nanoseconds.
     pub busy: u64,
-    /// Nanoseconds that packets waited, summed.
+    /// Total queueing time of all packets, in nanoseconds.
     pub waited: u128,
     /// Maximum number of packets waiting behind the one in service, including those waiting when the window begins.
     pub backlog_max: usize,
 }
 
 impl LinkStats {
-    /// Packets dropped for whatever reason.
+    /// Packets dropped for any reason.
     pub fn drops(&self) -> u64 {
         self.drops_queue + self.drops_early + self.drops_policer + self.drops_impairment
     }
@@ -122,18 +122,15 @@ impl LinkStats {
 /// A change of the backlog, for probes.
 #[derive(Clone, Copy, Debug)]
 pub struct BacklogChange {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// Packets waiting from then on, behind the one in service.
+    /// Packets waiting behind the one in service from then on.
     pub waiting: usize,
 }
 
 /// One link of a running simulation.
 #[derive(Clone, Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "nearly all links are FIFO ones, and their packets take no detour"
-)]
+#[allow(clippy::large_enum_variant, reason = "nearly all links are FIFO links, which need no indirection")]
 pub enum Link {
     /// Decides at arrival.
     Fifo(FifoLink),
@@ -142,7 +139,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// An idle link. Only what happens within `window` is counted.
+    /// An idle link. Counters cover only `window`.
     pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
         match ScheduledLink::new(spec, &random, window) {
             Some(link) => Link::Scheduled(Box::new(link)),
@@ -150,7 +147,7 @@ impl Link {
         }
     }
 
-    /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
+    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         match self {
             Link::Fifo(link) => link.trace_backlog(),
@@ -158,14 +155,14 @@ impl Link {
         }
     }
 
-    /// The run may end before the window does: counting is deferred to [`settle`](Self::settle).
+    /// The run may end before the window: counting is deferred to [`settle`](Self::settle).
     pub fn expect_early_end(&mut self) {
         if let Link::Fifo(link) = self {
             link.expect_early_end();
         }
     }
 
-    /// Adds to every packet the time it waits here.
+    /// Adds the queueing time at this link to every packet.
     pub fn stamp_queueing(&mut self) {
         match self {
             Link::Fifo(link) => link.stamp_queueing(),
@@ -196,8 +193,8 @@ impl Link {
         }
     }
 
-    /// The run ends at `end`: counts packets that have entered by then, up to the end. A scheduled link must have
-    /// been advanced to the end.
+    /// The run ends at `end`: counts packets that have entered by then, and their times up to the end. A scheduled link
+    /// must have been advanced to `end`.
     pub fn end(&mut self, end: Time) {
         match self {
             Link::Fifo(link) => link.end(end),

@@ -2,7 +2,7 @@
 
 use dumbbell_units::{Ecn, Time};
 
-/// What a packet carries.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// A TCP segment with data on its way to the receiver.
@@ -16,38 +16,38 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
-    /// True if the packet carries data and counts for forced drops and recorded losses.
+    /// True if the packet carries data, so that it counts for forced and recorded losses.
     #[inline]
     pub fn is_data(self) -> bool {
         matches!(self, PacketKind::Data | PacketKind::Datagram)
     }
 }
 
-/// A packet, moved by value. `P` is what the end points put into it.
+/// A packet, moved by value. `P` is the type of its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<P> {
     /// Size on the wire, in bytes.
     pub size: u32,
-    /// Connection, or flow for a datagram.
+    /// Index of the connection, or of the flow for a datagram.
     pub owner: u32,
     /// Distinguishes successive connections in the same slot.
     pub generation: u16,
-    /// What it carries.
+    /// Its kind.
     pub kind: PacketKind,
     /// Its ECN codepoint.
     pub ecn: Ecn,
     /// Flow identifier for queues that distinguish flows: a hash of connection and direction.
     pub flow: u32,
-    /// When it was sent; for an acknowledgement, when the acknowledged data was sent.
+    /// Time at which it was sent; for an acknowledgement, the time at which the acknowledged data was sent.
     pub timestamp: Time,
     /// Queueing time at nodes that stamp packets.
     pub queueing: Time,
-    /// What the end points put into it.
+    /// Payload, which only the end points use.
     pub payload: P,
 }
 
 impl<P> Packet<P> {
-    /// A datagram of this size on the wire, without a flow.
+    /// A datagram of `size` bytes on the wire that belongs to no flow.
     pub fn of_size(size: u32, payload: P) -> Self {
         Packet {
             size,

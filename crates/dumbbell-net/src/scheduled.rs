@@ -1,11 +1,10 @@
-//! A link that decides at departure: its queue discipline holds the packets and says which one is transmitted next.
+//! A link that decides at departure: its queue discipline holds the packets and selects the next one to transmit.
 //!
-//! The owner of the clock passes the time to [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`].
-//! Everything between two calls is processed at its own time: each transmission ends on time, however late the poll,
-//! and at one instant departures precede arrivals. Arrivals must therefore be enqueued in order of time, and a poll
-//! at `now` asserts that nothing arrives before `now` any more.
+//! The driver passes the time to [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`]. Each transmission
+//! ends on time, no matter how late the poll is, and simultaneous departures precede arrivals. Arrivals must therefore
+//! be enqueued in order of time, and a poll at `now` means that no more packets arrive before `now`.
 //!
-//! A link counts what it does by the times at which it happens.
+//! Counters depend on the times of events, not on the times of polls.
 
 use crate::impairment::Impairments;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
@@ -15,12 +14,12 @@ use crate::transmitter::Transmitter;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
 
-/// The packet that is transmitted.
+/// The packet in transmission.
 #[derive(Clone, Copy, Debug)]
 struct InService {
     slot: Slot,
     begins: Time,
-    /// Whole nanoseconds of service; the rest of the time since it entered is waiting.
+    /// Service time in whole nanoseconds; the rest of its time on the link is waiting.
     service: Time,
 }
 
@@ -29,11 +28,11 @@ struct InService {
 pub struct Departed {
     /// Token of the owner.
     pub token: u64,
-    /// When it reaches the far end, no earlier than its predecessor.
+    /// Arrival time at the far end, no earlier than that of the previous packet.
     pub arrives: Time,
-    /// Its ECN codepoint, which may have become a mark here.
+    /// Its ECN codepoint, which this link may have changed to a mark.
     pub ecn: Ecn,
-    /// How long it has waited, if the link stamps packets; zero otherwise.
+    /// Queueing time, if the link stamps packets; zero otherwise.
     pub waited: Time,
 }
 
@@ -42,11 +41,11 @@ pub struct Departed {
 pub struct Dropped {
     /// Token of the owner.
     pub token: u64,
-    /// When.
+    /// Time of the drop.
     pub at: Time,
-    /// Why.
+    /// Its reason.
     pub reason: DropReason,
-    /// Number of the last data packet that had reached the impairments, counted from 1 as for forced losses.
+    /// Ordinal of the last data packet that had reached the impairments, counted from 1 as for forced losses.
     pub data_seen: u64,
 }
 
@@ -56,23 +55,23 @@ pub struct ScheduledLink {
     scheduler: Scheduler,
     backlog: Backlog,
     in_service: Option<InService>,
-    /// When the packet in service departs; never without one.
+    /// Departure time of the packet in service; [`Time::NEVER`] if there is none.
     departure: Time,
-    /// When the last transmission ended.
+    /// End of the last transmission.
     idle_since: Time,
     transmitter: Transmitter,
     departed: VecDeque<Departed>,
     dropped: VecDeque<Dropped>,
     window: Interval,
     stats: LinkStats,
-    /// When the backlog last changed, and what it has been since.
+    /// Time of the last backlog change, and the backlog since then, in packets.
     last_change: (Time, usize),
-    /// For the queue discipline.
+    /// Random stream of the queue discipline.
     queue_random: Stream,
     extras: Option<Box<Extras>>,
 }
 
-/// What some links have in addition to a queue discipline.
+/// State of links that have more than a queue discipline.
 #[derive(Clone, Debug, Default)]
 struct Extras {
     /// Packets are stamped with their queueing time.
@@ -83,7 +82,7 @@ struct Extras {
 }
 
 impl ScheduledLink {
-    /// An idle link; `None` if its discipline decides at arrival. Only what happens within `window` is counted.
+    /// An idle link; `None` if its discipline decides at arrival. Counters cover only `window`.
     pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
         let mut queue_random = random.clone().fork();
         let scheduler = spec.queue.start_scheduler(&Setup { rate: spec.rate }, &mut queue_random)?;
@@ -107,7 +106,7 @@ impl ScheduledLink {
         })
     }
 
-    /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
+    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
     }
@@ -122,19 +121,19 @@ impl ScheduledLink {
         &self.stats
     }
 
-    /// Changes of the backlog up to the present, if a probe requests them.
+    /// Changes of the backlog so far, if a probe requests them.
     pub fn take_changes(&mut self) -> Vec<BacklogChange> {
         let changes = self.extras.as_mut().and_then(|extras| extras.backlog_changes.as_mut());
         changes.map(std::mem::take).unwrap_or_default()
     }
 
-    /// Packets on the link: waiting, in service, or departed but not yet polled.
+    /// Number of packets on the link: waiting, in service, or departed or dropped but not yet polled.
     pub fn packets(&self) -> usize {
         let in_service = usize::from(self.in_service.is_some());
         self.backlog.packets() + in_service + self.departed.len() + self.dropped.len()
     }
 
-    /// The tokens of these packets, in unspecified order.
+    /// Tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
         let in_service = self.next_token().into_iter();
@@ -142,7 +141,7 @@ impl ScheduledLink {
         waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
     }
 
-    /// A packet enters at `now`, no earlier than its predecessor. `token` identifies it for its owner.
+    /// A packet enters at `now`, no earlier than the previous one. `token` identifies it for its owner.
     #[inline]
     pub fn enqueue<P>(&mut self, now: Time, token: u64, packet: &Packet<P>) {
         self.advance(now);
@@ -157,13 +156,13 @@ impl ScheduledLink {
         }
     }
 
-    /// When the packet in service departs; [`Time::NEVER`] without one.
+    /// Departure time of the packet in service; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_departure(&self) -> Time {
         self.departure
     }
 
-    /// The next packet whose transmission ended at or before `now`.
+    /// The next departure up to `now`.
     #[inline]
     pub fn poll_departure(&mut self, now: Time) -> Option<Departed> {
         if let Some(departed) = self.departed.pop_front() {
@@ -177,13 +176,13 @@ impl ScheduledLink {
         None
     }
 
-    /// The token of the packet in service, the next one to depart; for prefetching.
+    /// Token of the packet in service, which departs next; for prefetching.
     #[inline]
     pub fn next_token(&self) -> Option<u64> {
         self.in_service.map(|service| self.backlog.packet(service.slot).token)
     }
 
-    /// The next packet that was dropped, in the order of times.
+    /// The next dropped packet, in order of time.
     #[inline]
     pub fn poll_drop(&mut self) -> Option<Dropped> {
         self.dropped.pop_front()
@@ -237,7 +236,7 @@ impl ScheduledLink {
         Some(Departed { token: packet.token, arrives, ecn: packet.ecn, waited })
     }
 
-    /// The transmitter is free at `at`: the next transmission begins if there is anything to send.
+    /// The transmitter is idle at `at`: the next transmission begins if a packet is waiting.
     #[inline]
     fn begin(&mut self, at: Time) {
         let next = self.scheduler.dequeue(at, &mut self.backlog, &mut self.queue_random);
@@ -246,7 +245,7 @@ impl ScheduledLink {
             let Queued { entered, size, .. } = *self.backlog.packet(slot);
             self.count_wait(entered, at);
             if self.idle_since < at {
-                self.transmitter.rest();
+                self.transmitter.reset();
             }
             let (ends, service) = self.transmitter.serve(at, size);
             self.in_service = Some(InService { slot, begins: at, service });
@@ -292,13 +291,13 @@ impl ScheduledLink {
         self.stats.waited += u128::from(self.window.overlap(entered, at).0);
     }
 
-    /// Counts the backlog from `at` on.
+    /// Records a change of the backlog at `at`.
     #[inline]
     fn note_backlog(&mut self, at: Time) {
         let waiting = self.backlog.packets();
-        let (since, stood) = self.last_change;
+        let (since, before) = self.last_change;
         if since < self.window.from && at > self.window.from {
-            self.stats.backlog_max = self.stats.backlog_max.max(stood);
+            self.stats.backlog_max = self.stats.backlog_max.max(before);
         }
         if self.window.contains(at) {
             self.stats.backlog_max = self.stats.backlog_max.max(waiting);
@@ -311,7 +310,7 @@ impl ScheduledLink {
         }
     }
 
-    /// The run ends at `end`, to which the link has been advanced: counts what is in progress, up to the end.
+    /// The run ends at `end`, to which the link has been advanced: counts queueing and transmission in progress.
     pub fn end(&mut self, end: Time) {
         self.advance(end);
         let window = Interval { until: self.window.until.min(end), ..self.window };

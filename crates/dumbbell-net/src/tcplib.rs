@@ -1,11 +1,10 @@
 //! The traffic of wide-area TCP conversations as measured around 1990 [danzig1991].
 //!
-//! Conversations arrive as a Poisson process; each is TELNET, FTP, NNTP or SMTP with sizes and
-//! gaps drawn from empirical tables, and runs over its own TCP connection. The mix is the
-//! normalized mean share of each application; shares are not varied from run to run.
+//! Conversations arrive as a Poisson process. Each is TELNET, FTP, NNTP or SMTP, with sizes and gaps drawn from
+//! empirical tables, and has its own TCP connection. The mix consists of the normalized mean shares of the
+//! applications; shares do not vary between runs.
 //!
-//! Tables: tcplib 0.9, P. Danzig and S. Jamin, University of Southern California. See the notice
-//! beside the data.
+//! Tables: tcplib 0.9, P. Danzig and S. Jamin, University of Southern California. See the notice beside the data.
 
 use dumbbell_units::{Bytes, Stream, Time, params};
 use std::sync::LazyLock;
@@ -27,7 +26,7 @@ params! {
 params! {
     /// Conversations of the tcplib mix.
     pub struct TcplibSource {
-        /// Mean gap between new conversations.
+        /// Mean time between new conversations.
         interarrival: Time = Time(100_000_000), "s", "[hengartner2000 §V]", |gap| gap.0 > 0, "a time above 0";
         /// Maximum size of one conversation; the tails of the tables exceed a gigabyte.
         conversation_cap: Option<Bytes> = None, "bytes", "-";
@@ -44,12 +43,11 @@ params! {
 struct Table {
     /// Ascending values with their cumulative probabilities.
     rows: Vec<(f64, f64)>,
-    /// For each of as many equal parts of the probabilities, the first row that a draw from it can find.
+    /// Index for [`draw`](Self::draw): the first possible row for each of [`PARTS`] equal ranges of probability.
     starts: Vec<u16>,
 }
 
-/// Number of parts into which the probabilities of a table are divided: more than rows, so that a draw finds its row
-/// immediately.
+/// Number of ranges in the index of a table: more than there are rows, so that a draw finds its row immediately.
 const PARTS: usize = 1024;
 
 impl Table {
@@ -63,8 +61,8 @@ impl Table {
         Table { starts: (0..PARTS).map(start).collect(), rows }
     }
 
-    /// A value drawn as tcplib does: uniform between the two values whose probabilities enclose
-    /// a uniform number.
+    /// Draws a value as tcplib does: uniform between two adjacent values, selected by a uniform random number between
+    /// their cumulative probabilities.
     fn draw(&self, random: &mut Stream) -> f64 {
         let p = random.uniform();
         let start = usize::from(self.starts.get((p * PARTS as f64) as usize).copied().unwrap_or(0));
@@ -98,16 +96,16 @@ tables! {
     SMTP_ITEM = "smtp_itemsize.csv";
 }
 
-/// What the application of one conversation does next.
+/// The writes of the application in one conversation.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// Bytes written at the start.
     pub first_write: u64,
-    /// For TELNET: the rest of the conversation.
+    /// The rest of the conversation, for TELNET.
     pub telnet: Option<Telnet>,
 }
 
-/// The typing of one TELNET conversation.
+/// The writes of one TELNET conversation.
 #[derive(Clone, Debug)]
 pub struct Telnet {
     random: Stream,
@@ -116,7 +114,7 @@ pub struct Telnet {
 }
 
 impl Telnet {
-    /// The next write after `now`: when, and how many bytes. `None` once the conversation is over.
+    /// Time and bytes of the next write after `now`; `None` at the end of the conversation.
     pub fn next_write(&mut self, now: Time) -> Option<(Time, u64)> {
         let at = now + Time::from_secs(TELNET_GAP.draw(&mut self.random) * 1e-3);
         let bytes = whole_bytes(TELNET_PACKET.draw(&mut self.random)).min(self.bytes_left);
@@ -130,7 +128,7 @@ fn whole_bytes(value: f64) -> u64 {
 }
 
 impl TcplibSource {
-    /// The gap to the next conversation.
+    /// Time to the next conversation.
     pub fn next_gap(&self, random: &mut Stream) -> Time {
         Time::from_secs(random.exponential(self.interarrival.secs()))
     }
@@ -176,7 +174,7 @@ mod tests {
 
     #[test]
     fn tables_have_their_published_means() {
-        // Means of the tables by their own sampling rule, within sampling error.
+        // Means by the sampling rule of tcplib, within the sampling error.
         let close = |table: &Table, expected: f64, tolerance: f64| {
             let mean = mean(table);
             assert!((mean / expected - 1.0).abs() < tolerance, "{mean} against {expected}");
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_bounds_every_conversation() {
+    fn the_cap_limits_every_conversation() {
         let source = TcplibSource { conversation_cap: Some(Bytes(5000)), ..TcplibSource::default() };
         let mut random = Stream::new(1, 0, "cap");
         for _ in 0..2000 {

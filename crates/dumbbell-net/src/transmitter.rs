@@ -1,12 +1,12 @@
-//! The transmitter of a link: serialization with its remainders, and rates and delays that change at given times.
+//! The transmitter of a link: serialization delays, and rates and propagation delays that change at given times.
 //!
-//! Serialization delays carry their fraction of a nanosecond through a busy period, so that rates are exact over
-//! any length. A transmission that spans a change continues at the new rate.
+//! Fractions of a nanosecond are carried over from packet to packet during a busy period, so that rates are exact over
+//! any period. A transmission that spans a change continues at the new rate.
 
 use crate::link::LinkSpec;
 use dumbbell_units::Time;
 
-/// Rate and delay of a link from a time on.
+/// Rate and delay of a link from a given time on.
 #[derive(Clone, Copy, Debug)]
 struct Regime {
     from: Time,
@@ -14,7 +14,7 @@ struct Regime {
     delay: Time,
 }
 
-/// What is left of the changes of a link.
+/// Future changes of a link.
 #[derive(Clone, Debug)]
 struct Changes {
     /// Future regimes, the next one last.
@@ -22,7 +22,7 @@ struct Changes {
     last_arrival: Time,
 }
 
-/// The changes of a link after its first regime, if it changes at all.
+/// The changes of a link after its first regime; `None` if it never changes.
 fn upcoming_changes(spec: &LinkSpec) -> Option<Box<Changes>> {
     let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
     let mut regimes = Vec::with_capacity(spec.changes.len());
@@ -39,11 +39,11 @@ fn upcoming_changes(spec: &LinkSpec) -> Option<Box<Changes>> {
 /// The transmitter of one link.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
-    /// The present regime, that of the packet last served.
+    /// The current regime, which is that of the packet last transmitted.
     rate: u64,
     delay: Time,
     remainder: u64,
-    /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
+    /// Size of the last packet and its serialization delay: whole nanoseconds and remainder.
     last_size: (u32, u64, u64),
     changes: Option<Box<Changes>>,
 }
@@ -59,12 +59,12 @@ impl Transmitter {
         }
     }
 
-    /// True if neither rate nor delay ever changes.
+    /// True if rate and delay never change.
     pub(crate) fn is_steady(&self) -> bool {
         self.changes.is_none()
     }
 
-    /// The present propagation delay.
+    /// The current propagation delay.
     #[inline]
     pub(crate) fn delay(&self) -> Time {
         self.delay
@@ -72,11 +72,11 @@ impl Transmitter {
 
     /// A busy period begins after idle time: the remainder of the previous one is discarded.
     #[inline]
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.remainder = 0;
     }
 
-    /// How long the transmission of a packet takes at the present rate.
+    /// Serialization delay of a packet at the current rate.
     #[inline]
     pub(crate) fn serialization(&mut self, size: u32) -> Time {
         if self.last_size.0 != size {
@@ -92,8 +92,8 @@ impl Transmitter {
         Time(whole)
     }
 
-    /// When a transmission ends that begins at `begins`, and how many whole nanoseconds of the time since then are
-    /// service. The rest is a remainder, which counts as waiting, so that service is the same for all packets of a size.
+    /// The end of a transmission that begins at `begins`, and its service time in whole nanoseconds. Carried-over
+    /// fractions count as waiting, so that the service time is the same for all packets of the same size.
     #[inline]
     pub(crate) fn serve(&mut self, begins: Time, size: u32) -> (Time, Time) {
         if self.changes.as_ref().is_none_or(|changes| changes.regimes.is_empty()) {
@@ -104,15 +104,15 @@ impl Transmitter {
         }
     }
 
-    /// The same with changes still to come.
+    /// The same with future changes.
     #[inline(never)]
     fn serve_through_changes(&mut self, begins: Time, size: u32) -> (Time, Time) {
-        if self.take_over_changes(begins) {
-            // What is left of the old rate's last nanosecond is less than that.
+        if self.apply_changes(begins) {
+            // The remainder is in units of the old rate, and less than a nanosecond.
             self.remainder = 0;
         }
         let bits = u128::from(size) * 8 * 1_000_000_000;
-        // In bits times nanoseconds, so that a rate times a span is one of them.
+        // In units of bit/s times nanoseconds.
         let mut left = bits + u128::from(self.remainder);
         let mut service = Time((bits / u128::from(self.rate)) as u64);
         let mut at = begins;
@@ -125,21 +125,21 @@ impl Transmitter {
             }
             left -= u128::from(self.rate) * u128::from(change.since(at).0);
             at = change;
-            if self.take_over_changes(at) {
+            if self.apply_changes(at) {
                 let rest = Time((left / u128::from(self.rate)) as u64);
                 service = (at + rest).since(begins);
             }
         }
     }
 
-    /// When the next regime begins; [`Time::NEVER`] without one.
+    /// Start of the next regime; [`Time::NEVER`] if there is none.
     fn next_change(&self) -> Time {
         let next = self.changes.as_ref().and_then(|changes| changes.regimes.last());
         next.map_or(Time::NEVER, |regime| regime.from)
     }
 
     /// Makes the regime of `at` the current one. True if the rate changes.
-    fn take_over_changes(&mut self, at: Time) -> bool {
+    fn apply_changes(&mut self, at: Time) -> bool {
         let before = self.rate;
         while let Some(changes) = &mut self.changes
             && let Some(regime) = changes.regimes.pop_if(|regime| regime.from <= at)
@@ -150,8 +150,8 @@ impl Transmitter {
         self.rate != before
     }
 
-    /// When the packet last served, whose transmission ended at `ends`, reaches the far end. Packets stay in order
-    /// when the delay falls.
+    /// Arrival time of the last packet at the far end. Its transmission ended at `ends`. Packets stay in order when the
+    /// delay decreases.
     #[inline]
     pub(crate) fn arrival(&mut self, ends: Time) -> Time {
         let arrival = ends + self.delay;

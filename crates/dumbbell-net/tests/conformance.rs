@@ -1,6 +1,6 @@
-//! What every registered queue discipline has to do, on a link that is driven without an event loop: no packet appears or
-//! vanishes, packets of a flow stay in order, the transmitter never rests while packets wait, only ECN-capable packets are
-//! marked, and it does not matter how late somebody polls.
+//! Requirements for every registered queue discipline, on a link that is driven without an event loop: packets are
+//! conserved, packets of a flow stay in order, the link is work-conserving, only ECN-capable packets are marked, and
+//! results do not depend on the times of polls.
 
 use dumbbell_net::impairment::Bernoulli;
 use dumbbell_net::link::LinkChange;
@@ -11,19 +11,19 @@ use dumbbell_units::{Ecn, Interval, Rate, Stream, Time};
 
 const ALWAYS: Interval = Interval { from: Time::ZERO, until: Time::NEVER };
 const DELAY: Time = Time(3_000_000);
-/// Bits per second: a byte takes a microsecond.
+/// In bit/s: a byte takes one microsecond.
 const RATE: u64 = 8_000_000;
 
-/// What a packet carries here: its number, and when it entered.
-type Mark = (u32, Time);
+/// Payload of the packets: their number and time of entry.
+type Label = (u32, Time);
 
 fn spec(name: &str) -> LinkSpec {
     let queue = QueueSpec::named(name).expect(name);
     LinkSpec { name: "l".into(), rate: Rate(RATE), delay: DELAY, queue, ..LinkSpec::default() }
 }
 
-/// Packets of four flows in bursts and pauses, at about `load` times the rate of the link.
-fn traffic(load: f64, count: u32, random: &mut Stream) -> Vec<(Time, Packet<Mark>)> {
+/// Bursty packets of four flows, at about `load` times the rate of the link.
+fn traffic(load: f64, count: u32, random: &mut Stream) -> Vec<(Time, Packet<Label>)> {
     let mut at = 0.0;
     let packet = |number: u32| {
         let is_together = random.chance(0.3);
@@ -41,24 +41,24 @@ fn traffic(load: f64, count: u32, random: &mut Stream) -> Vec<(Time, Packet<Mark
 
 #[derive(Debug, Default)]
 struct Driven {
-    arrived: Vec<(Time, Packet<Mark>)>,
-    dropped: Vec<(Time, DropReason, Packet<Mark>)>,
+    arrived: Vec<(Time, Packet<Label>)>,
+    dropped: Vec<(Time, DropReason, Packet<Label>)>,
     stats: LinkStats,
 }
 
 impl Driven {
-    fn told(&self) -> String {
+    fn text(&self) -> String {
         format!("{self:?}")
     }
 
-    fn take(&mut self, link: &mut ClockedLink<Mark>, now: Time) {
+    fn take(&mut self, link: &mut ClockedLink<Label>, now: Time) {
         self.arrived.extend(std::iter::from_fn(|| link.poll_arrival(now)));
         self.dropped.extend(std::iter::from_fn(|| link.poll_drop()));
     }
 }
 
-/// Polls a link whenever it asks for it, or only when a packet enters.
-fn drive(spec: &LinkSpec, traffic: &[(Time, Packet<Mark>)], is_punctual: bool) -> Driven {
+/// Polls a link at each of its events if `is_punctual`, otherwise only when a packet enters.
+fn drive(spec: &LinkSpec, traffic: &[(Time, Packet<Label>)], is_punctual: bool) -> Driven {
     let mut link = ClockedLink::new(spec, Stream::new(1, 0, "link:l"), ALWAYS);
     let mut driven = Driven::default();
     for (now, packet) in traffic {
@@ -77,7 +77,7 @@ fn drive(spec: &LinkSpec, traffic: &[(Time, Packet<Mark>)], is_punctual: bool) -
     driven
 }
 
-fn for_all(mut check: impl FnMut(&str, &[(Time, Packet<Mark>)])) {
+fn for_all(mut check: impl FnMut(&str, &[(Time, Packet<Label>)])) {
     for name in QueueSpec::NAMES {
         let mut random = Stream::new(7, 0, name);
         for load in [0.5, 0.95, 1.2, 3.0] {
@@ -87,7 +87,7 @@ fn for_all(mut check: impl FnMut(&str, &[(Time, Packet<Mark>)])) {
 }
 
 #[test]
-fn no_packet_appears_or_vanishes() {
+fn packets_are_conserved() {
     for_all(|name, traffic| {
         let driven = drive(&spec(name), traffic, true);
         let arrived = driven.arrived.iter().map(|(_, packet)| packet.payload.0);
@@ -112,14 +112,14 @@ fn packets_of_a_flow_stay_in_order() {
 }
 
 #[test]
-fn the_transmitter_never_rests_while_packets_wait() {
+fn links_are_work_conserving() {
     for_all(|name, traffic| {
         let mut free = Time::ZERO;
         let driven = drive(&spec(name), traffic, true);
         for &(at, packet) in &driven.arrived {
             let ends = at - DELAY;
             let begins = ends - Time(u64::from(packet.size) * 1000);
-            // A transmission begins when the one before it ends, or when its packet enters.
+            // A transmission begins when the previous one ends, or when its packet enters.
             let entered = packet.payload.1;
             assert!(begins == free || begins == entered && entered > free, "{name}: {begins} after {free}");
             free = ends;
@@ -130,7 +130,7 @@ fn the_transmitter_never_rests_while_packets_wait() {
 }
 
 #[test]
-fn only_capable_packets_are_marked_and_every_mark_counts() {
+fn only_ecn_capable_packets_are_marked_and_every_mark_counts() {
     for_all(|name, traffic| {
         let driven = drive(&spec(name), traffic, true);
         let packets = driven.arrived.iter().map(|(_, packet)| packet);
@@ -142,7 +142,7 @@ fn only_capable_packets_are_marked_and_every_mark_counts() {
 }
 
 #[test]
-fn it_does_not_matter_how_late_somebody_polls() {
+fn results_do_not_depend_on_the_times_of_polls() {
     for_all(|name, traffic| {
         let changes = vec![
             LinkChange { at: Time(500_000_000), rate: Some(Rate(RATE / 3)), delay: None },
@@ -151,14 +151,14 @@ fn it_does_not_matter_how_late_somebody_polls() {
         let impairments = vec![ImpairmentSpec::Bernoulli(Bernoulli { probability: 0.02 })];
         let spec = LinkSpec { changes, impairments, ..spec(name) };
         let punctual = drive(&spec, traffic, true);
-        assert_eq!(punctual.told(), drive(&spec, traffic, false).told(), "{name}");
-        assert_eq!(punctual.told(), drive(&spec, traffic, true).told(), "{name}");
+        assert_eq!(punctual.text(), drive(&spec, traffic, false).text(), "{name}");
+        assert_eq!(punctual.text(), drive(&spec, traffic, true).text(), "{name}");
         assert!(punctual.arrived.is_sorted_by_key(|&(at, _)| at), "{name}");
     });
 }
 
 #[test]
-fn no_discipline_drops_at_a_light_load() {
+fn nothing_is_dropped_at_light_load() {
     for name in QueueSpec::NAMES {
         let traffic = traffic(0.2, 2000, &mut Stream::new(3, 0, name));
         assert_eq!(drive(&spec(name), &traffic, true).dropped.len(), 0, "{name}");

@@ -313,7 +313,7 @@ impl Routes {
         }
         for (last, back) in answers {
             // Over a link without delay, an answer could reach others at the same instant.
-            let takes_time = scenario.links[back as usize].least_delay() > Time::ZERO;
+            let takes_time = scenario.links[back as usize].min_delay() > Time::ZERO;
             let is_free = entrances[back as usize].follows_one_link()
                 && self.merge_points.binary_search(&back).is_err();
             if takes_time && is_free {

@@ -1,4 +1,4 @@
-//! Datagrams of one size at a constant rate, exactly spaced or with a bounded jitter.
+//! Datagrams of one size at a constant rate, equally spaced or with bounded jitter.
 
 use super::{Datagrams, Emission};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
@@ -16,7 +16,7 @@ params! {
 }
 
 impl Datagrams for ConstantRate {
-    /// Packets emitted.
+    /// Number of packets emitted.
     type State = u64;
 
     fn start(&self, _random: &mut Stream) -> u64 {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_keep_their_rate_and_stay_within_their_gap() {
+    fn packets_keep_the_rate_and_jitter_stays_within_the_gap() {
         assert_eq!(times(0.0)[..3], [0, 1_000_000, 2_000_000]);
         let jittered = times(1.0);
         assert!(jittered.iter().enumerate().all(|(k, at)| at / 1_000_000 == k as u64));

@@ -1,4 +1,4 @@
-//! A trace of video frames: one frame every fixed time, cut into packets that leave together.
+//! A trace of video frames: frames at fixed intervals, divided into packets that are sent together.
 
 use super::{Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
@@ -6,12 +6,12 @@ use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 params! {
     /// Frames of given sizes at a constant frame rate; the sequence repeats.
     pub struct Frames {
-        /// Size of every frame on the wire.
+        /// Size of each frame on the wire.
         sizes: Vec<Bytes> = vec![Bytes(1000)], "bytes", "-",
             |sizes| sizes.iter().any(|size| size.0 > 0), "sizes that are not all 0";
         /// Frames per second.
         frame_rate: f64 = 24.0, "1/s", "[garrett1994 §2]", |rate| (1e-3..=1e6).contains(rate), "a number from 0.001 to 1000000";
-        /// Largest packet on the wire.
+        /// Maximum packet size on the wire.
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// First frame to send, counted from 0.
         start_frame: u64 = 0, "frames", "-";
@@ -19,7 +19,7 @@ params! {
 }
 
 impl Datagrams for Frames {
-    /// Frames passed.
+    /// Number of frames so far, including empty ones.
     type State = u64;
 
     fn start(&self, _random: &mut Stream) -> u64 {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_keep_their_times_and_empty_ones_send_nothing() {
+    fn frames_are_sent_at_fixed_times_and_empty_frames_are_skipped() {
         let sizes = vec![Bytes(1500), Bytes(0), Bytes(700)];
         let source = Frames { sizes, frame_rate: 10.0, start_frame: 2, ..Frames::default() };
         let (mut passed, mut random) = (0, Stream::new(1, 0, "frames"));

@@ -1,5 +1,5 @@
-//! Sources of datagrams, one file each. A source only defines what it emits and when. It knows no network, so the
-//! same named stream gives the same pattern whatever else uses the link.
+//! Datagram sources, one file each. A source defines only sizes and times. It is independent of the network, so the
+//! same named stream gives the same pattern regardless of other traffic.
 
 pub mod cbr;
 pub mod frames;
@@ -10,18 +10,18 @@ pub mod video;
 use crate::source::SourceSpec;
 use dumbbell_units::{Bytes, Rate, Stream, Time};
 
-/// Bytes that are sent at once, cut into packets.
+/// Bytes sent at once, divided into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emission {
     /// Time since the source started, no earlier than that of the previous emission.
     pub after_start: Time,
     /// Bytes on the wire, above 0.
     pub bytes: u64,
-    /// Largest packet on the wire, in bytes; the last one may be smaller.
+    /// Maximum packet size on the wire, in bytes; the last packet may be smaller.
     pub packet: u32,
 }
 
-/// A source of datagrams: its parameters.
+/// Parameters of a datagram source.
 pub trait Datagrams {
     /// State between emissions.
     type State;
@@ -29,30 +29,30 @@ pub trait Datagrams {
     /// The state at the start.
     fn start(&self, random: &mut Stream) -> Self::State;
 
-    /// Rate and packet size of a source that spaces single packets accordingly; `None` for others.
+    /// Rate and packet size of a source that sends single packets spaced at this rate; `None` for others.
     fn spacing(&self) -> Option<(Rate, Bytes)>;
 
-    /// Its largest packet on the wire.
+    /// Maximum packet size on the wire.
     fn packet(&self) -> Bytes;
 
-    /// Largest number of packets in one emission.
+    /// Maximum number of packets in one emission.
     fn largest_emission(&self) -> u64;
 
-    /// The next emission; `None` once there is none.
+    /// The next emission; `None` if there are no more.
     fn next(&self, state: &mut Self::State, random: &mut Stream) -> Option<Emission>;
 }
 
-/// Number of packets for this many bytes.
+/// Number of packets for `bytes` bytes.
 fn packets(bytes: f64, packet: Bytes) -> u64 {
     (bytes / packet.0 as f64).ceil() as u64
 }
 
 macro_rules! sources {
     ($( $Variant:ident => $Params:ty, )+) => {
-        /// The state of a source of datagrams.
+        /// The state of a datagram source.
         #[derive(Clone, Debug)]
         pub enum DatagramState {
-            $( #[doc = "What the source of this name remembers."] $Variant(<$Params as Datagrams>::State), )+
+            $( #[doc = "The state of the source of this name."] $Variant(<$Params as Datagrams>::State), )+
         }
 
         impl SourceSpec {
@@ -64,7 +64,7 @@ macro_rules! sources {
                 }
             }
 
-            /// The next emission; `None` once there is none.
+            /// The next emission; `None` if there are no more.
             pub fn next_datagrams(&self, state: &mut DatagramState, random: &mut Stream) -> Option<Emission> {
                 match (self, state) {
                     $( (SourceSpec::$Variant(source), DatagramState::$Variant(state)) => source.next(state, random), )+

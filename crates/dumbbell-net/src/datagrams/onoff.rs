@@ -1,8 +1,7 @@
 //! Exponential bursts and pauses, the variable-rate source of ns-2.
 //!
-//! A burst contains a whole number of packets: an exponential number rounded to the nearest integer, and at least
-//! one, so short bursts carry more than their mean length suggests. A pause is exponential and follows the gap of the
-//! last packet.
+//! The number of packets in a burst is an exponential number rounded to the nearest integer, at least one, so short
+//! bursts carry more than their mean length suggests. Pauses are exponential and follow the gap after the last packet.
 
 use super::{Datagrams, Emission};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
@@ -21,12 +20,12 @@ params! {
     }
 }
 
-/// Where the source is in its burst.
+/// Position within a burst.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Time of the last packet since the start.
     last: Option<Time>,
-    /// Packets left in the burst.
+    /// Packets remaining in the burst.
     left: u64,
 }
 
@@ -74,10 +73,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_rate_is_that_of_rounded_bursts() {
-        // Packets of 2.5 ms in bursts of mean 4, pauses of mean 10 ms. Rounding an exponential of mean m = 4 to the
-        // nearest gives sum over k >= 0 of P(N > k) = sum of exp(-(k + 1/2) / m) = e^(-1/8) / (1 - e^(-1/4)) = 3.9896,
-        // and P(N = 0) = 1 - e^(-1/8) = 0.1175 is raised to one: 4.1071 packets in 4.1071 * 2.5 + 10 ms.
+    fn the_mean_rate_accounts_for_rounded_bursts() {
+        // Packets of 2.5 ms in bursts with mean 4, and pauses with mean 10 ms. An exponential number with mean m = 4,
+        // rounded to the nearest integer N, has the mean sum over k >= 0 of P(N > k) = sum of exp(-(k + 1/2) / m) =
+        // e^(-1/8) / (1 - e^(-1/4)) = 3.9896. N = 0, with probability 1 - e^(-1/8) = 0.1175, becomes one packet:
+        // 4.1071 packets in 4.1071 * 2.5 + 10 ms.
         let source =
             OnOff { rate: Rate(3_200_000), on: Time(10_000_000), off: Time(10_000_000), ..OnOff::default() };
         let mut random = Stream::new(1, 0, "flow:vbr:traffic");

@@ -1,24 +1,24 @@
-//! Synthetic variable-rate video: frames with a heavy tail and a long memory [garrett1994 §4].
+//! Synthetic variable-rate video: frame sizes with a heavy tail and long-range dependence [garrett1994 §4].
 //!
-//! A Gaussian sequence with the memory of fractionally differenced noise is mapped, value by value, onto a gamma
+//! A Gaussian sequence with the correlation of fractionally differenced noise is mapped, value by value, to a gamma
 //! distribution with a Pareto tail. Frames are scaled to the given mean rate, clipped, divided into packets, and sent
-//! at their times.
+//! at fixed intervals.
 //!
-//! Where it departs from the source: the moving average that creates the memory is truncated after 4096 frames (its
-//! variance is scaled back to one), and quantiles of the gamma distribution are approximated by Wilson and Hilferty,
-//! within 0.3 % from the first to the 97th percentile at the shape of the source.
+//! Departures from the source: the moving average that creates the correlation is truncated after 4096 frames, and its
+//! variance is scaled back to one. Quantiles of the gamma distribution are approximated by the formula of Wilson and
+//! Hilferty, within 0.3 % from the first to the 97th percentile at the shape of the source.
 
 use super::{Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
 
 params! {
-    /// Synthetic video: a frame every fixed time, of random size.
+    /// Synthetic video: frames of random size at fixed intervals.
     pub struct Video {
         /// Mean rate on the wire.
         rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
         /// Frames per second.
         frame_rate: f64 = 24.0, "1/s", "[garrett1994 §2]", |rate| (1e-3..=1e6).contains(rate), "a number from 0.001 to 1000000";
-        /// Largest packet on the wire.
+        /// Maximum packet size on the wire.
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Shape of the gamma body.
         shape: f64 = 19.75, "-", "[garrett1994 §3]", |shape| (5.0..=1e6).contains(shape), "a number from 5 to 1000000";
@@ -28,28 +28,28 @@ params! {
         slope: f64 = 12.0, "-", "[garrett1994 §3]", |slope| (1.1..=1e3).contains(slope), "a number from 1.1 to 1000";
         /// Fractional differencing parameter; the Hurst parameter is this plus 1/2.
         memory: f64 = 0.3, "-", "[garrett1994 §4]", |d| *d >= 0.0 && *d < 0.5, "a number from 0, and below 0.5";
-        /// Smallest frame divided by the mean frame.
+        /// Minimum frame size divided by the mean frame size.
         smallest: f64 = 0.31, "-", "[garrett1994 §2]", |x| *x > 0.0 && *x <= 1.0, "a number above 0, at most 1";
-        /// Largest frame divided by the mean frame.
+        /// Maximum frame size divided by the mean frame size.
         largest: f64 = 2.82, "-", "[garrett1994 §2]", |x| (1.0..=1e6).contains(x), "a number from 1 to 1000000";
     }
 }
 
-/// Frames after which the moving average is cut off.
+/// Length of the moving average, in frames.
 const MEMORY: usize = 4096;
 
-/// The moving average and the scale of the frames.
+/// The moving average and the scale of frame sizes.
 #[derive(Clone, Debug)]
 pub struct State {
     weights: Vec<f64>,
-    /// The last [`MEMORY`] innovations, a ring.
+    /// Ring buffer of the last [`MEMORY`] innovations.
     innovations: Vec<f64>,
     newest: usize,
-    /// Frames passed.
+    /// Number of frames so far.
     passed: u64,
-    /// Where the tail begins: normal quantile, and size in means of the gamma distribution.
+    /// Beginning of the tail: normal quantile, and size in means of the gamma distribution.
     join: (f64, f64),
-    /// Mean of the joined, clipped distribution, in means of the gamma distribution.
+    /// Mean of the combined, clipped distribution, in means of the gamma distribution.
     mean: f64,
 }
 
@@ -65,12 +65,12 @@ fn normal_tail(z: f64) -> f64 {
 }
 
 impl Video {
-    /// Bytes of the mean frame.
+    /// Mean frame size, in bytes.
     pub fn mean_frame(&self) -> f64 {
         self.rate.0 as f64 / 8.0 / self.frame_rate
     }
 
-    /// Quantile of the gamma distribution over its mean, at the normal quantile `z` [wilson1931].
+    /// Quantile of the gamma distribution divided by its mean, at the normal quantile `z` [wilson1931].
     fn gamma_quantile(&self, z: f64) -> f64 {
         let ninth = 1.0 / (9.0 * self.shape);
         let root = (1.0 - ninth + z * ninth.sqrt()).max(0.0);
@@ -86,7 +86,7 @@ impl Video {
         }
     }
 
-    /// Normal quantile of the tail's beginning, by bisection.
+    /// Beginning of the tail, by bisection: normal quantile, and size in means of the gamma distribution.
     fn join(&self) -> (f64, f64) {
         let (mut low, mut high) = (0.0, 40.0);
         for _ in 0..80 {
@@ -96,7 +96,7 @@ impl Video {
         (low, self.gamma_quantile(low))
     }
 
-    /// Mean such that frames over it, clipped, have mean one.
+    /// Mean by which sizes are divided so that, after clipping, their mean is one.
     fn mean(&self, join: (f64, f64)) -> f64 {
         let steps = 2000;
         let grid = |step: i32| -8.0 + 16.0 * f64::from(step) / f64::from(steps);
@@ -173,9 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn frames_have_the_mean_and_spread_of_the_film() {
-        // Mean 27791 bytes and standard deviation 6254 bytes at 24 frames per second [garrett1994 §2]. With its memory
-        // the mean of n frames still varies by about 0.225 n^(-0.2).
+    fn frame_sizes_have_the_mean_and_standard_deviation_of_the_film() {
+        // Mean 27791 bytes and standard deviation 6254 bytes at 24 frames per second [garrett1994 §2]. The memory is
+        // off, because with it the mean of n frames would still vary by about 0.225 n^(-0.2).
         let source = Video { rate: Rate(27_791 * 8 * 24), memory: 0.0, ..Video::default() };
         let sizes = frames(&source, 200_000);
         let n = sizes.len() as f64;
@@ -188,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn frames_remember_as_fractional_noise_does() {
-        // The correlation of fractionally differenced noise at lag 1 is d / (1 - d) = 0.4286, at lag 2 that times
-        // (1 + d) / (2 - d) = 0.3277; the map to sizes keeps them nearly.
+    fn frame_sizes_are_correlated_like_fractional_noise() {
+        // The correlation of fractionally differenced noise is d / (1 - d) = 0.4286 at lag 1. At lag 2 it is smaller by
+        // the factor (1 + d) / (2 - d), or 0.3277. The map to sizes nearly preserves both.
         let sizes = frames(&Video::default(), 100_000);
         let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
         let product =
@@ -200,8 +200,8 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_the_body_are_those_of_the_gamma_distribution() {
-        // Tabulated for shape 19.75 and mean 1: medians and upper percentiles.
+    fn the_body_has_the_quantiles_of_the_gamma_distribution() {
+        // Tabulated for shape 19.75 and mean 1: the median and the 97th percentile.
         let source = Video::default();
         assert!((source.gamma_quantile(0.0) - 0.98318).abs() < 0.003);
         assert!((source.gamma_quantile(1.880_794) - 1.46385).abs() < 0.005);

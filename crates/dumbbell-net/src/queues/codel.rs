@@ -1,11 +1,11 @@
 //! CoDel [RFC 8289]: keeps the standing queue at a target delay.
 //!
-//! A packet's sojourn time is known when it departs. Once it has been above the target for an interval, packets are
-//! dropped from the head of the queue, first one per interval and then more often, with 1/sqrt of their number, until
-//! a packet has waited less than the target.
+//! The sojourn time of a packet is known when it departs. Once sojourn times have been above the target for an
+//! interval, packets are dropped from the head of the queue. The time between drops starts at one interval and
+//! decreases with the inverse square root of their number, until the sojourn time of a packet is below the target.
 //!
-//! ECN follows Linux: a packet that may be marked is marked instead of dropped and is sent. The square root is exact
-//! where Linux approximates it by steps of Newton's method.
+//! ECN follows Linux: an ECN-capable packet is marked instead of dropped, and is sent. The square root is exact; Linux
+//! approximates it with Newton's method.
 
 use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Limit, Stream, Time, params};
@@ -15,12 +15,12 @@ params! {
     pub struct CoDel {
         /// Target sojourn time; a queue above it is a standing queue.
         target: Time = Time(5_000_000), "s", "RFC 8289 §4.4";
-        /// Time above the target before the first drop; about the largest common round-trip time.
+        /// Time above the target before the first drop; about the maximum common round-trip time.
         interval: Time = Time(100_000_000), "s", "RFC 8289 §4.3",
             |interval| interval.0 > 0, "a time above 0";
         /// Capacity of the queue; packets that do not fit are dropped on arrival.
         limit: Limit = Limit::Packets(1000), "packets or bytes", "RFC 8289 §5";
-        /// No drops while the backlog is at most this; the largest packet on the link.
+        /// No drops while the backlog is at most this; the maximum packet size on the link.
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
         /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 3168 §7";
@@ -50,12 +50,12 @@ pub struct Rule {
     pub interval: Time,
     /// No drops while the backlog is at most this many bytes.
     pub mtu: u64,
-    /// Marks instead of drops.
+    /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
 impl Rule {
-    /// When the next drop is due after `count` drops.
+    /// Time of the next drop after `count` drops.
     fn control_law(&self, from: Time, count: u32) -> Time {
         from + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
     }
@@ -64,18 +64,18 @@ impl Rule {
 /// The state of CoDel for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Controller {
-    /// When the sojourn time will have been above the target for an interval.
+    /// Time at which the sojourn time will have been above the target for an interval.
     first_above: Option<Time>,
     drop_next: Time,
-    /// Packets dropped since dropping began.
+    /// Packets dropped in this dropping state.
     count: u32,
-    /// The count with which dropping began.
+    /// The count at the beginning of this dropping state.
     last_count: u32,
     is_dropping: bool,
 }
 
 impl Controller {
-    /// The next packet of a queue, and whether it may be dropped [RFC 8289 §5.6].
+    /// Dequeues a packet, and reports whether it may be dropped [RFC 8289 §5.6].
     #[inline(always)]
     fn pop(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<(Slot, bool)> {
         let Some(slot) = backlog.pop(queue) else {
@@ -90,7 +90,7 @@ impl Controller {
         Some((slot, now >= first_above))
     }
 
-    /// The packet of a queue that departs at `now` [RFC 8289 §5.5]; `None` if none is left.
+    /// Dequeues the packet that departs at `now` [RFC 8289 §5.5]; `None` if none is left.
     #[inline(always)]
     pub fn dequeue(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<Slot> {
         match self.pop(rule, now, queue, backlog) {
@@ -142,7 +142,7 @@ impl Controller {
         Some(slot)
     }
 
-    /// Enters the dropping state, with the previous drop rate if it ended recently.
+    /// Enters the dropping state, at the previous drop rate if the previous dropping state ended recently.
     fn begin(&mut self, rule: &Rule, now: Time) {
         self.is_dropping = true;
         let delta = self.count.saturating_sub(self.last_count);
@@ -175,7 +175,7 @@ impl AtDeparture for CoDel {
         let has_room = match state.limit {
             Limit::Unlimited => true,
             Limit::Packets(limit) => (state.queue.packets() as u64) < limit,
-            // A packet larger than the limit finds room in an empty queue, as on other links.
+            // An empty queue accepts a packet larger than the limit, as on other links.
             Limit::Bytes(limit) => {
                 state.queue.packets() == 0 || state.queue.bytes() + u64::from(packet.size) <= limit
             }
@@ -183,7 +183,7 @@ impl AtDeparture for CoDel {
         if has_room {
             backlog.push(&mut state.queue, packet);
         } else {
-            backlog.refuse(packet, Reason::NoRoom);
+            backlog.drop_arriving(packet, Reason::NoRoom);
         }
     }
 
@@ -200,8 +200,8 @@ mod tests {
 
     const RULE: Rule = Rule { target: Time(5_000_000), interval: Time(100_000_000), mtu: 1514, ecn: true };
 
-    /// A queue that is never empty, asked every microsecond.
-    struct Bench {
+    /// A queue that is never empty. One packet is dequeued every microsecond.
+    struct Fixture {
         controller: Controller,
         queue: Fifo,
         backlog: Backlog,
@@ -210,20 +210,20 @@ mod tests {
         ecn: Ecn,
     }
 
-    impl Bench {
+    impl Fixture {
         fn new(ecn: Ecn) -> Self {
             let (controller, queue) = (Controller::default(), Fifo::default());
-            Bench { controller, queue, backlog: Backlog::default(), now: 1_000_000, ecn }
+            Fixture { controller, queue, backlog: Backlog::default(), now: 1_000_000, ecn }
         }
 
-        /// Dequeues for so many microseconds packets that have waited for so many. Returns when packets were dropped or marked,
-        /// in microseconds since the first dequeue of these.
+        /// Dequeues packets for `duration` microseconds, each with a sojourn time of `waited` microseconds. Returns the
+        /// times of drops and marks, in microseconds since the first of these packets.
         fn run(&mut self, duration: u64, waited: u64) -> Vec<u64> {
             let begin = self.now;
             let mut signals = Vec::new();
             while self.now < begin + duration {
                 let entered = Time((self.now - waited) * 1000);
-                // Enough for what is sent and what is dropped, and three more that remain.
+                // Enough packets to be sent and dropped, and three that remain.
                 self.backlog = Backlog::default();
                 self.queue = Fifo::default();
                 for token in 0..6 {
@@ -242,52 +242,55 @@ mod tests {
         }
     }
 
-    /// The first drop comes an interval after the sojourn time was first seen above the target, the second an interval later, and then
-    /// 100/sqrt(2) = 70.710678, 100/sqrt(3) = 57.735027, 50, 44.721360 and 40.824829 ms between drops. The sums, 270.710678, 328.445705,
-    /// 378.445705, 423.167065 and 463.991894 ms, fall between two microseconds; the later one sees them.
+    /// The first drop comes one interval after the first sojourn time above the target, and the second one interval
+    /// later. The times between the following drops are 100/sqrt(2) = 70.710678, 100/sqrt(3) = 57.735027, 50, 44.721360
+    /// and 40.824829 ms. Their sums, 270.710678, 328.445705, 378.445705, 423.167065 and 463.991894 ms, are rounded up
+    /// to the next dequeue.
     const DROPS: [u64; 7] = [100_000, 200_000, 270_711, 328_446, 378_446, 423_168, 463_992];
 
     #[test]
-    fn drops_come_at_the_times_of_the_control_law() {
-        assert_eq!(Bench::new(Ecn::NotEct).run(500_000, 6_000), DROPS);
+    fn drops_follow_the_control_law() {
+        assert_eq!(Fixture::new(Ecn::NotEct).run(500_000, 6_000), DROPS);
     }
 
     #[test]
-    fn marks_come_at_the_same_times() {
-        assert_eq!(Bench::new(Ecn::Ect0).run(500_000, 6_000), DROPS);
+    fn marks_follow_the_control_law() {
+        assert_eq!(Fixture::new(Ecn::Ect0).run(500_000, 6_000), DROPS);
     }
 
     #[test]
-    fn a_queue_that_meets_the_target_within_each_interval_loses_nothing() {
-        let mut bench = Bench::new(Ecn::NotEct);
+    fn nothing_is_dropped_if_one_packet_per_interval_meets_the_target() {
+        let mut fixture = Fixture::new(Ecn::NotEct);
         for _ in 0..5 {
-            assert!(bench.run(99_999, 50_000).is_empty());
-            assert!(bench.run(1, 4_999).is_empty());
+            assert!(fixture.run(99_999, 50_000).is_empty());
+            assert!(fixture.run(1, 4_999).is_empty());
         }
     }
 
     #[test]
-    fn dropping_resumes_at_the_rate_at_which_it_ended() {
-        let mut bench = Bench::new(Ecn::NotEct);
-        assert_eq!(bench.run(400_000, 6_000), DROPS[..5]);
-        assert!(bench.run(10, 1_000).is_empty());
-        // Five drops, of which the first began the count: 4 count now, and the next drop comes after 100/sqrt(4) ms.
-        assert_eq!(bench.run(160_000, 6_000), [100_000, 150_000]);
-        // After 16 intervals below the target the count begins anew.
-        bench.run(1_700_000, 1_000);
-        assert_eq!(bench.run(201_000, 6_000), [100_000, 200_000]);
+    fn dropping_resumes_at_its_last_rate() {
+        let mut fixture = Fixture::new(Ecn::NotEct);
+        assert_eq!(fixture.run(400_000, 6_000), DROPS[..5]);
+        assert!(fixture.run(10, 1_000).is_empty());
+        // Five drops, and the count began at the first: the count is now 4, and the next drop comes after
+        // 100/sqrt(4) ms.
+        assert_eq!(fixture.run(160_000, 6_000), [100_000, 150_000]);
+        // After 16 intervals below the target, the count starts over.
+        fixture.run(1_700_000, 1_000);
+        assert_eq!(fixture.run(201_000, 6_000), [100_000, 200_000]);
     }
 
     #[test]
-    fn a_queue_of_one_packet_is_left_alone() {
-        let mut bench = Bench::new(Ecn::NotEct);
+    fn nothing_is_dropped_while_one_packet_remains() {
+        let mut fixture = Fixture::new(Ecn::NotEct);
         for now in (0..1_000_000).step_by(1000) {
             let packet = Queued { token: 0, entered: Time::ZERO, size: 1500, flow: 0, ecn: Ecn::NotEct, is_data: true };
-            bench.backlog.push(&mut bench.queue, packet);
-            bench.backlog.push(&mut bench.queue, packet);
-            let dequeued = bench.controller.dequeue(&RULE, Time(now * 1000), &mut bench.queue, &mut bench.backlog);
-            assert!(dequeued.is_some() && bench.backlog.pop(&mut bench.queue).is_some());
-            assert!(!bench.backlog.has_uncollected());
+            fixture.backlog.push(&mut fixture.queue, packet);
+            fixture.backlog.push(&mut fixture.queue, packet);
+            let now = Time(now * 1000);
+            let dequeued = fixture.controller.dequeue(&RULE, now, &mut fixture.queue, &mut fixture.backlog);
+            assert!(dequeued.is_some() && fixture.backlog.pop(&mut fixture.queue).is_some());
+            assert!(!fixture.backlog.has_uncollected());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Drop-tail: first in, first out; packets that do not fit are dropped.
+//! Drop-tail: a first-in, first-out queue that drops packets that do not fit.
 
 use super::{Arrival, AtArrival, Discipline, Reason, Service, Setup, Verdict};
 use dumbbell_units::{Limit, Stream, params};
@@ -14,8 +14,8 @@ params! {
 }
 
 impl DropTail {
-    /// True if a packet of `size` bytes fits. `waiting` counts packets and bytes behind the one in service,
-    /// `in_service` the bytes of that one, if any.
+    /// True if a packet of `size` bytes fits. `waiting` is the number of packets and bytes behind the packet in
+    /// service, and `in_service` is the size of that packet, if there is one.
     #[inline]
     pub fn admits(&self, size: u32, waiting: (usize, u64), in_service: Option<u32>) -> bool {
         let Some(served) = in_service else {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packet_in_service_counts_only_when_asked() {
+    fn the_packet_in_service_counts_only_if_configured() {
         let waiting = (9, 9000);
         assert!(queue(Limit::Packets(10), false).admits(1000, waiting, Some(1000)));
         assert!(!queue(Limit::Packets(10), true).admits(1000, waiting, Some(1000)));

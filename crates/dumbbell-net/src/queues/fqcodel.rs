@@ -1,9 +1,10 @@
 //! FQ-CoDel [RFC 8290]: flows share the link by deficit round robin, and CoDel controls the queue of each.
 //!
-//! Flows are hashed onto queues. A queue that becomes active is served before those that have been active for longer,
-//! for one quantum. When all queues together are full, packets are dropped from the head of the one with the most bytes.
+//! Flows are hashed to queues. A queue that becomes active is served for one quantum before the queues that have been
+//! active for longer. When all queues together exceed the limit, packets are dropped from the head of the queue with
+//! the most bytes.
 //!
-//! CoDel treats each queue separately, including its bytes (RFC 8290 §4.2); Linux compares the bytes of all queues
+//! CoDel controls each queue separately, including its bytes (RFC 8290 §4.2); Linux compares the bytes of all queues
 //! with the MTU.
 
 use super::codel::{Controller, Rule, target_contradiction};
@@ -11,12 +12,12 @@ use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reaso
 use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
-    /// Queues of flows, each with CoDel, served in turn.
+    /// Flow queues, each with CoDel, served in turn.
     pub struct FqCoDel {
         /// Number of queues; flows are hashed to them.
         queues: u64 = 1024, "queues", "RFC 8290 §5.2.4",
             |queues| (1..=65_536).contains(queues), "a whole number from 1 to 65536";
-        /// Bytes that a queue may send per turn.
+        /// Bytes that a queue may send per round.
         quantum: Bytes = Bytes(1514), "bytes", "RFC 8290 §5.2.3",
             |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
         /// Capacity of all queues together, in packets.
@@ -28,7 +29,7 @@ params! {
         /// Time above the target before the first drop.
         interval: Time = Time(100_000_000), "s", "RFC 8290 §5.2.1",
             |interval| interval.0 > 0, "a time above 0";
-        /// No drops from a queue while its backlog is at most this; the largest packet on the link.
+        /// No drops from a queue while its backlog is at most this; the maximum packet size on the link.
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
         /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 8290 §5.2.6";
@@ -46,7 +47,7 @@ impl Discipline for FqCoDel {
 
 /// The list that contains a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
+enum List {
     #[default]
     Inactive,
     New,
@@ -61,22 +62,22 @@ const END: u32 = u32::MAX;
 struct FlowQueue {
     packets: Fifo,
     controller: Controller,
-    /// Remaining bytes of its turn; negative if the last packet exceeded them.
+    /// Bytes that it may still send in this round; negative if the last packet exceeded them.
     credits: i64,
-    /// The queue behind it in its list.
+    /// The next queue in its list.
     next: u32,
-    standing: Standing,
+    list: List,
 }
 
-/// Active queues in the order in which they are served, linked by their numbers.
+/// A list of active queues in the order of service, linked by queue numbers.
 #[derive(Clone, Copy, Debug)]
-struct Turns {
+struct QueueList {
     first: u32,
     last: u32,
 }
 
-impl Turns {
-    const NONE: Turns = Turns { first: END, last: END };
+impl QueueList {
+    const EMPTY: QueueList = QueueList { first: END, last: END };
 
     fn is_empty(&self) -> bool {
         self.first == END
@@ -93,7 +94,7 @@ impl Turns {
         self.last = number;
     }
 
-    /// Removes the first queue, behind which is `next`.
+    /// Removes the first queue. `next` is the queue behind it.
     #[inline]
     fn remove_first(&mut self, next: u32) {
         self.first = next;
@@ -113,37 +114,37 @@ pub struct FlowQueues {
     quantum: i64,
     limit: usize,
     drop_batch: usize,
-    /// Salts the hash of flows, so that collisions differ between runs.
+    /// Salt of the flow hash, so that collisions differ between runs.
     salt: u32,
     queues: Vec<FlowQueue>,
-    new: Turns,
-    old: Turns,
+    new: QueueList,
+    old: QueueList,
 }
 
-/// Mixes the bits of a number: the finalizer of MurmurHash3.
-fn mixed(mut bits: u32) -> u32 {
+/// The finalizer of MurmurHash3, which mixes the bits of a number.
+fn mix(mut bits: u32) -> u32 {
     bits = (bits ^ bits >> 16).wrapping_mul(0x85eb_ca6b);
     bits = (bits ^ bits >> 13).wrapping_mul(0xc2b2_ae35);
     bits ^ bits >> 16
 }
 
 impl FlowQueues {
-    /// The queue onto which a flow is hashed.
+    /// The queue to which a flow is hashed.
     #[inline]
     fn queue_of(&self, flow: u32) -> u32 {
-        let hash = mixed(flow ^ self.salt);
+        let hash = mix(flow ^ self.salt);
         ((u64::from(hash) * self.queues.len() as u64) >> 32) as u32
     }
 
-    /// Drops packets from the head of the queue with the most bytes: half of them, or as many as a batch has.
+    /// Drops half of the packets of the queue with the most bytes, at most one batch, from its head.
     #[cold]
-    fn drop_from_fattest(&mut self, backlog: &mut Backlog) {
+    fn drop_from_largest(&mut self, backlog: &mut Backlog) {
         let active = self.new.iter(&self.queues).chain(self.old.iter(&self.queues));
-        // The first of several that are equal.
-        let fattest = active.max_by_key(|&number| {
+        // The first of several equal queues.
+        let largest = active.max_by_key(|&number| {
             (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number))
         });
-        let Some(number) = fattest else { return };
+        let Some(number) = largest else { return };
         let queue = &mut self.queues[number as usize].packets;
         let half = queue.packets().div_ceil(2);
         for _ in 0..half.min(self.drop_batch) {
@@ -165,8 +166,8 @@ impl AtDeparture for FqCoDel {
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
             salt: random.uniform_between(0.0, f64::from(u32::MAX)) as u32,
             queues: vec![FlowQueue::default(); self.queues as usize],
-            new: Turns::NONE,
-            old: Turns::NONE,
+            new: QueueList::EMPTY,
+            old: QueueList::EMPTY,
         }
     }
 
@@ -175,13 +176,13 @@ impl AtDeparture for FqCoDel {
         let number = state.queue_of(packet.flow);
         let queue = &mut state.queues[number as usize];
         backlog.push(&mut queue.packets, packet);
-        if queue.standing == Standing::Inactive {
-            queue.standing = Standing::New;
+        if queue.list == List::Inactive {
+            queue.list = List::New;
             queue.credits = state.quantum;
             state.new.push(number, &mut state.queues);
         }
         if backlog.packets() > state.limit {
-            state.drop_from_fattest(backlog);
+            state.drop_from_largest(backlog);
         }
     }
 
@@ -199,15 +200,15 @@ impl AtDeparture for FqCoDel {
                 }
                 list.remove_first(queue.next);
                 if !is_new {
-                    queue.standing = Standing::Inactive;
+                    queue.list = List::Inactive;
                     continue;
                 }
-                // An empty new queue waits for its turn among the old ones, or a flow could always be new.
+                // An empty new queue joins the old queues. Otherwise, a flow could stay new and starve them.
             } else {
                 queue.credits += state.quantum;
                 list.remove_first(queue.next);
             }
-            queue.standing = Standing::Old;
+            queue.list = List::Old;
             state.old.push(number, &mut state.queues);
         }
     }
@@ -218,21 +219,21 @@ mod tests {
     use super::*;
     use dumbbell_units::{Ecn, Rate};
 
-    /// A discipline at work, without a link.
-    struct Bench {
+    /// A discipline without a link.
+    struct Fixture {
         state: FlowQueues,
         backlog: Backlog,
         random: Stream,
         sent: u64,
     }
 
-    fn bench(discipline: &FqCoDel) -> Bench {
+    fn fixture(discipline: &FqCoDel) -> Fixture {
         let mut random = Stream::new(1, 0, "fqcodel");
         let state = discipline.start(&Setup { rate: Rate(1_000_000) }, &mut random);
-        Bench { state, backlog: Backlog::default(), random, sent: 0 }
+        Fixture { state, backlog: Backlog::default(), random, sent: 0 }
     }
 
-    impl Bench {
+    impl Fixture {
         fn enqueue(&mut self, flow: u32, size: u32) {
             let packet = Queued {
                 token: self.sent,
@@ -253,34 +254,36 @@ mod tests {
     }
 
     #[test]
-    fn queues_take_turns_of_a_quantum() {
-        // A quantum of 1000 bytes: flow 1 sends packets of 1000 bytes, flow 2 of 300. The fourth small packet exceeds the
-        // quantum by 200 bytes, so that the next turn ends after three (800 bytes left, 900 sent) and the one after that too.
-        let mut bench = bench(&FqCoDel { quantum: Bytes(1000), ..FqCoDel::default() });
-        (0..12).for_each(|_| bench.enqueue(1, 1000));
-        (0..12).for_each(|_| bench.enqueue(2, 300));
-        let order: Vec<u32> = (0..14).filter_map(|_| bench.dequeue()).map(|packet| packet.flow).collect();
+    fn queues_send_a_quantum_in_turn() {
+        // A quantum of 1000 bytes: flow 1 sends packets of 1000 bytes, flow 2 of 300 bytes. The fourth small packet
+        // exceeds the quantum by 200 bytes, so the next round ends after three packets (800 bytes left, 900 sent), and
+        // so does the one after that.
+        let mut fixture = fixture(&FqCoDel { quantum: Bytes(1000), ..FqCoDel::default() });
+        (0..12).for_each(|_| fixture.enqueue(1, 1000));
+        (0..12).for_each(|_| fixture.enqueue(2, 300));
+        let order: Vec<u32> = (0..14).filter_map(|_| fixture.dequeue()).map(|packet| packet.flow).collect();
         assert_eq!(order, [1, 2, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 1]);
     }
 
     #[test]
     fn a_new_queue_is_served_before_old_ones() {
-        let mut bench = bench(&FqCoDel::default());
-        (0..10).for_each(|_| bench.enqueue(1, 1500));
-        assert_eq!([bench.dequeue(), bench.dequeue()].map(|packet| packet.map(|p| p.flow)), [Some(1), Some(1)]);
-        bench.enqueue(2, 100);
-        assert_eq!(bench.dequeue().map(|packet| packet.flow), Some(2));
+        let mut fixture = fixture(&FqCoDel::default());
+        (0..10).for_each(|_| fixture.enqueue(1, 1500));
+        assert_eq!([fixture.dequeue(), fixture.dequeue()].map(|packet| packet.map(|p| p.flow)), [Some(1), Some(1)]);
+        fixture.enqueue(2, 100);
+        assert_eq!(fixture.dequeue().map(|packet| packet.flow), Some(2));
     }
 
     #[test]
-    fn the_queue_with_the_most_bytes_makes_room() {
-        let mut bench = bench(&FqCoDel { limit: 10, drop_batch: 3, ..FqCoDel::default() });
-        (0..3).for_each(|_| bench.enqueue(1, 1500));
-        (0..7).for_each(|_| bench.enqueue(2, 100));
-        assert!(!bench.backlog.has_uncollected());
-        // The eleventh packet: flow 1 has 4500 bytes, flow 2 has 800. Half of three packets is two, from the head.
-        bench.enqueue(2, 100);
-        let dropped: Vec<u64> = bench.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
-        assert_eq!((dropped, bench.backlog.packets()), (vec![0, 1], 9));
+    fn packets_are_dropped_from_the_queue_with_the_most_bytes() {
+        let mut fixture = fixture(&FqCoDel { limit: 10, drop_batch: 3, ..FqCoDel::default() });
+        (0..3).for_each(|_| fixture.enqueue(1, 1500));
+        (0..7).for_each(|_| fixture.enqueue(2, 100));
+        assert!(!fixture.backlog.has_uncollected());
+        // The eleventh packet: flow 1 has 4500 bytes, flow 2 has 800. Half of three packets is two, dropped from the
+        // head.
+        fixture.enqueue(2, 100);
+        let dropped: Vec<u64> = fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
+        assert_eq!((dropped, fixture.backlog.packets()), (vec![0, 1], 9));
     }
 }

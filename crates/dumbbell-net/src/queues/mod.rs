@@ -1,16 +1,15 @@
 //! Queue disciplines, one file each, and the registry that names them.
 //!
 //! There are two kinds. A discipline that decides at arrival ([`AtArrival`]) admits, marks or drops a packet when it
-//! enters a first-in, first-out queue, so that the link immediately knows when the packet departs. A discipline that
-//! decides at departure ([`AtDeparture`]) holds the packets itself, in any number of queues, and selects the next one
-//! to transmit; it may drop and mark in every call. The kind is the section of the registry that lists the
-//! discipline.
+//! enters a first-in, first-out queue, so the link knows its departure time immediately. A discipline that decides at
+//! departure ([`AtDeparture`]) holds the packets itself, in any number of queues, and selects the next packet to
+//! transmit; it may drop and mark packets in every call. The section of the registry determines the kind.
 
 use crate::packet::Packet;
 use dumbbell_units::spec::{self, Params};
 use dumbbell_units::{Bytes, Ecn, Limit, Rate, Stream, Time, Value, tagged};
 
-/// What a discipline knows about its link when a run begins.
+/// Properties of the link at the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Rate of the link at the start.
@@ -24,14 +23,14 @@ pub enum Reason {
     NoRoom,
     /// Active queue management dropped it early to signal congestion.
     Early,
-    /// A policer found it beyond its rate.
+    /// It exceeded the rate of a policer.
     Policer,
 }
 
-/// A packet that enters a queue, and the queue that it finds.
+/// A packet that enters a queue, and the state of the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// Arrival time.
     pub at: Time,
     /// Size of the packet on the wire, in bytes.
     pub size: u32,
@@ -45,10 +44,10 @@ pub struct Arrival {
     pub service: Service,
 }
 
-/// What the transmitter does when a packet arrives.
+/// State of the transmitter when a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// It sends a packet of this size, in bytes.
+    /// It is sending a packet of this size, in bytes.
     Busy(u32),
     /// It has been idle since this time.
     IdleSince(Time),
@@ -61,14 +60,14 @@ impl Arrival {
     }
 }
 
-/// What a discipline does with a packet that arrives.
+/// The decision of a discipline about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It waits for its turn.
+    /// Enqueue the packet.
     Enqueue,
-    /// It waits for its turn with the mark "congestion experienced". Its codepoint must be ECN-capable.
+    /// Enqueue it with the mark "congestion experienced". Its codepoint must be ECN-capable.
     Mark,
-    /// It is dropped.
+    /// Drop it.
     Drop(Reason),
 }
 
@@ -79,26 +78,26 @@ pub type Contradiction = (&'static str, String);
 pub trait Discipline: Params {
     /// One sentence for the catalogue.
     const SUMMARY: &'static str;
-    /// Where the discipline is described.
+    /// Publication that describes the discipline.
     const SOURCE: &'static str;
 
-    /// The parameter that contradicts another one or the link, if any.
+    /// The parameter that contradicts another parameter or the link, if any.
     fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
         None
     }
 
-    /// Capacity behind the packet in service, if a larger packet is dropped even when nothing waits.
+    /// Capacity behind the packet in service, if a larger packet is dropped even when no other packet waits.
     fn room(&self) -> Limit {
         Limit::Unlimited
     }
 
-    /// The parameter that sets the largest packet that may ever pass, and that size; `None` if any may.
+    /// The parameter that limits the size of packets, and the maximum size; `None` if there is no limit.
     fn largest_packet(&self) -> Option<(&'static str, Bytes)> {
         None
     }
 }
 
-/// A discipline that decides when a packet arrives at a first-in first-out queue: its parameters.
+/// Parameters of a discipline that decides when a packet arrives at a first-in, first-out queue.
 pub trait AtArrival: Discipline {
     /// State between packets.
     type State;
@@ -106,11 +105,11 @@ pub trait AtArrival: Discipline {
     /// The state at the start of a run.
     fn start(&self, setup: &Setup) -> Self::State;
 
-    /// Decides about a packet. Arrivals are in order of time.
+    /// Decides about a packet. Calls are in order of arrival times.
     fn admit(state: &mut Self::State, arrival: &Arrival, random: &mut Stream) -> Verdict;
 }
 
-/// A discipline that holds the packets and decides which one departs: its parameters.
+/// Parameters of a discipline that holds the packets and decides which one departs.
 pub trait AtDeparture: Discipline {
     /// Its queues and other state.
     type State;
@@ -118,8 +117,8 @@ pub trait AtDeparture: Discipline {
     /// The state at the start of a run.
     fn start(&self, setup: &Setup, random: &mut Stream) -> Self::State;
 
-    /// A packet arrives: [`Backlog::push`] puts it into one of the queues, [`Backlog::refuse`] drops it, and
-    /// [`Backlog::drop`] drops another.
+    /// A packet arrives: [`Backlog::push`] enqueues it in one of the queues, [`Backlog::drop_arriving`] drops it, and
+    /// [`Backlog::drop`] drops another packet.
     fn enqueue(
         state: &mut Self::State,
         now: Time,
@@ -128,7 +127,7 @@ pub trait AtDeparture: Discipline {
         random: &mut Stream,
     );
 
-    /// The transmitter is free: returns the packet to send next, `None` only if no packet is left.
+    /// The transmitter is idle. Returns the packet to send next; `None` only if no packet is left.
     fn dequeue(
         state: &mut Self::State,
         now: Time,
@@ -137,12 +136,12 @@ pub trait AtDeparture: Discipline {
     ) -> Option<Slot>;
 }
 
-/// A packet in a queue, as a discipline sees it.
+/// The properties of a queued packet that disciplines need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Token of the owner.
+    /// Token by which the owner identifies the packet.
     pub token: u64,
-    /// When it entered.
+    /// Time of entry.
     pub entered: Time,
     /// Size on the wire, in bytes.
     pub size: u32,
@@ -150,12 +149,12 @@ pub struct Queued {
     pub flow: u32,
     /// Its ECN codepoint.
     pub ecn: Ecn,
-    /// It carries data.
+    /// True if it carries data.
     pub is_data: bool,
 }
 
 impl Queued {
-    /// What a queue needs to know about an entering packet.
+    /// The entry for a packet that enters at `entered`.
     #[inline]
     pub fn new<P>(token: u64, entered: Time, packet: &Packet<P>) -> Self {
         let Packet { size, flow, ecn, kind, .. } = *packet;
@@ -163,15 +162,15 @@ impl Queued {
     }
 }
 
-/// Where a [`Backlog`] stores a packet that has left its queue and is neither sent nor dropped yet. The packet itself is
-/// not moved until then.
+/// Index of a packet in a [`Backlog`] after it has left its queue, until it is sent or dropped. The packet is not moved
+/// in the meantime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(u32);
 
 /// No slot.
 const END: u32 = u32::MAX;
 
-/// A first-in first-out queue within a [`Backlog`].
+/// A first-in, first-out queue in a [`Backlog`].
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo {
     first: u32,
@@ -187,7 +186,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    /// Packets in the queue.
+    /// Number of packets in the queue.
     #[inline]
     pub fn packets(&self) -> usize {
         self.packets as usize
@@ -202,31 +201,31 @@ impl Fifo {
 
 /// A packet and its successor in the queue, or the next free slot.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Entry {
     packet: Queued,
     next: u32,
-    /// It is in one of the queues.
+    /// True if it is in one of the queues.
     is_waiting: bool,
 }
 
-/// All packets waiting at a scheduled link, in any of its queues, and the drops and marks of the discipline. All
-/// queues share one store, so the steady state allocates no memory.
+/// All packets waiting at a scheduled link, in any of its queues, and the drops and marks of its discipline. All queues
+/// share one store, so that no memory is allocated in steady state.
 #[derive(Clone, Debug)]
 pub struct Backlog {
-    places: Vec<Place>,
+    entries: Vec<Entry>,
     free: u32,
     packets: usize,
     bytes: u64,
     dropped: Vec<(Queued, Reason)>,
     marks: u64,
-    /// There are uncollected drops or marks.
+    /// True if there are uncollected drops or marks.
     has_uncollected: bool,
 }
 
 impl Default for Backlog {
     fn default() -> Self {
         Backlog {
-            places: Vec::new(),
+            entries: Vec::new(),
             free: END,
             packets: 0,
             bytes: 0,
@@ -238,7 +237,7 @@ impl Default for Backlog {
 }
 
 impl Backlog {
-    /// Packets in all queues.
+    /// Number of packets in all queues.
     #[inline]
     pub fn packets(&self) -> usize {
         self.packets
@@ -250,29 +249,29 @@ impl Backlog {
         self.bytes
     }
 
-    /// A packet that is out of its queue.
+    /// A packet that has left its queue.
     #[inline]
     pub fn packet(&self, slot: Slot) -> &Queued {
-        &self.places[slot.0 as usize].packet
+        &self.entries[slot.0 as usize].packet
     }
 
-    /// Puts a packet at the end of a queue.
+    /// Enqueues a packet.
     #[inline]
     pub fn push(&mut self, queue: &mut Fifo, packet: Queued) {
-        let place = Place { packet, next: END, is_waiting: true };
+        let entry = Entry { packet, next: END, is_waiting: true };
         let at = self.free;
         let at = if at == END {
-            self.places.push(place);
-            (self.places.len() - 1) as u32
+            self.entries.push(entry);
+            (self.entries.len() - 1) as u32
         } else {
-            self.free = self.places[at as usize].next;
-            self.places[at as usize] = place;
+            self.free = self.entries[at as usize].next;
+            self.entries[at as usize] = entry;
             at
         };
         if queue.last == END {
             queue.first = at;
         } else {
-            self.places[queue.last as usize].next = at;
+            self.entries[queue.last as usize].next = at;
         }
         queue.last = at;
         queue.packets += 1;
@@ -281,15 +280,15 @@ impl Backlog {
         self.bytes += u64::from(packet.size);
     }
 
-    /// Takes the first packet out of a queue. It has to be sent or dropped.
+    /// Dequeues the first packet of a queue. It must be sent or dropped.
     #[inline]
     pub fn pop(&mut self, queue: &mut Fifo) -> Option<Slot> {
         let at = queue.first;
-        let place = self.places.get_mut(at as usize)?;
-        let bytes = u64::from(place.packet.size);
-        place.is_waiting = false;
-        queue.first = place.next;
-        if place.next == END {
+        let entry = self.entries.get_mut(at as usize)?;
+        let bytes = u64::from(entry.packet.size);
+        entry.is_waiting = false;
+        queue.first = entry.next;
+        if entry.next == END {
             queue.last = END;
         }
         queue.packets -= 1;
@@ -300,20 +299,20 @@ impl Backlog {
     }
 
     /// Drops an arriving packet, which is not in a queue.
-    pub fn refuse(&mut self, packet: Queued, reason: Reason) {
+    pub fn drop_arriving(&mut self, packet: Queued, reason: Reason) {
         self.has_uncollected = true;
         self.dropped.push((packet, reason));
     }
 
-    /// Drops a packet that is out of its queue.
+    /// Drops a packet that has left its queue.
     pub fn drop(&mut self, slot: Slot, reason: Reason) {
         let packet = self.release(slot);
-        self.refuse(packet, reason);
+        self.drop_arriving(packet, reason);
     }
 
-    /// Marks a packet that is out of its queue if its transport is ECN-capable; false if it is not.
+    /// Marks a packet that has left its queue, if its transport is ECN-capable. Returns true if it is marked.
     pub fn mark(&mut self, slot: Slot) -> bool {
-        let packet = &mut self.places[slot.0 as usize].packet;
+        let packet = &mut self.entries[slot.0 as usize].packet;
         let is_capable = packet.ecn.is_capable();
         if is_capable {
             packet.ecn = Ecn::Ce;
@@ -326,15 +325,15 @@ impl Backlog {
     /// Frees a slot and returns its packet.
     #[inline]
     pub(crate) fn release(&mut self, slot: Slot) -> Queued {
-        let place = &mut self.places[slot.0 as usize];
-        place.next = self.free;
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.next = self.free;
         self.free = slot.0;
-        place.packet
+        entry.packet
     }
 
     /// The waiting packets, in unspecified order.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Queued> {
-        self.places.iter().filter(|place| place.is_waiting).map(|place| &place.packet)
+        self.entries.iter().filter(|entry| entry.is_waiting).map(|entry| &entry.packet)
     }
 
     /// True if there are uncollected drops or marks.
@@ -343,7 +342,7 @@ impl Backlog {
         self.has_uncollected
     }
 
-    /// Packets dropped since the last call, in order, and how many were marked.
+    /// Packets dropped since the last call, in order, and the number of packets marked.
     pub(crate) fn take_uncollected(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
         self.has_uncollected = false;
         (self.dropped.drain(..), std::mem::take(&mut self.marks))
@@ -379,7 +378,7 @@ macro_rules! registry {
                 }
             }
 
-            /// True if it decides at departure, so that its link is a scheduled one.
+            /// True if the discipline decides at departure, so that its link is a scheduled link.
             pub fn is_scheduled(&self) -> bool {
                 match self {
                     $( QueueSpec::$Early(_) => false, )+

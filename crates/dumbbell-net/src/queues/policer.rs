@@ -1,8 +1,8 @@
-//! A token-bucket policer, as in RFC 2697 §3 for the committed rate: a bucket of `burst` bytes is filled at `rate`; a
-//! packet that finds enough tokens for its bytes takes them and passes, any other is dropped.
+//! A token-bucket policer, as in RFC 2697 §3 for the committed rate: a bucket of `burst` bytes is filled at `rate`. A
+//! packet that finds a token for each of its bytes takes them and passes; any other packet is dropped.
 //!
-//! The policer has no queue. Conforming packets wait only for the transmitter, whose backlog never exceeds a burst
-//! because the policer may not be faster than its link.
+//! The policer has no queue. Conforming packets wait only for the transmitter. Its backlog never exceeds one burst,
+//! because the policer must not be faster than its link.
 
 use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Setup, Verdict};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
@@ -13,7 +13,7 @@ params! {
         /// Token rate; the initial rate of the link if not given.
         rate: Option<Rate> = None, "bit/s", "RFC 2697 §3",
             |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0, such as \"1.6 Mbit/s\"";
-        /// Size of the bucket, which is full at the start: the largest burst that passes.
+        /// Size of the bucket, which is full at the start: the maximum burst that passes.
         burst: Bytes = Bytes(100_000), "bytes", "RFC 2697 §3",
             |burst| (1..=1 << 40).contains(&burst.0), "a size from 1 byte to 1 TiB";
     }
@@ -33,10 +33,10 @@ impl Discipline for Policer {
     }
 }
 
-/// Token units per byte, such that one bit per second for one nanosecond is a whole number.
+/// Token units per byte, so that one bit per second adds one unit per nanosecond.
 const PARTS: u128 = 8_000_000_000;
 
-/// A bucket.
+/// A token bucket.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     rate: u128,
@@ -76,8 +76,9 @@ mod tests {
     use dumbbell_units::Ecn;
 
     #[test]
-    fn a_burst_passes_at_once_and_the_rate_from_then_on() {
-        // A bucket of 3000 bytes at 8 Mbit/s: three packets of 1000 bytes at once, then one per millisecond, to the nanosecond.
+    fn one_burst_passes_and_then_the_rate() {
+        // A bucket of 3000 bytes at 8 Mbit/s: three packets of 1000 bytes immediately, then exactly one per
+        // millisecond.
         let policer = Policer { rate: Some(Rate(8_000_000)), burst: Bytes(3000) };
         let mut bucket = policer.start(&Setup { rate: Rate(10_000_000) });
         let mut random = Stream::new(1, 0, "policer");
@@ -88,12 +89,12 @@ mod tests {
         };
         assert_eq!([0, 0, 0, 0].map(&mut passes), [true, true, true, false]);
         assert_eq!([999_999, 1_000_000, 1_000_001, 1_999_999].map(&mut passes), [false, true, false, false]);
-        // Ten milliseconds later the bucket is full, and no fuller.
+        // Ten milliseconds later the bucket is full again, and not fuller than that.
         assert_eq!([12_000_000; 4].map(&mut passes), [true, true, true, false]);
     }
 
     #[test]
-    fn a_policer_faster_than_its_link_is_refused() {
+    fn a_policer_faster_than_its_link_is_rejected() {
         let policer = Policer { rate: Some(Rate(2_000_000)), ..Policer::default() };
         assert_eq!(policer.contradiction(&Setup { rate: Rate(1_000_000) }).map(|(field, _)| field), Some("rate"));
         assert_eq!(policer.contradiction(&Setup { rate: Rate(2_000_000) }), None);

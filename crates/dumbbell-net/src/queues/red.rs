@@ -1,13 +1,13 @@
-//! RED [floyd1993]: signals congestion at random before the queue is full, by its average length.
+//! RED [floyd1993]: signals congestion at random before the queue is full, depending on its average length.
 //!
-//! The average is exponentially weighted and decays through idle time as if small packets had passed. Between two
-//! thresholds the probability of a signal rises from 0 to `max_p`, and it grows with the number of packets since the
-//! last signal, which spreads signals uniformly. As in ns-2, `gentle` lets the probability rise further to 1
-//! at twice the upper threshold [floyd2001], `adaptive` moves `max_p` so that the average stays
-//! in the middle of the thresholds [floyd2001], and nothing is dropped early while at most one packet waits.
+//! The average is exponentially weighted and decays during idle time as if small packets had passed. Between two
+//! thresholds, the probability of a signal rises from 0 to `max_p`. It also increases with the number of packets since
+//! the last signal, which spreads signals uniformly. As in ns-2, `gentle` raises the probability further, to 1 at twice
+//! the upper threshold [floyd2001]. `adaptive` adjusts `max_p` so that the average stays in the middle between the
+//! thresholds [floyd2001]. Nothing is dropped early while at most one packet waits.
 //!
 //! Departures from [floyd1993]: packets since the last signal are counted from 0, as in its text, so that the gap
-//! between two signals is uniform on 1 to 1/p; its figure 2 counts from 1. Idle time is that of the transmitter.
+//! between two signals is uniform from 1 to 1/p; its figure 2 counts from 1. Idle time is that of the transmitter.
 
 use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Service, Setup, Verdict};
 use dumbbell_units::math::exp;
@@ -44,7 +44,7 @@ params! {
         /// Mean packet size, used by defaults and by the decay during idle time.
         mean_packet: Bytes = Bytes(1000), "bytes", "[floyd1993 §4]",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
-        /// Mark packets of ECN-capable transports instead of dropping them, up to the average at which all are
+        /// Mark packets of ECN-capable transports instead of dropping them, up to the average at which all packets are
         /// dropped.
         ecn: bool = true, "-", "RFC 3168 §7";
     }
@@ -58,7 +58,7 @@ struct Thresholds {
 }
 
 impl Red {
-    /// Mean packets that the link sends in a second.
+    /// Number of packets of mean size that the link sends in a second.
     fn packets_per_second(&self, setup: &Setup) -> f64 {
         setup.rate.0 as f64 / (8.0 * self.mean_packet.0 as f64)
     }
@@ -106,18 +106,18 @@ pub struct Average {
     weight: f64,
     gentle: bool,
     ecn: bool,
-    /// Transmission time of a mean packet, at least a nanosecond.
+    /// Transmission time of a packet of mean size, at least one nanosecond.
     packet_time: Time,
     /// Average queue, in packets.
     average: f64,
     max_p: f64,
-    /// Packets since the last signal that might have been one; `None` while the average is below the thresholds.
+    /// Candidate packets since the last signal; `None` while the average is below the thresholds.
     count: Option<u32>,
-    /// Time between two adaptations, and the time of the last; `None` if not adaptive.
-    adapts: Option<(Time, Time)>,
+    /// Time between two adaptations, and time of the last one; `None` if not adaptive.
+    adaptation: Option<(Time, Time)>,
 }
 
-/// A number raised to a whole power, by squaring.
+/// Integer power of a number, by squaring.
 #[inline]
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut power = 1.0;
@@ -132,7 +132,8 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 }
 
 impl Average {
-    /// Updates the average with the queue, after decay for the mean packets that could have been sent while idle.
+    /// Updates the average with the current queue, after decay for the packets of mean size that could have been sent
+    /// during idle time.
     #[inline]
     fn update(&mut self, arrival: &Arrival) {
         if let Service::IdleSince(since) = arrival.service {
@@ -145,7 +146,7 @@ impl Average {
     /// Adapts `max_p` by additive increase and multiplicative decrease [floyd2001].
     #[inline]
     fn adapt(&mut self, now: Time) {
-        let Some((interval, last)) = &mut self.adapts else { return };
+        let Some((interval, last)) = &mut self.adaptation else { return };
         if now.since(*last) < *interval {
             return;
         }
@@ -159,7 +160,7 @@ impl Average {
         }
     }
 
-    /// Probability of a signal for a packet, regardless of previous packets; 1 beyond all thresholds.
+    /// Probability of a signal, regardless of previous packets; 1 above all thresholds.
     fn probability(&self) -> f64 {
         let Thresholds { minimum, maximum } = self.thresholds;
         if self.average < maximum {
@@ -171,7 +172,7 @@ impl Average {
         }
     }
 
-    /// True if a packet is chosen: with probability p / (1 - count * p), so that gaps are uniform [floyd1993 §7].
+    /// True if a packet is chosen, with probability p / (1 - count * p), so that gaps are uniform [floyd1993 §7].
     fn is_chosen(&mut self, probability: f64, random: &mut Stream) -> bool {
         let count = self.count.unwrap_or(0);
         let rest = 1.0 - f64::from(count) * probability;
@@ -181,8 +182,8 @@ impl Average {
     }
 }
 
-/// Packets that must wait for one to be dropped early, as in ns-2: a link is not idled for an average of the past.
-const LEAST_WAITING: usize = 2;
+/// Minimum number of waiting packets for early drops, as in ns-2: an old average must not make the link idle.
+const MIN_WAITING: usize = 2;
 
 impl AtArrival for Red {
     type State = Average;
@@ -199,7 +200,7 @@ impl AtArrival for Red {
             average: 0.0,
             max_p: self.max_p,
             count: None,
-            adapts: self.adaptive.then_some((self.interval, Time::ZERO)),
+            adaptation: self.adaptive.then_some((self.interval, Time::ZERO)),
         }
     }
 
@@ -213,7 +214,7 @@ impl AtArrival for Red {
             Limit::Packets(limit) => (arrival.waiting.0 as u64) < limit,
             Limit::Bytes(limit) => arrival.waiting.1 + u64::from(arrival.size) <= limit,
         };
-        if state.average < state.thresholds.minimum || arrival.waiting.0 < LEAST_WAITING {
+        if state.average < state.thresholds.minimum || arrival.waiting.0 < MIN_WAITING {
             state.count = None;
         } else {
             let probability = state.probability();
@@ -251,7 +252,7 @@ mod tests {
         Red { minimum, maximum, adaptive: false, ..Red::default() }
     }
 
-    /// Packets from a mark to the next one, the marked one included, while ten packets always wait.
+    /// Packets from one mark to the next, including the marked packet, while ten packets are always waiting.
     fn gaps(count: usize) -> Vec<u64> {
         let (mut state, mut random) = red(Red { weight: Some(1.0), ..thresholds(5, 15) });
         let mut gaps = Vec::new();
@@ -268,17 +269,18 @@ mod tests {
 
     #[test]
     fn marks_are_spread_uniformly() {
-        // In the middle of the thresholds p is 0.1 / 2 = 0.05: gaps are uniform on 1 to 20, 10.5 on average with a variance of
-        // (20 * 20 - 1) / 12 = 33.25. Independent marks would be geometric, with a mean of 20 and a variance of 380.
+        // In the middle between the thresholds, p is 0.1 / 2 = 0.05. Gaps are uniform from 1 to 20, with a mean of 10.5
+        // and a variance of (20 * 20 - 1) / 12 = 33.25. Gaps between independent marks would be geometric, with a mean
+        // of 20 and a variance of 380.
         let gaps = gaps(40_000);
         let mut counts = [0_u32; 20];
         gaps.iter().for_each(|&gap| counts[gap as usize - 1] += 1);
         let expected = gaps.len() as f64 / 20.0;
         let excess = counts.map(|count| f64::from(count) - expected);
         let chi_squared: f64 = excess.iter().map(|excess| excess * excess / expected).sum();
-        // 43.8 is exceeded once in a thousand with 19 degrees of freedom.
+        // With 19 degrees of freedom, 43.8 is exceeded with probability 0.001.
         assert!(chi_squared < 43.8, "{chi_squared}: {counts:?}");
-        // Successive gaps do not depend on each other.
+        // Successive gaps are independent.
         let products = gaps.windows(2).map(|pair| (pair[0] as f64 - 10.5) * (pair[1] as f64 - 10.5));
         let correlation = products.sum::<f64>() / gaps.len() as f64 / 33.25;
         assert!(correlation.abs() < 0.02, "{correlation}");
@@ -297,8 +299,9 @@ mod tests {
     }
 
     #[test]
-    fn the_average_decays_through_idle_time() {
-        // A packet of 1000 bytes takes a millisecond: 100 of them pass in 0.1 s, then one arrives, and (1 - 0.01)^101 = 0.362372.
+    fn the_average_decays_during_idle_time() {
+        // A packet of 1000 bytes takes one millisecond: 100 of them would pass in 0.1 s, then one arrives, and
+        // (1 - 0.01)^101 = 0.362372.
         let (mut state, mut random) = red(Red { weight: Some(0.01), ..thresholds(5, 15) });
         state.average = 10.0;
         let service = Service::IdleSince(Time(100_000_000));
@@ -308,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_is_moved_by_additive_increase_and_multiplicative_decrease() {
+    fn max_p_is_adapted_by_additive_increase_and_multiplicative_decrease() {
         let (mut state, mut random) = red(Red { weight: Some(1.0), adaptive: true, ..thresholds(5, 15) });
         // The target is the middle fifth, 9 to 11 packets.
         for (at, waiting, max_p) in [(400, 14, 0.1), (500, 14, 0.11), (600, 14, 0.11), (1000, 10, 0.11), (1500, 6, 0.099)] {
@@ -319,7 +322,7 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_rate() {
-        // 100 Mbit/s are 12,500 packets of 1000 bytes per second, 62.5 in 5 ms.
+        // 100 Mbit/s correspond to 12,500 packets of 1000 bytes per second, or 62.5 in 5 ms.
         let found = Red::default().thresholds(&Setup { rate: Rate(100_000_000) });
         assert_eq!(found, Thresholds { minimum: 31.25, maximum: 93.75 });
         let found = Red::default().thresholds(&Setup { rate: Rate(1_000_000) });
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_that_contradict_each_other_are_refused() {
+    fn contradicting_thresholds_are_rejected() {
         let setup = Setup { rate: Rate(1_000_000) };
         assert_eq!(thresholds(9, 9).contradiction(&setup).map(|(field, _)| field), Some("maximum"));
         let small = Red { limit: Limit::Packets(3), ..Red::default() };
