@@ -14,7 +14,19 @@ from dumbbell.crossvalidation.agreement import criterion, differences, ratios, w
 from dumbbell.crossvalidation.figures import scatter
 from dumbbell.crossvalidation.tables import comparison_table
 
-__all__ = ["AIM", "Measure", "blocks", "compared", "judged", "same_way"]
+__all__ = [
+    "AIM",
+    "BACKLOG",
+    "RETRANSMITTED",
+    "TIMEOUTS",
+    "Measure",
+    "blocks",
+    "compared",
+    "count",
+    "judged",
+    "same_way",
+    "share",
+]
 
 AIM = 0.90
 """Share of the points that are to agree."""
@@ -58,6 +70,23 @@ class Measure:
         if self.intervals == "overlap":
             return f"{self.label} within {bound}{unit}, intervals overlapping"
         return f"{self.label} within {bound}{unit}, or indistinguishable"
+
+
+def share(column: str, label: str) -> Measure:
+    """Return a measure of shares or indices between 0 and 1: their difference; the intervals must overlap."""
+    return Measure(column=column, label=label, kind="difference", bound=0.05, intervals="overlap")
+
+
+def count(column: str, label: str, *, unit: str = "", digits: int) -> Measure:
+    """Return a measure of counts: their ratio. An interval of the ratio that contains 1 also counts as agreement."""
+    return Measure(
+        column=column, label=label, unit=unit, kind="ratio", bound=0.1, intervals="equal", digits=digits
+    )
+
+
+RETRANSMITTED = count("retransmitted", "segments sent again", digits=1)
+TIMEOUTS = count("timeouts", "timeouts", digits=2)
+BACKLOG = count("backlog_mean", "mean backlog", unit="packets", digits=2)
 
 
 def compared(

@@ -14,7 +14,6 @@ from dumbbell.crossvalidation.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
-from ._measures import Measure
 
 __all__ = ["GRID", "Coexistence"]
 
@@ -65,41 +64,10 @@ SLOW = Extent(rates_mbps=(2, 5), buffers=(10, 50), replications=20, packets=3e4,
 SETTLING = 0.25
 
 MEASURES = (
-    Measure(
-        column="share",
-        label="share of the other variant",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
-    Measure(
-        column="share_base",
-        label="share of the base flow",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
+    measures.share("share", "share of the other variant"),
+    measures.share("share_base", "share of the base flow"),
 )
-FURTHER = (
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
-)
+FURTHER = (measures.RETRANSMITTED, measures.TIMEOUTS, measures.BACKLOG)
 
 
 class Coexistence:

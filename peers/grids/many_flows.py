@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,51 +66,16 @@ FULL = Extent(
 SLOW = Extent(flows={2: 20, 10: 20, 50: 5}, buffers=(2, 8), packets=2e4, shortest_s=30.0, longest_s=80.0)
 
 SHARES = (
-    Measure(column="jain", label="Jain's index", kind="difference", bound=0.05, intervals="overlap"),
-    Measure(
-        column="slowest",
-        label="share of the slowest quarter",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
-    Measure(
-        column="fastest",
-        label="share of the fastest quarter",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
+    measures.share("jain", "Jain's index"),
+    measures.share("slowest", "share of the slowest quarter"),
+    measures.share("fastest", "share of the fastest quarter"),
     Measure(column="total", label="total goodput", kind="ratio", bound=0.05, intervals="overlap"),
 )
 COUNTS = (
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=1),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
-    Measure(
-        column="backlog_max",
-        label="largest backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
+    measures.RETRANSMITTED,
+    replace(measures.TIMEOUTS, digits=1),
+    measures.BACKLOG,
+    measures.count("backlog_max", "largest backlog", unit="packets", digits=1),
 )
 MEASURES = (*SHARES, *COUNTS)
 

@@ -64,13 +64,7 @@ MEASURE = Measure(
     intervals="overlap",
     digits=2,
 )
-SHARE = Measure(
-    column="jain",
-    label="Jain's index after the last start",
-    kind="difference",
-    bound=0.05,
-    intervals="overlap",
-)
+SHARE = measures.share("jain", "Jain's index after the last start")
 
 
 class StaggeredVegas:

@@ -74,35 +74,13 @@ CHANNELS = (
 )
 
 MEASURES = (
-    Measure(column="total", label="share of the link", kind="difference", bound=0.05, intervals="overlap"),
+    measures.share("total", "share of the link"),
     # Of independent samples the ratio of small goodputs is uncertain by more than a twentieth.
     Measure(column="total", label="goodput", kind="ratio", bound=0.05, intervals="equal"),
-    Measure(
-        column="lost",
-        label="packets lost by the channel",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
+    measures.count("lost", "packets lost by the channel", digits=1),
+    measures.RETRANSMITTED,
+    measures.TIMEOUTS,
+    measures.BACKLOG,
 )
 
 
