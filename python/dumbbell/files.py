@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from dumbbell.errors import ResultsError
 
-__all__ = ["PARTIAL", "read_bytes", "replacing", "write_json", "write_text"]
+__all__ = ["PARTIAL", "plain", "read_bytes", "replacing", "write_json", "write_text"]
 
 PARTIAL = ".*.partial"
 """Pattern of the files that a killed process may leave: what was written before it was whole."""
@@ -58,6 +61,19 @@ def write_text(path: Path, text: str) -> None:
     """Write a text in UTF-8, see `replacing`."""
     with replacing(path) as file:
         file.write(text.encode())
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON can hold it: no NaN, no NumPy numbers."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

@@ -19,7 +19,17 @@ from dumbbell.campaign.store import INDEX, Store, arrow
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.scenario import Scenario
 
-__all__ = ["Interrupted", "Keep", "Make", "Planned", "PlannedRuns", "cost", "in_order", "interrupted"]
+__all__ = [
+    "Interrupted",
+    "Keep",
+    "Make",
+    "Planned",
+    "PlannedRuns",
+    "cost",
+    "in_order",
+    "interrupted",
+    "runs_text",
+]
 
 
 class Planned(Protocol):
@@ -194,6 +204,11 @@ def interrupted(works: Iterable[_Counted], place: object) -> Interrupted:
     return Interrupted(
         f"interrupted; {made} of {total} runs are kept in {place}, and the same command resumes"
     )
+
+
+def runs_text(total: int, reused: int) -> str:
+    """Return the number of runs as the head of a report states it."""
+    return f"{total}, {reused} of them reused" if reused else str(total)
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import report
+from dumbbell.checkout import member_of
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.errors import refusal
@@ -199,15 +200,9 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
 
 def _loaded(file: Path, place: Path) -> Grid:
     module = imported(".".join(file.relative_to(place).with_suffix("").parts), place)
-    grid: Grid | None = getattr(module, "GRID", None)
-    missing = ["GRID"] if grid is None else [part for part in REQUIRED if not hasattr(grid, part)]
-    if grid is None or missing:
-        raise refusal(
-            "grid",
-            str(file),
-            "the members of dumbbell.crossvalidation.Grid",
-            problem=f"has no {', '.join(missing)}",
-        )
+    grid: Grid = member_of(
+        module, "GRID", REQUIRED, kind="grid", name=str(file), protocol="dumbbell.crossvalidation.Grid"
+    )
     return grid
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from dumbbell.checkout import member_of
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
@@ -231,13 +232,12 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     names = available(path)
     if name not in names:
         raise refusal("peer", name, f"one of {', '.join(names)}", names=names, problem="is not a known peer")
-    peer: Peer | None = getattr(imported(name, folder(path)), "PEER", None)
-    missing = ["PEER"] if peer is None else [part for part in REQUIRED if not hasattr(peer, part)]
-    if peer is None or missing:
-        raise refusal(
-            "peer",
-            name,
-            "the members of dumbbell.crossvalidation.Peer",
-            problem=f"has no {', '.join(missing)}",
-        )
+    peer: Peer = member_of(
+        imported(name, folder(path)),
+        "PEER",
+        REQUIRED,
+        kind="peer",
+        name=name,
+        protocol="dumbbell.crossvalidation.Peer",
+    )
     return peer

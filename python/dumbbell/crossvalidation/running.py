@@ -29,9 +29,9 @@ from dumbbell.campaign import (
 )
 from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, cost
+from dumbbell.checkout import where
 from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
 from dumbbell.crossvalidation.peer import Observed, Peer
-from dumbbell.papers.paper import where
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 
