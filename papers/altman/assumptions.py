@@ -61,7 +61,7 @@ class Variation(sensitivity.Variation):
     reno
         Variant of Reno in the cycles.
     film
-        Whether the video is our stand-in rather than the engine's synthetic one.
+        Whether the video is the substitute for the film rather than the engine's synthetic video.
     service
         Reading of the smallest round-trip time in the model.
     """

@@ -178,7 +178,7 @@ def _errors_by_model(simulated: Values, predicted: list[Values]) -> str:
 def mini_slots(evidence: Evidence) -> str:
     """Draw the mean round-trip time of mini-slots against the window, by phase and load."""
     phases: list[tuple[str, list[SlotErrors]]] = [
-        ("window that stands", slots.standing(evidence)),
+        ("constant window", slots.standing(evidence)),
         ("growth", slots.growth(evidence)),
         ("slow start of Reno", slots.slow_start(evidence, "reno-slow-start")),
     ]

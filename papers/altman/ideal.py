@@ -50,7 +50,7 @@ def reno(setting: Setting, until: float) -> tuple[Values, Values, Values]:
 
 
 def vegas(setting: Setting, until: float) -> tuple[Values, Values, Values]:
-    """Return the ideal Vegas: its slow start, growth, and the window that stands; times, windows, round-trip times."""
+    """Return the ideal Vegas: its slow start, growth and steady window; times, windows, round-trip times."""
 
     def slots() -> Iterator[tuple[int, float, float]]:
         end = int(altman.slow_start_threshold(setting.link, gamma=setting.gamma).window)

@@ -338,7 +338,7 @@ def summary(evidence: Evidence) -> Table:
 def mini_slots(evidence: Evidence) -> Table:
     """Return the errors of Theorem 1 and of the fluid recursion by phase and load."""
     found: list[tuple[str, list[SlotErrors]]] = [
-        ("window that stands", slots.standing(evidence)),
+        ("constant window", slots.standing(evidence)),
         ("growth, 1/W with every acknowledgement", slots.growth(evidence)),
         ("growth, a packet a generation", slots.growth(evidence, "growth-by-generation")),
         ("slow start of Reno", slots.slow_start(evidence, "reno-slow-start")),
@@ -424,7 +424,7 @@ def thresholds(evidence: Evidence) -> Table:
             Column(title="buffer the standing window needs"),
         ],
         rows=rows,
-        note="The last column is (W - nu T) mu/nu with the simulated W of Table 1: what is queued when the window stands. "
+        note="The last column is (W - nu T) mu/nu with the simulated W of Table 1: the backlog while the window is constant. "
         "Theorem 2 has alpha for W - nu T; the whole number that is reached from below is one to two packets more.",
     )
 

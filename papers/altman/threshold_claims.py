@@ -56,7 +56,7 @@ def largest_excess_over_critical_buffer(evidence: Evidence) -> Outcome:
     return Outcome.of(
         float(max(surplus, key=abs)),
         holds=inside == len(surplus),
-        note=f"{note}; {cut_off} sweeps end before Vegas stands" if cut_off else note,
+        note=f"{note}; {cut_off} sweeps end before Vegas is stable" if cut_off else note,
     )
 
 
@@ -146,7 +146,7 @@ def smallest_window_of_reno_over_largest(evidence: Evidence) -> Outcome:
     row = evidence.frame("evolution/vegas").iloc[0]
     times, window = np.asarray(row["curve_times"]), np.asarray(row["curve"])
     late = window[times > 0.7 * times[-1]]
-    # A window that stands has no change to record.
+    # A constant window has no change to record.
     spread = float(np.ptp(late)) if late.size else 0.0
     name = f"cycles/{EVOLUTION.id}"
     ratio = evidence.mean(evidence.column(name, "window_low") / evidence.column(name, "loss_window"))
