@@ -92,7 +92,7 @@ def _figure_1(evidence: Evidence) -> Section:
             ),
             Text(
                 paragraphs=[
-                    "Both curves of Vegas become constant. Reno oscillates between half of its loss window and the loss window. Its simulated cycles are longer than the ideal ones: the "
+                    "Both curves of Vegas become constant. Reno's window oscillates between half of its loss window and the loss window. Its simulated cycles are longer than the ideal ones: the "
                     "round-trip time lags behind the window by mu/nu packets, one more generation is sent while the loss is being detected, and the window grows by a "
                     "little less than a packet per generation."
                 ]

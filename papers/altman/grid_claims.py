@@ -89,7 +89,7 @@ def largest_distance_from_whole_number_window(evidence: Evidence) -> Outcome:
     return Outcome.of(
         largest,
         holds=largest <= 2.0,
-        note=f"means of the rows; {single:.2f} packets in the single run farthest out",
+        note=f"means of the rows; {single:.2f} packets in the run with the largest deviation",
     )
 
 

@@ -85,7 +85,7 @@ def largest_difference_of_cycles_below_threshold(evidence: Evidence) -> Outcome:
     return Outcome.of(
         same[worst],
         holds=same[worst] <= 0.01,
-        note=f"Reno growing as Vegas does, by a whole packet a round; equal to the last digit for {exact} of {len(same)} "
+        note=f"Reno growing as Vegas does, by a whole packet per round; equal to the last digit for {exact} of {len(same)} "
         f"buffers, largest difference in {worst[0]} with {worst[1]} packets. With the growth of Reno, 1/W an "
         f"acknowledgement, and Vegas taking its packet likewise, up to {100.0 * max(own.values()):.1f} %",
     )

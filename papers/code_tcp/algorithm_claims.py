@@ -194,7 +194,7 @@ def share_of_window_kept_after_lost_retransmission(evidence: Evidence) -> Outcom
         raise NotMeasured("The retransmission was not the second packet lost.")
     return Outcome(
         measured=run.one("kept", "variant"),
-        note="as in ns-2, the half is taken of the window as duplicate ACKs have inflated it by then",
+        note="as in ns-2, half of the window is computed after its inflation by duplicate ACKs",
     )
 
 

@@ -263,7 +263,7 @@ VARIATIONS = (
     ),
     Variation(
         name="rto",
-        assumption="least retransmission timeout",
+        assumption="minimum retransmission timeout",
         value="1 s",
         assumptions=replace(BASE, minimum_rto="1 s"),
         figures=FIG9,

@@ -76,7 +76,7 @@ def replay(*, corrected: bool) -> list[Row]:
     Parameters
     ----------
     corrected
-        Whether Eq. 3 loses its last term and a round begins anew after a timeout.
+        Whether Eq. 3 omits its last term and a new round begins after a timeout.
     """
     rounds = _Rounds(corrected)
     rounds.acknowledge("0-4 acknowledged", 5)

@@ -158,7 +158,7 @@ def newreno_gets_more_over_plus(evidence: Evidence) -> Outcome:
 def others_exceed_fair_share_over_vegas(evidence: Evidence) -> Outcome:
     curves = [_curve(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")]
     return Outcome.share(
-        np.concatenate(curves) > 5.0, note=f"least {min(curve.min() for curve in curves):.2f} Mbit/s"
+        np.concatenate(curves) > 5.0, note=f"smallest {min(curve.min() for curve in curves):.2f} Mbit/s"
     )
 
 

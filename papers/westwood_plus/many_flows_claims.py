@@ -50,7 +50,8 @@ def least_number_of_flows_that_fill_link(evidence: Evidence) -> Outcome:
     ]
     listed = ", ".join(f"{count}: {least[count]:.2f}" for count in counts[:4])
     return Outcome(
-        measured=float(enough[0]) if enough else float("nan"), note=f"least total by flows, Mbit/s: {listed}"
+        measured=float(enough[0]) if enough else float("nan"),
+        note=f"smallest total by flows, Mbit/s: {listed}",
     )
 
 

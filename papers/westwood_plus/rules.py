@@ -150,7 +150,7 @@ def _at(row: pd.Series, quantity: str, time_s: float) -> float:
 
 
 def cuts(row: pd.Series) -> list[Cut]:
-    """Return the reactions of a connection whose threshold, window, estimate and least round-trip time were recorded."""
+    """Return the reactions of a connection whose threshold, window, estimate and minimum round-trip time were recorded."""
     found = []
     times = np.asarray(row["cwnd_s"], dtype=np.float64)
     for time_s, ssthresh in zip(row["ssthresh_s"], row["ssthresh"], strict=True):
