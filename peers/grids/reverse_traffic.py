@@ -26,7 +26,7 @@ RATE_MBPS, DELAY_MS = 10.0, 20.0
 STARTS_S, SETTLED_S, DURATION_S = 5.0, 15.0, 75.0
 REPLICATIONS = 30
 
-# For a peer whose runs are dear: the same points at a fifth of the rate, so that a run has a fifth of the packets.
+# For a peer with expensive runs: the same points at a fifth of the rate, so that a run has a fifth of the packets.
 SLOW_RATE_MBPS, SLOW_REPLICATIONS, SLOW_MIXES, SLOW_BUFFERS = 2.0, 12, ((1, 1), (1, 5)), (20,)
 
 REVERSED = "r2-r1"
