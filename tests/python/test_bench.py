@@ -229,7 +229,7 @@ def test_a_bounded_window_loses_nothing_and_an_unbounded_one_does():
 # Children
 
 
-def test_a_child_tells_what_the_engine_does():
+def test_a_child_reports_what_the_engine_reports():
     text, nothing = networks.row(2, 3.0, joined=True)
     child = measure(text, runs=3, payload=960, flows=["f"])
     done = dumbbell.run(Scenario.from_dict(json.loads(text)))
@@ -302,7 +302,7 @@ def test_contenders_take_turns(folder, tmp_path, monkeypatch):
     assert order == ["Dumbbell", "Small"] * 3
 
 
-def test_an_absent_peer_that_was_asked_for_is_exit_code_3(folder, tmp_path):
+def test_an_absent_peer_that_was_requested_is_exit_code_3(folder, tmp_path):
     result = invoke("bench", "peers", "--peer", "ns3", "--peers", folder, "--output", tmp_path)
     assert result.exit_code == 3
     assert result.stdout == ""
@@ -311,7 +311,7 @@ def test_an_absent_peer_that_was_asked_for_is_exit_code_3(folder, tmp_path):
     assert not (tmp_path / "bench-peers").exists()
 
 
-def test_an_absent_peer_that_was_not_asked_for_is_left_out_loudly(folder, tmp_path, monkeypatch):
+def test_an_absent_peer_that_was_not_requested_is_omitted_with_a_warning(folder, tmp_path, monkeypatch):
     tiny = replace(bench.CASES[0], duration_s=1.0)
     monkeypatch.setattr(against_peers, "named", lambda _: (tiny,))
     result = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path)
@@ -344,7 +344,7 @@ def test_a_folder_without_simulators_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("contender", bench.load_contenders(), ids=lambda one: one.key)
-def test_the_peers_of_the_checkout_do_a_small_case(contender):
+def test_the_peers_of_the_checkout_run_a_small_case(contender):
     try:
         contender.prepare()
     except dumbbell.crossvalidation.PeerAbsent as absent:

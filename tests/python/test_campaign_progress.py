@@ -5,7 +5,7 @@ import pytest
 from dumbbell.campaign.progress import Pace, duration
 
 
-def test_a_stage_under_way_is_measured_by_itself_and_the_others_by_all_that_was_made():
+def test_a_running_stage_is_estimated_from_itself_and_the_others_from_all_runs():
     pace = Pace()
     pace.expect("first", 10, 10.0)
     pace.expect("second", 40, 360.0)

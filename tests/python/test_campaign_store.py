@@ -80,7 +80,7 @@ def test_the_number_of_files_stays_small(tmp_path):
     assert kept(tmp_path) == list(range(200))
 
 
-def test_a_fresh_store_forgets(tmp_path):
+def test_a_fresh_store_is_empty(tmp_path):
     with opened(tmp_path) as store:
         store.add(runs(0))
         (store.place / "old.parquet.damaged").touch()
@@ -135,7 +135,7 @@ def killed_before(step):
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_a_kill_between_any_two_steps_loses_nothing_and_is_no_damage(tmp_path, fresh):
+def test_a_kill_between_any_two_steps_loses_nothing_and_is_not_reported_as_damage(tmp_path, fresh):
     for step in range(1000):
         place = tmp_path / str(step)
         with opened(place) as store:
@@ -211,7 +211,7 @@ def written(sound):
     return sorted(file.name for file in folder.iterdir() if file.name != ".lock")
 
 
-def test_any_flipped_byte_is_found_and_said(sound, tmp_path):
+def test_any_flipped_byte_is_detected_and_reported(sound, tmp_path):
     draw = random.Random(1)
     folder = next(path for path in sound[0].iterdir())
     places = [(name, at) for name in written(sound) for at in range((folder / name).stat().st_size)]
@@ -231,7 +231,7 @@ def test_any_flipped_byte_is_found_and_said(sound, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_file_that_is_cut_short_is_found_and_said(sound, tmp_path, share):
+def test_a_truncated_file_is_detected_and_reported(sound, tmp_path, share):
     for name in written(sound):
 
         def cut(folder, name=name):
@@ -244,7 +244,7 @@ def test_a_file_that_is_cut_short_is_found_and_said(sound, tmp_path, share):
         assert (lost > 0) == name.endswith(".parquet")
 
 
-def test_a_file_that_is_removed_is_missed_and_said(sound, tmp_path):
+def test_a_removed_file_is_detected_and_reported(sound, tmp_path):
     for name in written(sound):
         damaged(sound, tmp_path / "store", lambda folder, name=name: (folder / name).unlink())
         said, lost = repaired(sound, tmp_path / "store")
@@ -254,7 +254,7 @@ def test_a_file_that_is_removed_is_missed_and_said(sound, tmp_path):
         assert (lost > 0) == name.endswith(".parquet")
 
 
-def test_a_part_and_the_list_removed_at_a_time_are_said_of_the_list(sound, tmp_path):
+def test_a_part_removed_together_with_the_list_is_reported_for_the_list(sound, tmp_path):
     def remove(folder):
         for name in (written(sound)[0], "parts.json"):
             (folder / name).unlink()
@@ -284,7 +284,7 @@ def test_a_damaged_part_is_set_aside_as_it_is(sound, tmp_path):
     assert (folder / f"{name}.damaged").read_bytes() == b"no parquet"
 
 
-def test_a_part_under_another_name_or_twice_is_found_and_said(sound, tmp_path):
+def test_a_renamed_or_duplicate_part_is_detected_and_reported(sound, tmp_path):
     first, second, third = (name for name in written(sound) if name.endswith(".parquet"))
 
     def swap(folder):
@@ -309,7 +309,7 @@ def test_a_part_under_another_name_or_twice_is_found_and_said(sound, tmp_path):
         assert copy in said[0]
 
 
-def test_a_part_of_another_store_is_none_of_this_one(sound, tmp_path):
+def test_a_part_of_another_store_is_rejected(sound, tmp_path):
     with opened(tmp_path / "other", identity="another-engine") as store:
         store.add(runs(0).assign(value=7.0))
         foreign = store.place / files(store)[0]
@@ -320,7 +320,7 @@ def test_a_part_of_another_store_is_none_of_this_one(sound, tmp_path):
     assert foreign.name in said[0]
 
 
-def test_a_damaged_merged_part_gives_way_to_what_was_merged(tmp_path, monkeypatch):
+def test_a_damaged_merged_part_is_replaced_by_its_sources(tmp_path, monkeypatch):
     with opened(tmp_path) as store:
         store.add(runs(0))
         store.add(runs(1))
@@ -335,7 +335,7 @@ def test_a_damaged_merged_part_gives_way_to_what_was_merged(tmp_path, monkeypatc
     assert kept(tmp_path) == [0, 1]
 
 
-def test_a_part_that_comes_back_makes_no_run_twice(sound, tmp_path):
+def test_a_part_that_reappears_duplicates_no_run(sound, tmp_path):
     first = next(name for name in written(sound) if name.endswith(".parquet"))
     folder = damaged(sound, tmp_path / "store", lambda folder: (folder / first).replace(tmp_path / first))
     repaired(sound, tmp_path / "store")
@@ -456,7 +456,7 @@ def test_a_refused_store_is_not_locked(tmp_path):
             opened(tmp_path)
 
 
-def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+def test_a_file_system_without_locks_is_reported(tmp_path, monkeypatch):
     import fcntl
 
     def refuse(*_):

@@ -148,12 +148,12 @@ def test_names_are_drawn_as_they_are_and_not_as_formulas(tmp_path, two_hosts, na
     assert {picture.name for picture in (tmp_path / "traces").glob("*.png")} == {"cwnd.png", "backlog.png"}
 
 
-def test_json_stays_alone_on_standard_output_with_traces(tmp_path, file):
+def test_json_is_the_only_standard_output_with_traces(tmp_path, file):
     result = invoke("run", file, "--json", "--trace", tmp_path / "traces")
     assert json.loads(result.stdout)["simulated_s"] == 5.0
 
 
-def test_a_trace_without_probes_is_said(tmp_path, two_hosts):
+def test_a_trace_without_probes_is_reported(tmp_path, two_hosts):
     path = tmp_path / "silent.toml"
     path.write_text(two_hosts.with_values({"probes": None}).to_toml(), encoding="utf-8")
     result = invoke("run", path, "--trace", tmp_path / "traces")
@@ -205,7 +205,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, two_hosts_data, bad):
         ("latin.toml", 'name = "\xe9"'.encode("latin-1")),
     ],
 )
-def test_files_that_are_no_scenarios_are_refused(tmp_path, name, content):
+def test_files_that_are_not_scenarios_are_refused(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     line = refused("run", path)
@@ -349,7 +349,7 @@ def test_an_interrupt_is_exit_code_2_without_a_traceback(tmp_path, two_hosts):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_reader_that_goes_away_is_no_error(file):
+def test_a_closed_output_pipe_is_not_an_error(file):
     with start("list") as process:
         process.stdout.readline()
         process.stdout.close()

@@ -73,7 +73,7 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     assert done.failures == done.failed_cases == {}
 
 
-def test_a_disagreement_is_traced_to_the_rule_without_which_it_is_gone(again, monkeypatch):
+def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch):
     again(grids=["small-grid"])
     small = loaded("small").PEER
 
@@ -116,7 +116,7 @@ def test_a_disagreement_is_traced_to_the_rule_without_which_it_is_gone(again, mo
     assert len(still.ran) == len(mended.ran) == 3
 
 
-def test_a_disagreement_that_stays_under_our_rule_is_traced_to_nothing(again, monkeypatch):
+def test_a_disagreement_that_remains_under_our_rule_is_not_traced(again, monkeypatch):
     again(grids=["small-grid"])
     small = loaded("small").PEER
 
@@ -134,7 +134,7 @@ def test_a_disagreement_that_stays_under_our_rule_is_traced_to_nothing(again, mo
     assert points.loc["vegas, slow", "explanation"] == ""
 
 
-def test_a_grid_may_have_our_side_alone(again):
+def test_a_grid_may_have_only_our_side(again):
     done = again(grids=["formula"])
     assert [one["name"] for one in done.data["grids"]] == ["formula"]
     assert done.data["runs"] == 1
@@ -143,7 +143,7 @@ def test_a_grid_may_have_our_side_alone(again):
     assert done.holds
 
 
-def test_the_report_says_everything(again):
+def test_the_report_is_complete(again):
     done = again()
     html = done.report.read_text(encoding="utf-8")
     for text in (
@@ -172,7 +172,7 @@ def test_cpu_times_are_those_of_both_sides(again):
     assert again().data["cpu_s"] == done.data["cpu_s"]
 
 
-def test_a_part_is_spread_over_the_grid_and_always_the_same(folder):
+def test_a_share_is_spread_over_the_grid_and_always_the_same(folder):
     grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     scenario = (
         crossvalidation.load_grids(["formula"], folder)[0]
@@ -197,7 +197,7 @@ def test_a_part_is_spread_over_the_grid_and_always_the_same(folder):
     assert len({case.point for case in grids.thinned(grid, cases, 0.0001)}) == 1
 
 
-def test_a_part_is_named_in_the_report(again):
+def test_a_share_is_stated_in_the_report(again):
     done = again(share=0.5, grids=["small-grid"])
     assert done.data["grids"][0]["cases"] == 6
     html = done.report.read_text(encoding="utf-8")
@@ -208,7 +208,7 @@ def test_a_part_is_named_in_the_report(again):
 # What is kept
 
 
-def test_a_second_cross_validation_runs_nothing_again_and_a_fresh_one_everything(again):
+def test_a_second_cross_validation_repeats_nothing_and_a_fresh_one_everything(again):
     first = again()
     ran, reduced = loaded("small").RAN, loaded("grids.small_grid").REDUCED
     assert (len(ran), len(reduced)) == (1 + 12, 24)
@@ -221,12 +221,12 @@ def test_a_second_cross_validation_runs_nothing_again_and_a_fresh_one_everything
     assert third.data["grids"] == first.data["grids"]
 
 
-def test_a_part_makes_a_start_for_the_whole(again):
+def test_runs_of_a_share_are_reused_by_the_whole_grid(again):
     assert again(share=0.5).data["runs"] == 13
     assert again().data["runs_kept_from_before"] == 13
 
 
-def test_another_peer_or_another_reduction_runs_again_what_it_concerns(again, folder):
+def test_another_peer_or_another_reduction_repeats_the_affected_runs(again, folder):
     def changed(path, old, new):
         file = folder / path
         file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
@@ -246,7 +246,7 @@ def test_another_peer_or_another_reduction_runs_again_what_it_concerns(again, fo
     assert again().data["runs_kept_from_before"] == 0
 
 
-def test_a_damaged_part_is_said_and_its_runs_are_made_again(again, tmp_path, capsys):
+def test_a_damaged_part_is_reported_and_its_runs_are_repeated(again, tmp_path, capsys):
     first = again()
     assert first.data["warnings"] == []
     assert first.data["environment"]["packages"]["numpy"] == np.__version__
@@ -283,7 +283,7 @@ def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
     assert {point["n"] for point in done.data["grids"][0]["points"]} == {6}
 
 
-def test_a_cross_validation_that_is_killed_goes_on_where_it_was(folder, tmp_path):
+def test_a_killed_cross_validation_resumes(folder, tmp_path):
     """The peer's runs take a while each; what was finished a second before the kill is not run again."""
     log = tmp_path / "log"
     waits = f"""import time
@@ -392,7 +392,7 @@ def test_what_cannot_be_loaded_is_named(folder, again, path, text, message):
         again()
 
 
-def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_path):
+def test_a_case_that_the_peer_refuses_does_not_affect_the_others(folder, tmp_path):
     (folder / "small" / "__init__.py").write_text(
         PEER.replace("REFUSED = []", 'REFUSED = ["vegas slow"]'), encoding="utf-8"
     )
@@ -416,7 +416,7 @@ def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_
 
 
 @pytest.mark.parametrize("part", ["cases", "reduce", "judge", "sections"])
-def test_a_grid_that_fails_takes_nothing_from_the_others(again, folder, monkeypatch, part):
+def test_a_grid_that_fails_does_not_affect_the_others(again, folder, monkeypatch, part):
     grid = crossvalidation.load_grids(["formula"], folder)[0]
 
     def failing(*_args):
@@ -446,13 +446,13 @@ def test_two_cases_of_one_key_are_an_error(again, folder, monkeypatch):
     assert "two cases have the key" in again().failures["small-grid"]
 
 
-def test_columns_that_are_there_twice_are_an_error(again, folder, monkeypatch):
+def test_duplicate_columns_are_an_error(again, folder, monkeypatch):
     grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     monkeypatch.setattr(type(grid), "reduce", lambda _self, _case, _run: {"variant": 1, "side": 2})
     assert "the columns side, variant are duplicates" in again().failures["small-grid"]
 
 
-def test_strict_asks_for_every_criterion(folder, tmp_path):
+def test_strict_requires_every_criterion(folder, tmp_path):
     def code(*args):
         return invoke(
             "cross-validate", "small", "--peers", folder, "--output", tmp_path / "out", *args
@@ -463,7 +463,7 @@ def test_strict_asks_for_every_criterion(folder, tmp_path):
     assert code("--strict", "--grid", "formula") == 0
 
 
-def test_a_part_of_the_grids_has_a_page_of_its_own(folder, tmp_path):
+def test_a_selection_of_grids_has_its_own_page(folder, tmp_path):
     out = tmp_path / "out"
 
     def pages(*args):
@@ -579,7 +579,7 @@ def test_overlap_is_that_of_the_intervals_of_both_means():
     assert crossvalidation.within(found, 1.0, "difference").tolist() == [True, False, True, True, False]
 
 
-def test_a_criterion_holds_from_its_aim_on_and_not_without_anything():
+def test_a_criterion_holds_from_its_aim_on_and_not_without_points():
     holds = [crossvalidation.counted("x", agreeing, 20, aim=0.95).holds for agreeing in (18, 19, 20)]
     assert holds == [False, True, True]
     assert not crossvalidation.counted("x", 0, 0, aim=0.0).holds

@@ -96,7 +96,7 @@ def rendered(grid: Grid, results: pd.DataFrame, agreement: Agreement) -> str:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_cases_are_concrete_and_drawn_alike_each_time(name):
+def test_cases_are_concrete_and_reproducible(name):
     cases = cases_of(name, slow=True)
     assert len({case.key for case in cases}) == len(cases)
     replications = Counter(case.point for case in cases)
@@ -134,13 +134,13 @@ def packets(cases: Iterable[Case]) -> float:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_a_slow_peer_is_offered_a_fifth_of_the_packets_at_most(name):
+def test_a_slow_peer_gets_at_most_a_fifth_of_the_packets(name):
     few = packets(cases_of(name, slow=True))
     assert 0.0 < few < 0.2 * packets(cases_of(name, slow=False))
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_a_side_agrees_with_itself_and_not_with_one_that_gets_a_third_more(name):
+def test_a_side_agrees_with_itself_and_not_with_one_that_is_larger_by_a_third(name):
     grid = grid_named(name)
     cases = first_points(cases_of(name, slow=True), points=2, replications=3)
     results = table(grid, cases)
@@ -175,7 +175,7 @@ def test_coexistence_takes_reno_or_what_the_peer_has_instead():
     assert grid.cases(Ourselves(variants=("vegas",))) == []
 
 
-def test_channels_that_a_peer_lacks_are_left_out():
+def test_channels_that_a_peer_lacks_are_omitted():
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Without(Ourselves):
         impairments: tuple[str, ...] = ("bernoulli",)
@@ -190,7 +190,7 @@ def test_channels_that_a_peer_lacks_are_left_out():
     assert kinds == {"bernoulli"}
 
 
-def test_intervals_that_do_not_overlap_are_no_agreement_even_within_the_bound():
+def test_intervals_that_do_not_overlap_disagree_even_within_the_bound():
     grid = grid_named("coexistence")
     cases = first_points(cases_of("coexistence", slow=True), points=1, replications=3)
     results = table(grid, cases)
@@ -211,7 +211,7 @@ def theory() -> Any:
     return imported("grids.theory", folder())
 
 
-def test_max_min_shares_fill_all_alike_up_to_their_limits():
+def test_max_min_shares_fill_all_equally_up_to_their_limits():
     flows = theory().Vegases(rtts_ms=(50,) * 4, limits=(10.0, 0.3, 0.1, 10.0))
     # 0.1 stays at its limit; a third of the 0.9 left is 0.3, where the next one stays; two share 0.6.
     assert flows.max_min() == pytest.approx([0.3, 0.3, 0.1, 0.3])
@@ -269,7 +269,7 @@ def test_a_wrong_prediction_is_found_law_by_law(some_theory):
     assert not any(criterion.holds for criterion in agreement.criteria)
 
 
-def test_an_interval_beyond_the_tolerance_is_no_agreement(some_theory):
+def test_an_interval_beyond_the_tolerance_is_a_disagreement(some_theory):
     grid, results = some_theory
     point = "M/D/1 waiting: load 0.5"
     rows = results[results["point"] == point].copy()
@@ -280,7 +280,7 @@ def test_an_interval_beyond_the_tolerance_is_no_agreement(some_theory):
     assert not judged["agrees"]
 
 
-def test_a_part_of_theory_keeps_every_law():
+def test_a_share_of_theory_keeps_every_law():
     grid = theory().GRID
     cases = grid.cases()
     part = grid.thin(cases, 0.1)

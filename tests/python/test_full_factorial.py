@@ -75,12 +75,12 @@ def test_other_papers_refuse_it(name, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path):
+def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path):
     with pytest.raises(ScenarioError, match="did you mean `full-factorial`"):
         papers.reproduce("vegas-revisited", experiment="ful-factorial", output=tmp_path, quiet=True)
 
 
-def test_an_experiment_has_runs_a_report_and_files_of_its_own(tmp_path):
+def test_an_experiment_has_its_own_runs_report_and_files(tmp_path):
     further = SMALL.replace(
         "PAPER = Small()",
         """
@@ -155,7 +155,7 @@ def test_within_a_block_any_three_mechanisms_are_balanced():
         assert all(len(set(product[block == number])) == 1 for number in range(32))
 
 
-def test_the_longest_runs_are_made_first_and_equal_ones_are_mixed():
+def test_the_longest_runs_come_first_and_equal_ones_are_shuffled():
     rows = pd.DataFrame({"seed": 1, "run": np.arange(24) // 2, "cost": [1.0] * 12 + [2.0] * 12})
     made = in_order(rows)
     assert sorted(made.index) == list(range(24))
@@ -232,7 +232,7 @@ def planted(letters):
     )
 
 
-def test_the_reading_names_what_was_planted_and_nothing_else():
+def test_the_reading_names_exactly_the_planted_effects():
     def read(response):
         results = made_up(of(WHOLE.mechanisms), 12, 12, response)
         return CONCLUSIONS.paragraphs(
@@ -248,7 +248,7 @@ def test_the_reading_names_what_was_planted_and_nothing_else():
     assert effect("G", found[1]) == pytest.approx(-1.5, abs=0.05)
     assert "1 of 11 in rec (CD" in found[2]
     assert effect("CD", found[2]) == pytest.approx(1.0, abs=0.05)
-    assert "no pair of mechanisms of different clusters stands out" in found[3]
+    assert "no pair of mechanisms of different clusters is significant" in found[3]
     assert effect("J", found[4]) == pytest.approx(-0.5, abs=0.05)
     assert "interaction" not in found[4].split(".", 1)[1]
     nothing = read(lambda _: 50.0)
@@ -274,7 +274,7 @@ def test_the_check_against_the_tables_can_fail():
     assert finding.verdict == "not-reproduced"
 
 
-def test_the_papers_claims_on_seven_and_ten_mechanisms_are_judged_on_the_whole_design():
+def test_claims_on_seven_and_ten_mechanisms_are_evaluated_on_the_whole_design():
     results = made_up(WHOLE, 2, 3, planted)
     results["completed"] = 1.0
     findings = {f.claim.id: f for f in WHOLE.evaluate(papers.Settings(), results, None)}
@@ -294,7 +294,7 @@ def small(monkeypatch):
     return experiment
 
 
-def test_interrupted_it_goes_on_makes_no_run_twice_and_reports(small, tmp_path, monkeypatch):
+def test_after_an_interruption_it_resumes_repeats_no_run_and_reports(small, tmp_path, monkeypatch):
     reduce, made = type(small).reduce, []
 
     def interrupted(self, runs):

@@ -426,7 +426,7 @@ def test_what_looks_malformed_is_accepted_for_a_reason(tmp_path, two_hosts_data,
 
 
 @pytest.mark.parametrize(("args", "word"), COMMANDS, ids=[" ".join(args) for args, _ in COMMANDS])
-def test_a_malformed_command_line_ends_with_exit_code_2_and_says_which_part(tmp_path, two_hosts, args, word):
+def test_a_malformed_command_line_names_the_part_with_exit_code_2(tmp_path, two_hosts, args, word):
     path = tmp_path / "two-hosts.toml"
     path.write_text(two_hosts.to_toml(), encoding="utf-8")
     result = invoke(*[path if argument == "FILE" else argument for argument in args])

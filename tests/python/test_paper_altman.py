@@ -84,7 +84,7 @@ def test_the_film_has_its_mean_rate_in_whole_packets():
 # Traces
 
 
-def test_a_cut_is_a_fall_by_more_than_a_quarter():
+def test_a_cut_is_a_decrease_by_more_than_a_quarter():
     times = np.array([0.0, 1.0, 2.0, 3.0])
     assert traces.is_cut_after(times, np.array([10.0, 11.0, 5.0, 6.0]), 1.5)
     assert not traces.is_cut_after(times, np.array([10.0, 5.0, 6.0, 7.0]), 1.5)
@@ -137,7 +137,7 @@ SENT_TIMES, SENT = np.array([0.0, 10.0, 11.0, 20.0, 30.0, 30.0]), np.array([0.0,
 ACKED_TIMES, ACKED = np.array([10.0, 30.0, 40.0, 41.0]), np.array([1.0, 3.0, 4.0, 5.0])
 
 
-def test_a_packet_behind_a_loss_shows_no_round_trip_time():
+def test_a_packet_after_a_loss_gives_no_round_trip_time():
     sent_times, sent = np.append(SENT_TIMES, [40.0, 41.0, 50.0]), np.append(SENT, [5.0, 6.0, 7.0])
     acked_times, acked = np.append(ACKED_TIMES, [50.0, 51.0, 60.0]), np.append(ACKED, [6.0, 7.0, 8.0])
     found = traces.generations(sent_times, sent, acked_times, acked, 1.0)
@@ -192,7 +192,7 @@ def test_vegas_goes_on_losing_below_the_critical_buffer_only():
     assert (frame["losses"] > 0).tolist()[:2] == [True, True]
 
 
-def test_a_window_that_the_receiver_holds_has_the_round_trip_time_of_theorem_1():
+def test_a_window_limited_by_the_receiver_has_the_round_trip_time_of_theorem_1():
     place = scenarios.of_phase(grid.by_id("A14"), 1, 4, BASE)
     frame = made([scenarios.standing(place, BASE, window) for window in (13, 51)])
     for window, row in zip((13, 51), frame.itertuples(), strict=True):
@@ -209,7 +209,7 @@ def test_slow_start_of_vegas_doubles_in_every_other_mini_slot():
     assert row["windows"][:6].tolist() == [1, 2, 4, 8, 16, 32]
 
 
-def test_beside_video_both_are_read():
+def test_both_flows_beside_video_are_reduced():
     setting = plan.video_setting(300.0, 40)
     film = part("film").film(1)
     frame = made([scenarios.video(setting, BASE, variant, film) for variant in ("vegas", "reno")])

@@ -64,7 +64,7 @@ def test_every_claim_has_a_measure_and_a_family():
     assert {claim.scenario for claim in PAPER.claims()} >= {"fig-9", "table-1", "eps-analysis", "startup"}
 
 
-def test_the_rule_makes_table_1_as_printed():
+def test_the_rule_reproduces_table_1():
     made, printed = part("rules").table1(), part("printed").data()["table1"]
     for name, attribute in part("rule_claims").FIELDS.items():
         assert [getattr(one, attribute) for one in made] == printed[name], name
@@ -135,7 +135,7 @@ def test_processing_times_are_up_to_one_service_time():
     assert (delay["s1-r1"], delay["s2-r1"]) == ("13500 us", "1 ms")
 
 
-def test_a_quick_plan_is_the_same_twice_and_every_key_is_in_a_reading():
+def test_a_quick_plan_is_reproducible_and_every_key_is_in_a_reading():
     plan, again = PAPER.plan(QUICK), PAPER.plan(QUICK)
     assert [(run.key, run.scenario.hash, run.run) for run in plan] == [
         (run.key, run.scenario.hash, run.run) for run in again
@@ -258,7 +258,7 @@ def test_pooled_intervals_follow_the_papers_rule():
     assert evidence.over_points("fig9", "code").n == 3
 
 
-def test_a_moved_assumption_is_compared_at_its_own_points_and_explains_misses():
+def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses():
     ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
     count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
@@ -274,7 +274,7 @@ def test_a_moved_assumption_is_compared_at_its_own_points_and_explains_misses():
     assert "It holds with another assumption (cross traffic: none)" in explained["C-F9-1"].why
 
 
-def test_settling_is_the_last_time_away_from_the_end():
+def test_settling_time_is_the_last_time_outside_the_final_range():
     time = np.arange(0.0, 100.0, 1.0)
     value = np.where(time < 60, 20.0, 10.0)
     assert part("window_claims").settled_s(time, value, 50.0) == 9.0

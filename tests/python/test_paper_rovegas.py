@@ -73,7 +73,7 @@ def rerouted():
     return table(some("ext"))
 
 
-def test_every_claim_is_there_once_with_a_measure():
+def test_every_claim_occurs_once_with_a_measure():
     listed = PAPER.claims()
     assert len(listed) == len({claim.id for claim in listed}) == 165
     assert Counter(claim.kind for claim in listed) == {
@@ -81,7 +81,7 @@ def test_every_claim_is_there_once_with_a_measure():
     }  # fmt: skip
 
 
-def test_the_claims_have_the_printed_numbers():
+def test_claims_have_the_printed_numbers():
     printed, by_id = part("printed"), {claim.id: claim.paper_value for claim in PAPER.claims()}
     ratios = printed.at_points("fig-8", "ratio")
     assert [by_id[f"RV-F8-{index:02d}"] for index in range(2, 7)] == [
@@ -127,7 +127,7 @@ def test_a_base_rtt_is_constant_to_the_nanosecond_on_a_fixed_route(lone, eight):
         assert (1e6 * np.abs(last - first) < 0.5).all()
 
 
-def test_after_a_reroute_rovegas_has_its_rate_again_and_vegas_has_not(rerouted):
+def test_after_a_reroute_rovegas_recovers_its_rate_and_vegas_does_not(rerouted):
     evidence = PAPER.evidence(papers.Settings(), rerouted, {})
     for by in ("delay", "path"):
         kept = {
@@ -142,20 +142,20 @@ def test_after_a_reroute_rovegas_has_its_rate_again_and_vegas_has_not(rerouted):
         assert kept["rovegas-minimum"] < 0.5
 
 
-def test_a_derived_base_rtt_is_the_fixed_delay_of_hand():
+def test_a_derived_base_rtt_equals_the_delay_worked_by_hand():
     # 2 (1 + 20 + 1) ms; 8000 bits at 10, 1.6 and 10 Mbit/s; 384 bits of acknowledgement at the same rates.
     by_hand = 0.044 + 8000 * (1 / 1.6e6 + 2 / 10e6) + 384 * (1 / 1.6e6 + 2 / 10e6)
     assert part("assumptions").fixed_delay_s("rovegas", PLACE) == pytest.approx(by_hand, abs=1e-12)
     assert by_hand == pytest.approx(0.0509168, abs=1e-12)
 
 
-def test_the_rules_of_the_window_are_seen_in_runs():
+def test_the_rules_of_the_window_are_visible_in_runs():
     findings = judged(table(some("unit-rule", "unit-ss", "unit-keepup")))
     for name in ("RV-MEC-06", "RV-MEC-07", "RV-MEC-08", "RV-MEC-09", "RV-MEC-10", "RV-ANA-18"):
         assert findings[name].verdict == "reproduced", findings[name].why
 
 
-def test_runs_of_one_number_meet_the_same_traffic():
+def test_runs_with_the_same_number_have_the_same_traffic():
     frame = table([pair for pair in some("fig-9") if "reno" not in pair[0]], runs=2)
     rates = {key: [row[0] for row in rows["cross_rate"]] for key, rows in frame.groupby("key")}
     assert rates["paper|fig-9|vegas"] == rates["paper|fig-9|rovegas"]
@@ -184,7 +184,7 @@ def test_what_was_not_run_is_not_checkable_and_says_why(lone):
     assert "no runs of fig-9" in finding.why
 
 
-def test_every_assumption_is_explained_and_moved():
+def test_every_assumption_is_explained_and_varied():
     names = {item.name for item in dataclasses.fields(PLACE)}
     moved = {name for variation in part("assumptions").VARIATIONS for name in variation.changes}
     assert set(part("set_up").WORDS) == names == moved
@@ -193,7 +193,7 @@ def test_every_assumption_is_explained_and_moved():
         assert set(variation.touches) <= set(part("assumptions").EVERYTHING)
 
 
-def test_a_moved_assumption_changes_scenarios_and_the_place_they_are_judged_by():
+def test_a_varied_assumption_changes_scenarios_and_their_evaluation():
     experiments, variations = part("plan").experiments, part("assumptions").VARIATIONS
     base = {key: scenario.hash for key, scenario, _ in experiments(PLACE, (1.0,))}
     for variation in variations:

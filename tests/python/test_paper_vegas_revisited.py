@@ -81,7 +81,7 @@ def judged(results, observed=None):
     }
 
 
-def test_every_claim_of_the_paper_is_there_once():
+def test_every_claim_of_the_paper_occurs_once():
     listed = PAPER.claims()
     assert len(listed) == len({claim.id for claim in listed}) == 675
     assert Counter(claim.kind for claim in listed) == {
@@ -103,7 +103,7 @@ def test_the_papers_own_numbers_reproduce_the_tables(made_up):
     assert missed == []
 
 
-def test_the_papers_own_numbers_reproduce_what_the_text_says_of_the_tables(made_up):
+def test_the_papers_own_numbers_reproduce_the_text_on_the_tables(made_up):
     findings = judged(made_up)
     about_tables = [
         finding

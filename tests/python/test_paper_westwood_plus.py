@@ -79,7 +79,7 @@ def small():
 # --- rules ---
 
 
-def test_acknowledgements_are_counted_as_by_hand():
+def test_acknowledgements_are_counted_as_worked_by_hand():
     for case in rules.CASES:
         assert tuple(rules.counted(case.acks)) == case.by_hand, case.words
         double = sum(case.by_hand) - case.delivered
@@ -114,7 +114,7 @@ def test_throughput_follows_the_two_laws(small):
     assert west == pytest.approx(-0.5, abs=0.2)
 
 
-def test_pressed_acknowledgements_mislead_westwood_and_not_westwood_plus(small):
+def test_compressed_acknowledgements_mislead_westwood_but_not_westwood_plus(small):
     findings = judged(small)
     assert findings["W-F1-3"].verdict == "reproduced"
     rows = {key: small[small["key"] == f"fig-1/{key}"].iloc[0] for key in ("westwood", "westwoodp")}
@@ -164,7 +164,7 @@ def test_receivers_delay_acknowledgements_except_of_vegas_and_sack():
     assert scenarios.tcp("newreno", USUAL, delayed_ack=False).to_dict()["delayed_ack"] == "off"
 
 
-def test_the_way_back_is_busy_in_the_second_and_the_last_interval(small):
+def test_the_reverse_path_is_busy_in_the_second_and_the_last_interval(small):
     row = small[small["key"] == "table-1/vegas"].iloc[0]
     first, second, third, last = row["intervals"]
     assert min(first, third) > 1.9
@@ -218,7 +218,7 @@ def test_intervals_add_up_to_the_whole():
 # --- claims ---
 
 
-def test_every_claim_of_the_paper_is_there_once():
+def test_every_claim_of_the_paper_occurs_once():
     listed = PAPER.claims()
     assert len(listed) == len({claim.id for claim in listed}) == 171
     assert Counter(claim.kind for claim in listed) == {
@@ -274,7 +274,7 @@ def test_what_was_not_run_is_not_checkable_and_says_why():
     assert "fig-27" in finding.why
 
 
-def test_gains_are_read_off_the_means():
+def test_gains_are_computed_from_the_means():
     rows = {}
     for acks, means in (("delayed", (1.8, 1.0, None)), ("each", (1.8, 1.5, 1.2))):
         for variant, mean in zip(("westwoodp", "newreno", "sack"), means, strict=True):
@@ -293,7 +293,7 @@ def test_the_printed_sessions_add_up():
     assert all(len(site.dates) == len(site.uploads) == len(site.megabytes) for site in sites)
 
 
-def test_a_miss_names_the_reading_that_turns_it():
+def test_a_miss_names_the_reading_that_reproduces_it():
     results = printed_results()
     wrong = results.copy()
     wrong["intervals"] = wrong["intervals"].map(lambda values: values * 0.8)

@@ -40,7 +40,7 @@ def kept(output, paper) -> list[tuple[str, int, int]]:
     return list(frame[["hash", "seed", "run"]].itertuples(index=False, name=None))
 
 
-def test_kills_at_random_moments_change_nothing_and_no_run_is_made_twice(tmp_path, request):
+def test_kills_at_random_moments_change_nothing_and_repeat_no_run(tmp_path, request):
     folder = tmp_path / "papers"
     begun = tmp_path / "begun"
     # The paper says when it begins to plan: before, there is nothing to lose.

@@ -75,7 +75,7 @@ def test_every_function_has_a_name(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reductions_stand_apart_from_claims_and_figures(name):
+def test_reductions_import_neither_claims_nor_figures(name):
     imported = {
         node.module or alias.name
         for node in ast.walk(ast.parse((PAPERS / name / "reduction.py").read_text("utf-8")))

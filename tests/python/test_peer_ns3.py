@@ -70,7 +70,7 @@ def test_every_variant_has_a_table_that_both_sides_accept():
         assert statements(scenario(flow(variant)), "flow")[0].split()[-2].startswith("ns3::Tcp")
 
 
-def test_packets_are_as_long_as_ours_on_the_wire():
+def test_packets_have_our_length_on_the_wire():
     for table in ({}, {"mss": "960 bytes", "headers": {"data": "40 bytes"}}):
         assert "attribute ns3::TcpSocket::SegmentSize 958" in statements(scenario(flow(**table)), "attribute")
 
@@ -165,7 +165,7 @@ def test_every_rule_says_what_ns3_does_and_what_was_done():
     assert all(rule.peer and rule.matched for rule in PEER.rules)
 
 
-def test_an_absent_compiler_is_told_with_the_package(monkeypatch):
+def test_an_absent_compiler_is_reported_with_its_package(monkeypatch):
     monkeypatch.setattr(BUILD.shutil, "which", lambda _name: None)
     BUILD._library.cache_clear()
     with pytest.raises(crossvalidation.PeerAbsent, match="libns3-dev"):
@@ -176,7 +176,7 @@ def test_an_absent_compiler_is_told_with_the_package(monkeypatch):
 # What is observed
 
 
-def test_a_run_has_the_columns_of_ours(ns3):
+def test_a_run_has_our_columns(ns3):
     asked = scenario(duration="2 s")
     ours, theirs = dumbbell.run(asked), ns3.run(asked)
     assert set(theirs.flows) <= set(ours.flows)
@@ -248,7 +248,7 @@ def test_a_lost_retransmission_costs_one_timeout(ns3):
     assert ns3.run(asked).flows["timeouts"][0] == 2
 
 
-def test_bytes_of_another_header_are_told_as_ours(ns3):
+def test_bytes_with_another_header_are_reported_as_ours(ns3):
     asked = scenario(flow(source=Transfer(size="96000 bytes"), mss="960 bytes", headers={"data": "40 bytes"}))
     assert ns3.run(asked).flows["bytes_delivered"][0] == 96_000
 
@@ -274,7 +274,7 @@ def test_a_run_ends_when_the_awaited_flows_have_completed(ns3):
     assert theirs.flows["segments_sent"][1] == 0
 
 
-def test_a_window_of_the_receiver_that_is_full_at_a_loss_does_no_harm(ns3):
+def test_a_full_receive_window_at_a_loss_does_no_harm(ns3):
     shape = network(limit="8 packets", impairments=[Bernoulli(probability=0.01)])
     asked = scenario(flow(receive_buffer="20 segments"), shape=shape)
     theirs = ns3.run(asked)
@@ -385,7 +385,7 @@ def test_under_our_rules_the_window_of_ns3_is_ours(ns3, asked):
     assert apart(asked, ns3.run(asked)) > 0.04
 
 
-def test_each_difference_of_a_scenario_is_tried_alone_and_the_last_time_all_of_them():
+def test_each_difference_of_a_scenario_is_tried_alone_and_finally_all_together():
     def aspects(*variants):
         flows = [flow(variant, number=number) for number, variant in enumerate(variants, start=1)]
         return [one.difference.count("in ns-3") for one in PEER.counterfactuals(scenario(*flows))]
@@ -397,7 +397,7 @@ def test_each_difference_of_a_scenario_is_tried_alone_and_the_last_time_all_of_t
     assert aspects("newreno", "westwoodp") == [1, 1, 1, 1, 4]
 
 
-def test_each_counterfactual_is_a_peer_of_its_own(ns3):
+def test_each_counterfactual_is_a_separate_peer(ns3):
     offered = [one.peer for one in ns3.counterfactuals(scenario(flow("westwoodp")))]
     assert len({ns3.identity(), *(peer.identity() for peer in offered)}) == 1 + len(offered)
     assert len({ns3.title, *(peer.title for peer in offered)}) == 1 + len(offered)

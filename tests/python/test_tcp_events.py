@@ -200,7 +200,7 @@ def test_a_period_is_refused() -> None:
         scenario(quantities=("cwnd", "tcp_events"), period="1 s")
 
 
-def test_events_are_written_as_a_table_without_a_picture(tmp_path: Any) -> None:
+def test_events_are_written_as_a_table_without_a_plot(tmp_path: Any) -> None:
     file = tmp_path / "scenario.json"
     file.write_text(scenario(12, quantities=("cwnd", "tcp_events")).canonical_json)
     result = CliRunner().invoke(app, ["run", str(file), "--trace", str(tmp_path / "traces")])

@@ -122,7 +122,7 @@ def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
     check_in_simulator(checkout, name)
 
 
-def test_a_twentieth_congestion_control_is_one_file_and_one_line_too(checkout: Path) -> None:
+def test_a_twentieth_congestion_control_is_also_one_file_and_one_line(checkout: Path) -> None:
     names = []
     while len(registered(checkout)) < 20:
         names.append(add_algorithm(checkout, suffix="" if not names else chr(ord("a") + len(names)))[0])
