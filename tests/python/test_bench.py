@@ -318,8 +318,8 @@ def test_an_absent_peer_that_was_not_requested_is_omitted_with_a_warning(folder,
     assert result.exit_code == 0, result.output
     assert "Missing is SKIPPED" in result.stderr
     assert "not measured: Missing is not installed" in " ".join(result.stdout.split())
-    told = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path, "--json")
-    assert set(json.loads(told.stdout)["absent"]) == {"Missing"}
+    printed = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path, "--json")
+    assert set(json.loads(printed.stdout)["absent"]) == {"Missing"}
 
 
 @pytest.mark.parametrize(
@@ -404,5 +404,5 @@ def test_scale_is_a_command(tmp_path, monkeypatch):
     for text in ("Number of flows", "A long run", "run_many", "report: "):
         assert text in result.stdout
     assert ("Two threads and one" in result.stdout) == (cores() > 1)
-    told = json.loads(invoke("bench", "scale", "--quick", "--json", "--output", tmp_path).stdout)
-    assert bool(told["run_many"]) == (cores() > 1)
+    printed = json.loads(invoke("bench", "scale", "--quick", "--json", "--output", tmp_path).stdout)
+    assert bool(printed["run_many"]) == (cores() > 1)

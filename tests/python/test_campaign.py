@@ -1,4 +1,4 @@
-"""Campaigns: what is made, kept, shown and refused."""
+"""Campaigns: execution, storage, queries and errors."""
 
 import hashlib
 import json
@@ -81,7 +81,7 @@ def test_points_and_replications_are_added_later(base, made, tmp_path):
     wanted = Campaign(base, {QUEUE: ["5 packets", "10 packets"]}, runs=2, store=tmp_path).run(progress=False)
     wanted.add({QUEUE: ["10 packets", "20 packets"], "flows.fg.tcp": ["reno", "vegas"]})
     status = wanted.status()
-    # What the base says itself is no other point: two of the four are new ones of Vegas, one is a new queue.
+    # The value of the base is not a new point: two of the four are new points of Vegas, one is a new queue.
     assert (len(status.points), status.runs, status.missing) == (5, 10, 6)
     assert status.points["flows.fg.tcp"].tolist() == ["reno", "reno", "vegas", "reno", "vegas"]
     wanted.run(progress=False)
@@ -102,10 +102,10 @@ def test_frames_have_the_parameters_and_the_columns_of_the_engine(base, tmp_path
     straight = dumbbell.run_many(
         [dumbbell.Job(point.scenario, 1, run) for point in wanted.points for run in range(2)], progress=False
     )
-    for frame, told in ((flows, straight.flows), (links, straight.links)):
-        shared = [name for name in frame if name in told]
+    for frame, expected in ((flows, straight.flows), (links, straight.links)):
+        shared = [name for name in frame if name in expected]
         assert {"name", "seed", "run"} <= set(shared)
-        pd.testing.assert_frame_equal(frame[shared], told[shared], check_exact=True)
+        pd.testing.assert_frame_equal(frame[shared], expected[shared], check_exact=True)
     assert runs["fingerprint"].tolist() == straight.flows["fingerprint"].tolist()
     with pytest.raises(ScenarioError, match=r"did you mean `flows`"):
         wanted.frame("flow")
@@ -247,7 +247,7 @@ def test_a_store_does_not_depend_on_the_order_of_its_runs(tmp_path):
         cuts = np.sort(draw.choice(np.arange(1, 100), size=attempt * 3, replace=False))
         place = tmp_path / str(attempt)
         for rows in np.array_split(order, cuts) if attempt % 2 else np.split(order, cuts):
-            # Opened anew, so that some is as it was added, and some as it was read.
+            # Opened again, so that some rows are as added and some as read.
             with campaign.Store(place, ()) as store:
                 store.add(frame.iloc[rows].reset_index(drop=True))
                 if draw.random() < 0.2:

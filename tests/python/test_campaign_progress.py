@@ -1,4 +1,4 @@
-"""How long the rest takes, from costs and the time of what was made."""
+"""The remaining time, estimated from costs and the times of completed runs."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_stage_that_takes_longer_than_expected_is_about_to_end():
     assert pace.left(10.0) == 0.0
 
 
-def test_times_are_told_in_words():
+def test_times_are_shown_in_words():
     assert [duration(seconds) for seconds in (0.2, 99, 100, 3540, 3600, 7500)] == [
         "0 s", "99 s", "2 min", "59 min", "1 h 0 min", "2 h 5 min",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The store of finished runs: what kills, damage and full disks leave behind, and what the next process makes of it."""
+"""The store of completed runs after kills, damage and full disks."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ def opened(place, **settings):
 
 
 def table(store):
-    """Return what is kept, by the numbers of the runs, as plain data."""
+    """Return the stored rows, by run number, as plain data."""
     frame = store.frame()
     return {
         int(row.run): (row.hash, row.seed, row.value, list(row.parts))
@@ -109,12 +109,12 @@ def test_columns_that_were_empty_at_first_take_the_type_of_later_values(tmp_path
 
 
 class Killed(BaseException):
-    """The process is no more."""
+    """The process is killed."""
 
 
 @contextmanager
 def killed_before(step):
-    """Let a number of files appear, be renamed and be removed, and then nothing happen any more."""
+    """Allow a number of file operations (create, rename, remove), then ignore all others."""
     done = 0
 
     def counted(real):
@@ -149,7 +149,7 @@ def test_a_kill_between_any_two_steps_loses_nothing_and_is_not_reported_as_damag
                     added.append(number)
                 store.compact()
             break
-        # What was under way may be there, and what was to be forgotten.
+        # Runs in progress may be present, and parts that were to be removed.
         assert set(added) <= set(kept(place)) <= {*added, len(added), 100}
     assert step > 30
     assert kept(place) == list(range(10))
@@ -169,7 +169,7 @@ def test_a_kill_while_a_file_is_written_leaves_nothing(tmp_path):
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A store of three parts, and what it holds."""
+    """A store of three parts, and its content."""
     place = tmp_path_factory.mktemp("sound")
     with opened(place) as store:
         for number in range(9):
@@ -189,7 +189,7 @@ def damaged(sound, place, change):
 
 
 def repaired(sound, place):
-    """Open a damaged store, make what is missing again, and return what was said and how many runs were lost.
+    """Open a damaged store, repeat missing runs, and return the warnings and the number of lost runs.
 
     What it holds then is what the sound store holds, and the next process finds nothing to say.
     """
@@ -347,7 +347,7 @@ def test_a_part_that_reappears_duplicates_no_run(sound, tmp_path):
 
 
 def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
-    """A link that leads to itself cannot be read, by root neither."""
+    """A symbolic link to itself cannot be read, even by root."""
     for name in written(sound):
 
         def hide(folder, name=name):
@@ -355,7 +355,7 @@ def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
             (folder / name).symlink_to(name)
 
         folder = damaged(sound, tmp_path / "store", hide)
-        # Damage beside it is left for the time when all can be read.
+        # Other damage is handled once all parts are readable.
         foreign = folder / "00000000-foreign.parquet"
         foreign.touch()
         with pytest.raises(ResultsError, match="could not be read") as caught:
@@ -372,7 +372,7 @@ def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
 
 @contextmanager
 def no_file_above(size):
-    """Let no file grow beyond a size, in bytes: as on a disk that is full then."""
+    """Limit the size of files, in bytes, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -395,7 +395,7 @@ def test_what_cannot_be_written_is_named_and_loses_nothing(tmp_path, size, mergi
         assert caught.value.errno == errno.EFBIG
         assert str(store.place) in caught.value.filename
         assert sorted(table(store)) == before
-        # The engine hands over once more what was not taken.
+        # The engine passes on again what was not accepted.
         store.add(runs(50))
         assert sorted(table(store)) == [*before, 50]
     assert kept(tmp_path) == [*before, 50]
@@ -404,7 +404,7 @@ def test_what_cannot_be_written_is_named_and_loses_nothing(tmp_path, size, mergi
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 200 kB; the fixture is skipped where nobody may mount one."""
+    """A file system of 200 kB; skipped without the permission to mount one."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")
@@ -465,7 +465,7 @@ def test_a_file_system_without_locks_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", refuse)
     with opened(tmp_path) as one, opened(tmp_path) as other:
         assert "cannot be locked (No locks available)" in one.warnings[0]
-        # Whoever writes there at a time loses nothing that is believed, at the price of runs that are made twice.
+        # Concurrent writers lose no stored run, but may execute runs twice.
         for number in range(10):
             one.add(runs(number))
             other.add(runs(number, number + 100))

@@ -1,4 +1,4 @@
-"""How claims are written down, judged and counted."""
+"""Definition, evaluation and counting of claims."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The command line, as a user meets it."""
+"""The command line as seen by a user."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def invoke(*args):
 
 
 def refused(*args):
-    """Return the one line of a refusal."""
+    """Return the single line of an error."""
     result = invoke(*args)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -317,13 +317,13 @@ def test_no_command_shows_the_help():
 
 
 def opened_pipe(path):
-    """Open a named pipe for writing as soon as a reader has."""
+    """Open a named pipe for writing as soon as it has a reader."""
     deadline = time.monotonic() + 60
     while True:
         try:
             return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
         except OSError:
-            assert time.monotonic() < deadline, "nobody reads the scenario"
+            assert time.monotonic() < deadline, "the scenario was not read"
             time.sleep(0.05)
 
 
@@ -332,7 +332,7 @@ def test_an_interrupt_is_exit_code_2_without_a_traceback(tmp_path, two_hosts):
     os.mkfifo(path)
     process = start("run", path)
     try:
-        # Who opens a pipe has begun; nobody knows how long that takes on a busy machine.
+        # The process runs once it opens the pipe; the time until then is unknown on a busy machine.
         with opened_pipe(path) as pipe:
             pipe.write(two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml().encode())
         time.sleep(2)

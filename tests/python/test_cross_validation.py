@@ -1,4 +1,4 @@
-"""Cross-validation: finding peers and grids, running both sides, keeping what is done, judging, writing."""
+"""Cross-validation: loading peers and grids, running both sides, storing, evaluating, reporting."""
 
 import json
 import math
@@ -59,10 +59,10 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     found = {one.name: one for one in done.criteria["small-grid"]}
     assert found["goodput within 1 %"].measured == "50 % (2 of 4 points)"
     assert not found["goodput within 1 %"].holds
-    # Of two variants one has a cwnd that is off by three segments.
+    # One of two variants has a cwnd that differs by three segments.
     assert found["cwnd within one segment"].share == pytest.approx(0.5)
     assert found["cwnd within one segment"].holds
-    # Both slow points disagree, and only one of them is traced to something.
+    # Both slow points disagree, and only one of them is traced.
     traced = found["disagreements traced to a stated difference"]
     assert (traced.share, traced.holds) == (0.5, False)
     points = pd.DataFrame(done.data["grids"][1]["points"]).set_index("point")
@@ -91,29 +91,29 @@ def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch
             done.flows["goodput_bps"] *= self.factor
             return done
 
-    still, mended = Changed(1.05), Changed(1 / 0.9)
+    still, repaired = Changed(1.05), Changed(1 / 0.9)
 
     def counterfactuals(_peer, scenario):
         return [
             crossvalidation.Counterfactual(difference="what does not matter", peer=still),
-            crossvalidation.Counterfactual(difference="a tenth is lost", peer=mended),
+            crossvalidation.Counterfactual(difference="a tenth is lost", peer=repaired),
             crossvalidation.Counterfactual(difference="what is not asked any more", peer=Changed(2.0)),
         ]
 
     monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
-    # What is loaded stays loaded, with the method that was put into it.
+    # Loaded modules stay loaded, with the patched method.
     monkeypatch.setattr(validation, "load_peer", lambda *_: small)
     done = again(grids=["small-grid"])
-    # What the grid explains by itself is not run again, and nothing is run for what agrees.
-    assert still.ran == mended.ran == ["vegas slow"] * 3
+    # Points explained by the grid are not run again, and nothing is run for points that agree.
+    assert still.ran == repaired.ran == ["vegas slow"] * 3
     points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
     assert points.loc["vegas, slow", "explanation"].startswith("a tenth is lost (as ours: ")
     assert points.loc["vegas, slow", "ratio"] == pytest.approx(1 / 0.9)
     assert points.loc["reno, slow", "explanation"] == "it loses a tenth"
     assert points.loc["reno, fast", "explanation"] == ""
-    # These runs are kept as well.
+    # These runs are stored as well.
     again(grids=["small-grid"])
-    assert len(still.ran) == len(mended.ran) == 3
+    assert len(still.ran) == len(repaired.ran) == 3
 
 
 def test_a_disagreement_that_remains_under_our_rule_is_not_traced(again, monkeypatch):
@@ -205,7 +205,7 @@ def test_a_share_is_stated_in_the_report(again):
     assert "about 50 % of the points" in html
 
 
-# What is kept
+# The store
 
 
 def test_a_second_cross_validation_repeats_nothing_and_a_fresh_one_everything(again):
@@ -230,7 +230,7 @@ def test_another_peer_or_another_reduction_repeats_the_affected_runs(again, fold
     def changed(path, old, new):
         file = folder / path
         file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        # Compiled modules are told apart by whole seconds and size, and this change may have the second and the size of the last.
+        # Compiled modules are distinguished by whole seconds and size, which this change may share with the previous one.
         shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
         for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
             del sys.modules[name]
@@ -241,7 +241,7 @@ def test_another_peer_or_another_reduction_repeats_the_affected_runs(again, fold
     changed("grids/small_grid.py", "goodput_bps", "throughput_bps")
     assert again(grids=["small-grid"]).data["runs_kept_from_before"] == 0
     assert again(grids=["formula"]).data["runs_kept_from_before"] == 1
-    # What a grid imports decides on its reduction too.
+    # The imports of a grid are part of its reduction.
     changed("grids/_shapes.py", "np.arange(0.1", "np.arange(0.2")
     assert again().data["runs_kept_from_before"] == 0
 
@@ -284,7 +284,7 @@ def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
 
 
 def test_a_killed_cross_validation_resumes(folder, tmp_path):
-    """The peer's runs take a while each; what was finished a second before the kill is not run again."""
+    """Each run of the peer takes some time; runs finished a second before the kill are not repeated."""
     log = tmp_path / "log"
     waits = f"""import time
         time.sleep(0.25)
@@ -319,7 +319,7 @@ def test_a_killed_cross_validation_resumes(folder, tmp_path):
     assert findings["runs_kept_from_before"] >= 13 + 2 + 6
     ran = log.read_text(encoding="utf-8").splitlines()
     assert len(set(ran)) == 12
-    # A kill loses what a second makes and what was under way; an interrupt loses nothing.
+    # A kill loses the runs of the last second and those in progress; an interrupt loses nothing.
     assert len(ran) <= 12 + 6
 
 
@@ -334,7 +334,7 @@ def test_two_cross_validations_do_not_write_to_one_store(again, folder, tmp_path
         again()
 
 
-# What goes wrong
+# Errors
 
 
 def test_an_absent_peer_is_one_line_and_exit_code_3(folder, tmp_path):
@@ -410,7 +410,7 @@ def test_a_case_that_the_peer_refuses_does_not_affect_the_others(folder, tmp_pat
     assert "Cases in which the peer failed: 3 of 12" in (
         out / "cross-validation-small" / "index.html"
     ).read_text("utf-8")
-    # They are asked again the next time, the others are kept.
+    # They are run again the next time; the others are kept.
     again = json.loads(invoke("cross-validate", "small", "--peers", folder, "--output", out, "--json").stdout)
     assert (again["runs"], again["runs_kept_from_before"]) == (22, 22)
 
@@ -525,7 +525,7 @@ def test_the_interval_of_a_ratio_is_fiellers():
 
 
 def test_pairs_are_compared_replication_by_replication():
-    """Both sides vary much from replication to replication, and little from each other."""
+    """Both sides vary strongly between replications, and differ little from each other."""
     results = table(a=([30.1, 40.2, 50.0, 59.9, 70.1], [30.0, 40.0, 50.1, 60.0, 70.0])).sample(
         frac=1.0, random_state=1
     )
@@ -583,7 +583,7 @@ def test_a_criterion_holds_from_its_aim_on_and_not_without_points():
     holds = [crossvalidation.counted("x", agreeing, 20, aim=0.95).holds for agreeing in (18, 19, 20)]
     assert holds == [False, True, True]
     assert not crossvalidation.counted("x", 0, 0, aim=0.0).holds
-    # Cut, not rounded: 94.99 % is not 95 %.
+    # Truncated, not rounded: 94.99 % is not 95 %.
     assert crossvalidation.counted("x", 9499, 10000, aim=0.95).measured == "94.9 % (9499 of 10000 samples)"
 
 
@@ -672,7 +672,7 @@ def test_overlays_are_drawn_of_known_cases():
             crossvalidation.overlays(results, "w", "at", keys=keys, label="cwnd", caption="c")
 
 
-# The page that shows how
+# The documentation page
 
 
 def test_the_peer_and_the_grid_of_the_page_work_as_shown(tmp_path):

@@ -21,7 +21,7 @@ from dumbbell.quantities import bits_per_second, nanoseconds
 
 SHARED = ("coexistence", "many-flows", "reverse-traffic", "two-state-loss", "staggered-vegas")
 
-# What the deciding number of each grid is; a peer that has it larger by a third is another simulator.
+# The main quantity of each grid; a peer with a value larger by a third must disagree.
 DECIDING = {
     "coexistence": "share",
     "many-flows": "total",
@@ -74,7 +74,7 @@ def table(grid: Grid, cases: list[Case]) -> pd.DataFrame:
     rows = []
     for case in cases:
         reduced = grid.reduce(case, dumbbell.run(case.scenario, seed=case.seed, run=case.run))
-        # As the store keeps it.
+        # As in the store.
         kept = json.loads(json.dumps(reduced))
         for side in ("ours", "peer"):
             rows.append({"key": case.key, "point": case.point, "side": side, **case.factors, **kept})
@@ -84,7 +84,7 @@ def table(grid: Grid, cases: list[Case]) -> pd.DataFrame:
 
 
 def first_points(cases: Sequence[Case], points: int, replications: int) -> list[Case]:
-    """Return some replications of the points that come first, of each third of the grid one."""
+    """Return some replications of the first point of each third of the grid."""
     names = list(dict.fromkeys(case.point for case in cases))
     chosen = names[:: max(1, len(names) // points)][:points]
     return [case for name in chosen for case in [one for one in cases if one.point == name][:replications]]
@@ -108,7 +108,7 @@ def test_cases_are_concrete_and_reproducible(name):
         assert all(isinstance(flow["start"], str) for flow in data["flows"])
         senders = {flow["from"] for flow in data["flows"]}
         assert all(node["tick_phase"] != "random" for node in data["nodes"] if node["name"] in senders)
-        # Nothing but the bottleneck drops packets.
+        # Only the bottleneck drops packets.
         limits = {link["name"]: link["queue"]["limit"] for link in data["links"]}
         assert {name for name, limit in limits.items() if limit != "unlimited"} == {"r1-r2", "r2-r1"}
     factors = {case.point: dict(case.factors) for case in cases}
@@ -123,7 +123,7 @@ def test_replications_of_a_point_differ(name):
 
 
 def packets(cases: Iterable[Case]) -> float:
-    """Return how many packets bottlenecks can carry in all cases."""
+    """Return the number of packets that the bottlenecks can carry in all cases."""
     total = 0.0
     for case in cases:
         rate = next(link.rate for link in case.scenario.links if link.name == "r1-r2")
@@ -194,13 +194,13 @@ def test_intervals_that_do_not_overlap_disagree_even_within_the_bound():
     grid = grid_named("coexistence")
     cases = first_points(cases_of("coexistence", slow=True), points=1, replications=3)
     results = table(grid, cases)
-    # Far from each other by their own spread of a thousandth, but near by the bound of 0.05.
+    # Far apart relative to their spread of a thousandth, but within the bound of 0.05.
     for side, share in (("ours", 0.50), ("peer", 0.52)):
         rows = results["side"] == side
         results.loc[rows, "share"] = [share, share + 0.001, share - 0.001]
     criteria = {criterion.name: criterion for criterion in grid.judge(results).criteria}
     assert criteria["share of the other variant within 0.05, intervals overlapping"].share == 0.0
-    # And near enough with a spread that makes them overlap.
+    # In agreement with a spread that makes them overlap.
     for side, share in (("ours", 0.50), ("peer", 0.52)):
         rows = results["side"] == side
         results.loc[rows, "share"] = [share, share + 0.1, share - 0.1]
@@ -221,7 +221,7 @@ def test_max_min_shares_fill_all_equally_up_to_their_limits():
 
 @pytest.fixture(scope="module")
 def some_theory() -> tuple[Any, pd.DataFrame]:
-    """Return one or two cheap settings of every law, each a few times, and what came of them."""
+    """Return one or two cheap settings of every law with a few replications, and their results."""
     module = theory()
     wanted = {
         "M/D/1 waiting": ("load 0.5",),

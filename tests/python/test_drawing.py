@@ -1,4 +1,4 @@
-"""Drawings of networks: what is said in them, and where things stand."""
+"""Drawings of networks: labels and positions."""
 
 import itertools
 import math
@@ -129,7 +129,7 @@ def test_any_network_of_a_scenario_can_be_drawn():
     assert [at[name][0] for name in ("alice", "paris", "rome", "oslo", "bob")] == sorted(
         at[name][0] for name in ("alice", "paris", "rome", "oslo", "bob")
     )
-    # The direct way passes over the router between.
+    # The direct line crosses the router in between.
     assert at["the direct way"][1] > at["rome"][1]
     assert texts(figure)[-1] == "access links: 9 Mbit/s, 1 ms; queues between routers: unlimited"
 

@@ -77,7 +77,7 @@ def test_a_2_2_3_design_worked_by_hand():
     assert analysis.effects.to_dict() == pytest.approx({"a": 14.0, "b": 9.0, "a:b": 3.5}, abs=1e-12)
     # Errors: 00: -2, 0, 2; 01: -2, -1, 3; 10: -3, -1, 4; 11: -3, 0, 3. SSE = 8 + 14 + 26 + 18 = 66.
     # SSA = 12 * 196 = 2352, SSB = 12 * 81 = 972, SSAB = 12 * 12.25 = 147; SST = 3537,
-    # and by the other way: sum of squares 13980, less 12 * 29.5^2 = 10443.
+    # and alternatively: sum of squares 13980, less 12 * 29.5^2 = 10443.
     np.testing.assert_allclose(analysis.residuals[2], [-3.0, -1.0, 4.0], atol=1e-12)
     assert analysis.sse == pytest.approx(66.0)
     assert analysis.sum_of_squares.to_dict() == pytest.approx({"a": 2352.0, "b": 972.0, "a:b": 147.0})
@@ -544,7 +544,7 @@ def test_errors_name_the_field_the_value_and_what_is_accepted(call, message):
 
 @dataclass(frozen=True)
 class Parameters:
-    """Stands for a scenario: it holds values by path."""
+    """A substitute for a scenario: values by path."""
 
     by_path: dict = field(default_factory=dict)
 

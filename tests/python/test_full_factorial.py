@@ -1,4 +1,4 @@
-"""The full factorial design: its plan and blocks, what its analysis finds, and that it goes on where it stopped."""
+"""The full factorial design: its plan and blocks, its analysis, and its resumption."""
 
 import itertools
 import re
@@ -17,7 +17,7 @@ from small_paper import SMALL, write_paper
 
 PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[2] / "papers")
 FOLDER = f"{type(PAPER).__module__}.full_factorial"
-# Other tests take papers out of the interpreter.
+# Other tests unload papers.
 MODULE = sys.modules[type(PAPER).__module__]
 DESIGN, EFFECTS, CLUSTERS, CONCLUSIONS = (
     sys.modules[f"{FOLDER}.{name}"] for name in ("design", "effects", "clusters", "conclusions")
@@ -31,7 +31,7 @@ def of(mechanisms, conditions=(LOW,)):
 
 
 def made_up(experiment, replications, tables, response):
-    """Results in the order of the plan: `response` makes the means of cells, noise of standard deviation 1 is added."""
+    """Results in the order of the plan: `response` gives the means of cells; noise with standard deviation 1 is added."""
     random = np.random.default_rng(5)
     frames = []
 
@@ -59,7 +59,7 @@ def made_up(experiment, replications, tables, response):
     return pd.concat(frames, ignore_index=True)
 
 
-# Asking for it
+# Selection
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_longest_runs_come_first_and_equal_ones_are_shuffled():
     assert sorted(made.index) == list(range(24))
     assert made["cost"].is_monotonic_decreasing
     assert made.index.tolist() != rows.sort_values("cost", ascending=False, kind="stable").index.tolist()
-    # Those of one run may share their beginning.
+    # Cells of the same run may share their beginning.
     assert (made["run"].to_numpy()[::2] == made["run"].to_numpy()[1::2]).all()
 
 
@@ -222,7 +222,7 @@ def test_the_parts_of_a_clustered_effect_add_up_to_it():
 
 
 def planted(letters):
-    """A raises, G lowers; C and D are worth something only together; J does something by itself."""
+    """A raises, G lowers; C and D have an effect only together; J has a main effect."""
     return (
         50
         + 4 * ("A" in letters)
@@ -283,7 +283,7 @@ def test_claims_on_seven_and_ten_mechanisms_are_evaluated_on_the_whole_design():
     assert findings["VR-Q-31"].verdict == "reproduced"
 
 
-# All of it, small
+# The whole experiment, small
 
 
 @pytest.fixture

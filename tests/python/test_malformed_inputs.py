@@ -17,7 +17,7 @@ from dumbbell.cli import app
 
 
 class Refused(NamedTuple):
-    """A value at an address, the path that the sentence begins with, and words that it has to have."""
+    """A value at an address, the path at the start of the message, and words that it must contain."""
 
     address: str
     value: Any
@@ -373,7 +373,7 @@ def invoke(*args):
 
 
 def one_line(result):
-    """Return the only line of a refusal."""
+    """Return the single line of an error."""
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()

@@ -140,7 +140,7 @@ def test_rates_inside_a_burst():
     # Reno doubles: 200 - 50 = 150 in, 100 - 25 = 75 out, and twice 75 is 150 again.
     assert altman.burst_rates(LINK, "reno-slow-start") == altman.BurstRates(into=150.0, out_of=75.0)
     # Vegas doubles: 17500 / 150 = 116.667 in, 17500 / 250 = 70 out.
-    # It keeps: 70 in, 17500 / 300 = 58.333 out.
+    # Constant window: 70 in, 17500 / 300 = 58.333 out.
     doubling, constant = (altman.burst_rates(LINK, phase) for phase in ("vegas-doubling", "vegas-constant"))
     assert (doubling.into, doubling.out_of) == pytest.approx((350.0 / 3.0, 70.0))
     assert (constant.into, constant.out_of) == pytest.approx((70.0, 175.0 / 3.0))
@@ -168,7 +168,7 @@ def test_a_slow_burst_leaves_the_queue_empty():
 
 
 def test_mini_slots_of_congestion_avoidance():
-    # Standing, W = 8 < 10: T. W = 15: 15 / 50 = 0.3 s, an excess of 0.1 s.
+    # Constant, W = 8 < 10: T. W = 15: 15 / 50 = 0.3 s, an excess of 0.1 s.
     standing = altman.mini_slot(LINK, [8.0, 15.0])
     assert standing.duration.tolist() == pytest.approx([0.2, 0.3])
     assert standing.rtt.tolist() == pytest.approx([0.2, 0.3])
@@ -269,7 +269,7 @@ def test_the_window_reached_lies_in_the_stable_interval(link, alpha, gap, start)
         assert reached == start
     else:
         assert reached > window.high - 1.0 - 1e-6
-    # Where the window stands its difference is between the thresholds.
+    # If the window is constant, its difference is between the thresholds.
     diff = reached - link.bdp
     assert alpha - 1e-6 <= diff <= alpha + gap + 1e-6
 

@@ -1,4 +1,4 @@
-"""The model against the engine: traces read by hand, the forty rows on the engine, claims judged by what they say."""
+"""The model against the engine: traces worked by hand, the forty rows on the engine, evaluation of claims."""
 
 import csv
 import math
@@ -29,7 +29,7 @@ BASE = part("assumptions").Assumptions()
 
 
 def made(scenario, runs=1):
-    """Return what is kept of runs of scenarios."""
+    """Return the reduction of runs of scenarios."""
     listed = scenario if isinstance(scenario, list) else [scenario]
     jobs = [Job(one, seed=3, run=run) for one in listed for run in range(runs)]
     return PAPER.reduce(dumbbell.run_many(jobs, threads=1, progress=False))
@@ -92,7 +92,7 @@ def test_a_cut_is_a_decrease_by_more_than_a_quarter():
 
 
 def test_cycles_count_packets_behind_a_loss_as_arrived():
-    # A window of 8 loses a packet: from the cut to 4 the 8 outstanding stand, each duplicate acknowledgement adds one to the
+    # A window of 8 loses a packet: after the reduction to 4, 8 remain outstanding, each duplicate acknowledgement adds one to the
     # window, and recovery ends with 8 acknowledged at once. Then 4 to 8 by ones, a sample and as many packets each.
     one = [(7, 8), (8, 8), (10, 8), (12, 8), (4, 4), (5, 5), (6, 6), (7, 7), (8, 8)]
     window, flight, acked, ssthresh = [], [], [], []
@@ -132,7 +132,7 @@ def test_generations_are_what_acknowledgements_release():
     assert found.rtts == pytest.approx([10.0, 10.5, 31.0 / 3.0])
 
 
-# Packets 0, 1 and 2; packet 1 is lost and sent again at 20; its acknowledgement at 30 covers packet 2 as well.
+# Packets 0, 1 and 2; packet 1 is lost and retransmitted at 20; its acknowledgement at 30 covers packet 2 as well.
 SENT_TIMES, SENT = np.array([0.0, 10.0, 11.0, 20.0, 30.0, 30.0]), np.array([0.0, 1.0, 2.0, 1.0, 3.0, 4.0])
 ACKED_TIMES, ACKED = np.array([10.0, 30.0, 40.0, 41.0]), np.array([1.0, 3.0, 4.0, 5.0])
 
@@ -222,7 +222,7 @@ def test_both_flows_beside_video_are_reduced():
 
 
 def tables(factor=1.0):
-    """Return results as the model has them, round-trip times and windows of Reno off by a factor."""
+    """Return results equal to the model, with round-trip times and windows of Reno changed by a factor."""
     rows = []
     for row in grid.GRID:
         for run in range(2):

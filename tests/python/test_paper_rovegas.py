@@ -1,4 +1,4 @@
-"""RoVegas: what has to hold on the engine, and that claims are judged by what they say."""
+"""RoVegas: properties of the engine, and the evaluation of claims."""
 
 import dataclasses
 import sys
@@ -26,7 +26,7 @@ PLACE = part("assumptions").Assumptions()
 
 
 def table(configurations, runs=1):
-    """Run configurations of the paper and return their rows as a reproduction has them."""
+    """Run configurations of the paper and return their rows as in a reproduction."""
     keys = [(f"paper|{key}", scenario, run) for key, scenario in configurations for run in range(runs)]
     done = dumbbell.run_many(
         [Job(scenario=scenario, seed=1, run=run) for _, scenario, run in keys], progress=False
@@ -51,7 +51,7 @@ def judged(results):
 
 @pytest.fixture(scope="module")
 def lone():
-    """One connection over links whose rates differ."""
+    """One connection over links with different rates."""
     return table(some("ana", "fig-3", "fig-4", "fig-5"))
 
 
@@ -138,7 +138,7 @@ def test_after_a_reroute_rovegas_recovers_its_rate_and_vegas_does_not(rerouted):
         }
         assert kept["rovegas"] == pytest.approx(1.0, abs=0.001)
         assert kept["vegas"] < 0.5
-        # With the least base RTT kept it cannot tell a longer path from a queue either.
+        # With the minimum base RTT, it cannot distinguish a longer path from a queue.
         assert kept["rovegas-minimum"] < 0.5
 
 
@@ -166,7 +166,7 @@ def test_wrong_results_are_not_reproduced(lone):
     wrong = lone.assign(throughput=[[2 * value for value in row] for row in lone["throughput"]])
     findings = judged(wrong)
     assert {findings[name].verdict for name in ("RV-F7-02", "RV-F8-01", "RV-ANA-08")} == {"not-reproduced"}
-    # What RoVegas carries given to Vegas, and the other way round.
+    # The throughputs of RoVegas and Vegas are exchanged.
     swapped = lone.assign(throughput=lone["throughput"])
     for k in part("scenarios").ASYMMETRIES:
         vegas, rovegas = (

@@ -1,4 +1,4 @@
-"""Reproducing a paper: what is kept, what resumes, what is refused, what is written."""
+"""Reproducing a paper: storage, resumption, errors and reports."""
 
 import json
 import platform
@@ -63,7 +63,7 @@ def test_a_second_reproduction_repeats_nothing_and_a_fresh_one_everything(folder
 
 
 def test_a_changed_reduction_repeats_its_runs(folder, tmp_path):
-    """What decides on a reduction is the module that defines it, what that imports, and the data they name."""
+    """A reduction is determined by its module, the imports of that module, and the data files that they name."""
     place = folder / "small_paper"
     text = (place / "__init__.py").read_text(encoding="utf-8")
     text = text.replace(
@@ -99,7 +99,7 @@ def test_a_changed_reduction_repeats_its_runs(folder, tmp_path):
     assert again(factor_txt=("1.0", "2.0")) == (0, 2 * first)
     assert again(scale_py=(".read_text())", ".read_text()) * 2")) == (0, 4 * first)
     assert again(reduction_py=("FACTOR *", "FACTOR / 4 *")) == (0, first)
-    # What was kept under the reduction of before is there when that comes back.
+    # Runs stored under the previous reduction are available when it is restored.
     assert again(reduction_py=("FACTOR / 4 *", "FACTOR *")) == (3, 4 * first)
 
 
@@ -135,7 +135,7 @@ def test_a_full_disk_is_one_line_and_keeps_the_previous_report(folder, tmp_path)
     )
     before = [file.read_bytes() for file in (report_file, results)]
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # As on a disk that is full: the report, and with more runs their part, cannot be written.
+    # As on a full disk: the report, or the part with additional runs, cannot be written.
     for size, more, file in ((6_000, [], report_file), (0, ["--runs", "9"], tmp_path / "out" / "cache")):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
         try:
@@ -211,7 +211,7 @@ def test_a_column_may_hold_lists(folder, tmp_path, monkeypatch):
         return pd.DataFrame(
             {
                 "goodput": runs.flows["goodput_bps"],
-                # Nothing at all in the first run, lists of several lengths in the others.
+                # Empty in the first run, lists of several lengths in the others.
                 "window": [[float(number) for number in range(job.run)] or None for job in runs.jobs],
                 "pairs": [[[1.0, 2.0], []], np.ones((2, 3)), [np.zeros(2)]],
             }

@@ -21,7 +21,7 @@ ROLES = {
     "content.py": "the sections of the report",
 }
 
-# A file of one of these names would be a second one for a role.
+# A file with one of these names would duplicate a role.
 OTHER_NAMES = {
     "experiments.py": "plan.py",
     "networks.py": "scenarios.py",

@@ -1,4 +1,4 @@
-"""The driver of ns-2: what its scripts say, what it refuses, and segment by segment what the two simulators agree on."""
+"""The driver of ns-2: its scripts, its errors, and the agreement of the two simulators segment by segment."""
 
 import dataclasses
 import os
@@ -68,7 +68,7 @@ def sent(run):
     return (trace["value"] / MSS).astype(int).tolist(), trace["time_s"].to_numpy()
 
 
-# What the script says
+# Scripts
 
 
 def test_every_variant_has_a_table_that_both_sides_accept():
@@ -116,7 +116,7 @@ def test_rules_that_it_does_not_have_are_refused_by_name(changes, field):
 def test_the_first_good_period_ends_with_ours():
     model = TwoState(good="1 s", bad="100 ms", loss=0.1, good_loss=0.0, change=0.5, clock="packet")
     text = PEER.script(scenario(shape=network(impairments=[model])))
-    # A packet that leaves the link at 1 s meets the model a propagation delay later.
+    # A packet that leaves the link at 1 s reaches the model a propagation delay later.
     assert "1.000000000 0.100000000 0.0 0.1 0.5 1.020123000]" in text
 
 
@@ -171,7 +171,7 @@ def test_another_program_of_the_same_name_is_rejected(monkeypatch, tmp_path):
         type(PEER)().version()
 
 
-# What the two agree on
+# Agreement
 
 
 def test_a_run_has_our_columns(ns2):
@@ -213,12 +213,12 @@ def test_drops_drawn_in_advance_are_repaired_in_the_same_way(ns2, variant):
     ours, theirs = dumbbell.run(asked), ns2.run(asked)
     assert ours.flows["segments_retransmitted"][0] >= 10
     assert sent(ours)[0] == sent(theirs)[0]
-    # We count a loss when the packet enters the link, ns-2 when it would leave it.
+    # We count a loss when the packet enters the link, ns-2 when it leaves it.
     assert theirs.links["drops_impairment"][0] == pytest.approx(ours.links["drops_impairment"][0], abs=1)
 
 
 def bursts(seed, *, good, bad, loss):
-    """Return ordinals of packets lost in bad runs, of a mean length, between good ones."""
+    """Return ordinals of packets lost in bursts with a mean length, separated by loss-free runs."""
     random = np.random.default_rng(seed)
     packets, at = [], 0
     while at < 20_000:
@@ -232,7 +232,7 @@ def bursts(seed, *, good, bad, loss):
 @pytest.mark.parametrize("variant", PEER.variants)
 @pytest.mark.parametrize(("good", "bad", "loss"), [(250, 50, 0.5), (250, 20, 0.1)])
 def test_long_loss_bursts_are_repaired_in_the_same_way(ns2, variant, good, bad, loss):
-    # Retransmissions are lost, timers are backed off, and data goes again that has arrived.
+    # Retransmissions are lost, timers are backed off, and delivered data is retransmitted.
     timeouts = 0
     for seed in range(3):
         shape = topologies.dumbbell(

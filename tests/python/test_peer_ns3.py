@@ -1,4 +1,4 @@
-"""The driver of ns-3: what it tells the program, what it refuses, and what the two simulators agree on."""
+"""The driver of ns-3: its descriptions for the program, its errors, and the agreement of the two simulators."""
 
 import sys
 
@@ -10,7 +10,7 @@ from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, cr
 from dumbbell.scenario import Bernoulli, Forced, LinkChange, TwoState
 
 PEER = crossvalidation.load_peer("ns3")
-# Another folder of peers, as other tests load it, takes this one out of the interpreter.
+# Loading another folder of peers, as other tests do, unloads this one.
 DESCRIPTION, BUILD = (sys.modules[f"{type(PEER).__module__}.{name}"] for name in ("description", "build"))
 
 
@@ -61,7 +61,7 @@ def relative(ours, peers):
     return ours / peers - 1.0
 
 
-# What the program is told
+# Descriptions
 
 
 def test_every_variant_has_a_table_that_both_sides_accept():
@@ -173,7 +173,7 @@ def test_an_absent_compiler_is_reported_with_its_package(monkeypatch):
     BUILD._library.cache_clear()
 
 
-# What is observed
+# Observations
 
 
 def test_a_run_has_our_columns(ns3):
@@ -242,7 +242,7 @@ def test_a_forced_drop_is_repaired_by_one_retransmission(ns3):
 
 
 def test_a_lost_retransmission_costs_one_timeout(ns3):
-    # Of 20 segments the 19th is lost, no three behind it tell of that, and it is lost again at the first timeout.
+    # The 19th of 20 segments is lost, too few follow for three duplicate ACKs, and it is lost again at the first timeout.
     shape = network(limit="1000 packets", impairments=[Forced(packets=[19, 21])])
     asked = scenario(flow(source=Transfer(size="19160 bytes"), initial_window="4 segments"), shape=shape)
     assert ns3.run(asked).flows["timeouts"][0] == 2
@@ -303,7 +303,7 @@ def test_bad_periods_lose_the_same_share_of_packets(ns3, clock):
     assert ours.drops_queue == theirs.drops_queue == 0
     lost = np.array([ours.drops_impairment, theirs.drops_impairment])
     shares = lost / [ours.packets, theirs.packets]
-    # Four standard errors of the difference, were the losses independent.
+    # Four standard errors of the difference for independent losses.
     assert lost.min() > 100
     assert abs(shares[0] - shares[1]) < 4.0 * np.sqrt((shares**2 / lost).sum())
 
@@ -329,7 +329,7 @@ def test_the_program_is_built_once(ns3):
     assert ns3.version() in ns3.identity()
 
 
-# What disagreements are traced to
+# Tracing of disagreements
 
 
 SAMPLED = np.arange(0.5, 20.0, 0.05)
@@ -381,7 +381,7 @@ def test_the_windows_of_newreno_and_vegas_are_those_of_ns3(ns3, asked):
 def test_under_our_rules_the_window_of_ns3_is_ours(ns3, asked):
     *_, last = ns3.counterfactuals(asked)
     assert apart(asked, last.peer.run(asked)) < 0.01
-    # As it is it is another one, so that the rules do something.
+    # Without the rules, the run differs, so they have an effect.
     assert apart(asked, ns3.run(asked)) > 0.04
 
 

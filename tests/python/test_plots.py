@@ -1,4 +1,4 @@
-"""Plots: what is drawn, in which colours, with which words at the axes."""
+"""Plots: content, colours and axis labels."""
 
 import itertools
 import re
@@ -58,7 +58,7 @@ def test_markers_have_different_outlines():
     assert len({outline(marker) for marker in plots.MARKERS}) == len(plots.MARKERS)
 
 
-# What a reader without one kind of cones sees, in linear RGB (Machado, Oliveira and Fernandes, 2009,
+# Colours as seen by a reader without one kind of cones, in linear RGB (Machado, Oliveira and Fernandes, 2009,
 # severity 1).
 SIGHTS = {
     "all": np.eye(3),
@@ -96,7 +96,7 @@ def test_colours_are_distinguishable_with_any_colour_vision(sight, least):
         for one, two in itertools.combinations(plots.COLOURS, 2)
     }
     assert {pair: distance for pair, distance in apart.items() if distance < least} == {}
-    # Nor does any vanish on white paper.
+    # All are visible on white paper.
     assert all(100.0 - place[0] > 20.0 for place in seen.values())
 
 
@@ -147,7 +147,7 @@ def test_legends_are_complete_with_any_number_of_names(names):
         assert legend.y0 >= 0.0
         assert legend.x1 <= figure.bbox.width + 0.5
         assert legend.y1 <= figure.bbox.height + 0.5
-        # The legend takes nothing from the plot: the figure grows.
+        # The legend does not reduce the plot: the figure grows.
         assert ax.get_window_extent().width > 250.0
 
 
@@ -265,7 +265,7 @@ def test_a_model_is_drawn_against_the_simulation_with_its_errors():
     )
     assert ax.get_xlabel() == "throughput, simulated [packets/s]"
     assert ax.get_ylabel() == "throughput, model [packets/s]"
-    # Errors of 0, 10 and 10 per cent; what is simulated as zero has none.
+    # Errors of 0, 10 and 10 per cent; a simulated value of zero has none.
     assert ax.texts[0].get_text() == "relative error of the model\nmedian 10 %, largest 10 % (n = 3)"
     points = {line.get_label(): line for line in ax.lines}
     assert (points["vegas"].get_color(), points["vegas"].get_marker()) == plots.style("vegas")

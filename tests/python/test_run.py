@@ -17,7 +17,7 @@ import pytest
 import dumbbell
 from dumbbell import Job, RunsInterrupted, Scenario
 
-# Most of these tests run one scenario several times for another reason than replications; those of warnings look at them.
+# Most of these tests repeat one scenario for reasons other than replication; the tests of warnings check the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::dumbbell.IdenticalRunsWarning")
 
 FLOW_COLUMNS = {
@@ -230,7 +230,7 @@ def test_runs_with_the_same_beginning_share_it_bit_for_bit(two_hosts):
     lossy = {"links.r1-r2.impairments": [{"kind": "bernoulli", "probability": 0.01}]}
     late = two_hosts.with_values({"flows.fg.start": "2 s", "duration": "10 s", **lossy})
     variants = [late.with_values({"flows.fg.tcp": name}) for name in ("reno", "vegas", "sack")]
-    # What begins alike need not stand together.
+    # Jobs with the same beginning need not be adjacent.
     jobs = [Job(scenario, seed=3, run=number) for scenario in variants for number in range(3)]
     jobs.insert(4, Job(two_hosts, seed=3, run=0))
     alone = [dumbbell.run(job.scenario, seed=job.seed, run=job.run).flows for job in jobs]
@@ -280,15 +280,15 @@ def test_many_runs_have_the_traces_of_the_single_ones(two_hosts):
 
 
 def test_finished_jobs_are_passed_on_once_and_then_not_returned(two_hosts):
-    told = []
+    reported = []
     jobs = [Job(two_hosts, 1, run) for run in range(5)]
-    rest = dumbbell.run_many(jobs, threads=2, progress=False, finished=told.append)
+    rest = dumbbell.run_many(jobs, threads=2, progress=False, finished=reported.append)
     assert rest.completed == 5
     assert rest.flows.empty
     assert rest.traces == {}
-    assert sorted(job for runs in told for job in runs.completed_jobs) == list(range(5))
-    assert sum(len(runs) for runs in told) == 5
-    assert all(runs.jobs == tuple(jobs) for runs in told)
+    assert sorted(job for runs in reported for job in runs.completed_jobs) == list(range(5))
+    assert sum(len(runs) for runs in reported) == 5
+    assert all(runs.jobs == tuple(jobs) for runs in reported)
 
 
 def test_finished_jobs_alone_are_counted_from_0(two_hosts):
@@ -334,11 +334,11 @@ def test_bad_requests_are_refused(two_hosts):
 
 
 def test_progress_is_reported(two_hosts):
-    told = []
-    dumbbell.run_many(two_hosts, runs=20, progress=lambda done, total: told.append((done, total)))
-    assert told
-    assert told == sorted(told)
-    assert told[-1] == (20, 20)
+    reported = []
+    dumbbell.run_many(two_hosts, runs=20, progress=lambda done, total: reported.append((done, total)))
+    assert reported
+    assert reported == sorted(reported)
+    assert reported[-1] == (20, 20)
 
 
 def test_progress_bars_are_shown_on_terminals_only(two_hosts, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""What moved assumptions turn, by claims whose verdicts are known."""
+"""Effects of varied assumptions on claims with known verdicts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The field's shapes of networks."""
+"""Common topologies."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_access_rates_may_differ_between_pairs():
 
 
 def crossed(shape, pairs):
-    """What each pair crosses between routers, and how long its round trip takes, in milliseconds."""
+    """The links between routers that each pair crosses, and its round-trip time in milliseconds."""
     return [
         (
             tuple(name for name in shape.path(f"s{n}", f"d{n}") if name[0] == "r" and "-r" in name),

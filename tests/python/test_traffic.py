@@ -116,7 +116,7 @@ def test_pauses_give_the_mean_load(load, off):
 
 def test_bursts_offer_the_requested_load():
     source = traffic.vbr(0.8, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "100 ms")
-    # Bursts of 40 packets in the mean: what whole packets add is lost in the noise of 500 s, about 2000 bursts.
+    # Bursts of 40 packets on average: rounding to whole packets is negligible beside the noise of 500 s, about 2000 bursts.
     assert offered(source, 500) == pytest.approx(0.8 * 1.6e6, rel=4 / math.sqrt(2000))
 
 
