@@ -13,7 +13,7 @@ from dumbbell import (
 __all__ = ["GRIDS", "VARIATIONS", "Assumptions", "Mover", "Variation"]
 
 Mover = Literal["reno", "generation", "vegas"]
-"""A source that goes through cycles."""
+"""A source with cycles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,4 +152,4 @@ VARIATIONS: Sequence[Variation] = (
         service="nu",
     ),
 )
-"""The assumptions that are moved."""
+"""The assumptions that are varied."""

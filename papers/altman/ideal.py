@@ -1,4 +1,4 @@
-"""Fig. 1 as the closed forms draw it: windows and round-trip times of ideal sources over time."""
+"""Fig. 1 by the closed forms: windows and round-trip times of ideal sources over time."""
 
 from __future__ import annotations
 

@@ -498,7 +498,7 @@ def identity(evidence: Evidence) -> Table:
 
 
 def video(evidence: Evidence) -> Table:
-    """Return losses, goodput and windows beside video."""
+    """Return losses, goodput and windows with video traffic."""
     rows: list[list[Cell | str]] = []
     for rate in VIDEO_RATES:
         for buffer in VIDEO_BUFFERS:

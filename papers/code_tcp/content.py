@@ -1,4 +1,4 @@
-"""Content of the report: the paper's figures and tables beside ours, in the paper's order."""
+"""Content of the report: the paper's figures and tables with ours, in the paper's order."""
 
 from __future__ import annotations
 

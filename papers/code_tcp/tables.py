@@ -1,4 +1,4 @@
-"""Tables of the report: the paper's beside ours, and further results."""
+"""Tables of the report: the paper's with ours, and further results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def table_1() -> Table:
 
 
 def table_2(evidence: Evidence) -> Table:
-    """Return Table 2, measured and printed, with the runs in which nothing is random."""
+    """Return Table 2, measured and printed, with the deterministic runs."""
     rows: list[list[Cell | str]] = []
     for rate in data()["table2"]["rates"]:
         row: list[Cell | str] = [f"{rate}"]

@@ -1,4 +1,4 @@
-"""Content of the report: the paper's figures beside ours, in the paper's order.
+"""Content of the report: the paper's figures with ours, in the paper's order.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """

@@ -32,12 +32,12 @@ WIRELESS = "wireless"
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, with our choice. `REASONS` says why each is what it is.
+    """What the paper leaves open, with our choice. `REASONS` has the reason for each.
 
     Parameters
     ----------
     wire_header
-        Bytes on the wire beside the 1500 of a segment.
+        Bytes on the wire in addition to the 1500 of a segment.
     access_rate
         Rate of the links between hosts and routers.
     bottleneck_delay
@@ -48,7 +48,7 @@ class Assumptions:
     partial_ack
         What a partial acknowledgement does to the retransmission timer in New Reno and Westwood+.
     partial_deflation
-        Whether a partial acknowledgement takes what it acknowledges out of the window's inflation, or ends it.
+        Whether a partial acknowledgement deflates the window by the data it acknowledges, or ends the inflation.
     minimum_rto, initial_rto, tick
         The retransmission timer.
     limited_transmit

@@ -1,4 +1,4 @@
-"""Content of the report: the paper's tables and figures beside ours, by section.
+"""Content of the report: the paper's tables and figures with ours, by section.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """

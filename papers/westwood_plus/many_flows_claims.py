@@ -116,7 +116,7 @@ def share_of_steps_that_lessen_fairness_gap(evidence: Evidence) -> Outcome:
 
 
 def _ends(evidence: Evidence, variant: str) -> tuple[Values, Values]:
-    """Return the least and the largest final sequence number of 20 connections, for each run."""
+    """Return the smallest and the largest final sequence number of 20 connections, for each run."""
     segments = evidence.stacked(f"fig-12/{variant}/20", "segments")
     return segments.min(axis=1), segments.max(axis=1)
 

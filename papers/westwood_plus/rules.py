@@ -78,7 +78,7 @@ class Case:
     by_hand
         What each counts for.
     delivered
-        Segments that reached the receiver while these came.
+        Segments that reached the receiver in this time.
     """
 
     words: str
@@ -133,7 +133,7 @@ class Cut:
     ssthresh
         The threshold it set.
     by_rule
-        The estimate times the least round-trip time, at least two segments.
+        The estimate times the minimum round-trip time, at least two segments.
     is_timeout
         Whether a timeout was the reason.
     """

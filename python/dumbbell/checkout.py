@@ -86,7 +86,7 @@ def forget(package: str) -> None:
 
 
 def where(error: BaseException, place: Path) -> str:
-    """Return the message of an exception, with the line in a folder that it came from.
+    """Return the message of an exception, with the last line of its traceback in a folder.
 
     Parameters
     ----------

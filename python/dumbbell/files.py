@@ -18,7 +18,7 @@ from dumbbell.errors import ResultsError
 __all__ = ["PARTIAL", "plain", "read_bytes", "replacing", "write_json", "write_text"]
 
 PARTIAL = ".*.partial"
-"""Pattern of the files that a killed process may leave: what was written before it was whole."""
+"""Pattern of the incomplete files that a killed process may leave."""
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as JSON can hold it: no NaN, no NumPy numbers."""
+    """Return a value in the types of JSON: ``None`` instead of NaN and infinity, no NumPy numbers."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -104,7 +104,7 @@ def _reason(error: OSError) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Put on the disk which files a folder has."""
+    """Flush the entries of a folder to the disk."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)

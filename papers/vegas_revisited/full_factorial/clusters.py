@@ -167,7 +167,7 @@ class Contrast:
 
 
 def outstanding_cells(study: Study, *, highest: bool) -> Contrast:
-    """Return the combination with the highest or the lowest mean response beside A to G.
+    """Return the combination with the highest or the lowest mean response, compared with A to G.
 
     The extreme of 1,024 means is biased by the selection; its interval is corrected for it.
     """

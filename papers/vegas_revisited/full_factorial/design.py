@@ -156,7 +156,7 @@ def runs_per_cell(settings: Settings) -> int:
 
 
 def _scenarios(condition: Condition, mechanisms: str) -> Iterator[tuple[str, Scenario]]:
-    """Yield every combination with its scenario; they differ in the mechanisms of the foreground, and in nothing else."""
+    """Yield every combination with its scenario; they differ only in the mechanisms of the foreground."""
     first = experiment("fix:", condition.background, condition.load, calibrated())
     flows = {flow.name: flow for flow in first.flows if isinstance(flow, Flow)}
     foreground = flows[FOREGROUND]

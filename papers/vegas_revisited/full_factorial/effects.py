@@ -85,7 +85,7 @@ class Study:
     condition, response
         Of what.
     analysis
-        The analysis of the design; each effect has an error of its own, from its values in single replications.
+        The analysis of the design; each effect has its own error, from its values in single replications.
     """
 
     condition: Condition
@@ -173,7 +173,7 @@ def surviving(found: Sequence[Study]) -> NDArray[np.bool_]:
 
 
 def table(found: Sequence[Study]) -> pd.DataFrame:
-    """Return all effects of all studies, one row for each, for a file beside the report."""
+    """Return all effects of all studies, one row for each, for a file in the folder of the report."""
     frames = []
     for study in found:
         frame = study.ranking.reset_index()

@@ -73,7 +73,7 @@ def written(
     Parameters
     ----------
     place
-        The folder, made if there is none.
+        The folder; created if necessary.
     page
         The report.
     criteria, absent

@@ -55,7 +55,7 @@ class Planned(Protocol):
 P = TypeVar("P", bound=Planned)
 
 Keep = Callable[[Sequence[int], "pd.DataFrame | pa.Table"], None]
-"""Called with the positions of finished runs in the list to make, and a table with a row for each of them, in this order.
+"""Called with the positions of finished runs in the list, and a table with a row for each of them, in this order.
 
 The table is empty for runs that failed: they count as done in the progress, and nothing is kept of them.
 """

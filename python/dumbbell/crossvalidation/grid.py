@@ -102,7 +102,7 @@ class Agreement:
     criteria
         The measures of agreement.
     points
-        One row per point: ``point``, the factors, what was measured, ``agrees`` (bool) and ``explanation`` (text: the
+        One row per point: ``point``, the factors, the measured values, ``agrees`` (bool) and ``explanation`` (text: the
         stated difference of rules that a disagreement is traced to, empty where none is known).
     """
 
@@ -126,7 +126,7 @@ class Grid(Protocol):
     order
         Its place in the report; grids of one number are sorted by name.
     question
-        One sentence that says what it asks.
+        The question of the grid, one sentence.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Reproducing all papers in turn, with an index page of their reports."""
+"""Reproducing all papers one after another, with an index page of their reports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def reproduce_all(
     Raises
     ------
     ScenarioError
-        A setting is out of range, there is not a folder of papers, or another process is writing to one of the stores.
+        A setting is out of range, the folder of papers does not exist, or another process is writing to one of the stores.
     ResultsError
         A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
