@@ -1,8 +1,8 @@
 //! The bare loop: the same packets over the same links, without TCP.
 //!
-//! It uses the engine's routes, links, wires and event queue, and handles chained links, answers and merge points
-//! like the engine. It therefore has the same number of packet events; the additional cost of the engine is that of
-//! TCP. A source has a fixed window: an arriving packet is acknowledged, and an arriving acknowledgement releases a
+//! It uses the engine's routes, links, event queue and packets in flight, and handles chained links, answers and merge
+//! points like the engine. It therefore has the same number of packet events; the additional cost of the engine is that
+//! of TCP. A source has a fixed window: an arriving packet is acknowledged, and an arriving acknowledgement releases a
 //! packet, or two until the window is full.
 //! Packets carry nothing, which makes the loop a little faster than one that moves the engine's packets.
 
@@ -10,9 +10,9 @@ use crate::cases::{HEADER, PAYLOAD};
 use dumbbell_net::{FifoLink, LinkSpec, Offer, Packet, PacketKind, QueueSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::events::{Event, EventQueue};
+use dumbbell_sim::in_flight::InFlight;
 use dumbbell_sim::network::{After, Routes};
 use dumbbell_sim::scenario::Start;
-use dumbbell_sim::wires::Wires;
 use dumbbell_units::spec::SpecError;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 
@@ -33,7 +33,7 @@ struct Bare {
     events: EventQueue,
     routes: Routes,
     links: Vec<FifoLink>,
-    wires: Wires<()>,
+    in_flight: InFlight<()>,
     /// Packets of each flow that have left and are not acknowledged.
     outstanding: Vec<u32>,
     window: u32,
@@ -58,7 +58,7 @@ pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
         now: Time::ZERO,
         end: scenario.duration,
         events: EventQueue::default(),
-        wires: Wires::new(&routes, &scenario.links),
+        in_flight: InFlight::new(&routes, &scenario.links),
         routes,
         links: scenario.links.iter().map(link).collect(),
         outstanding: vec![0; scenario.flows.len()],
@@ -97,23 +97,23 @@ impl Bare {
 
     #[inline]
     fn on_arrival(&mut self, link: u32) {
-        let Some((place, next)) = self.wires.land(link) else {
+        let Some((place, next)) = self.in_flight.land(link) else {
             self.events.postpone_arrival(None);
             return;
         };
         self.events.postpone_arrival(next.map(|next| next.at));
-        let packet = self.wires.take(place);
+        let packet = self.in_flight.take(place);
         self.deliver(&packet);
     }
 
     fn on_merge(&mut self, link: u32) {
-        let Some(number) = self.wires.merge_point(link) else { return };
-        if self.wires.begin_merge(number, self.now) {
-            while let Some(arrived) = self.wires.next_arrived(number, self.now, u32::MAX) {
-                let packet = self.wires.take(arrived.place);
+        let Some(number) = self.in_flight.merge_point(link) else { return };
+        if self.in_flight.begin_merge(number, self.now) {
+            while let Some(arrived) = self.in_flight.next_arrived(number, self.now, u32::MAX) {
+                let packet = self.in_flight.take(arrived.place);
                 self.forward(arrived.at, arrived.hop + 1, packet);
             }
-            self.wires.end_merge(&mut self.events, number);
+            self.in_flight.end_merge(&mut self.events, number);
         }
     }
 
@@ -129,7 +129,7 @@ impl Bare {
                 After::Chained => number += 1,
                 After::Receiver if arrival <= self.end => number = self.answer(&mut packet),
                 _ => {
-                    self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
+                    self.in_flight.launch(&mut self.events, (number, hop), arrival, &packet);
                     return;
                 }
             }

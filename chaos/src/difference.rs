@@ -1,10 +1,10 @@
-//! The first difference of two outcomes, in words such as `flows.f1.goodput_bps: 12.0 against 13.0`.
+//! The first difference of two outcomes, as text such as `flows.f1.goodput_bps: 12.0 against 13.0`.
 
 use dumbbell_sim::Outcome;
 use std::fmt::Debug;
 
-/// What a run counted: rows of flows and links, conservation, fingerprint and simulated time; not the number of events, and not
-/// what probes recorded.
+/// The results of a run: rows of flows and links, conservation, fingerprint and simulated time, without the number of
+/// events and the recordings.
 pub fn of_results(one: &Outcome, other: &Outcome) -> Option<String> {
     of_rows(one, other)
         .or_else(|| of_values("simulated_s", &one.simulated_s, &other.simulated_s))
@@ -18,7 +18,7 @@ pub fn of_rows(one: &Outcome, other: &Outcome) -> Option<String> {
     flows.or_else(|| of_lists("links", &one.links, &other.links, |link| &link.name))
 }
 
-/// What probes recorded, in their order; further recordings of either side are not looked at.
+/// Recordings of probes, in order; additional recordings of either side are ignored.
 pub fn of_recordings(one: &Outcome, other: &Outcome) -> Option<String> {
     one.recordings.iter().zip(&other.recordings).find_map(|(one, other)| {
         let path = format!("{} of {}", one.quantity.name(), one.name);
@@ -41,7 +41,7 @@ pub fn of_recordings(one: &Outcome, other: &Outcome) -> Option<String> {
     })
 }
 
-/// Everything that two runs of the same scenario have.
+/// All results of two runs of the same scenario.
 pub fn of_all(one: &Outcome, other: &Outcome) -> Option<String> {
     of_results(one, other)
         .or_else(|| of_values("recordings", &one.recordings.len(), &other.recordings.len()))
@@ -49,13 +49,13 @@ pub fn of_all(one: &Outcome, other: &Outcome) -> Option<String> {
         .or_else(|| of_values("events", &one.events, &other.events))
 }
 
-/// Two values of one name.
+/// Two values with the same name.
 pub fn of_values<T: Debug>(name: &str, one: &T, other: &T) -> Option<String> {
     let (one, other) = (format!("{one:?}"), format!("{other:?}"));
     (one != other).then(|| format!("{name}: {one} against {other}"))
 }
 
-/// Rows of a list, field by field as they are declared.
+/// Rows of a list, field by field in the declared order.
 pub fn of_lists<'a, T: Debug>(
     list: &str,
     one: &'a [T],
@@ -71,7 +71,7 @@ pub fn of_lists<'a, T: Debug>(
     })
 }
 
-/// The first field that differs of two values of one type, from their indented forms.
+/// The first differing field of two values of one type, from their indented forms.
 fn of_fields<T: Debug>(one: &T, other: &T) -> String {
     let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
     let fields = |text: &str| -> Vec<String> {

@@ -7,7 +7,7 @@ use dumbbell_units::Stream;
 pub struct Draw(Stream);
 
 impl Draw {
-    /// The choices of `name` for number `number` of a base seed.
+    /// The choices of `name` for a base seed and a number.
     pub fn new(base: u64, number: u64, name: &str) -> Self {
         Draw(Stream::new(base, number, name))
     }
@@ -32,24 +32,24 @@ impl Draw {
         low + self.below(high - low + 1)
     }
 
-    /// A number whose logarithm is uniform between those of two numbers above 0.
+    /// A number whose logarithm is uniform between those of two positive numbers.
     pub fn log_between(&mut self, low: f64, high: f64) -> f64 {
         dumbbell_units::math::exp(
             self.0.uniform_between(dumbbell_units::math::ln(low), dumbbell_units::math::ln(high)),
         )
     }
 
-    /// One of some elements, of which there is at least one.
+    /// A random element; there must be at least one.
     pub fn pick<'a, T>(&mut self, elements: &'a [T]) -> &'a T {
         &elements[self.below(elements.len())]
     }
 
-    /// So many random bytes.
+    /// Random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| (self.0.uniform() * 256.0) as u8).collect()
     }
 
-    /// Puts elements into a random order.
+    /// Shuffles elements.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         for last in (1..elements.len()).rev() {
             elements.swap(last, self.below(last + 1));
@@ -57,7 +57,7 @@ impl Draw {
     }
 }
 
-/// A number rounded to so many significant digits.
+/// A number rounded to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{:.*e}", digits.saturating_sub(1), value).parse().unwrap_or(value)
 }

@@ -1,7 +1,7 @@
 //! Random valid scenarios, and relations between their runs that must hold.
 //!
-//! [`generator`] draws scenarios, [`checks`] states the relations, [`minimize`] makes a scenario small that breaks one, and
-//! [`search`] goes through many of them and resumes where it stopped.
+//! [`generator`] draws scenarios, [`checks`] states the relations, [`minimize`] reduces a scenario that breaks one, and
+//! [`search`] checks many scenarios and resumes where it stopped.
 
 pub mod checks;
 pub mod difference;

@@ -119,7 +119,7 @@ fn main() -> ExitCode {
         Command::Check(files) => check(&files),
         Command::Emit(emit) => print_scenarios(&emit),
         Command::Worker => {
-            // An interruption ends the search, which then ends its workers.
+            // An interrupt ends the search, which then ends its workers.
             ctrlc::try_set_handler(|| {}).ok();
             serve(std::io::stdin().lock(), std::io::stdout().lock()).map(|()| ExitCode::SUCCESS)
         }
@@ -135,7 +135,8 @@ fn search_for(arguments: &Search) -> std::io::Result<ExitCode> {
     let build = format!("{:016x}", bytes_hash(&std::fs::read(&program)?));
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    // Also where a shell started it with interruptions ignored: one that is sent on purpose ends it with its state kept.
+    // Handles interrupts even if the shell has disabled them: an explicit interrupt ends the search and keeps its
+    // state.
     ctrlc::try_set_handler(move || flag.store(true, Ordering::Relaxed)).ok();
     let unlimited = if arguments.hours.is_some() { u64::MAX } else { COUNT };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -6,19 +6,19 @@ use crate::generator::repair;
 use dumbbell_units::{Time, Value};
 use std::time::{Duration, Instant};
 
-/// What minimizing one scenario may take.
+/// The budget for minimizing one scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Most variants that are tried.
+    /// Maximum number of variants.
     pub tries: usize,
-    /// Longest time.
+    /// Time limit.
     pub time: Duration,
 }
 
 /// A change of a value at a path of members and positions.
 struct Edit {
     path: Vec<String>,
-    /// What stands there then; nothing if the place goes.
+    /// The new value; `None` to remove the place.
     new: Option<Value>,
 }
 
@@ -76,7 +76,7 @@ fn edited(value: &Value, edit: &Edit) -> Option<Value> {
     Some(candidate)
 }
 
-/// Edits that may be tried: the largest parts first, then members, then values.
+/// Possible edits: the largest parts first, then members, then values.
 fn edits(value: &Value) -> Vec<Edit> {
     let mut edits = halves_of_lists(value);
     let mut level = vec![(Vec::new(), value)];
@@ -86,7 +86,7 @@ fn edits(value: &Value) -> Vec<Edit> {
         for (path, value) in level {
             let children: Vec<(String, &Value)> = match value {
                 Value::Object(members) => members.iter().map(|(key, member)| (key.clone(), member)).collect(),
-                // From the last, so that positions of those before stay what they are.
+                // From the last, so that the positions of earlier elements stay the same.
                 Value::Array(elements) => {
                     elements.iter().enumerate().rev().map(|(at, element)| (at.to_string(), element)).collect()
                 }
@@ -113,7 +113,7 @@ fn is_name(path: &[String]) -> bool {
     path.last().is_some_and(|last| ["name", "from", "to", "kind"].contains(&last.as_str())) && path.len() > 1
 }
 
-/// Lists of flows, links and nodes without one of their halves.
+/// Removes one half of the lists of flows, links and nodes.
 fn halves_of_lists(value: &Value) -> Vec<Edit> {
     let lists = ["flows", "links", "nodes"].into_iter();
     let long = lists
@@ -127,7 +127,7 @@ fn halves_of_lists(value: &Value) -> Vec<Edit> {
     .collect()
 }
 
-/// Simpler values than this one, the simplest first.
+/// Simpler values, the simplest first.
 fn simpler(value: &Value) -> Vec<Value> {
     let tag = |value: &Value| {
         ["name", "kind", "variant"].iter().find_map(|tag| value.get(*tag)?.as_str().map(Value::from))
@@ -174,7 +174,7 @@ fn simpler_quantities(text: &str) -> Vec<Value> {
     simpler.into_iter().map(|less| Value::from(format!("{less} {unit}"))).collect()
 }
 
-/// The largest power of ten that is not above a number.
+/// The largest power of ten that does not exceed a number.
 fn power_of_ten(number: f64) -> f64 {
     let text = format!("{number:e}");
     text.split_once('e').and_then(|(_, exponent)| format!("1e{exponent}").parse().ok()).unwrap_or(1.0)
@@ -186,7 +186,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_does_not_matter_goes() {
+    fn irrelevant_parts_are_removed() {
         let link = |name: &str, from: &str, to: &str| json!({ "name": name, "from": from, "to": to, "rate": "1234567 bit/s", "delay": "3 ms" });
         let value = json!({
             "duration": "17 s", "measure_from": "2 s", "nodes": ["a", "b", "c"],

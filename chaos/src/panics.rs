@@ -1,4 +1,4 @@
-//! What a panic said, and where it was. Nothing is printed.
+//! Messages and places of panics. Nothing is printed.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -7,7 +7,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps the place of panics for [`message`] instead of printing them.
+/// Records the place of each panic for [`message`] instead of printing it.
 pub fn keep_places() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|place| format!("{}:{}", place.file(), place.line()));
@@ -15,7 +15,7 @@ pub fn keep_places() {
     }));
 }
 
-/// What a caught panic said, with its place if that was kept.
+/// The message of a caught panic, with its place if recorded.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -1,14 +1,14 @@
-//! Which links the flows of a scenario cross.
+//! The links crossed by the flows of a scenario.
 
 use dumbbell_sim::Scenario;
 use dumbbell_sim::network::Routes;
 
-/// The paths of a flow at any time: links by their positions.
+/// All paths of a flow during a run: links by position.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
-    /// Ways from the sender to the receiver.
+    /// Paths from the sender to the receiver.
     pub forward: Vec<Vec<usize>>,
-    /// Ways back; none for flows that send nothing back.
+    /// Reverse paths; none for flows without reverse traffic.
     pub reverse: Vec<Vec<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Runs of scenarios that may panic or not end, and the process that repeats them.
+//! Runs of scenarios that may panic or not end, and the worker process that repeats them.
 
 use crate::checks::Exit;
 use dumbbell_sim::{Outcome, Scenario, run_unless};
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often the watchdog looks.
+/// Interval between two checks of the watchdog.
 const LOOK: Duration = Duration::from_millis(100);
-/// What the watchdog finds while nothing runs.
+/// Marks that nothing is running.
 const IDLE: u64 = u64::MAX;
 
-/// Runs scenarios for one thread, and counts what it ran.
+/// Runs scenarios for one thread, and counts the runs.
 #[derive(Debug)]
 pub struct Runner {
     watch: Arc<Watch>,
@@ -29,17 +29,17 @@ pub struct Runner {
     packets: Cell<u64>,
 }
 
-/// A run under observation.
+/// The watchdog of a run.
 #[derive(Debug)]
 struct Watch {
     stop: AtomicBool,
-    /// Looks at the present run so far.
+    /// Number of checks during the current run so far.
     looks: AtomicU64,
     most_looks: u64,
 }
 
 impl Watch {
-    /// Watches from a thread of its own until nobody else holds the watch.
+    /// Watches in a separate thread until no other owner of the watch is left.
     fn start(limit: Duration) -> Arc<Watch> {
         let most_looks = (limit.as_millis() / LOOK.as_millis()).max(1) as u64;
         let watch = Arc::new(Watch { stop: AtomicBool::new(false), looks: AtomicU64::new(IDLE), most_looks });
@@ -61,8 +61,8 @@ impl Watch {
 }
 
 impl Runner {
-    /// A runner of which no run takes longer than `limit`. `worker_program` is the command that serves as the other process;
-    /// without one there is none.
+    /// A runner that stops runs after `limit`. `worker_program` is the command of the worker process; `None` for no
+    /// worker.
     pub fn new(limit: Duration, worker_program: Option<PathBuf>) -> Self {
         Runner {
             watch: Watch::start(limit),
@@ -81,7 +81,7 @@ impl Runner {
         Ok(outcome)
     }
 
-    /// Does something with the engine that is told to stop when it takes too long. A panic becomes a description.
+    /// Runs engine code that is stopped when it takes too long. A panic becomes an error message.
     pub fn watched<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> Result<T, Exit> {
         self.watch.stop.store(false, Ordering::Relaxed);
         self.watch.looks.store(0, Ordering::Relaxed);
@@ -90,18 +90,18 @@ impl Runner {
         result.map_err(|panic| Exit::Broken(format!("a panic: {}", crate::panics::message(&*panic))))
     }
 
-    /// Counts a run that was made elsewhere.
+    /// Counts a run made elsewhere.
     pub fn count(&self, outcome: &Outcome) {
         self.runs.set(self.runs.get() + 1);
         self.packets.set(self.packets.get() + outcome.conservation.sent);
     }
 
-    /// Runs and packets since this was asked last.
+    /// Runs and packets since the last call.
     pub fn take_counts(&self) -> (u64, u64) {
         (self.runs.take(), self.packets.take())
     }
 
-    /// The digest of a run in the other process; `None` if there is no such process.
+    /// The digest of a run in the worker process; `None` without one.
     pub fn digest_elsewhere(&self, scenario: &Scenario, seed: u64, run: u64) -> Option<Result<String, Exit>> {
         let program = self.worker_program.as_ref()?;
         let mut worker = self.worker.borrow_mut();
@@ -117,12 +117,12 @@ impl Runner {
     }
 }
 
-/// Identifies everything that a run returned.
+/// A digest of all results of a run.
 pub fn digest(outcome: &Outcome) -> String {
     format!("{:016x}", name_hash(&format!("{outcome:?}")))
 }
 
-/// Another process that runs scenarios.
+/// A worker process that runs scenarios.
 #[derive(Debug)]
 struct Worker {
     process: Child,
@@ -130,7 +130,7 @@ struct Worker {
     answers: BufReader<ChildStdout>,
 }
 
-/// The argument with which the command serves as the other process.
+/// The argument that starts the command as a worker.
 pub const WORKER: &str = "worker";
 
 impl Worker {
@@ -155,13 +155,13 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Without requests it ends by itself.
+        // The worker ends when there are no more requests.
         drop(self.requests.take());
         self.process.wait().ok();
     }
 }
 
-/// Answers requests, a line each, until there are no more.
+/// Answers requests, one per line, until there are no more.
 pub fn serve(requests: impl BufRead, mut answers: impl Write) -> std::io::Result<()> {
     for request in requests.lines() {
         let request: Value = serde_json::from_str(&request?)?;

@@ -1,12 +1,14 @@
-//! Values drawn from the schema of scenarios, and changes of a scenario that keep to it. The schema is what the parser and the
-//! catalogue come from, so a new parameter or algorithm is met here without a change. The fuzz targets use this module too.
+//! Values drawn from the schema of scenarios, and changes of a scenario that follow it. The parser and the catalogue
+//! share the schema, so new parameters and algorithms are covered without a change. The fuzz targets use this module
+//! too.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use dumbbell_units::Value;
 use dumbbell_units::spec::Members;
 use serde_json::json;
 
-/// A value that satisfies `schema`, though not always what else the parser asks for. `texts` are those that are neither quantities nor choices.
+/// A value that satisfies `schema`, but not necessarily all rules of the parser. `texts` are used for texts that are
+/// neither quantities nor choices.
 pub fn value_of(schema: &Value, texts: &[String], u: &mut Unstructured<'_>) -> Result<Value> {
     if let Some(Value::Array(schemas)) = schema.get("anyOf") {
         return value_of(u.choose(schemas)?, texts, u);
@@ -72,7 +74,8 @@ fn quantity(accepted: &str, u: &mut Unstructured<'_>) -> Result<Value> {
     Ok(json!(format!("{} {unit}", number(u)? * scale)))
 }
 
-/// Changes one place of `value`, which mostly satisfies `schema`: a member or an element is drawn anew, added, repeated or removed.
+/// Changes one place of `value`, usually following `schema`: a member or an element is redrawn, added, repeated or
+/// removed.
 pub fn change(value: &mut Value, schema: &Value, texts: &[String], u: &mut Unstructured<'_>) -> Result<()> {
     let schema = branch_of(schema, value);
     match value {
@@ -112,7 +115,7 @@ pub fn change(value: &mut Value, schema: &Value, texts: &[String], u: &mut Unstr
     Ok(())
 }
 
-/// The alternative of a schema that `value` is an instance of, as far as its type and its tag tell.
+/// The alternative of a schema that matches `value` by type and tag.
 fn branch_of<'a>(schema: &'a Value, value: &Value) -> &'a Value {
     let Some(Value::Array(schemas)) = schema.get("anyOf") else { return schema };
     let fits = |schema: &&Value| {
@@ -126,7 +129,7 @@ fn branch_of<'a>(schema: &'a Value, value: &Value) -> &'a Value {
     schemas.iter().find(fits).unwrap_or(schema)
 }
 
-/// The names that a scenario gives to its nodes, links and flows.
+/// The names of the nodes, links and flows of a scenario.
 pub fn names(value: &Value) -> Vec<String> {
     let lists = ["nodes", "links", "flows"].into_iter().filter_map(|list| value.get(list)?.as_array());
     let name = |component: &Value| component.as_str().or(component.get("name")?.as_str()).map(str::to_owned);

@@ -1,5 +1,5 @@
-//! Checks the scenarios of a base seed, in blocks, and resumes where it stopped. Results of another build are not
-//! used.
+//! Checks the scenarios of a base seed, in blocks, and resumes where it stopped. Results of another build are
+//! discarded.
 
 #![allow(clippy::disallowed_methods, reason = "a search says how long it took and ends after a stated time")]
 
@@ -18,42 +18,42 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Scenarios after which the state is written.
+/// Number of scenarios between two writes of the state.
 const BLOCK: u64 = 100;
-/// Violations of one check that are minimized and written to files; of further ones the number is kept.
+/// Maximum number of violations per check that are minimized and written to files; further ones are only counted.
 const FILES: u64 = 5;
 
-/// What to search, and how.
+/// Options of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Base seed of the scenarios, and seed of their runs.
     pub base: u64,
     /// Number of scenarios, counted from the first.
     pub count: u64,
-    /// Longest time of this call.
+    /// Time limit of this call.
     pub time: Option<Duration>,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
     /// Directory of the state and of scenarios that break a check.
     pub output: PathBuf,
-    /// Checks to try.
+    /// Checks to run.
     pub checks: Vec<&'static Check>,
-    /// Longest time of a run.
+    /// Time limit of a run.
     pub limit: Duration,
-    /// What minimizing one violation may take.
+    /// Budget for minimizing one violation.
     pub budget: Budget,
-    /// The command that serves as the other process.
+    /// Command of the worker process.
     pub worker: Option<PathBuf>,
     /// Identity of the program, engine included.
     pub build: String,
 }
 
-/// How often a check was tried.
+/// Number of scenarios on which a check was tried.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Count {
     /// Scenarios to which it applied.
     pub applied: u64,
-    /// Scenarios to which it did not.
+    /// Scenarios to which it did not apply.
     pub skipped: u64,
     /// Scenarios that broke it.
     pub broken: u64,
@@ -72,19 +72,19 @@ pub struct Violation {
     pub file: Option<PathBuf>,
 }
 
-/// What a search has done so far.
+/// State of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     /// Base seed.
     pub base: u64,
-    /// Identity of the program that tried them.
+    /// Identity of the program that ran the checks.
     #[serde(default)]
     pub build: String,
     /// Number of the next scenario.
     pub next: u64,
-    /// Numbers without a valid scenario.
+    /// Numbers for which no valid scenario was found.
     pub without: u64,
-    /// Values drawn that the parser refused.
+    /// Values drawn that the parser rejected.
     pub refused: u64,
     /// Runs of all checks.
     pub runs: u64,
@@ -94,7 +94,7 @@ pub struct State {
     pub seconds: f64,
     /// How often each check was tried.
     pub checks: BTreeMap<String, Count>,
-    /// What was found.
+    /// Violations found.
     pub violations: Vec<Violation>,
 }
 
@@ -104,7 +104,7 @@ impl State {
         output.join(format!("state-{base}.json"))
     }
 
-    /// The state that this build wrote last, or none of the work done.
+    /// The last state written by this build, or an empty one.
     pub fn load(output: &Path, base: u64, build: &str) -> std::io::Result<State> {
         let new = State { base, build: build.to_owned(), ..State::default() };
         match std::fs::read_to_string(State::path(output, base)) {
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// Writes the state, whole or not at all.
+    /// Writes the state atomically.
     fn save(&self, output: &Path) -> std::io::Result<()> {
         let path = State::path(output, self.base);
         let part = path.with_extension("part");
@@ -143,14 +143,19 @@ impl State {
     }
 }
 
-/// Searches until all is done, the time is over or `stop` is true. `tell` is called before the first block and after every one.
-pub fn search(options: &Options, stop: &AtomicBool, mut tell: impl FnMut(&State)) -> std::io::Result<State> {
+/// Searches until all scenarios are checked, the time is over or `stop` is true. Calls `report` before the first block
+/// and after each one.
+pub fn search(
+    options: &Options,
+    stop: &AtomicBool,
+    mut report: impl FnMut(&State),
+) -> std::io::Result<State> {
     std::fs::create_dir_all(&options.output)?;
     let mut state = State::load(&options.output, options.base, &options.build)?;
     let mut runners: Vec<Runner> =
         (0..options.threads.max(1)).map(|_| Runner::new(options.limit, options.worker.clone())).collect();
     let begin = Instant::now();
-    tell(&state);
+    report(&state);
     while state.next < options.count
         && !stop.load(Ordering::Relaxed)
         && options.time.is_none_or(|time| begin.elapsed() < time)
@@ -181,7 +186,7 @@ pub fn search(options: &Options, stop: &AtomicBool, mut tell: impl FnMut(&State)
         state.next = end;
         state.seconds += of_block.elapsed().as_secs_f64();
         state.save(&options.output)?;
-        tell(&state);
+        report(&state);
     }
     Ok(state)
 }
@@ -190,12 +195,12 @@ pub fn search(options: &Options, stop: &AtomicBool, mut tell: impl FnMut(&State)
 struct Searcher<'a> {
     options: &'a Options,
     runner: &'a Runner,
-    /// Violations of each check so far.
+    /// Number of violations of each check so far.
     files: &'a BTreeMap<&'static str, AtomicU64>,
 }
 
 impl Searcher<'_> {
-    /// Tries the checks on one scenario.
+    /// Runs the checks on one scenario.
     fn scenario(&self, number: u64) -> State {
         let mut done = State::default();
         let drawn = generator::scenario(self.options.base, number);
@@ -209,7 +214,7 @@ impl Searcher<'_> {
             return done;
         };
         let seed_and_run = (self.options.base, number);
-        // Which of the rarer checks a scenario gets moves from scenario to scenario.
+        // The rarer checks alternate from scenario to scenario.
         let chosen = |(position, check): &(usize, &&'static Check)| {
             (number + *position as u64).is_multiple_of(check.one_of)
         };

@@ -8,7 +8,7 @@ use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 use dumbbell_units::spec::SpecError;
 
-/// What differs where a scenario breaks a check; nothing if it holds or does not apply.
+/// The difference if a scenario breaks a check; `None` if the check holds or does not apply.
 pub fn difference(value: &Value, seed_and_run: (u64, u64), check: &Check, runner: &Runner) -> Option<String> {
     let scenario = Scenario::from_value(value).ok()?;
     let verdict = try_checks(&scenario, seed_and_run, runner, std::iter::once(check)).pop()?.1;
@@ -18,7 +18,7 @@ pub fn difference(value: &Value, seed_and_run: (u64, u64), check: &Check, runner
     }
 }
 
-/// The text of a file with a scenario that breaks a check: what was found and how, and the scenario in TOML.
+/// The text of a file with a scenario that breaks a check: the finding and how to repeat it, and the scenario in TOML.
 pub fn written(
     value: &Value,
     (seed, run): (u64, u64),
@@ -35,12 +35,12 @@ pub fn written(
     )
 }
 
-/// Begins the line that says seed and run.
+/// Begins the line with seed and run.
 const SEED: &str = "# seed: ";
 
-/// A scenario in a file, with the seed and the run that its comment states; 1 and 0 if it states none.
+/// A scenario from a file, with the seed and the run in its comment; 1 and 0 if there are none.
 pub fn read(text: &str) -> Result<(Value, (u64, u64)), SpecError> {
-    // The parser of scenarios says what is wrong with a text.
+    // The parser of scenarios reports errors.
     let scenario = Scenario::from_toml(text)?;
     let mut value: Value = toml::from_str(text).unwrap_or_default();
     if repair(&mut value).is_none_or(|(read, _)| read != scenario) {

@@ -1,4 +1,4 @@
-//! Every check holds of every scenario in `cases/`, and the wishes that two kinds of them have beside that.
+//! Every check holds for every scenario in `cases/`, and two kinds of them have additional requirements.
 
 #![allow(clippy::disallowed_methods, reason = "an interruption is measured in time")]
 
@@ -21,7 +21,7 @@ fn scenario(name: &str) -> (Scenario, (u64, u64)) {
 }
 
 #[test]
-fn every_check_holds_of_every_case() {
+fn every_check_holds_for_every_case() {
     let worker = PathBuf::from(env!("CARGO_BIN_EXE_dumbbell-chaos"));
     let runner = Runner::new(Duration::from_secs(20), Some(worker));
     let mut broken = Vec::new();
@@ -56,7 +56,7 @@ fn a_transfer_that_makes_progress_is_not_given_up() {
     }
 }
 
-/// A run of years, for which an interruption is all that is asked.
+/// A run of years, which is only interrupted.
 const INTERRUPT: &str = "interrupt.toml";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Everything that is registered occurs among the first scenarios.
+//! Everything registered occurs among the first scenarios.
 
 use dumbbell_chaos::generator;
 use dumbbell_sim::Scenario;
@@ -6,10 +6,10 @@ use dumbbell_units::Value;
 use dumbbell_units::spec::Field;
 use std::collections::BTreeSet;
 
-/// Names of choices, each with the member in which it stands.
+/// Names of choices, each with its member.
 type Names = BTreeSet<(String, String)>;
 
-/// Choices that a schema offers to the member `of`.
+/// Choices that a schema offers for the member `of`.
 fn offered(schema: &Value, of: &str, names: &mut Names) {
     for (key, part) in schema.as_object().into_iter().flatten() {
         match (key.as_str(), part) {
@@ -74,7 +74,7 @@ fn members_used(value: &Value, members: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn whatever_is_registered_occurs_among_two_thousand_scenarios() {
+fn everything_registered_occurs_among_two_thousand_scenarios() {
     let schema = Scenario::schema();
     let (mut wanted, mut members) = (Names::new(), BTreeSet::new());
     offered(&schema, "scenario", &mut wanted);

@@ -1,7 +1,7 @@
-//! Names the engine by what determines its results, so that two checkouts of one state share their stores of runs.
+//! Identifies the engine by everything that determines its results, so that equal checkouts share their stores of runs.
 //!
 //! The identity is a digest of the sources, manifests and data of the crates, of `Cargo.lock`, the compiler, the target
-//! and the profile. No path of the machine is part of it, and neither are tests: they change no result.
+//! and the profile. It includes no path of the machine and no tests, as they change no result.
 
 #![allow(clippy::disallowed_macros, reason = "a build script tells Cargo on standard output")]
 
@@ -10,16 +10,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a crate consists of: sources, manifests and tables that are compiled in.
+/// File types of a crate: sources, manifests and tables that are compiled in.
 const EXTENSIONS: [&str; 3] = ["rs", "toml", "csv"];
 
-/// Folders of a crate that no engine is built from.
+/// Folders of a crate that are not part of the engine.
 const APART: [&str; 4] = ["benches", "examples", "target", "tests"];
 
-/// What decides over the crates together. A source distribution has both; whoever builds the crates alone has neither.
+/// Files shared by all crates. A source distribution has both; a build of the crates alone has neither.
 const WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// Settings of the build that Cargo states.
+/// Build settings given by Cargo.
 const SETTINGS: [&str; 4] = ["TARGET", "PROFILE", "OPT_LEVEL", "CARGO_ENCODED_RUSTFLAGS"];
 
 /// The 128-bit Fowler-Noll-Vo hash, variant 1a.
@@ -30,7 +30,7 @@ impl Digest {
         Digest(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
 
-    /// Takes in a named content. Lengths are part of it, so that no two lists of contents are alike.
+    /// Adds content with its name. Lengths are included, so that different lists of contents have different input.
     fn update(&mut self, name: &str, content: &[u8]) {
         for part in [name.as_bytes(), content] {
             let length = (part.len() as u64).to_le_bytes();
@@ -74,7 +74,7 @@ fn main() {
     println!("cargo:rustc-env=DUMBBELL_ENGINE_DIGEST={folded:016x}");
 }
 
-/// Adds the files below a folder that an engine is built from, and asks Cargo to look for new ones.
+/// Adds the engine's files below a folder, and makes Cargo watch for new ones.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     println!("cargo:rerun-if-changed={}", folder.display());
     let listed = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

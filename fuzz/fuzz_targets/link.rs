@@ -1,6 +1,6 @@
-//! Any link, and packets offered to it at any times. It never panics; packets arrive in order and no sooner than they can, each once unless it is
-//! dropped; what it counts in a window is what its backlog tells when it is traced, whether the end was known beforehand or came early; and it
-//! does the same again when it is offered the same again.
+//! Any link, and packets offered to it at any times. It never panics. Packets arrive in order and no earlier than
+//! possible, each once unless it is dropped. Its counters within a window agree with its traced backlog, whether the
+//! end was known in advance or came early. It behaves identically when the sequence is repeated.
 
 #![no_main]
 
@@ -14,12 +14,13 @@ use dumbbell_units::{Ecn, Interval, Stream, Time, Value};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::sync::LazyLock;
 
-/// Packets of one sequence: what the input says, over and over.
+/// Packets of one sequence, which repeats the input.
 const PACKETS: usize = 1000;
-/// Times stay below this, so that a transmission may always be added: about nine years.
+/// Upper limit of times, so that a transmission can always be added: about nine years.
 const END: u64 = 1 << 58;
 
-/// The schema is what the parser, the catalogue and this generator share: a new parameter or impairment is met here without a change.
+/// The parser, the catalogue and this generator share the schema, so new parameters and impairments are covered without
+/// a change.
 static SCHEMA: LazyLock<Value> = LazyLock::new(LinkSpec::schema);
 
 /// A table of `links` in a scenario.
@@ -59,9 +60,9 @@ struct Entrance {
     size: u16,
     is_data: bool,
     is_capable: bool,
-    /// One of a few.
+    /// One of a few flows.
     flow: u8,
-    /// What is over is settled before this packet, where the end is not known.
+    /// Counts are settled before this packet, if the end is not known.
     settles: bool,
 }
 
@@ -84,23 +85,31 @@ fuzz_target!(|input: Input| -> Corpus {
     let early = drive(&spec, &input, window, End::Early);
     count_events(3 * PACKETS as u64);
     assert!(known.fates == traced.fates && known.fates == early.fates, "tracing and counting change nothing");
-    assert_eq!(format!("{:?}", known.stats), format!("{:?}", traced.stats), "a trace changes what is counted");
-    assert_eq!(format!("{:?}", known.stats), format!("{:?}", early.stats), "an early end changes what is counted");
+    assert_eq!(
+        format!("{:?}", known.stats),
+        format!("{:?}", traced.stats),
+        "a trace changes what is counted"
+    );
+    assert_eq!(
+        format!("{:?}", known.stats),
+        format!("{:?}", early.stats),
+        "an early end changes what is counted"
+    );
     check_backlog(&traced, window);
     Corpus::Keep
 });
 
-/// How a link learns when the run ends.
+/// When a link learns the end of the run.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     Known,
-    /// The same, with a probe of its backlog.
+    /// In advance, with a probe of its backlog.
     Traced,
-    /// Only when it comes, at the end of the window.
+    /// Only at the end of the window.
     Early,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Arrives(Time),
@@ -108,15 +117,15 @@ enum Fate {
 }
 
 struct Driven {
-    /// Times of the entrances.
+    /// Times at which packets were offered.
     entrances: Vec<Time>,
-    /// Packets by their numbers in the order in which their fates were told.
+    /// Packets by number, in the order in which their fates were reported.
     fates: Vec<(u64, Fate)>,
     stats: LinkStats,
     backlog: Vec<BacklogChange>,
 }
 
-/// A scheduled link tells what it has done up to `now`.
+/// A scheduled link reports its departures and drops up to `now`.
 fn take(link: &mut Link, now: Time, fates: &mut Vec<(u64, Fate)>) {
     let Link::Scheduled(link) = link else { return };
     while let Some(departed) = link.poll_departure(now) {
@@ -127,7 +136,7 @@ fn take(link: &mut Link, now: Time, fates: &mut Vec<(u64, Fate)>) {
     }
 }
 
-/// What a link has counted if the run ends at `end`.
+/// The counters of a link if the run ends at `end`.
 fn ended_at(link: &Link, end: Time) -> LinkStats {
     let mut link = link.clone();
     link.end(end);
@@ -136,7 +145,8 @@ fn ended_at(link: &Link, end: Time) -> LinkStats {
 
 fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
     let open = Interval { until: Time::NEVER, ..window };
-    let mut link = Link::new(spec, Stream::new(1, 0, "link:l"), if end == End::Early { open } else { window });
+    let mut link =
+        Link::new(spec, Stream::new(1, 0, "link:l"), if end == End::Early { open } else { window });
     if input.stamps {
         link.stamp_queueing();
     }
@@ -179,7 +189,7 @@ fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
     Driven { entrances, fates, backlog: link.take_changes(Time::NEVER), stats }
 }
 
-/// Packets arrive one after the other, the shortest delay after their entrances at the soonest, and each has one fate.
+/// Packets arrive in order, no earlier than the minimum delay after they were offered, and each has one fate.
 fn check_fates(spec: &LinkSpec, driven: &Driven) {
     let mut last = Time::ZERO;
     let mut has_fate = vec![false; driven.entrances.len()];
@@ -197,14 +207,15 @@ fn check_fates(spec: &LinkSpec, driven: &Driven) {
     assert!(has_fate.iter().all(|&has_fate| has_fate), "a packet vanished");
 }
 
-/// What is counted of the backlog is what its changes say.
+/// The backlog counters agree with the traced changes.
 fn check_backlog(traced: &Driven, window: Interval) {
     let (mut waited, mut largest, mut before) = (0, 0, 0);
-    let next = traced.backlog.iter().skip(1).map(|change| (change.at, change.waiting)).chain([(Time::NEVER, 0)]);
+    let next =
+        traced.backlog.iter().skip(1).map(|change| (change.at, change.waiting)).chain([(Time::NEVER, 0)]);
     for (change, (end, after)) in traced.backlog.iter().zip(next) {
         waited += u128::from(window.overlap(change.at, end).0) * change.waiting as u128;
-        // What stands at the beginning of the window belongs to it, unless it changes at that very instant. Of packets that leave at
-        // one instant the last one counts.
+        // The backlog at the beginning of the window counts, unless it changes at that very instant. Of packets that
+        // depart simultaneously, the last one counts.
         let is_passing = change.waiting < before && end == change.at && after < change.waiting;
         if !is_passing && window.contains(change.at) || change.at < window.from && end > window.from {
             largest = largest.max(change.waiting);

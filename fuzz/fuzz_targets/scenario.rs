@@ -1,5 +1,5 @@
-//! Any text, read as TOML and as JSON. The parser never panics; what it accepts has a canonical form that reads back to itself; and what it accepts and
-//! is small enough runs without a panic and loses no packet.
+//! Any text, parsed as TOML and as JSON. The parser never panics. An accepted scenario has a canonical form that parses
+//! back to itself, and, if small enough, runs without a panic and loses no packet.
 
 #![no_main]
 
@@ -14,13 +14,13 @@ use dumbbell_units::{Rate, Stream, Time, Value};
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
 use std::sync::LazyLock;
 
-/// Longest simulated time of a run.
+/// Maximum simulated time of a run.
 const DURATION: Time = Time(50_000_000);
-/// Most nodes, links, flows, probes and lost packets of a scenario that is run.
+/// Maximum number of nodes, links, flows, probes and lost packets of a scenario that is run.
 const COMPONENTS: usize = 24;
-/// Most packets that a link or a source sends in that time, and most segments of a window.
+/// Maximum number of packets that a link or a source sends in that time, and of segments of a window.
 const PACKETS: f64 = 2000.0;
-/// Shortest time between samples of a probe and between conversations.
+/// Minimum time between samples of a probe and between conversations.
 const SPACING: Time = Time(100_000);
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
@@ -35,13 +35,13 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
-    // Changes start from scenarios only: what is refused is met on the way.
+    // Mutations start from valid scenarios only; invalid ones occur on the way.
     if is_scenario { Corpus::Keep } else { Corpus::Reject }
 });
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
 
-// Of four changes of a text one is blind and three keep to the schema, or hardly any would still be a scenario.
+// Of four mutations, one is blind and three follow the schema; otherwise hardly any result would be a scenario.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     if seed.is_multiple_of(4) {
         return fuzzer_mutate(data, size, max_size);
@@ -55,7 +55,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     }
 });
 
-/// The scenario in JSON with one to four changes that keep to the schema; `None` if `text` is no table.
+/// The scenario in JSON with one to four mutations that follow the schema; `None` if `text` is not a table.
 fn changed(text: &[u8], seed: u32) -> Option<String> {
     let text = std::str::from_utf8(text).ok()?;
     let mut value: Value = serde_json::from_str(text).ok().or_else(|| toml::from_str(text).ok())?;
@@ -84,7 +84,7 @@ fn check(scenario: &Scenario) {
     assert!(outcome.simulated_s <= DURATION.secs());
 }
 
-/// The scenario cut to the time a run may take; `None` if it is too large even so.
+/// The scenario limited to the maximum time of a run; `None` if it is still too large.
 fn bounded(scenario: &Scenario) -> Option<Scenario> {
     let counts = [scenario.nodes.len(), scenario.links.len(), scenario.flows.len(), scenario.probes.len()];
     if counts.iter().any(|&count| count > COMPONENTS) {
@@ -108,14 +108,14 @@ fn bounded(scenario: &Scenario) -> Option<Scenario> {
     if small.measure_from >= small.measure_until() {
         small.measure_from = Time::ZERO;
     }
-    // Only a scenario that its constructor has checked may run.
+    // Only a scenario checked by its constructor may run.
     match Scenario::from_value(&small.encode()) {
         Ok(small) => Some(small),
         Err(error) => panic!("cutting a scenario short makes it invalid: {error}"),
     }
 }
 
-/// Packets of `size` bytes that `rate` passes within the longest run.
+/// Packets of `size` bytes that `rate` transmits within the longest run.
 fn packets(rate: Rate, size: u64) -> f64 {
     rate.0 as f64 * DURATION.secs() / 8.0 / size as f64
 }

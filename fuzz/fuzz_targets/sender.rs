@@ -1,6 +1,7 @@
-//! Any rules of TCP, and any sequence of acknowledgements (an honest receiver's and nonsense), losses, expired deadlines, writes and polls. The sender never
-//! panics, keeps its sequence numbers in order and its window at one segment or more, stops sending when its window is full, does not wait for a time that
-//! has passed, and does the same again when it is told the same again.
+//! Any TCP rules, and any sequence of acknowledgements (from an honest receiver or random), losses, expired deadlines,
+//! writes and polls. The sender never panics, keeps its sequence numbers in order and its window at one segment or
+//! more, stops sending when its window is full, never requests a deadline in the past, and behaves identically when the
+//! sequence is repeated.
 
 #![no_main]
 
@@ -14,16 +15,17 @@ use libfuzzer_sys::{Corpus, fuzz_target};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-/// Steps of one sequence: what the input says, over and over.
+/// Steps of one sequence, which repeats the input.
 const STEPS: usize = 1000;
-/// Most segments of a window.
+/// Maximum window in segments.
 const SEGMENTS: u32 = 200;
-/// How often a sender may ask for the same instant before it counts as stuck.
+/// Number of requests for the same instant after which a sender counts as stuck.
 const REPEATS: usize = 40;
-/// Times stay below this, so that a timeout may always be added: about nine years.
+/// Upper limit of times, so that a timeout can always be added: about nine years.
 const END: u64 = 1 << 58;
 
-/// The schema is what the parser, the catalogue and this generator share: a new parameter or algorithm is met here without a change.
+/// The parser, the catalogue and this generator share the schema, so new parameters and algorithms are covered without
+/// a change.
 static SCHEMA: LazyLock<Value> = LazyLock::new(Tcp::schema);
 
 /// The `tcp` field of a scenario.
@@ -32,7 +34,7 @@ struct TcpTable(Value);
 
 impl<'a> Arbitrary<'a> for TcpTable {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        // The one text of this table that is neither a quantity nor a choice is a list of mechanisms.
+        // The only text in this table that is neither a quantity nor a choice is a list of mechanisms.
         let bits = u16::arbitrary(u)?;
         let letters = ('A'..='J').enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
         let mechanisms = [letters.map(|(_, letter)| letter).collect::<String>()];
@@ -68,7 +70,7 @@ enum Span {
     Any(u64),
 }
 
-/// When the segment that an acknowledgement answers was sent.
+/// Transmission time of the segment that an acknowledgement answers.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Echo {
     Before(Span),
@@ -88,7 +90,7 @@ enum Step {
         sack: (Distance, Distance),
     },
     AcceptOpening,
-    /// So many of the oldest segments in flight reach an honest receiver, whose answers come back at once.
+    /// The oldest segments in flight reach an honest receiver, whose answers return immediately.
     Deliver(u8),
     Lose(u8),
     ReceiverDeadline,
@@ -117,7 +119,7 @@ fuzz_target!(|input: Input| -> Corpus {
     Corpus::Keep
 });
 
-/// What a sequence brought forth: segments with their times, and the state after each step.
+/// The output of a sequence: segments with their times, and the state after each step.
 type Output = (Vec<(Time, DataSegment)>, Vec<(Time, u64)>);
 
 fn drive(mut params: TcpParams, input: &Input) -> Output {
@@ -134,7 +136,7 @@ fn drive(mut params: TcpParams, input: &Input) -> Output {
             Stream::new(1, 0, "sender"),
         ),
         max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
-        // ns-2's Vegas is left without a window after a timeout.
+        // ns-2's Vegas has no window after a timeout.
         least_window: if params.recovery.name() == "ns2vegas" { 0.0 } else { f64::from(mss) },
         mss,
         now,
@@ -159,7 +161,7 @@ struct Host {
     now: Time,
     written: u64,
     receiver: Receiver,
-    /// Segments on their way, with the times they were sent.
+    /// Segments in flight, with their transmission times.
     in_flight: VecDeque<(Time, DataSegment)>,
     /// Ends of the segments sent and not acknowledged.
     outstanding: Vec<u64>,
@@ -278,14 +280,14 @@ impl Host {
 
     fn acknowledge(&mut self, ack: AckSegment) {
         let before = self.sender.snd_una();
-        // Any time will do for what the ACK has waited.
+        // Any time is valid as the queueing time of the ACK.
         self.sender.on_ack(self.now, &ack, ack.timestamp_echo);
         let una = self.sender.snd_una();
         assert!(una == before || una == ack.ack, "snd_una went from {before} to {una} by {ack:?}");
         self.outstanding.retain(|&end| end > una);
     }
 
-    /// What the receiver answers reaches the sender, which then sends what it may.
+    /// The receiver's answer reaches the sender, which then sends what it may.
     fn answer(&mut self, ack: Option<AckSegment>) {
         assert!(self.receiver.rcv_nxt() <= self.sender.snd_max(), "bytes that were never sent");
         if let Some(ack) = ack {
@@ -299,7 +301,7 @@ impl Host {
         self.written = self.written.saturating_add(bytes);
     }
 
-    /// As the event loop does: the time the sender asked for has come. Once that is answered it waits for a later one.
+    /// Like the event loop, advances to the deadline of the sender, which must then request a later one.
     fn expire(&mut self) {
         let mut repeats = 0;
         while !self.sender.has_given_up() {
@@ -326,7 +328,7 @@ impl Host {
         assert!(count <= bound, "{count} segments without an acknowledgement in between");
     }
 
-    /// Asks for one segment, and looks at it.
+    /// Polls one segment and checks it.
     fn poll(&mut self) -> bool {
         let before = self.sender.snd_max();
         let Some(segment) = self.sender.poll_transmit(self.now) else { return false };
@@ -356,7 +358,7 @@ impl Host {
         let (una, nxt, max) = (sender.snd_una(), sender.snd_nxt(), sender.snd_max());
         assert!(una <= nxt && nxt <= max, "snd_una {una}, snd_nxt {nxt}, snd_max {max}");
         let (cwnd, inflated, mss) = (sender.congestion().cwnd(), sender.cwnd(), f64::from(self.mss));
-        // Written so that a window that is no number fails as well.
+        // Written so that NaN as a window fails as well.
         let least = self.least_window;
         assert!(
             cwnd >= least && inflated >= least,

@@ -1,14 +1,15 @@
-//! Licences of all dependencies against the allow list of `deny.toml`: what `cargo deny check licenses` does, for machines without it.
+//! Checks the licences of all dependencies against the allow list of `deny.toml`, like `cargo deny check licenses`, for
+//! machines without it.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Manifests with a lock file of their own.
+/// Manifests with their own lock file.
 const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
-/// Dependencies whose licence is not allowed, a sentence each, and how many were read.
+/// Dependencies whose licence is not allowed, one sentence each, and the number of dependencies.
 pub fn check(root: &Path) -> Result<(Vec<String>, usize), String> {
     let text =
         std::fs::read_to_string(root.join("deny.toml")).map_err(|error| format!("deny.toml: {error}"))?;
@@ -28,7 +29,7 @@ pub fn check(root: &Path) -> Result<(Vec<String>, usize), String> {
     Ok((refused.map(sentence).collect(), packages.len()))
 }
 
-/// Name, version and licence of every dependency that is not of this checkout.
+/// Name, version and licence of every external dependency.
 fn dependencies(root: &Path, manifest: &str) -> Result<Vec<(String, String, String)>, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     command
@@ -48,7 +49,7 @@ fn dependencies(root: &Path, manifest: &str) -> Result<Vec<(String, String, Stri
         .collect())
 }
 
-/// True if an SPDX expression can be met with the licences allowed. A slash is an older way to write `OR`.
+/// True if an SPDX expression can be satisfied with the allowed licences. A slash is an old notation for `OR`.
 fn is_allowed(expression: &str, allowed: &BTreeSet<&str>) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_is_met_by_one_of_its_alternatives_and_by_all_of_its_parts() {
+    fn an_expression_needs_one_of_its_alternatives_and_all_of_its_conjuncts() {
         let allowed = BTreeSet::from(["MIT", "Apache-2.0 WITH LLVM-exception", "Unicode-3.0"]);
         for (expression, expected) in [
             ("MIT", true),

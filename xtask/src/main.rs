@@ -1,6 +1,7 @@
-//! Tasks of the checkout that are written in Rust, so that they need nothing but the toolchain.
+//! Tasks of the checkout that are written in Rust and need only the toolchain.
 //!
-//! `cargo run -p xtask -- tidy` checks the house rules that no compiler and no linter knows, and ends with status 1 when one is broken.
+//! `cargo run -p xtask -- tidy` checks the house rules that no compiler or linter checks, and exits with status 1 if
+//! one is broken.
 //! `cargo run -p xtask -- licences` checks the licences of dependencies in the same way.
 
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
@@ -29,8 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The checkout that this crate belongs to. Asked when it runs, not when it was built: checkouts may share one target
-/// folder.
+/// The checkout of this crate, determined at run time, because checkouts may share one target folder.
 fn checkout() -> PathBuf {
     let manifest =
         std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
@@ -52,7 +52,7 @@ fn run_licences() -> ExitCode {
     }
 }
 
-/// Checks the checkout that this crate belongs to.
+/// Checks the checkout of this crate.
 fn run_tidy() -> ExitCode {
     let tree = match tidy::Tree::of_checkout(&checkout()) {
         Ok(tree) => tree,

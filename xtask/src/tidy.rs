@@ -1,6 +1,6 @@
 //! The house rules as functions from a tree of texts to findings.
 //!
-//! A rule never touches the file system: it reads a [`Tree`], so its tests hand it a few lines that break it.
+//! A rule never touches the file system: it reads a [`Tree`], so its tests use a few lines that break it.
 
 mod citations;
 mod crates;
@@ -23,7 +23,7 @@ use std::process::Command;
 pub struct Finding {
     /// Path relative to the root of the checkout.
     pub path: String,
-    /// Line, counted from 1; 0 when the finding is about the whole file.
+    /// Line, counted from 1; 0 if the finding concerns the whole file.
     pub line: usize,
     /// What is wrong and what is accepted.
     pub message: String,
@@ -38,14 +38,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The text files of a checkout by their path, in the order of their paths.
+/// The text files of a checkout by path, in order.
 #[derive(Debug, Default)]
 pub struct Tree {
     texts: BTreeMap<String, String>,
 }
 
 impl Tree {
-    /// Reads what git tracks, and what is new and not ignored, under `root`.
+    /// Reads all files under `root` that git tracks or that are new and not ignored.
     pub fn of_checkout(root: &Path) -> io::Result<Self> {
         let listing = Command::new("git")
             .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
@@ -56,7 +56,7 @@ impl Tree {
         }
         let mut tree = Self::default();
         for path in String::from_utf8_lossy(&listing.stdout).split('\0').filter(|path| !path.is_empty()) {
-            // A tracked file may be gone from the disk, and an image is no text: neither has anything to say here.
+            // A tracked file may be missing on disk, and an image is not text: neither is checked here.
             if let Ok(text) = std::fs::read_to_string(root.join(path)) {
                 tree.texts.insert(path.to_owned(), text);
             }
@@ -64,14 +64,14 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A tree of the given paths and texts.
+    /// A tree with the given paths and texts.
     #[cfg(test)]
     pub fn of_texts(texts: &[(&str, &str)]) -> Self {
         let texts = texts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         Self { texts }
     }
 
-    /// The number of text files.
+    /// Number of text files.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
@@ -87,7 +87,7 @@ impl Tree {
     }
 }
 
-/// Runs every rule and returns the findings in the order of their places.
+/// Runs every rule and returns the findings in order of place.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let rules = [
         citations::check,
@@ -105,7 +105,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The places in `line` where `word` stands alone, not as a part of a longer word.
+/// The positions in `line` where `word` is a whole word.
 fn word_starts(line: &str, word: &str) -> Vec<usize> {
     let is_part_of_word = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word)
@@ -122,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_names_its_place() {
+    fn findings_state_their_place() {
         let at_line = Finding { path: "a.rs".into(), line: 3, message: "wrong".into() };
         assert_eq!(at_line.to_string(), "a.rs:3: wrong");
         assert_eq!(Finding { line: 0, ..at_line }.to_string(), "a.rs: wrong");
     }
 
     #[test]
-    fn a_word_is_found_only_where_it_stands_alone() {
+    fn only_whole_words_are_found() {
         assert_eq!(word_starts("one stone, one_way, (one)", "one"), [0, 21]);
     }
 }

@@ -66,7 +66,7 @@ fn compare([first, second, both]: [&Outcome; 3], spans: [Time; 3]) -> Verdict {
         }
         let largest = first.backlog_max_packets.max(second.backlog_max_packets);
         same(of_values(&path("backlog_max_packets"), &largest, &both.backlog_max_packets))?;
-        // What was busy or waited in the nanosecond between.
+        // Busy and waiting time in the nanosecond between.
         let gap = 1.1e-9 * (largest as f64 + 1.0);
         let means = [
             ("utilization", [first.utilization, second.utilization, both.utilization]),

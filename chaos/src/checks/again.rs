@@ -1,4 +1,4 @@
-//! The same scenario, seed and run give the same bits, number of events included.
+//! The same scenario, seed and run give the same bits, including the number of events.
 
 use super::{Case, Verdict, same};
 use crate::difference;

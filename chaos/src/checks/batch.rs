@@ -22,26 +22,30 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     let mut jobs: Vec<Job> = (0..scenarios.len()).map(|scenario| (scenario, case.seed, case.run)).collect();
     jobs.push((0, case.seed, case.run.wrapping_add(1)));
     draw.shuffle(&mut jobs);
-    let mut made = made_by(case, &scenarios, &jobs)?;
+    let mut outcomes = run_batch(case, &scenarios, &jobs)?;
     for (position, &(scenario, seed, run)) in jobs.iter().enumerate() {
         let alone = match (scenario, run == case.run) {
             (0, true) => &case.outcome,
             _ => &case.run_with(&scenarios[scenario], (seed, run))?,
         };
-        let together = made.remove(&position);
-        let together = together.ok_or_else(|| Exit::Broken(format!("job {position} was not made")))?;
+        let together = outcomes.remove(&position);
+        let together = together.ok_or_else(|| Exit::Broken(format!("job {position} was not run")))?;
         case.runner.count(&together);
-        // Of a shared beginning the events are counted as those of a whole run.
+        // The events of a shared prefix are counted as in a complete run.
         same(difference::of_all(alone, &together))?;
     }
     Ok(())
 }
 
-fn made_by(case: &Case<'_>, scenarios: &[Scenario], jobs: &[Job]) -> Result<BTreeMap<usize, Outcome>, Exit> {
+fn run_batch(
+    case: &Case<'_>,
+    scenarios: &[Scenario],
+    jobs: &[Job],
+) -> Result<BTreeMap<usize, Outcome>, Exit> {
     let batch = Batch::new(scenarios, jobs);
-    let made = Mutex::new(BTreeMap::new());
+    let outcomes = Mutex::new(BTreeMap::new());
     let keep = |job, outcome| {
-        made.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(job, outcome);
+        outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(job, outcome);
     };
     case.runner.watched(|stop| {
         std::thread::scope(|scope| {
@@ -50,7 +54,7 @@ fn made_by(case: &Case<'_>, scenarios: &[Scenario], jobs: &[Job]) -> Result<BTre
             }
         });
     })?;
-    Ok(made.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    Ok(outcomes.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 fn is_late(scenario: &Scenario, flow: usize) -> bool {
@@ -58,7 +62,7 @@ fn is_late(scenario: &Scenario, flow: usize) -> bool {
     earliest.0 > 0 && earliest < scenario.duration && scenario.flows[flow].tcp.is_some()
 }
 
-/// The scenario with another congestion control for one flow, if that is accepted.
+/// The scenario with another congestion control for one flow, if it is accepted.
 fn with_another_algorithm(scenario: &Scenario, flow: usize, choice: usize) -> Option<Scenario> {
     let name = AlgorithmSpec::NAMES[choice % AlgorithmSpec::NAMES.len()];
     let mut other = scenario.clone();

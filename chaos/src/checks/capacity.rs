@@ -1,19 +1,19 @@
-//! No flow is faster than its links.
+//! No flow exceeds the capacity of its links.
 //!
-//! From the start of a run to the end of its window, the bytes that some flows deliver are at most what a link transmits in that time that all of their
-//! paths cross: its rate, with its changes, times the time. A later start of the window only reduces the counted
-//! bytes. A
-//! transmission takes whole nanoseconds, so each may be shorter by less than one.
+//! From the start of a run to the end of its window, some flows deliver at most the bytes that a link crossed by all of
+//! their paths can transmit in that time: its rate, including changes, times the time. A later start of the window only
+//! reduces the counted bytes. A transmission takes whole nanoseconds, so each may be shorter by less than one.
 //!
-//! The goodput of a flow is at most the largest rate of any link that all of its paths cross, where the window begins with the run. Later, TCP
-//! may deliver at once what has waited for a hole, and the first packet of the window may have been sent before it.
+//! If the window begins with the run, the goodput of a flow is at most the maximum rate of any link crossed by all of
+//! its paths. Later, TCP may deliver data at once that waited for a hole, and the first packet of the window may have
+//! been sent before it.
 
 use super::{Case, Verdict, require};
 use crate::paths::paths;
 use dumbbell_net::LinkSpec;
 use dumbbell_units::Time;
 
-/// Rounding of a quotient in `f64`.
+/// Rounding error of a quotient in `f64`.
 const ROUNDING: f64 = 1e-9;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
@@ -56,7 +56,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// Bits that a link transmits until a time, and its largest rate in bit/s.
+/// Bits that a link can transmit until a time, and its maximum rate in bit/s.
 fn transmitted(link: &LinkSpec, until: Time) -> (f64, f64) {
     let (mut rate, mut since, mut bits) = (link.rate.0 as f64, Time::ZERO, 0.0);
     let mut fastest = rate;

@@ -10,9 +10,9 @@ use dumbbell_tcp::config::DelayedAckParams;
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
 use dumbbell_units::Time;
 
-/// Most segments of all transfers.
+/// Maximum number of segments of all transfers.
 const SEGMENTS: u64 = 5_000;
-/// Longest round trip of a segment without queueing, in seconds.
+/// Maximum round-trip time of a segment without queueing, in seconds.
 const ROUND_TRIP: f64 = 1.0;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
@@ -24,7 +24,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     clear_the_way(&mut alone);
     let rtt = longest_round_trip(&alone);
     applies_if(rtt < ROUND_TRIP)?;
-    // Every segment alone, with a delayed acknowledgement and a timeout of its own, is slower than any sender.
+    // Sending each segment alone, with a delayed acknowledgement and a timeout each, is slower than any sender.
     let start = alone.flows.iter().map(|flow| match flow.start {
         Start::At(at) | Start::Uniform(_, at) => at.secs(),
     });
@@ -59,7 +59,7 @@ fn segments(flow: &FlowSpec) -> u64 {
     size(flow).unwrap_or_default().div_ceil(mss)
 }
 
-/// Removes all that may lose packets, stop transfers or make timers shorter than round trips.
+/// Removes everything that may lose packets, stop transfers or make timers shorter than round trips.
 fn clear_the_way(scenario: &mut Scenario) {
     scenario.probes.clear();
     scenario.stop_when_complete = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
@@ -78,7 +78,7 @@ fn clear_the_way(scenario: &mut Scenario) {
     }
 }
 
-/// The longest time that a full segment and its acknowledgement take over empty links, in seconds.
+/// The maximum time that a full segment and its acknowledgement take over empty links, in seconds.
 fn longest_round_trip(scenario: &Scenario) -> f64 {
     let crossing = |link: &LinkSpec, size: u32| {
         let changed = || link.changes.iter();

@@ -8,7 +8,7 @@ use dumbbell_units::Time;
 pub fn holds(case: &Case<'_>) -> Verdict {
     let conservation = case.outcome.conservation;
     require(conservation.holds(), || format!("{conservation:?} does not add up"))?;
-    // Traces count drops whatever the window.
+    // Traces count drops at any time, within the window or not.
     let probed = case.probed()?;
     let drops = case.scenario.links.iter().map(|link| {
         let recording = probed.recording(Measure::Drops, &link.name);
@@ -18,7 +18,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     let mut lost = 0;
     for flow in &case.outcome.flows {
         lost += flow.segments_lost;
-        // What was sent before a window may be lost within it.
+        // Packets sent before a window may be lost within it.
         let is_whole = case.scenario.measure_from == Time::ZERO;
         require(!is_whole || flow.segments_lost <= flow.segments_sent, || {
             format!("flows.{}: {} of {} segments lost", flow.name, flow.segments_lost, flow.segments_sent)

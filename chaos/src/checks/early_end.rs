@@ -26,7 +26,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// The flows that the scenario waits for; without any, one of the transfers that complete.
+/// The flows that the scenario waits for; if there are none, one of the completed transfers.
 fn awaited(case: &Case<'_>) -> Vec<String> {
     if !case.scenario.stop_when_complete.is_empty() {
         return case.scenario.stop_when_complete.clone();

@@ -1,10 +1,10 @@
-//! Instants within a run at which a relation is tried.
+//! Instants within a run for the checks.
 
 use super::{Case, Exit};
 use dumbbell_units::Time;
 
-/// Two instants after the beginning of the measurement window and before the end of the run: one at which something
-/// happens, and any.
+/// Two instants after the beginning of the measurement window and before the end of the run: one at which an event
+/// happens, and a random one.
 pub fn within_window(case: &Case<'_>, name: &str) -> Result<Vec<Time>, Exit> {
     let (from, end) = (case.scenario.measure_from.0, case.end()?);
     let mut draw = case.draw(name);

@@ -7,7 +7,7 @@ use dumbbell_units::Value;
 use dumbbell_units::spec::Field;
 use serde_json::json;
 
-/// Packets that the flow of an island sends.
+/// Number of packets that the flow of an island sends.
 const PACKETS: f64 = 60.0;
 
 /// Two nodes with links.
@@ -16,7 +16,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     same(difference::of_results(&case.outcome, &without_island(outcome, case)))
 }
 
-/// The same with a flow that draws from a random source of its own.
+/// The same with a flow that draws from its own random stream.
 pub fn busy(case: &Case<'_>) -> Verdict {
     let bits = PACKETS * 8.0 * 1000.0;
     let rate = (bits / case.scenario.duration.secs()).clamp(1.0, 1e10).round();

@@ -1,5 +1,5 @@
-//! No round trip is shorter than propagation and transmission take: the smallest delays and the largest rates that the links ever have,
-//! the smallest segment there and an acknowledgement back.
+//! No round-trip time is below the propagation and serialization delays: with the minimum delays and the maximum rates
+//! of the links at any time, for the smallest segment and an acknowledgement.
 
 use super::{Case, Verdict, applies_if, require};
 use crate::paths::paths;
@@ -19,7 +19,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
             };
             paths.iter().map(time).min().unwrap_or(0)
         };
-        // A segment that opens a connection carries nothing.
+        // A SYN carries no data.
         let smallest = sizes.segment(u32::from(!tcp.0.handshake));
         let there = least(&paths.forward, smallest);
         let back = least(&paths.reverse, sizes.acknowledgement(&Default::default()));
@@ -31,7 +31,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     applies_if(measured > 0)
 }
 
-/// The shortest time a packet of `size` bytes takes, in nanoseconds.
+/// The minimum time that a packet of `size` bytes takes, in nanoseconds.
 fn crossing(link: &LinkSpec, size: u32) -> u64 {
     let rates = link.changes.iter().filter_map(|change| change.rate).chain([link.rate]);
     let fastest = rates.map(|rate| rate.0).max().unwrap_or(1);

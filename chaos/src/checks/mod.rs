@@ -29,9 +29,9 @@ use std::cell::OnceCell;
 /// Why a check ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The scenario has nothing to which the relation applies.
+    /// The relation does not apply to the scenario.
     NotApplicable,
-    /// The relation does not hold; the first difference.
+    /// The relation does not hold; contains the first difference.
     Broken(String),
 }
 
@@ -43,9 +43,9 @@ pub type Verdict = Result<(), Exit>;
 pub struct Check {
     /// Its name on the command line and in names of files.
     pub name: &'static str,
-    /// What must hold.
+    /// The relation.
     pub about: &'static str,
-    /// A search applies it to one in this many scenarios.
+    /// A search runs it on one in this many scenarios.
     pub one_of: u64,
     /// Runs the check.
     pub holds: fn(&Case<'_>) -> Verdict,
@@ -81,7 +81,7 @@ checks! {
     "completion", 3, completion::holds, "Transfers complete where nothing is lost.";
 }
 
-/// A scenario with its run, on which checks are tried.
+/// A scenario with its run, on which checks are run.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// The scenario.
@@ -117,7 +117,7 @@ impl<'a> Case<'a> {
         self.run_with(variant, (self.seed, self.run))
     }
 
-    /// Runs a variant. It must be as valid as any other scenario.
+    /// Runs a variant, which must be valid.
     pub fn run_with(&self, variant: &Scenario, (seed, run): (u64, u64)) -> Result<Outcome, Exit> {
         debug_assert_eq!(
             Scenario::from_value(&variant.encode()).as_ref().map_err(ToString::to_string),
@@ -138,12 +138,12 @@ impl<'a> Case<'a> {
         self.probed.get_or_init(run).as_ref().map_err(Exit::clone)
     }
 
-    /// Random choices of a check: the same for the same seed, run and name, whatever the scenario.
+    /// Random choices of a check; they depend on seed, run and name, but not on the scenario.
     pub fn draw(&self, name: &str) -> Draw {
         Draw::new(self.seed, self.run, name)
     }
 
-    /// End of the run, in nanoseconds; not applicable beyond what seconds in `f64` tell apart.
+    /// End of the run, in nanoseconds; not applicable if `f64` seconds cannot represent it.
     pub fn end(&self) -> Result<u64, Exit> {
         nanoseconds(self.outcome.simulated_s).ok_or(Exit::NotApplicable)
     }
@@ -165,7 +165,7 @@ fn probe_of_everything(scenario: &Scenario) -> ProbeSpec {
     ProbeSpec { flows, links, quantities: scenario.quantities(), period: None }
 }
 
-/// Whole nanoseconds of a time in seconds; `None` where `f64` cannot tell them apart.
+/// Whole nanoseconds of a time in seconds; `None` if `f64` cannot represent them.
 pub fn nanoseconds(seconds: f64) -> Option<u64> {
     let nanoseconds = (seconds * 1e9).round();
     (nanoseconds < (1_u64 << 51) as f64).then_some(nanoseconds as u64)
@@ -186,17 +186,17 @@ fn applies_if(condition: bool) -> Verdict {
     if condition { Ok(()) } else { Err(Exit::NotApplicable) }
 }
 
-/// The run of the case has ended if there is a case.
+/// The run of a case has ended if the case exists.
 fn ends(_case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// The check of a name.
+/// The check with a name.
 pub fn named(name: &str) -> Option<&'static Check> {
     CHECKS.iter().find(|check| check.name == name)
 }
 
-/// Tries checks on a scenario. A scenario whose run does not end or panics breaks the check `ends` and no other.
+/// Runs checks on a scenario. A run that does not end or panics breaks only the check `ends`.
 pub fn try_checks<'c>(
     scenario: &Scenario,
     seed_and_run: (u64, u64),

@@ -1,11 +1,10 @@
-//! Names change no result. Random streams are named, so this applies only if nothing random matters: if other seeds
-//! give the same run.
+//! Names change no result. Random streams are named, so this applies only if other seeds give the same run.
 
 use super::{Case, Verdict, applies_if, same};
 use crate::difference;
 use dumbbell_sim::{Outcome, Scenario};
 
-/// Seeds that are tried before a difference counts: something random may matter in one of many runs.
+/// Seeds tried before a difference counts: random numbers may matter in only one of many runs.
 const SEEDS: u64 = 1000;
 
 pub fn holds(case: &Case<'_>) -> Verdict {

@@ -1,4 +1,4 @@
-//! The recordings of a shorter run are the beginning of those of a longer one.
+//! The recordings of a shorter run are a prefix of those of a longer one.
 
 use super::{Case, Verdict, instants, same};
 use crate::difference::of_recordings;
@@ -17,8 +17,8 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// What the probe of everything recorded, up to and including a time. The scenario's own probes, whose recordings come first, may have a
-/// period, and a sample at the very end is not taken.
+/// The recordings of the probe of everything, up to and including a time. The scenario's own probes, whose recordings
+/// come first, may be periodic, and no sample is taken at the very end.
 fn cut(outcome: &Outcome, own: usize, end: f64) -> Outcome {
     let mut recordings = outcome.recordings[own..].to_vec();
     for recording in &mut recordings {

@@ -1,4 +1,4 @@
-//! Probes change nothing but the number of events.
+//! Probes change only the number of events.
 
 use super::{Case, Exit, Verdict, same};
 use crate::difference;
@@ -12,7 +12,7 @@ pub fn all(case: &Case<'_>) -> Verdict {
     compare(case, &case.probed()?.outcome)
 }
 
-/// A few quantities of some components, with or without a period.
+/// Some quantities of some components, with or without a period.
 pub fn one(case: &Case<'_>) -> Verdict {
     let mut draw = case.draw("probe");
     let drawn = probe(&case.scenario, case.scenario.duration.0, &mut draw);
@@ -21,7 +21,7 @@ pub fn one(case: &Case<'_>) -> Verdict {
     compare(case, &case.run(&scenario)?)
 }
 
-/// Recordings of the scenario's own probes come first and are the same as well.
+/// Recordings of the scenario's own probes come first and are also equal.
 fn compare(case: &Case<'_>, probed: &Outcome) -> Verdict {
     same(difference::of_results(&case.outcome, probed))?;
     same(difference::of_recordings(&case.outcome, probed))

@@ -36,7 +36,7 @@ fn turned(value: &Value) -> Value {
     }
 }
 
-/// The same without members that are nothing, which TOML has no word for.
+/// The same without null members, which TOML cannot express.
 pub fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

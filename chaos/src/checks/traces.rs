@@ -1,4 +1,4 @@
-//! Traces agree with what is counted, within the measurement window and over the whole run.
+//! Traces agree with the counters, within the measurement window and over the whole run.
 
 use super::{Case, Exit, Probed, Verdict, applies_if, require};
 use dumbbell_sim::trace::{FlowEvent, Measure, Recording};
@@ -24,7 +24,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     probed.outcome.links.iter().try_for_each(|link| link_agrees(link, probed, &window))
 }
 
-/// The measurement window, to which its first and its last instant belong, and the end of the run, in seconds.
+/// The measurement window, including both ends, and the end of the run, in seconds.
 struct Window {
     from: f64,
     until: f64,
@@ -32,7 +32,7 @@ struct Window {
 }
 
 impl Window {
-    /// The value of a quantity that only grows, counted within the window.
+    /// The growth of a nondecreasing quantity within the window.
     fn growth(&self, recording: &Recording) -> f64 {
         let until = recording.times.partition_point(|&at| at <= self.until);
         let last = until.checked_sub(1).map_or(0.0, |last| recording.values[last]);
@@ -45,7 +45,7 @@ impl Window {
     }
 }
 
-/// The value that stands just before a time.
+/// The value just before a time.
 fn last_before(recording: &Recording, time: f64) -> Option<f64> {
     let before = recording.times.partition_point(|&at| at < time);
     before.checked_sub(1).map(|last| recording.values[last])
@@ -112,7 +112,7 @@ fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict 
     let within = |time: f64| (window.from..=window.until.min(window.end)).contains(&time);
     let rows = backlog.times.iter().zip(&backlog.values).filter(|&(&time, _)| within(time));
     let largest = rows.map(|(_, &value)| value).fold(0.0, f64::max);
-    // What stood at the beginning counts, unless it left at that very instant.
+    // The backlog at the beginning counts, unless it changed at that very instant.
     let left = backlog.times.contains(&window.from);
     let (least, most) = (if left { largest } else { largest.max(stood) }, largest.max(stood));
     let counted = link.backlog_max_packets as f64;

@@ -17,7 +17,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
 }
 
 fn compare(long: &Outcome, short: &Outcome) -> Option<String> {
-    // A transfer may be complete after the window.
+    // A transfer may complete after the window.
     let measured = |outcome: &Outcome| -> Vec<FlowOutcome> {
         outcome.flows.iter().map(|flow| FlowOutcome { completion_s: None, ..flow.clone() }).collect()
     };

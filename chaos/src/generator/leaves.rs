@@ -8,21 +8,22 @@ use dumbbell_units::spec::Members;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// How many members of a table are drawn on average; the others keep their defaults.
+/// Mean number of members of a table that are drawn; the others keep their defaults.
 const MEMBERS_DRAWN: f64 = 3.5;
 
-/// Least probability of drawing a member that is chosen from a registry.
+/// Minimum probability of drawing a member chosen from a registry.
 const REGISTRIES_DRAWN: f64 = 0.3;
 
 /// Draws values from schemas and remembers the quantities, so that several components get equal ones.
 #[derive(Debug)]
 pub struct Leaves {
-    /// Quantities drawn so far, by what their schema says about them.
+    /// Quantities drawn so far, by the accepted values in their schema.
     drawn: BTreeMap<String, Vec<String>>,
     is_extreme: bool,
 }
 
-/// What a schema of a quantity accepts: its own unit, a typical amount in it, and amounts at which something may change.
+/// The values that a schema of a quantity accepts: its unit, a typical amount, and amounts at which behaviour may
+/// change.
 struct Dimension {
     unit: &'static str,
     typical: f64,
@@ -68,7 +69,7 @@ fn dimension(accepted: &str) -> Dimension {
 }
 
 impl Leaves {
-    /// Nothing drawn so far.
+    /// No quantities drawn yet.
     pub fn new(is_extreme: bool) -> Self {
         Leaves { drawn: BTreeMap::new(), is_extreme }
     }
@@ -118,7 +119,7 @@ impl Leaves {
         let mut table = Members::new();
         for (name, member) in properties.iter().filter(|(name, _)| !left_out.contains(&name.as_str())) {
             let is_required = required.is_some_and(|names| names.iter().any(|n| n == name));
-            // What is chosen from a registry decides more than any number.
+            // A choice from a registry has more effect than any number.
             let share = if is_registry(member) { share.max(REGISTRIES_DRAWN) } else { share };
             if is_required || draw.chance(share) {
                 table.insert(name.clone(), self.value(member, draw));
@@ -127,8 +128,8 @@ impl Leaves {
         Value::Object(table)
     }
 
-    /// A value of one of several schemas. Of the tables of a tagged choice each is as likely; nothing and free text are left
-    /// out where there is anything else.
+    /// A value of one of several schemas. The tables of a tagged choice have equal probabilities; null and free text
+    /// are used only if there is nothing else.
     fn alternative(&mut self, schemas: &[Value], default: Option<&Value>, draw: &mut Draw) -> Value {
         let says_something = |schema: &&Value| {
             let kind = schema.get("type").and_then(Value::as_str);
@@ -201,7 +202,7 @@ impl Leaves {
     }
 }
 
-/// The name by which a table is told apart in a tagged choice.
+/// The tag of a table in a tagged choice.
 fn tag(schema: &Value) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     properties.values().find_map(|member| member.get("const").cloned())
@@ -222,7 +223,7 @@ fn related(other: String, draw: &mut Draw) -> String {
     }
 }
 
-/// An amount with its unit, mostly a round one. Packets are whole.
+/// An amount with its unit, usually a round number. Packets are whole.
 pub fn written(amount: f64, unit: &str, draw: &mut Draw) -> String {
     let amount = match draw.below(10) {
         0..=3 => rounded(amount, 1),

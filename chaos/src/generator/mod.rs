@@ -21,25 +21,25 @@ use serde_json::json;
 use std::sync::LazyLock;
 use topology::Topology;
 
-/// Fewest and most packets that a run is to send; their logarithm is uniform.
+/// Range of the target number of packets of a run; its logarithm is uniform.
 const PACKETS: (f64, f64) = (100.0, 20_000.0);
-/// Share of scenarios with values from the edges of what is accepted.
+/// Fraction of scenarios with values at the limits of what is accepted.
 const EXTREME: f64 = 0.25;
-/// Attempts after which a number has no scenario.
+/// Number of attempts per scenario.
 const ATTEMPTS: u64 = 20;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
 
-/// A scenario that was drawn.
+/// A drawn scenario.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// The scenario as it was written; `None` if no attempt led to a valid one.
+    /// The scenario as drawn; `None` if no attempt gave a valid one.
     pub value: Option<Value>,
-    /// Values that the parser refused and that were removed.
+    /// Number of values that the parser rejected and that were removed.
     pub refused: usize,
 }
 
-/// Scenario number `number` of a base seed. The same numbers give the same scenario as long as the schema is the same.
+/// Scenario `number` of a base seed. It depends only on these numbers and the schema.
 pub fn scenario(base: u64, number: u64) -> Drawn {
     let mut draw = Draw::new(base, number, "chaos");
     let mut refused = 0;
@@ -70,7 +70,7 @@ fn attempt(draw: &mut Draw, refused: &mut usize) -> Option<Value> {
     valid(&mut value).map(|_| value)
 }
 
-/// Seconds in which the scenario sends about as many packets as it is to.
+/// Seconds in which the scenario sends about the target number of packets.
 fn duration(scenario: &Scenario, draw: &mut Draw) -> Option<f64> {
     let packets = draw.log_between(PACKETS.0, PACKETS.1);
     let seconds = Work::of(scenario).seconds_of(packets)?;
@@ -153,7 +153,7 @@ fn extend(table: &mut Value, others: Value) {
     }
 }
 
-/// Members of a flow that are drawn by their meaning and not by their schema.
+/// Members of a flow that are drawn here, not from the schema.
 const STRUCTURE: [&str; 10] =
     ["name", "from", "to", "path", "reverse_path", "start", "stop", "restarts", "reroutes", "tcp"];
 
@@ -186,7 +186,7 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
         }
         let others = leaves.table(schema, &[&STRUCTURE[..], &["source"]].concat(), draw);
         extend(&mut flow, others);
-        // Like the flow before, or anything.
+        // Like the previous flow, or drawn anew.
         let like = flows.last().filter(|_| draw.chance(0.3)).cloned();
         let source = match like.as_ref().map(|like| &like["source"]) {
             Some(source) => source.clone(),

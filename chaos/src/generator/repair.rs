@@ -3,18 +3,18 @@
 use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 
-/// Removals after which a scenario is given up.
+/// Maximum number of removals.
 const MOST_REMOVALS: usize = 60;
 
-/// Removes what the parser rejects until it accepts the rest. Returns the scenario and the number of removals; `None` if
-/// nothing sensible is left.
+/// Removes what the parser rejects until it accepts the rest. Returns the scenario and the number of removals; `None`
+/// if nothing usable is left.
 pub fn repair(value: &mut Value) -> Option<(Scenario, usize)> {
     let mut last = String::new();
     for removals in 0..MOST_REMOVALS {
         match Scenario::from_value(value) {
             Ok(scenario) => return Some((scenario, removals)),
             Err(error) => {
-                // What is refused again although it was removed is missing: what needs it goes.
+                // What is rejected again after its removal is missing: what requires it is removed.
                 let mut path: Vec<&str> = error.field.split('.').collect();
                 if error.field == last {
                     path.pop();
@@ -29,8 +29,8 @@ pub fn repair(value: &mut Value) -> Option<(Scenario, usize)> {
     None
 }
 
-/// Removes the member or the element at a path, whose elements are addressed as errors of the parser do. False if there is
-/// none, or if a list of the scenario itself would go.
+/// Removes the member or the element at a path as in parser errors. False if it does not exist, or if a list of the
+/// scenario itself would be removed.
 fn remove(value: &mut Value, path: &[&str]) -> bool {
     const LISTS: [&str; 3] = ["nodes", "links", "flows"];
     let Some((last, ways)) = path.split_last() else { return false };
@@ -77,7 +77,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_refused_goes_and_what_needs_it_too() {
+    fn rejected_members_are_removed_with_what_requires_them() {
         let link = |name: &str, from: &str, to: &str| json!({ "name": name, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "0 s" });
         let mut value = json!({
             "duration": "1 s", "nodes": ["a", "b"],

@@ -1,4 +1,4 @@
-//! When things happen: starts, stops, changes, windows and probes, as parts of the duration. Many happen at once.
+//! Times of events: starts, stops, changes, windows and probes, as fractions of the duration. Many are simultaneous.
 
 use super::leaves::{Leaves, written};
 use super::topology::Topology;
@@ -17,7 +17,7 @@ struct Instants {
 }
 
 impl Instants {
-    /// An instant: a round part of the run, one that was used before, one near an edge, or any.
+    /// An instant: a round fraction of the run, one used before, one near an edge, or a random one.
     fn draw(&mut self, draw: &mut Draw) -> u64 {
         let at = match draw.below(10) {
             0..=2 => self.end / 10 * draw.between(0, 9) as u64,
@@ -42,7 +42,7 @@ fn time(nanoseconds: u64) -> Value {
     json!(format!("{nanoseconds} ns"))
 }
 
-/// Adds all that has a time to a scenario that has none yet.
+/// Adds times to a scenario that has none yet.
 pub fn add(
     value: &mut Value,
     scenario: &Scenario,
@@ -90,7 +90,7 @@ pub fn add(
     extend(value, others);
 }
 
-/// Members of a scenario that are not drawn by their schema alone.
+/// Members of a scenario that are not drawn from the schema alone.
 const TIMED: [&str; 9] = [
     "name",
     "duration",
@@ -183,7 +183,7 @@ fn add_reroutes(flow: &mut Value, topology: &Topology, instants: &mut Instants, 
     }
 }
 
-/// A probe of a few quantities of some components.
+/// A probe of some quantities of some components.
 pub fn probe(scenario: &Scenario, end: u64, draw: &mut Draw) -> Value {
     let possible = scenario.quantities();
     let drawn: Vec<Quantity> = (0..draw.between(1, 3)).map(|_| *draw.pick(&possible)).collect();

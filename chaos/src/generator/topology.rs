@@ -1,13 +1,13 @@
-//! Shapes of networks.
+//! Topologies of networks.
 
 use crate::draw::Draw;
 
 /// Nodes by number, the links between them, and the nodes between which flows may run.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Links by the numbers of their ends.
+    /// Links by the numbers of their nodes.
     pub links: Vec<(usize, usize)>,
     /// Nodes that send and receive.
     pub hosts: Vec<usize>,
@@ -28,7 +28,7 @@ impl Topology {
             7 => star(draw.between(2, 8)),
             _ => any(draw.between(2, 10), draw),
         };
-        // Two links between the same nodes, and ways that differ there and back.
+        // Parallel links and asymmetric paths.
         if draw.chance(0.1) {
             let again = *draw.pick(&topology.links);
             topology.links.push(again);
@@ -39,7 +39,7 @@ impl Topology {
         topology
     }
 
-    /// A walk from a node to another of at most `most` links, by their positions; `None` if it does not arrive.
+    /// A walk between two nodes with at most `most` links, by position; `None` if it does not arrive.
     pub fn walk(&self, from: usize, to: usize, most: usize, draw: &mut Draw) -> Option<Vec<usize>> {
         let mut at = from;
         let mut seen = vec![from];
@@ -107,7 +107,7 @@ fn star(hosts: usize) -> Topology {
     star
 }
 
-/// A random tree with some more links, of which a few lead one way only.
+/// A random tree with additional links, a few of them unidirectional.
 fn any(nodes: usize, draw: &mut Draw) -> Topology {
     let mut any = Topology { nodes, hosts: (0..nodes).collect(), ..Topology::default() };
     for node in 1..nodes {

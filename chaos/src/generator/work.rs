@@ -1,4 +1,4 @@
-//! How many packets a scenario sends in a given time, roughly and rather too many than too few.
+//! An estimate of the packets that a scenario sends in a given time, which is rather too high than too low.
 
 use crate::paths::{Paths, paths};
 use dumbbell_net::{ImpairmentSpec, LinkSpec, SourceSpec};
@@ -8,53 +8,53 @@ use dumbbell_tcp::rtt::RttEstimator;
 use dumbbell_tcp::{HostClock, TcpParams};
 use dumbbell_units::{Stream, Time};
 
-/// Emissions of a source of datagrams that are looked at. Later ones are taken to be as many per second as the last half of them,
-/// which may all be of one burst.
+/// Number of simulated emissions of a datagram source. Later ones are assumed to have the rate of the last half, which
+/// may all belong to one burst.
 const EMISSIONS: usize = 1_000;
-/// Mean bytes of a tcplib conversation, with its tail cut off.
+/// Mean size of a tcplib conversation in bytes, with its tail truncated.
 const CONVERSATION: f64 = 15_000.0;
-/// Most dwells of a two-state impairment in a run.
+/// Maximum number of dwells of a two-state impairment in a run.
 const DWELLS: f64 = 2e5;
 /// Retransmissions of one segment before a connection is given up.
 const BACKOFFS: f64 = 12.0;
 
-/// What a scenario does in the course of time.
+/// The work of a scenario over time.
 #[derive(Debug)]
 pub struct Work {
     flows: Vec<FlowWork>,
-    /// Longest time, in seconds, for which impairments and clocks cost little.
+    /// Maximum time, in seconds, for which impairments and clocks cost little.
     longest: f64,
 }
 
-/// What a flow sends.
+/// The packets sent by a flow.
 #[derive(Debug)]
 enum FlowWork {
-    /// Datagrams: times in seconds with the packets sent until then.
+    /// Datagrams: times in seconds with the number of packets sent until then.
     Datagrams(Vec<(f64, f64)>),
-    /// Segments and acknowledgements of TCP.
+    /// TCP segments and acknowledgements.
     Segments(Segments),
 }
 
 #[derive(Debug)]
 struct Segments {
-    /// Segments per second that the path carries.
+    /// Capacity of the path in segments per second.
     capacity: f64,
-    /// Smallest round-trip time, in seconds.
+    /// Minimum round-trip time, in seconds.
     rtt: f64,
-    /// Segments of the first and of the largest window.
+    /// Segments of the initial and of the maximum window.
     first: f64,
     window: f64,
     /// Segments that the application offers at the start, and per second.
     offered: f64,
     offered_per_second: f64,
-    /// Connections opened per second; each begins whether or not the path carries it.
+    /// Connections opened per second; each sends whether or not the path has capacity.
     opened_per_second: f64,
-    /// Packets sent for each segment delivered.
+    /// Packets sent per delivered segment.
     cost: f64,
 }
 
 impl Work {
-    /// What a valid scenario does, all flows starting at once.
+    /// The work of a valid scenario, assuming that all flows start at once.
     pub fn of(scenario: &Scenario) -> Self {
         let paths = paths(scenario);
         let mut users = vec![0.0_f64; scenario.links.len()];
@@ -77,7 +77,7 @@ impl Work {
         Work { flows, longest: longest.fold(1e6, f64::min) }
     }
 
-    /// Packets sent within so many seconds.
+    /// Packets sent within `seconds`.
     pub fn packets(&self, seconds: f64) -> f64 {
         let packets = |flow: &FlowWork| match flow {
             FlowWork::Datagrams(sent) => {
@@ -94,8 +94,8 @@ impl Work {
         self.flows.iter().map(packets).sum()
     }
 
-    /// The seconds after which about so many packets have been sent, or after which nothing more happens; `None` if far more
-    /// are sent at once.
+    /// The seconds after which about this many packets have been sent, or after which nothing more is sent; `None` if
+    /// far more are sent at once.
     pub fn seconds_of(&self, packets: f64) -> Option<f64> {
         let (shortest, longest) = (1e-7_f64.min(self.longest), self.longest);
         if self.packets(shortest) > 3.0 * packets {
@@ -146,7 +146,7 @@ fn segments(
     let sizes = tcp.wire_sizes();
     let (segment, acknowledgement) =
         (f64::from(sizes.segment(tcp.mss.0 as u32)), f64::from(sizes.acknowledgement(&Default::default())));
-    // The fastest path counts where there are several.
+    // If there are several paths, the fastest counts.
     let rate = |paths: &[Vec<usize>], size: f64| {
         let slowest =
             |path: &Vec<usize>| path.iter().map(|&link| capacity(link)).fold(f64::INFINITY, f64::min);
@@ -172,7 +172,7 @@ fn segments(
         }
         _ => (f64::INFINITY, 0.0, 0.0),
     };
-    // A timeout shorter than the round trip sends everything several times.
+    // With a timeout below the round-trip time, everything is sent several times.
     let mut estimator = RttEstimator::new(&tcp.timer, HostClock::At(Time::ZERO));
     let initial = estimator.timeout().secs();
     estimator.sample(Time::ZERO, Time::from_secs(rtt));
@@ -192,7 +192,8 @@ fn segments(
     }
 }
 
-/// Packets of a source of datagrams in the course of time, from a dry run. The first pause, which is another with another seed, is left out.
+/// Packets of a datagram source over time, from a trial run. The first pause is left out, because it depends on the
+/// seed.
 fn datagrams(source: &SourceSpec) -> Vec<(f64, f64)> {
     let mut random = Stream::new(0, 0, "dry run");
     let Some(mut state) = source.start_datagrams(&mut random) else { return Vec::new() };
@@ -208,7 +209,7 @@ fn datagrams(source: &SourceSpec) -> Vec<(f64, f64)> {
     sent
 }
 
-/// How often 1 is doubled until it is at least `value`.
+/// Number of doublings of 1 until it is at least `value`.
 fn doublings(value: f64) -> f64 {
     let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
     powers.take(64).take_while(|&power| power < value).count() as f64

@@ -1,15 +1,13 @@
-//! What the congestion controls share that estimate bandwidth from acknowledgements: counting what
-//! an ACK says was delivered, and the window that answers congestion by the estimate
-//! [mascolo2001], [grieco2004 §2.1].
+//! Shared by the congestion controls that estimate bandwidth from acknowledgements: counting what an ACK delivers, and
+//! the window that is set from the estimate after congestion [mascolo2001], [grieco2004 §2.1].
 
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, Context, RecoveryExit, Setup, Undo};
 
-/// Counts delivered data once, whether duplicate, delayed or cumulative ACKs tell of it
-/// [grieco2004 §2.2].
+/// Counts delivered data once, whether it is signalled by duplicate, delayed or cumulative ACKs [grieco2004 §2.2].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckCounter {
-    /// Bytes that duplicate ACKs have signalled and no cumulative ACK has covered since.
+    /// Bytes that duplicate ACKs have signalled and no cumulative ACK has covered yet.
     accounted: f64,
 }
 
@@ -34,12 +32,11 @@ impl AckCounter {
     }
 }
 
-/// Reno's window, whose threshold after a loss is the estimated bandwidth times the smallest
-/// round-trip time.
+/// Reno's window, whose threshold after a loss is the estimated bandwidth times the minimum round-trip time.
 #[derive(Clone, Debug)]
 pub struct BandwidthWindow {
     window: RenoWindow,
-    /// Smallest round-trip time sampled, in seconds; infinite before the first.
+    /// Minimum round-trip time sampled, in seconds; infinite before the first.
     rtt_min: f64,
 }
 
@@ -61,7 +58,7 @@ impl BandwidthWindow {
         self.window.ssthresh()
     }
 
-    /// Smallest round-trip time sampled, in seconds, once there is one.
+    /// Minimum round-trip time sampled, in seconds, once there is one.
     pub fn rtt_min(&self) -> Option<f64> {
         self.rtt_min.is_finite().then_some(self.rtt_min)
     }
@@ -75,8 +72,7 @@ impl BandwidthWindow {
         self.window.on_ack(context, ack);
     }
 
-    /// Congestion was seen while `bandwidth` bytes per second were believed to be available. With
-    /// no estimate yet, the reaction is Reno's.
+    /// Congestion with an estimate of `bandwidth` bytes per second. Without an estimate, the reaction is Reno's.
     pub fn on_congestion(
         &mut self,
         context: &Context,
@@ -103,7 +99,7 @@ impl BandwidthWindow {
         self.window.on_undo(undo);
     }
 
-    /// The connection was idle: at most the initial window is left.
+    /// The connection was idle: limits the window to the initial window.
     pub fn on_restart(&mut self) {
         self.window.on_restart();
     }
@@ -118,7 +114,7 @@ mod tests {
     const MSS: f64 = 1000.0;
 
     /// Segments signalled by a sequence of ACKs: 0 is a duplicate, n acknowledges n segments.
-    fn told(acks: &[u32]) -> Vec<f64> {
+    fn signalled(acks: &[u32]) -> Vec<f64> {
         let mut counter = AckCounter::default();
         acks.iter()
             .map(|&segments| match segments {
@@ -129,27 +125,27 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_and_delayed_acks_count_what_they_acknowledge() {
-        assert_eq!(told(&[1, 1, 2, 2, 1]), [1.0, 1.0, 2.0, 2.0, 1.0]);
+    fn regular_and_delayed_acks_count_the_acknowledged_bytes() {
+        assert_eq!(signalled(&[1, 1, 2, 2, 1]), [1.0, 1.0, 2.0, 2.0, 1.0]);
     }
 
     #[test]
-    fn a_cumulative_ack_counts_what_its_duplicates_have_not() {
-        // Segment 1 of 5 is lost: four duplicates tell of 2 to 5, then all five are acknowledged,
-        // of which 5 - 4 = 1 is news. Nothing is left over: the delayed ACK counts 2.
-        assert_eq!(told(&[0, 0, 0, 0, 5, 2]), [1.0, 1.0, 1.0, 1.0, 1.0, 2.0]);
-        // One of the four duplicates was lost on its way: 5 - 3 = 2.
-        assert_eq!(told(&[0, 0, 0, 5, 2]), [1.0, 1.0, 1.0, 2.0, 2.0]);
+    fn a_cumulative_ack_counts_what_duplicates_have_not_signalled() {
+        // Segment 1 of 5 is lost: four duplicates signal 2 to 5, then all five are acknowledged, of which 5 - 4 = 1 is
+        // new. Nothing is left over: the delayed ACK counts 2.
+        assert_eq!(signalled(&[0, 0, 0, 0, 5, 2]), [1.0, 1.0, 1.0, 1.0, 1.0, 2.0]);
+        // One of the four duplicates was lost: 5 - 3 = 2.
+        assert_eq!(signalled(&[0, 0, 0, 5, 2]), [1.0, 1.0, 1.0, 2.0, 2.0]);
     }
 
     #[test]
-    fn partial_acks_use_up_what_duplicates_have_told() {
-        // Segments 1 and 4 of 8 are lost: six duplicates tell of 2, 3, 5, 6, 7, 8. The partial ACK of
-        // 1 to 3 counts one and leaves 6 - 3 = 3; that of 4 to 8 counts 5 - 3 = 2. That is nine in
-        // all, one more than arrived: the rule takes segment 1 out of what was accounted for too.
-        assert_eq!(told(&[0, 0, 0, 0, 0, 0, 3, 5]), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]);
+    fn partial_acks_use_up_what_duplicates_have_signalled() {
+        // Segments 1 and 4 of 8 are lost: six duplicates signal 2, 3, 5, 6, 7, 8. The partial ACK of 1 to 3 counts one
+        // and leaves 6 - 3 = 3; that of 4 to 8 counts 5 - 3 = 2. The total of nine is one more than arrived: the rule
+        // also subtracts segment 1 from what was accounted for.
+        assert_eq!(signalled(&[0, 0, 0, 0, 0, 0, 3, 5]), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]);
         // An ACK of one segment leaves what is accounted for: 4 - 2 = 2 later.
-        assert_eq!(told(&[0, 0, 1, 4]), [1.0, 1.0, 1.0, 2.0]);
+        assert_eq!(signalled(&[0, 0, 1, 4]), [1.0, 1.0, 1.0, 2.0]);
     }
 
     #[test]
@@ -167,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_sets_the_window_to_bandwidth_times_smallest_round_trip_time() {
+    fn a_loss_sets_the_window_to_bandwidth_times_minimum_rtt() {
         // 250 000 bytes/s * 0.1 s = 25 segments; 5 000 * 0.1 = 500 bytes, but at least 2 segments.
         assert_eq!(after(Signal::FastRetransmit, Some(250_000.0), true), (25.0, 25.0));
         assert_eq!(after(Signal::FastRetransmit, Some(5_000.0), true), (2.0, 2.0));

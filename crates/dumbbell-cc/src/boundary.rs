@@ -1,14 +1,14 @@
-//! What passes through the boundary: what a congestion control is told.
+//! The interface of congestion control: the data that an algorithm receives.
 //!
-//! Everything is plain data. A constructor takes what every caller knows and gives the rest an honest default (nothing, or
-//! none), `with_*` and the public fields set the rest. The structs are non-exhaustive, so that a further field touches
+//! Everything is plain data. A constructor takes what every caller knows and sets neutral defaults (zero or none) for
+//! the rest; `with_*` and the public fields set them. The structs are non-exhaustive, so that a new field changes
 //! neither an algorithm nor a caller.
 
 use crate::{Mechanisms, WindowRules};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Stream, Time};
 
-/// A method for each optional field that returns the value with that field set.
+/// For each optional field, a method that returns the value with that field set.
 macro_rules! setters {
     ($Type:ident $(<$life:lifetime>)? { $( $with:ident => $field:ident: $ty:ty, )+ }) => {
         impl $(<$life>)? $Type $(<$life>)? {
@@ -25,7 +25,7 @@ macro_rules! setters {
     };
 }
 
-/// What an algorithm learns when its connection starts.
+/// The setup of an algorithm at the start of its connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Setup {
@@ -33,25 +33,25 @@ pub struct Setup {
     pub now: Time,
     /// Payload of a full segment, in bytes, above 0.
     pub mss: f64,
-    /// First window, in bytes, at least one segment.
+    /// Initial window, in bytes, at least one segment.
     pub initial_window: f64,
-    /// First slow-start threshold, in bytes, possibly infinite.
+    /// Initial slow-start threshold, in bytes, possibly infinite.
     pub initial_ssthresh: f64,
     /// How windows grow and are reduced.
     pub rules: WindowRules,
     /// The switches of TCP Vegas; an algorithm reads those it owns.
     pub mechanisms: Mechanisms,
-    /// True if the cut by a quarter of Vegas leaves the threshold as it is until the inflation is taken back.
+    /// True if Vegas's reduction by a quarter leaves the threshold unchanged until the inflation is removed.
     pub late_threshold: bool,
     /// True if both ends echo ECN marks.
     pub is_ecn_capable: bool,
-    /// The random numbers of this connection's congestion control.
+    /// Random stream of this connection's congestion control.
     pub random: Stream,
 }
 
 impl Setup {
-    /// A connection that starts at `now` with segments of `mss` bytes and a first window of `initial_window` bytes: without a
-    /// threshold, by the rules of the RFCs, with all mechanisms off and without ECN.
+    /// A connection that starts at `now` with segments of `mss` bytes and an initial window of `initial_window` bytes:
+    /// without a threshold, by the rules of the RFCs, with all mechanisms off and without ECN.
     pub fn new(now: Time, mss: f64, initial_window: f64) -> Self {
         Setup {
             now,
@@ -76,7 +76,7 @@ setters! { Setup {
     with_random => random: Stream,
 } }
 
-/// The connection as an algorithm may see it, before the event at hand changes it.
+/// The connection as an algorithm sees it, before the current event changes it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Context {
@@ -86,34 +86,34 @@ pub struct Context {
     pub mss: f64,
     /// Oldest unacknowledged byte.
     pub snd_una: u64,
-    /// Next byte to send; behind the highest sent while data is sent again after a timeout.
+    /// Next byte to send; below the highest byte sent while data is retransmitted after a timeout.
     pub snd_nxt: u64,
     /// Bytes sent and not acknowledged (FlightSize, RFC 5681 §2).
     pub flight_size: f64,
-    /// Bytes in the network as far as the sender knows: the flight size, without what is reported or lost and not sent again
-    /// where a scoreboard tells (RFC 6675 §4).
+    /// Bytes in the network as far as the sender knows: the flight size; with a scoreboard, without bytes that were
+    /// reported, or lost and not retransmitted (RFC 6675 §4).
     pub in_flight: f64,
-    /// What the sender adds to the window while duplicate ACKs arrive, in bytes.
+    /// Bytes that the sender adds to the window while duplicate ACKs arrive.
     pub inflation: f64,
     /// Receive window and send buffer, whichever is smaller, in bytes.
     pub max_window: f64,
-    /// No acknowledgement grows the window beyond this, in bytes: the maximum window, or the window as it is where it does
-    /// not limit the sender and the rules let only those grow that do.
+    /// Limit of the window's growth by acknowledgements, in bytes: the maximum window, or the current window if it does
+    /// not limit the sender and the rules require that.
     pub growth_limit: f64,
     /// Window to restart from after a timeout, in bytes.
     pub loss_window: f64,
-    /// Infinite before the first sample, as the next.
+    /// Infinite before the first sample, like `min_rtt`.
     pub(crate) srtt: f64,
     pub(crate) min_rtt: f64,
     /// Bytes delivered since the connection began, cumulatively or selectively acknowledged.
     pub delivered: u64,
     /// Bytes considered lost since the connection began.
     pub lost: u64,
-    /// Bytes of which an ECN mark was echoed since the connection began.
+    /// Bytes for which an ECN mark was echoed since the connection began.
     pub marked: u64,
     /// Round trips since the connection began, counted by the sender.
     pub round: u64,
-    /// True if the application, and nothing else, keeps the sender from sending.
+    /// True if only the application limits the sender.
     pub is_app_limited: bool,
 }
 
@@ -142,7 +142,7 @@ impl Context {
         }
     }
 
-    /// The same with the bytes from `snd_una` on sent up to `snd_nxt`, all of them in flight.
+    /// The same with the bytes from `snd_una` to `snd_nxt` sent, all of them in flight.
     #[inline]
     #[must_use]
     pub fn with_sent(mut self, snd_una: u64, snd_nxt: u64) -> Self {
@@ -150,7 +150,7 @@ impl Context {
         self.with_flight_size(real(snd_nxt.saturating_sub(snd_una)))
     }
 
-    /// The same with so many bytes sent and not acknowledged, all of them in the network.
+    /// The same with this flight size, in bytes, all of it in the network.
     #[inline]
     #[must_use]
     pub fn with_flight_size(mut self, bytes: f64) -> Self {
@@ -158,7 +158,7 @@ impl Context {
         self
     }
 
-    /// The same with a maximum window, which limits growth too.
+    /// The same with a maximum window, which also limits growth.
     #[inline]
     #[must_use]
     pub fn with_max_window(mut self, bytes: f64) -> Self {
@@ -166,7 +166,7 @@ impl Context {
         self
     }
 
-    /// The same with a smoothed and a smallest round-trip time, in seconds; infinite before the first sample.
+    /// The same with a smoothed and a minimum round-trip time, in seconds; infinite before the first sample.
     #[inline]
     #[must_use]
     pub fn with_rtts(mut self, srtt: f64, min_rtt: f64) -> Self {
@@ -174,19 +174,19 @@ impl Context {
         self
     }
 
-    /// The retransmission timer's smoothed round-trip time in seconds, once there is a sample.
+    /// Smoothed round-trip time of the retransmission timer in seconds, once there is a sample.
     #[inline]
     pub fn srtt(&self) -> Option<f64> {
         self.srtt.is_finite().then_some(self.srtt)
     }
 
-    /// The smallest round-trip time that the sender has measured in seconds, once there is a sample.
+    /// Minimum round-trip time measured by the sender in seconds, once there is a sample.
     #[inline]
     pub fn min_rtt(&self) -> Option<f64> {
         self.min_rtt.is_finite().then_some(self.min_rtt)
     }
 
-    /// The window after it has grown by so many bytes, as far as something lets it.
+    /// The window after growing by `bytes`, within the growth limit.
     #[inline]
     pub fn grown(&self, cwnd: f64, growth: f64) -> f64 {
         if cwnd < self.growth_limit { least(cwnd + growth, self.growth_limit) } else { cwnd }
@@ -205,27 +205,27 @@ setters! { Context {
     with_app_limited => is_app_limited: bool,
 } }
 
-/// Time that routers say packets have waited in queues.
+/// Queueing times reported by routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queueing {
-    /// The newest segment acknowledged, on its way to the receiver.
+    /// Queueing time of the newest acknowledged segment.
     pub forward: Time,
-    /// The ACK, on its way back.
+    /// Queueing time of the ACK.
     pub backward: Time,
 }
 
-/// What was delivered how fast between the sending of a segment and its acknowledgement
-/// (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+/// A delivery-rate sample between the transmission of a segment and its acknowledgement (draft-ietf-ccwg-bbr, "Delivery
+/// Rate Samples").
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RateSample {
     /// Bytes delivered in the interval.
     pub delivered: u64,
-    /// The longer of the times that sending and acknowledging them took, above 0.
+    /// The longer of the send and the acknowledgement interval, above 0.
     pub interval: Time,
-    /// Time that sending them took.
+    /// Send interval.
     pub send_elapsed: Time,
-    /// Time that acknowledging them took.
+    /// Acknowledgement interval.
     pub ack_elapsed: Time,
     /// Bytes that the connection had delivered when the segment was sent.
     pub prior_delivered: u64,
@@ -233,9 +233,9 @@ pub struct RateSample {
     pub prior_time: Time,
     /// Bytes considered lost since the segment was sent.
     pub lost: u64,
-    /// Bytes of which a mark was echoed since the segment was sent.
+    /// Bytes for which a mark was echoed since the segment was sent.
     pub marked: u64,
-    /// Bytes in flight right after the segment was sent, with it.
+    /// Bytes in flight right after the segment was sent, including it.
     pub tx_in_flight: f64,
     /// Round-trip time of the segment.
     pub rtt: Option<Time>,
@@ -284,7 +284,7 @@ setters! { RateSample {
     with_retransmission => is_retransmission: bool,
 } }
 
-/// An ACK: for data that was not acknowledged before, or a duplicate.
+/// An ACK for new data, or a duplicate ACK.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Ack<'a> {
@@ -292,35 +292,36 @@ pub struct Ack<'a> {
     pub ack: u64,
     /// Newly acknowledged bytes; 0 for a duplicate ACK.
     pub acked: u64,
-    /// Newly delivered bytes: acknowledged or selectively reported for the first time.
+    /// Newly delivered bytes: acknowledged or selectively acknowledged for the first time.
     pub delivered: u64,
-    /// Bytes that the reports of this ACK show to be lost. Each loss, also one that a recovery infers or a timeout implies, is
-    /// reported to [`Control::on_loss`](crate::Control::on_loss).
+    /// Bytes lost according to the reports of this ACK. Each loss, including those that a recovery infers or a timeout
+    /// implies, is reported to [`Control::on_loss`](crate::Control::on_loss).
     pub lost: u64,
-    /// Bytes of the newly delivered ones of which a mark is echoed.
+    /// Newly delivered bytes for which a mark is echoed.
     pub marked: u64,
-    /// Round-trip time of the newest segment covered, if it was sent exactly once and not reported before.
+    /// Round-trip time of the newest segment acknowledged, if it was sent exactly once and not selectively acknowledged
+    /// before.
     pub rtt: Option<Time>,
-    /// Queueing time within that round-trip time, if routers were asked for it.
+    /// Queueing times within that round-trip time, if requested from routers.
     pub queueing: Option<Queueing>,
-    /// The delivery rate, if this ACK gives a sample of it and the algorithm uses them.
+    /// The delivery-rate sample, if this ACK gives one and the algorithm uses them.
     pub rate: Option<&'a RateSample>,
-    /// Bytes in flight after the ACK and the losses that it shows; [`Context::in_flight`] is the state before.
+    /// Bytes in flight after the ACK and the losses it shows; [`Context::in_flight`] is the state before.
     pub in_flight: f64,
-    /// True if a round trip begins: data is acknowledged that was sent after the last round began.
+    /// True if a round trip begins: data sent after the beginning of the last round is acknowledged.
     pub is_round_start: bool,
-    /// True if the congestion window limits the sender: it was full within the last window of data, or in slow start more
-    /// than half of it was in use.
+    /// True if the congestion window limits the sender: it was full within the last window of data, or in slow start
+    /// more than half of it was in use.
     pub is_cwnd_limited: bool,
-    /// True while a fast recovery goes on: the window does not grow.
+    /// True during a fast recovery: the window does not grow.
     pub in_recovery: bool,
     /// True if the ACK echoes congestion experienced (ECE).
     pub is_ecn_echo: bool,
 }
 
 impl Ack<'_> {
-    /// The receiver expects the byte `ack`, and `acked` bytes are new: delivered by nothing but this, after which nothing is in
-    /// flight, to a sender whose window limits it.
+    /// An ACK of `acked` new bytes up to `ack`, which delivers nothing else and leaves nothing in flight, for a sender
+    /// limited by its window.
     #[inline]
     pub fn new(ack: u64, acked: u64) -> Self {
         Ack {
@@ -355,7 +356,7 @@ setters! { Ack<'a> {
     with_ecn_echo => is_ecn_echo: bool,
 } }
 
-/// A segment that leaves.
+/// A segment that is sent.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SentSegment {
@@ -363,12 +364,12 @@ pub struct SentSegment {
     pub seq: u64,
     /// Payload, in bytes.
     pub bytes: u32,
-    /// True if it was sent before.
+    /// True if it is a retransmission.
     pub is_retransmission: bool,
 }
 
 impl SentSegment {
-    /// `bytes` from the byte `seq` on, sent for the first time.
+    /// `bytes` starting at `seq`, sent for the first time.
     #[inline]
     pub fn new(seq: u64, bytes: u32) -> Self {
         SentSegment { seq, bytes, is_retransmission: false }
@@ -377,7 +378,7 @@ impl SentSegment {
 
 setters! { SentSegment { with_retransmission => is_retransmission: bool, } }
 
-/// A segment that is considered lost, with what was known when it was last sent.
+/// A segment considered lost, with the state at its last transmission.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct LostSegment {
@@ -385,13 +386,13 @@ pub struct LostSegment {
     pub seq: u64,
     /// Payload, in bytes.
     pub bytes: u32,
-    /// When it was last sent.
+    /// Time of its last transmission.
     pub sent_at: Time,
     /// Bytes that the connection had delivered then.
     pub delivered: u64,
     /// Bytes that were considered lost then.
     pub lost: u64,
-    /// Bytes in flight right after it was sent, with it.
+    /// Bytes in flight right after it was sent, including it.
     pub tx_in_flight: f64,
     /// True if the application limited the sender then.
     pub is_app_limited: bool,
@@ -400,7 +401,7 @@ pub struct LostSegment {
 }
 
 impl LostSegment {
-    /// `bytes` from the byte `seq` on, sent once at `sent_at`.
+    /// `bytes` starting at `seq`, sent once at `sent_at`.
     pub fn new(seq: u64, bytes: u32, sent_at: Time) -> Self {
         LostSegment {
             seq,
@@ -423,40 +424,40 @@ setters! { LostSegment {
     with_retransmission => is_retransmission: bool,
 } }
 
-/// What kind of congestion was seen.
+/// Congestion signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {
-    /// Duplicate ACKs; recovery goes on from the reduced window.
+    /// Duplicate ACKs; the recovery continues from the reduced window.
     FastRetransmit,
-    /// A router marked a packet; at most once in a window of data (RFC 3168 §6.1.2).
+    /// A router marked a packet; at most once per window of data (RFC 3168 §6.1.2).
     EcnEcho,
-    /// Duplicate ACKs, answered by starting again from the loss window (Tahoe).
+    /// Duplicate ACKs, answered with a restart from the loss window (Tahoe).
     Restart,
     /// The retransmission timer expired.
     Timeout,
 }
 
 impl Signal {
-    /// True if the connection starts again from the loss window.
+    /// True if the connection restarts from the loss window.
     #[inline]
     pub fn restarts(self) -> bool {
         matches!(self, Signal::Restart | Signal::Timeout)
     }
 }
 
-/// A sign of congestion.
+/// A congestion event.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Congestion {
-    /// What was seen.
+    /// The signal.
     pub signal: Signal,
-    /// True if the lost segment had been sent more than once already.
+    /// True if the lost segment had already been retransmitted.
     pub retransmitted_before: bool,
 }
 
 impl Congestion {
-    /// A signal that no retransmission has preceded.
+    /// A signal without a previous retransmission.
     #[inline]
     pub fn new(signal: Signal) -> Self {
         Congestion { signal, retransmitted_before: false }
@@ -469,24 +470,24 @@ setters! { Congestion { with_retransmitted_before => retransmitted_before: bool,
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct RecoveryExit {
-    /// What an environment that does not deflate leaves in the window, in bytes; below zero what it took from the window for
-    /// good.
+    /// Inflation that an environment without deflation leaves in the window, in bytes; below zero if it has permanently
+    /// reduced the window.
     pub kept_inflation: f64,
 }
 
 impl RecoveryExit {
-    /// A recovery that leaves so many bytes of its inflation in the window.
+    /// A recovery that leaves this many bytes of its inflation in the window.
     #[inline]
     pub fn new(kept_inflation: f64) -> Self {
         RecoveryExit { kept_inflation }
     }
 }
 
-/// A reaction to congestion that proved to be spurious.
+/// A spurious reaction to congestion.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Undo {
-    /// The signal that was no sign of congestion.
+    /// The signal that was not caused by congestion.
     pub signal: Signal,
     /// Window before the reaction, in bytes.
     pub cwnd: f64,
@@ -495,17 +496,17 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// The reaction to `signal` is taken back, before which window and threshold were these.
+    /// The reaction to `signal` is undone; window and threshold were these before it.
     pub fn new(signal: Signal, cwnd: f64, ssthresh: f64) -> Self {
         Undo { signal, cwnd, ssthresh }
     }
 }
 
-/// A connection that sends again after a pause.
+/// A connection that resumes sending after an idle period.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Restart {
-    /// Time since it last sent.
+    /// Time since its last transmission.
     pub idle: Time,
     /// The retransmission timeout.
     pub timeout: Time,

@@ -1,8 +1,8 @@
-//! What the delay-based congestion controls share: the measurement once per round trip, and the
-//! window that TCP Vegas moves by it [brakmo1995 §3], [hengartner2000 §VI].
+//! Shared by the delay-based congestion controls: the measurement once per round trip, and the window that TCP Vegas
+//! derives from it [brakmo1995 §3], [hengartner2000 §VI].
 //!
-//! An algorithm asks [`Rounds`] whether an ACK ends a round, decides on the [`Check`] it gets, and
-//! tells its decision to [`VegasWindow`], which owns slow start and the answers to losses.
+//! An algorithm asks [`Rounds`] whether an ACK ends a round, decides based on the resulting [`Check`], and passes its
+//! decision to [`VegasWindow`], which owns slow start and the reactions to losses.
 
 use crate::{Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo, WindowRules};
 use dumbbell_units::{Time, choice};
@@ -22,28 +22,28 @@ choice! {
 choice! {
     /// Numerator of the expected rate, which is divided by the base RTT.
     pub enum Numerator {
-        /// The bytes in transit when the check falls due [hengartner2000 §VII.C].
+        /// The bytes in transit when a check is due [hengartner2000 §VII.C].
         InTransit = "in-transit",
         /// The congestion window.
         Cwnd = "cwnd",
-        /// The congestion window, which stands in the actual rate as well [chan2010 §2.2, eq. 1].
+        /// The congestion window, which is also used in the actual rate [chan2010 §2.2, eq. 1].
         Window = "window",
-        /// The bytes in transit after the ACK, and one segment, as ns-2 computes them.
+        /// The bytes in transit after the ACK plus one segment, as in ns-2.
         Ns2 = "ns2",
     }
 }
 
 choice! {
-    /// How a window takes the segment that a check grants it.
+    /// How a window grows by the segment that a check grants.
     pub enum Increase {
-        /// The whole segment when the check falls due.
+        /// By the whole segment when the check is due.
         AtOnce = "at-once",
-        /// A share of it with every ACK until the next check, as ns-2 does.
+        /// By a fraction of it with every ACK until the next check, as in ns-2.
         Spread = "spread",
     }
 }
 
-/// The thresholds of Vegas, and how its window grows.
+/// The thresholds of Vegas, and the growth of its window.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
     /// Grow while fewer segments than this are queued.
@@ -52,7 +52,7 @@ pub struct Thresholds {
     pub beta: f64,
     /// Leave slow start when more segments than this are queued.
     pub gamma: f64,
-    /// How the window grows by the segment per round trip.
+    /// How the window grows by one segment per round trip.
     pub increase: Increase,
 }
 
@@ -71,7 +71,7 @@ pub struct RoundRules {
     pub fix_invariant: bool,
 }
 
-/// What one check found.
+/// The result of one check.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Check {
     /// Numerator of the expected rate in bytes (eq. 3).
@@ -84,11 +84,11 @@ pub struct Check {
     pub diff: f64,
     /// Round-trip time that entered the actual rate, in seconds.
     pub rtt: f64,
-    /// Smallest round-trip time sampled in the round, in seconds.
+    /// Minimum round-trip time sampled in the round, in seconds.
     pub rtt_minimum: Option<f64>,
 }
 
-/// The measurement that falls due once per round trip, and the base RTT.
+/// The measurement once per round trip, and the base RTT.
 #[derive(Clone, Debug)]
 pub struct Rounds {
     rules: RoundRules,
@@ -118,7 +118,7 @@ impl Rounds {
         }
     }
 
-    /// Smallest round-trip time believed in, in seconds, once there is one.
+    /// Base RTT in seconds, once there is one.
     pub fn base_rtt(&self) -> Option<f64> {
         self.base_rtt.is_finite().then_some(self.base_rtt)
     }
@@ -128,15 +128,15 @@ impl Rounds {
         self.beg_seq
     }
 
-    /// What the last check found.
+    /// The last check.
     pub fn last_check(&self) -> Option<Check> {
         self.last_check
     }
 
-    /// What is found if `ack` ends the round; a new round begins then.
+    /// The check if `ack` ends the round; a new round begins then.
     pub fn poll_check(&mut self, context: &Context, ack: &Ack, cwnd: f64) -> Option<Check> {
-        // An ACK for data of before a timeout voids the round. If none of the round has been sent
-        // again there is nothing to check either.
+        // An ACK of data sent before a timeout voids the round. If no data of the round has been retransmitted, there
+        // is nothing to check either.
         let corrected = self.rules.fix_invariant;
         let is_due = ack.ack > self.beg_seq && !(corrected && context.snd_nxt <= self.beg_seq);
         let check = is_due.then(|| self.check(context, ack, cwnd));
@@ -149,13 +149,13 @@ impl Rounds {
         check
     }
 
-    /// An ACK gave a round-trip time; it counts for the round that follows the check it may have been due for.
+    /// An ACK gave a round-trip time. It counts for the round after the check that is due with it.
     pub fn on_sample(&mut self, rtt: Time) {
         self.on_actual_rtt(rtt);
         self.base_rtt = self.base_rtt.min(rtt.secs());
     }
 
-    /// A time for the actual rate, without saying anything of the base RTT.
+    /// A round-trip time for the actual rate, which leaves the base RTT unchanged.
     pub fn on_actual_rtt(&mut self, rtt: Time) {
         let rtt = rtt.secs();
         self.rtt_sum += rtt;
@@ -164,20 +164,20 @@ impl Rounds {
         self.rtt_minimum = self.rtt_minimum.min(rtt);
     }
 
-    /// The base RTT is this from now on.
+    /// Replaces the base RTT.
     pub fn replace_base_rtt(&mut self, rtt: Time) {
         self.base_rtt = rtt.secs();
     }
 
-    /// The base RTT is at most this from now on.
+    /// Lowers the base RTT, if this is smaller.
     pub fn lower_base_rtt(&mut self, rtt: Time) {
         self.base_rtt = self.base_rtt.min(rtt.secs());
     }
 
     fn round_rtt(&self, now: Time) -> f64 {
         if self.rtt_count == 0 {
-            // After a timeout ACKs jump, and a round may last less than any round-trip time. The
-            // released code believes it; the corrected one keeps to measured times.
+            // After a timeout, ACKs jump, and a round may be shorter than any round-trip time. The released code uses
+            // its length; the corrected code uses only measured times.
             let elapsed = now.since(self.beg_time).secs();
             let is_measured = self.rules.fix_base_rtt && self.base_rtt.is_finite();
             return if is_measured { elapsed.max(self.base_rtt) } else { elapsed };
@@ -232,7 +232,7 @@ impl Rounds {
     }
 }
 
-/// The window of Vegas with the mechanisms A, B, F and I; with all of them off it is Reno's.
+/// The window of Vegas with mechanisms A, B, F and I; with all of them off, it equals Reno's.
 #[derive(Clone, Debug)]
 pub struct VegasWindow {
     mechanisms: Mechanisms,
@@ -241,12 +241,12 @@ pub struct VegasWindow {
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
-    /// Growth per ACK in bytes until the next check: a segment, its share, or nothing.
+    /// Growth per ACK in bytes until the next check: a segment, its fraction, or zero.
     increment: f64,
-    /// That growth is slow start's, which ends at the threshold.
+    /// The growth is that of slow start, which ends at the threshold.
     is_slow_start_growth: bool,
     grow_this_rtt: bool,
-    /// Open exponentially at once after a timeout [hengartner2000 §VII.A].
+    /// Grow exponentially immediately after a timeout [hengartner2000 §VII.A].
     fix_timeout: bool,
 }
 
@@ -288,13 +288,13 @@ impl VegasWindow {
         }
     }
 
-    /// True if checks decide about the window in congestion avoidance (mechanism B), and it is there.
+    /// True if checks control the window in congestion avoidance (mechanism B), and it is there.
     pub fn is_in_avoidance(&self) -> bool {
         self.mechanisms.avoidance_detection && !self.is_below_ssthresh()
     }
 
-    /// A check fell due below the threshold: grow every other round, and leave slow start when
-    /// more than `gamma` segments are queued (mechanism A).
+    /// A check below the threshold: grows every other round, and leaves slow start when more than `gamma` segments are
+    /// queued (mechanism A).
     pub fn check_slow_start(&mut self, diff: f64, gamma: f64, mss: f64) {
         if self.mechanisms.slow_start_detection {
             self.grow_this_rtt = !self.grow_this_rtt;
@@ -311,7 +311,7 @@ impl VegasWindow {
         }
     }
 
-    /// A check fell due: grow, hold still or shrink by the thresholds [chan2004 §3.1, eq. 4].
+    /// A check in congestion avoidance: grows, holds or shrinks by the thresholds [chan2004 §3.1, eq. 4].
     pub fn decide(&mut self, diff: f64, thresholds: &Thresholds, context: &Context, ack: &Ack) {
         if self.is_below_ssthresh() {
             self.check_slow_start(diff, thresholds.gamma, context.mss);
@@ -326,25 +326,25 @@ impl VegasWindow {
         }
     }
 
-    /// The window stays until the next check.
+    /// Keeps the window until the next check.
     pub fn hold(&mut self) {
         self.increment = 0.0;
     }
 
-    /// The window loses a segment and then stays until the next check.
+    /// Shrinks the window by one segment and then keeps it until the next check.
     pub fn shrink(&mut self, mss: f64) {
         self.cwnd = (self.cwnd - mss).max(2.0 * mss);
         self.increment = 0.0;
     }
 
-    /// The window gains a segment until the next check.
+    /// Grows the window by one segment until the next check.
     pub fn grow_until_check(&mut self, mss: f64) {
         self.increment = mss * mss / self.cwnd;
         self.is_slow_start_growth = false;
     }
 
-    /// The window gains a segment now, unless something else limits the connection, and then
-    /// stays until the next check.
+    /// Grows the window by one segment now, unless something else limits the connection, and then keeps it until the
+    /// next check.
     pub fn grow_at_once(&mut self, context: &Context, ack: &Ack) {
         self.increment = 0.0;
         if self.keeps_up(context, ack) {
@@ -352,7 +352,7 @@ impl VegasWindow {
         }
     }
 
-    /// Grants a segment in one of the two ways.
+    /// Grows the window by one segment in one of the two ways.
     pub fn grow(&mut self, increase: Increase, context: &Context, ack: &Ack) {
         match increase {
             Increase::AtOnce => self.grow_at_once(context, ack),
@@ -360,7 +360,7 @@ impl VegasWindow {
         }
     }
 
-    /// New data was acknowledged, and a check that fell due has decided.
+    /// New data was acknowledged, after the decision of a check that was due.
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if self.is_slow_start_growth && self.cwnd >= self.ssthresh {
             self.increment = 0.0;
@@ -370,7 +370,7 @@ impl VegasWindow {
         }
     }
 
-    /// True unless most of the window lies idle (mechanism I).
+    /// True unless most of the window is unused (mechanism I).
     fn keeps_up(&self, context: &Context, ack: &Ack) -> bool {
         // The segment just acknowledged still counts, as in the released code.
         let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64 + context.mss;
@@ -387,7 +387,7 @@ impl VegasWindow {
         }
     }
 
-    /// Congestion was seen: cut by a quarter (mechanism F) or a half, or start again.
+    /// Congestion: reduces the window by a quarter (mechanism F) or a half, or restarts.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
         let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
@@ -423,7 +423,7 @@ impl VegasWindow {
         }
     }
 
-    /// After a timeout: no slow start, the window goes on from where it is.
+    /// After a timeout: skips slow start and continues from the current window.
     pub fn skip_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
         self.increment = 0.0;
@@ -437,13 +437,13 @@ impl VegasWindow {
         }
     }
 
-    /// A reaction was spurious: window and threshold are at least what they were before.
+    /// A reaction was spurious: restores window and threshold unless they are larger now.
     pub fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
     }
 
-    /// The connection was idle: at most the initial window is left.
+    /// The connection was idle: limits the window to the initial window.
     pub fn on_restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);
     }
@@ -454,7 +454,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_spread_over_a_window_of_one_is_gained_with_its_ack() {
+    fn a_segment_spread_over_a_window_of_one_is_added_with_its_ack() {
         let mss = 1000.0;
         let mechanisms = Mechanisms::from_letters("AB").expect("two mechanisms");
         let setup = Setup::new(Time::ZERO, mss, mss).with_initial_ssthresh(mss).with_mechanisms(mechanisms);
@@ -469,12 +469,12 @@ mod tests {
             window.on_ack(&context, &ack);
             window.cwnd()
         };
-        // 1000 * 1000 / 1000: the share of the only ACK of a round is the whole segment.
+        // 1000 * 1000 / 1000: the only ACK of a round adds the whole segment.
         assert_eq!(acknowledge(1, Some(0.0)), 2000.0);
-        // Of the next segment each of two ACKs has a half, 1000 * 1000 / 2000.
+        // Of the next segment, each of two ACKs adds a half, 1000 * 1000 / 2000.
         assert_eq!(acknowledge(2, Some(0.0)), 2500.0);
         assert_eq!(acknowledge(3, None), 3000.0);
-        // Two segments queued hold the window, four take one.
+        // Two queued segments hold the window, four shrink it by one.
         assert_eq!(acknowledge(4, Some(2.0)), 3000.0);
         assert_eq!(acknowledge(5, Some(4.0)), 2000.0);
     }

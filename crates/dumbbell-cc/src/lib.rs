@@ -1,14 +1,13 @@
-//! Congestion control decides how much may be outstanding, and how fast it leaves, and nothing else: it never sends,
-//! never sets a timer and never sees a packet.
+//! Congestion control decides how much data may be outstanding, and how fast it is sent. It never sends, sets no timer
+//! and sees no packet.
 //!
-//! An algorithm is one file in `algorithms/` and one line of the registry there. The parser of
-//! scenarios, the catalogue, the JSON Schema and the conformance tests walk the registry.
-//! Windows are `f64` bytes so that an algorithm may grow by fractions of a segment; whole-byte
-//! growth, as in BSD, is exact in them.
+//! An algorithm is one file in `algorithms/` and one line of the registry there. The parser of scenarios, the
+//! catalogue, the JSON Schema and the conformance tests iterate over the registry. Windows are `f64` bytes so that an
+//! algorithm may grow by fractions of a segment; whole-byte growth, as in BSD, is exact in them.
 //!
-//! [`Control`] is what happens while a connection lives, and is object-safe: an algorithm may come from outside the registry
-//! as an [`ExternalControl`]. [`CongestionControl`] adds what the registry declares of an algorithm. The sender holds an
-//! [`Algorithm`], which is either, and which applies the rules that hold for all.
+//! [`Control`] is the run-time part of an algorithm. It is object-safe, so that an algorithm may come from outside the
+//! registry as an [`ExternalControl`]. [`CongestionControl`] adds the declarations of the registry. The sender has an
+//! [`Algorithm`], which is either of the two and applies the rules that hold for all.
 
 pub mod algorithms;
 pub mod bandwidth;
@@ -45,29 +44,29 @@ pub trait Control {
         f64::INFINITY
     }
 
-    /// Optional: bytes per second at which segments leave, payload only; `None` leaves it to the sender.
+    /// Optional: pacing rate in bytes per second of payload; `None` if the algorithm does not pace.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// Optional: bytes that leave back to back at that rate; `None` leaves it to the sender.
+    /// Optional: bytes sent back to back at that rate; `None` for the sender's default.
     fn send_quantum(&self) -> Option<f64> {
         None
     }
 
-    /// Optional: the codepoint of data segments, where both ends echo marks.
+    /// Optional: the codepoint of data segments if both ends support ECN.
     fn ecn_codepoint(&self) -> Ecn {
         Ecn::Ect0
     }
 
-    /// Optional: true if ACKs shall carry samples of the delivery rate, which the sender keeps for nobody else. The same for the
-    /// whole connection.
+    /// Optional: true if ACKs must carry delivery-rate samples, which the sender otherwise does not keep. Constant
+    /// during a connection.
     fn uses_rate_samples(&self) -> bool {
         false
     }
 
-    /// Optional: true if the window follows from a model of the path instead of growing by acknowledgements. It is then the
-    /// algorithm's in a recovery too, and is exempt from the rules of growth.
+    /// Optional: true if the window follows from a model of the path instead of growing with acknowledgements. The
+    /// algorithm then also sets it during a recovery, and the rules of growth do not apply.
     fn is_model_based(&self) -> bool {
         false
     }
@@ -75,8 +74,8 @@ pub trait Control {
     /// Required: new data was acknowledged. Called before the sender moves `snd_una`.
     fn on_ack(&mut self, context: &Context, ack: &Ack);
 
-    /// Required: congestion was seen. Afterwards `cwnd` is the window of the recovery, without
-    /// the sender's inflation.
+    /// Required: a congestion event occurred. Afterwards `cwnd` is the window of the recovery, without the sender's
+    /// inflation.
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion);
 
     /// Optional: a duplicate ACK arrived, which may report data as delivered.
@@ -85,22 +84,22 @@ pub trait Control {
     /// Optional: a segment is considered lost. Called for each, before the reaction to the loss.
     fn on_loss(&mut self, _context: &Context, _lost: &LostSegment) {}
 
-    /// Optional: a fast recovery began; the reaction to its cause came before.
+    /// Optional: a fast recovery began, after the reaction to its cause.
     fn on_recovery_enter(&mut self, _context: &Context) {}
 
     /// Optional: a fast recovery ended.
     fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {}
 
-    /// Optional: a reaction proved spurious and is taken back.
+    /// Optional: a reaction was spurious and is undone.
     fn on_undo(&mut self, _context: &Context, _undo: &Undo) {}
 
     /// Optional: the connection was idle for a retransmission timeout and is about to send.
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {}
 
-    /// Optional: a segment is about to leave; it is not in flight yet. Neither window nor threshold change with it.
+    /// Optional: a segment is about to be sent; it is not in flight yet. It changes neither window nor threshold.
     fn on_sent(&mut self, _context: &Context, _sent: &SentSegment) {}
 
-    /// Optional: the value of the probe at this place of the declaration, in its unit; `None` while it has none.
+    /// Optional: the value of the probe at this index of the declaration, in its unit; `None` if it has none yet.
     fn probe(&self, _index: usize) -> Option<f64> {
         None
     }
@@ -113,24 +112,23 @@ pub trait Control {
 pub trait CongestionControl: Control + Clone + Sized {
     /// Parameters a scenario may give.
     type Params: Params;
-    /// What it is, in one sentence.
+    /// Description, in one sentence.
     const SUMMARY: &'static str;
-    /// Where it is described, as a citation.
+    /// Source, as a citation.
     const SOURCE: &'static str;
-    /// The recovery that a variant of its name brings; `None` leaves the environment's.
+    /// The recovery of a variant with its name; `None` for the environment's.
     const RECOVERY: Option<&'static str> = None;
-    /// The letters of the mechanisms that a variant of its name switches on.
+    /// The letters of the mechanisms that a variant with its name enables.
     const MECHANISMS: &'static str = "";
-    /// The feedback of ECN marks that a variant of its name brings; `None` leaves the environment's.
+    /// The ECN feedback of a variant with its name; `None` for the environment's.
     const ECN_FEEDBACK: Option<&'static str> = None;
-    /// True if a variant of its name asks routers for the queueing time of its packets.
+    /// True if a variant with its name requests queueing times from routers.
     const ASKS_QUEUEING: bool = false;
-    /// The letters of the mechanisms that its own file carries out, among
-    /// [`Mechanisms::OF_WINDOWS`].
+    /// The letters of the mechanisms that its own file implements, among [`Mechanisms::OF_WINDOWS`].
     const OWNED_MECHANISMS: &'static str = "";
-    /// True if it takes the slow start that the rules name; others have their own.
+    /// True if it uses the slow start selected by the rules; other algorithms have their own.
     const TAKES_SLOW_START: bool = false;
-    /// What it shows to probes, in the order of [`Control::probe`].
+    /// Its probes, in the order of [`Control::probe`].
     const PROBES: &'static [ProbeInfo] = &[];
 
     /// Required: the state at the start of a connection.
@@ -144,16 +142,16 @@ pub trait CongestionControl: Control + Clone + Sized {
 
 /// A congestion control from outside the registry.
 pub trait ExternalControl: Control + std::fmt::Debug + Send + Sync {
-    /// Required: a copy that goes its own way from here on.
+    /// Required: an independent copy.
     fn fork(&self) -> Box<dyn ExternalControl>;
 
-    /// Optional: what it shows to probes, in the order of [`Control::probe`].
+    /// Optional: its probes, in the order of [`Control::probe`].
     fn probes(&self) -> &'static [ProbeInfo] {
         &[]
     }
 }
 
-/// A catalogue entry with the source of what it names.
+/// A catalogue entry with a source.
 fn sourced_entry(name: &str, summary: &str, source: &str, infos: &[ParamInfo]) -> Value {
     let mut entry = spec::entry(name, summary, infos);
     if let Value::Object(members) = &mut entry {

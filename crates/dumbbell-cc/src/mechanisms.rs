@@ -1,6 +1,5 @@
-//! The ten mechanisms by which TCP Vegas differs from Reno, each one switch
-//! [hengartner2000 §VI]. A, B, F and I belong to the window, so to the congestion controls that
-//! say they own them; the sender owns C, D, E, G, H and J.
+//! The ten mechanisms by which TCP Vegas differs from Reno, one switch each [hengartner2000 §VI]. A, B, F and I belong
+//! to the window, and therefore to the congestion controls that own them; the sender owns C, D, E, G, H and J.
 
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Node, SpecError};
@@ -14,11 +13,11 @@ macro_rules! mechanisms {
         }
 
         impl Mechanisms {
-            /// Every letter with what it switches.
+            /// Every letter with its mechanism.
             pub const ALL: &'static [(&'static str, &'static [&'static str])] =
                 &[$( ($letter, &[$($doc),+]) ),+];
 
-            /// The combination of these letters; `None` if one is no mechanism's.
+            /// The combination of these letters; `None` if a letter is unknown.
             pub fn from_letters(letters: &str) -> Option<Self> {
                 let mut mechanisms = Mechanisms::default();
                 let known = letters.chars().all(|letter| mechanisms.set(&letter.to_string(), true));
@@ -30,7 +29,7 @@ macro_rules! mechanisms {
                 [$( (self.$field, $letter) ),+].into_iter().filter_map(|(on, letter)| on.then_some(letter))
             }
 
-            /// The combination whose bit `i` switches the letter `i`, A being bit 0.
+            /// The combination in which bit `i` switches letter `i`; A is bit 0.
             pub fn from_bits(bits: u16) -> Self {
                 let mut mechanisms = Mechanisms::default();
                 let mut bit = 0;
@@ -97,9 +96,9 @@ mechanisms! {
     fine_retransmit = "C",
     /// Fine timeout checked on the first new ACKs after a retransmission.
     check_after_retransmit = "D",
-    /// One window reduction per episode of loss.
+    /// One window reduction per loss episode.
     one_reduction = "E",
-    /// Window cut by a quarter instead of a half.
+    /// Window reduced by a quarter instead of a half.
     quarter_cut = "F",
     /// Window of two segments at the start and after a timeout.
     window_of_two = "G",
@@ -112,8 +111,8 @@ mechanisms! {
 }
 
 impl Mechanisms {
-    /// Letters of the switches that belong to the window, and so to a congestion control.
+    /// Letters of the mechanisms that belong to the window, and therefore to a congestion control.
     pub const OF_WINDOWS: &'static str = "ABFI";
-    /// Letters of the switches that belong to the recovery.
+    /// Letters of the mechanisms that belong to the recovery.
     pub const OF_RECOVERIES: &'static str = "CDE";
 }

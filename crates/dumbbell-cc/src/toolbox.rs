@@ -1,4 +1,5 @@
-//! Pieces that several algorithms share: Reno's window, and the rules by which implementations of the same algorithm differ.
+//! Components shared by several algorithms: Reno's window, and the rules in which implementations of the same algorithm
+//! differ.
 
 use crate::slow_start::{SlowStarter, Step};
 use crate::{Ack, AlgorithmSpec, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
@@ -20,22 +21,22 @@ choice! {
     pub enum GrowWhen {
         /// Only while it limits the sender (RFC 7661 §4.4).
         CwndLimited = "cwnd-limited",
-        /// With every acknowledgement of new data, whether the window is used or not.
+        /// On every acknowledgement of new data, whether the window is used or not.
         Always = "always",
     }
 }
 
 choice! {
-    /// What a loss reduces: the quantity of which a share is left.
+    /// The quantity that a loss reduces to a fraction.
     pub enum ReductionBase {
-        /// The bytes in flight; what is left is at least two segments (RFC 5681 §3.1).
+        /// The bytes in flight; the result is at least two segments (RFC 5681 §3.1).
         Flight = "flight",
-        /// The bytes in the network by the scoreboard of selective acknowledgements; what is left is whole bytes, at
+        /// The bytes in the network by the scoreboard of selective acknowledgements; the result is whole bytes, at
         /// least two segments.
         Pipe = "pipe",
-        /// The usable window; what is left is whole segments, at least two (BSD).
+        /// The usable window; the result is whole segments, at least two (BSD).
         WholeWindow = "whole-window",
-        /// The usable window; the threshold that is left is whole segments, at least two, the window itself is not rounded.
+        /// The usable window; the threshold becomes whole segments, at least two, and the window itself is not rounded.
         RealWindow = "real-window",
     }
 }
@@ -47,7 +48,7 @@ params! {
         growth: Growth = Growth::Real, "-", "[RFC 5681 §3.1]";
         /// When a window grows.
         grow_when: GrowWhen = GrowWhen::CwndLimited, "-", "[RFC 7661 §4.4]";
-        /// What a loss reduces.
+        /// The quantity that a loss reduces.
         reduction_base: ReductionBase = ReductionBase::Flight, "-", "[RFC 5681 §3.1]";
         /// A window equal to its threshold is still in slow start.
         slow_start_at_ssthresh: bool = false, "-", "[RFC 5681 §3.1]";
@@ -58,7 +59,7 @@ params! {
     }
 }
 
-// Every algorithm has its copy.
+// Every algorithm has its own copy.
 impl Copy for WindowRules {}
 
 impl WindowRules {
@@ -90,7 +91,7 @@ impl WindowRules {
         if self.in_slow_start(cwnd, ssthresh) { mss } else { self.linear_growth(cwnd, mss) }
     }
 
-    /// Threshold and window after a loss that leaves half, in bytes.
+    /// Threshold and window after a loss that halves them, in bytes.
     pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
@@ -115,7 +116,7 @@ impl WindowRules {
     }
 }
 
-/// Reno's window [RFC 5681 §3.1]: a slow start, a segment per round trip above the threshold, and a half at a loss.
+/// Reno's window [RFC 5681 §3.1]: slow start, one segment per round trip above the threshold, and half after a loss.
 #[derive(Clone, Debug)]
 pub struct RenoWindow {
     cwnd: f64,
@@ -169,13 +170,13 @@ impl RenoWindow {
         }
     }
 
-    /// Congestion was seen: half is left, or the loss window.
+    /// Congestion: halves the window, or sets it to the loss window.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let (ssthresh, cwnd) = self.rules.halved(self.cwnd, context);
         self.reduce(ssthresh, cwnd, context, congestion);
     }
 
-    /// Congestion was seen: this threshold and this window are left, or the loss window.
+    /// Congestion: sets this threshold and this window, or the loss window.
     pub fn reduce(&mut self, ssthresh: f64, cwnd: f64, context: &Context, congestion: &Congestion) {
         self.slow_start.on_congestion(congestion);
         self.ssthresh = ssthresh;
@@ -187,13 +188,13 @@ impl RenoWindow {
         self.cwnd += exit.kept_inflation;
     }
 
-    /// A reaction was spurious: window and threshold are at least what they were before.
+    /// A reaction was spurious: restores window and threshold unless they are larger now.
     pub fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
     }
 
-    /// The connection was idle: at most the initial window is left (RFC 5681 §4.1).
+    /// The connection was idle: limits the window to the initial window (RFC 5681 §4.1).
     pub fn on_restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);
     }
@@ -206,7 +207,7 @@ mod tests {
     use crate::algorithms::newvegas::tests::{MSS, context};
     use dumbbell_units::Time;
 
-    /// Threshold and window in segments after the loss of a window of 13.5 segments, of which 13 are in flight and 8.5 in
+    /// Threshold and window in segments after a loss with a window of 13.5 segments, 13 of them in flight and 8.5 in
     /// the network.
     fn halved(reduction_base: ReductionBase) -> (f64, f64) {
         let rules = WindowRules { reduction_base, ..WindowRules::default() };
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_that_nobody_takes_is_a_contradiction() {
+    fn a_slow_start_that_the_algorithm_does_not_use_is_a_contradiction() {
         let slow_start = SlowStartSpec::named("hystartpp").expect("a registered name");
         let rules = WindowRules { slow_start, ..WindowRules::default() };
         for (name, field) in [("reno", None), ("vegas", Some("slow_start"))] {
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_brings_back_the_window_before_the_cut_unless_it_is_larger_by_now() {
+    fn an_undo_restores_the_window_unless_it_is_larger_now() {
         let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(30.0 * MSS);
         let undo = Undo::new(Signal::Timeout, 20.0 * MSS, 30.0 * MSS);
         let mut window = RenoWindow::new(&setup);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_halves_what_it_names() {
+    fn each_rule_halves_its_own_quantity() {
         assert_eq!(halved(ReductionBase::Flight), (6.5, 6.5));
         assert_eq!(halved(ReductionBase::Pipe), (4.25, 4.25));
         assert_eq!(halved(ReductionBase::WholeWindow), (6.0, 6.0));

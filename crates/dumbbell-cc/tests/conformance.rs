@@ -1,4 +1,4 @@
-//! What every registered congestion control must hold to, whatever happens to it.
+//! Properties of every registered congestion control, whatever the events.
 
 use dumbbell_cc::{
     Ack, Algorithm, AlgorithmSpec, Congestion, Context, GrowWhen, LostSegment, Mechanisms, ProbeInfo,
@@ -24,9 +24,9 @@ struct Drive {
     una: u64,
     nxt: u64,
     max_window: f64,
-    /// True if what the algorithm is told of the limit says that its window is not in use.
+    /// True if ACKs state that the window does not limit the sender.
     is_unused: bool,
-    /// Most bytes by which an acknowledgement has let such a window grow.
+    /// Maximum growth of such a window by one acknowledgement, in bytes.
     unused_growth: f64,
 }
 
@@ -98,7 +98,7 @@ impl Drive {
         }
     }
 
-    /// A segment is lost and repaired, with every call that goes with it.
+    /// A segment is lost and repaired, with all related calls.
     fn recover(&mut self) {
         let lost = LostSegment::new(self.una, MSS as u32, Time(self.now)).with_tx_in_flight(MSS);
         let context = self.context();
@@ -165,7 +165,7 @@ fn the_window_does_not_grow_beyond_what_the_receiver_allows() {
 }
 
 #[test]
-fn no_window_grows_that_does_not_limit_the_sender() {
+fn a_window_that_does_not_limit_the_sender_does_not_grow() {
     every_case(|name, bits| {
         for seed in 0..20 {
             let mut drive = Drive::new(name, bits, seed);
@@ -173,7 +173,7 @@ fn no_window_grows_that_does_not_limit_the_sender() {
                 return;
             }
             for step in 0..3000 {
-                // Spans in which the application offers less than the window lets out.
+                // Periods in which the application offers less than the window allows.
                 drive.is_unused = step / 50 % 2 == 1;
                 drive.step();
                 assert!(drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
@@ -183,7 +183,7 @@ fn no_window_grows_that_does_not_limit_the_sender() {
 }
 
 #[test]
-fn every_slow_start_grows_to_the_threshold_and_never_an_unused_window() {
+fn every_slow_start_grows_to_the_threshold_and_never_if_the_window_is_unused() {
     for name in SlowStartSpec::NAMES {
         let slow_start = SlowStartSpec::named(name).expect("a registered name");
         let rules = WindowRules { slow_start, ..WindowRules::default() };
@@ -208,7 +208,7 @@ fn every_slow_start_grows_to_the_threshold_and_never_an_unused_window() {
 }
 
 #[test]
-fn every_window_grows_unused_where_the_rules_let_it() {
+fn every_unused_window_grows_if_the_rules_allow_it() {
     let rules = WindowRules { grow_when: GrowWhen::Always, ..WindowRules::default() };
     for name in AlgorithmSpec::NAMES {
         let mut drive = Drive::by(rules, name, 0, 0);
@@ -223,7 +223,7 @@ fn every_window_grows_unused_where_the_rules_let_it() {
 }
 
 #[test]
-fn an_undo_takes_back_all_of_a_reaction_or_nothing() {
+fn an_undo_reverts_a_reaction_completely_or_not_at_all() {
     every_case(|name, bits| {
         let mut drive = Drive::new(name, bits, 4);
         for _ in 0..300 {
@@ -242,7 +242,7 @@ fn an_undo_takes_back_all_of_a_reaction_or_nothing() {
 }
 
 #[test]
-fn probes_have_one_meaning_and_a_value_for_each_place() {
+fn probes_have_one_meaning_and_a_value_per_index() {
     let mut known: BTreeMap<&str, ProbeInfo> = BTreeMap::new();
     for name in AlgorithmSpec::NAMES {
         let mut drive = Drive::new(name, 0b01_1111_1111, 5);
@@ -297,7 +297,7 @@ fn congestion_never_raises_a_filled_window_and_a_timeout_restarts_from_the_loss_
 }
 
 #[test]
-fn a_clone_goes_the_same_way_as_its_original() {
+fn a_clone_behaves_like_its_original() {
     every_case(|name, bits| {
         let mut original = Drive::new(name, bits, 3);
         for _ in 0..500 {

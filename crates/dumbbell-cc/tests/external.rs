@@ -1,4 +1,4 @@
-//! An algorithm from outside the registry runs as a registered one does.
+//! An algorithm from outside the registry behaves like a registered one.
 
 use dumbbell_cc::{Ack, Algorithm, AlgorithmSpec, Congestion, Context, Control, ExternalControl, ProbeInfo};
 use dumbbell_cc::{SentSegment, Setup, Signal};
@@ -6,7 +6,7 @@ use dumbbell_units::{Stream, Time};
 
 const MSS: f64 = 1000.0;
 
-/// Reno in a few lines: a window and two calls.
+/// Reno in a few lines: a window and two methods.
 #[derive(Clone, Debug)]
 struct TinyReno {
     cwnd: f64,
@@ -52,7 +52,7 @@ impl ExternalControl for TinyReno {
     }
 }
 
-/// Windows over random events: acknowledgements, some of them of windows that are not in use, and losses.
+/// Windows over random events: acknowledgements, some of unused windows, and losses.
 fn trace(mut algorithm: Algorithm, seed: u64) -> Vec<(u64, u64)> {
     let mut random = Stream::new(seed, 0, "events");
     let (mut una, mut nxt) = (0, 0);
@@ -86,7 +86,7 @@ fn external() -> Algorithm {
 }
 
 #[test]
-fn its_trace_is_that_of_the_registered_algorithm_with_the_same_rules() {
+fn an_external_algorithm_has_the_trace_of_the_registered_one_with_the_same_rules() {
     let reno = AlgorithmSpec::named("reno").expect("a registered name");
     for seed in 0..20 {
         assert_eq!(trace(external(), seed), trace(Algorithm::new(&reno, &setup()), seed));
@@ -94,7 +94,7 @@ fn its_trace_is_that_of_the_registered_algorithm_with_the_same_rules() {
 }
 
 #[test]
-fn a_copy_goes_its_own_way_and_probes_are_those_it_declares() {
+fn a_copy_is_independent_and_has_the_declared_probes() {
     let original = external();
     let mut copy = original.clone();
     copy.on_congestion(&Context::new(Time::ZERO, MSS).with_sent(0, 8_000), &Congestion::new(Signal::Timeout));

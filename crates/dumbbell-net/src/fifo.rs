@@ -11,7 +11,7 @@
 //! both ends included: a packet that enters at or before the end counts, whenever it was computed. If the run may end
 //! early, a packet is counted only after it has left ([`FifoLink::settle`]), because the end is not known in advance.
 
-use crate::impairment::Impairment;
+use crate::impairment::Impairments;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
 use crate::packet::Packet;
 use crate::queues::droptail::DropTail;
@@ -61,96 +61,93 @@ struct Departure {
     size: u32,
 }
 
+/// No packet is in service.
+const NO_DEPARTURE: Departure = Departure { at: Time::NEVER, size: 0 };
+
 /// One first-in first-out link of a running simulation.
+///
+/// Every packet crosses several links, so a link takes four cache lines; rarely used state is boxed.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct FifoLink {
+    queue: DropTail,
     /// When the packet last admitted departs.
     busy_until: Time,
-    /// The packet in service, or the one that was last.
+    transmitter: Transmitter,
+    /// The packet in service, or [`NO_DEPARTURE`].
     in_service: Departure,
     /// Packets behind it, and their bytes.
     waiting: VecDeque<Departure>,
     waiting_bytes: u64,
-    transmitter: Transmitter,
     window: Interval,
     stats: LinkStats,
     /// Packets waiting when the window begins.
     backlog_at_start: usize,
-    /// Passages that are not counted yet, where the run may end early.
-    unsettled: Option<VecDeque<Passage>>,
-    queue: DropTail,
+    /// Without any, packets take the fast path.
+    extras: Option<Box<Extras>>,
+}
+
+/// What some links have in addition to a drop-tail queue and a steady transmitter.
+#[derive(Clone, Debug, Default)]
+struct Extras {
     /// A discipline other than drop-tail, and its random stream.
-    discipline: Option<Box<(Admission, Stream)>>,
-    /// A packet is in service.
-    is_busy: bool,
-    /// The fast path applies: a drop-tail queue, no stamping, no changes, no impairments, no probes, and a known end
-    /// of the run.
-    is_plain: bool,
+    discipline: Option<(Admission, Stream)>,
     /// Packets are stamped with their queueing time.
     stamps: bool,
-    impairments: Vec<Impairment>,
-    /// Data packets that the impairments have seen.
-    data_seen: u64,
-    random: Stream,
+    impairments: Option<Impairments>,
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
+    /// Passages that are not counted yet, where the run may end early.
+    unsettled: Option<VecDeque<Passage>>,
 }
 
 impl FifoLink {
     /// An idle link. Only what happens within `window` is counted.
     pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
-        let transmitter = Transmitter::new(spec);
         let (queue, discipline) = match &spec.queue {
             QueueSpec::DropTail(queue) => (queue.clone(), None),
             other => {
                 let admission = other.start_admission(&Setup { rate: spec.rate });
-                let discipline = admission.map(|admission| Box::new((admission, random.clone().fork())));
-                (DropTail::default(), discipline)
+                (DropTail::default(), admission.map(|admission| (admission, random.clone().fork())))
             }
         };
+        let transmitter = Transmitter::new(spec);
+        let impairments = Impairments::new(&spec.impairments, random);
+        let is_plain = discipline.is_none() && impairments.is_none() && transmitter.is_steady();
+        let extras = Extras { discipline, impairments, ..Extras::default() };
         FifoLink {
+            queue,
             busy_until: Time::ZERO,
-            in_service: Departure { at: Time::ZERO, size: 0 },
+            transmitter,
+            in_service: NO_DEPARTURE,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             window,
             stats: LinkStats::default(),
             backlog_at_start: 0,
-            unsettled: None,
-            is_plain: discipline.is_none() && transmitter.is_steady() && spec.impairments.is_empty(),
-            queue,
-            discipline,
-            is_busy: false,
-            transmitter,
-            stamps: false,
-            impairments: spec.impairments.iter().map(Impairment::new).collect(),
-            data_seen: 0,
-            random,
-            backlog_changes: None,
+            extras: (!is_plain).then(|| Box::new(extras)),
         }
     }
 
     /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
-        self.backlog_changes = Some(Vec::new());
-        self.is_plain = false;
+        self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
     }
 
     /// The run may end before the window does: counting is deferred to [`settle`](Self::settle).
     pub fn expect_early_end(&mut self) {
-        self.unsettled = Some(VecDeque::new());
-        self.is_plain = false;
+        self.extras.get_or_insert_default().unsettled = Some(VecDeque::new());
     }
 
     /// Adds to every packet the time it waits here.
     pub fn stamp_queueing(&mut self) {
-        self.stamps = true;
-        self.is_plain = false;
+        self.extras.get_or_insert_default().stamps = true;
     }
 
     /// Number of the last data packet that reached the impairments, counted from 1 as for forced losses.
     pub fn data_seen(&self) -> u64 {
-        self.data_seen
+        let impairments = self.extras.as_ref().and_then(|extras| extras.impairments.as_ref());
+        impairments.map_or(0, Impairments::data_seen)
     }
 
     /// The counters.
@@ -160,58 +157,77 @@ impl FifoLink {
 
     /// Changes of the backlog up to `now`, if a probe requests them.
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
-        self.depart(now);
-        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
+        let Some(mut extras) = self.extras.take() else { return Vec::new() };
+        self.depart(now, |at, waiting| extras.note_backlog(at, waiting));
+        let changes = extras.backlog_changes.as_mut().map(std::mem::take);
+        self.extras = Some(extras);
+        changes.unwrap_or_default()
     }
 
     /// A packet enters at `at`, no earlier than the one before it.
     #[inline]
     pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
-        if !self.is_plain {
-            return self.offer_specially(at, packet);
+        if self.extras.is_some()
+            && let Some(extras) = self.extras.take()
+        {
+            // Built anew, so that the result of the fast path stays in registers.
+            return match self.offer_specially(extras, at, packet) {
+                Offer::Arrives(arrival) => Offer::Arrives(arrival),
+                Offer::Dropped(reason) => Offer::Dropped(reason),
+            };
         }
-        let is_measured = self.window.contains(at);
-        self.stats.packets += u64::from(is_measured);
+        self.offer_plainly(at, packet.size)
+    }
+
+    /// The fast path: a drop-tail queue, a steady transmitter, and nothing else.
+    #[inline(always)]
+    fn offer_plainly(&mut self, at: Time, size: u32) -> Offer {
         if self.busy_until <= at {
             if self.busy_until < at {
                 self.transmitter.rest();
             }
-            self.waiting.clear();
-            self.waiting_bytes = 0;
-            let ends = at + self.transmitter.serialization(packet.size);
-            self.admit(at, ends, packet.size);
-            self.count_time(at, at, ends, 0);
+            if !self.waiting.is_empty() {
+                self.waiting.clear();
+                self.waiting_bytes = 0;
+            }
+            let ends = at + self.transmitter.serialization(size);
+            self.admit(at, ends, size);
+            self.count_sent(at, at, ends, 0);
             return Offer::Arrives(ends + self.transmitter.delay());
         }
-        self.depart(at);
-        if !self.has_room(packet.size) {
-            self.stats.drops_queue += u64::from(is_measured);
+        self.depart(at, |_, _| {});
+        if !self.has_room(size) {
+            self.count_entered(at, Some(DropReason::Queue(Reason::NoRoom)));
             return Offer::Dropped(DropReason::Queue(Reason::NoRoom));
         }
         let begins = self.busy_until;
-        let ends = begins + self.transmitter.serialization(packet.size);
-        self.admit(at, ends, packet.size);
-        self.count_time(at, begins, ends, self.waiting.len());
+        let ends = begins + self.transmitter.serialization(size);
+        self.admit(at, ends, size);
+        self.count_sent(at, begins, ends, self.waiting.len());
         Offer::Arrives(ends + self.transmitter.delay())
     }
 
     /// The general path: another queue discipline, stamping, changes, impairments, probes, or a run that may end
     /// early.
     #[inline(never)]
-    fn offer_specially<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
-        self.depart(at);
-        let verdict = self.judge(at, packet);
+    fn offer_specially<P>(&mut self, mut extras: Box<Extras>, at: Time, packet: &mut Packet<P>) -> Offer {
+        self.depart(at, |at, waiting| extras.note_backlog(at, waiting));
+        let (offer, passage) = self.pass(&mut extras, at, packet);
+        match &mut extras.unsettled {
+            Some(unsettled) => unsettled.push_back(passage),
+            None => self.count(&passage),
+        }
+        self.extras = Some(extras);
+        offer
+    }
+
+    /// A packet passes, or is dropped.
+    fn pass<P>(&mut self, extras: &mut Extras, at: Time, packet: &mut Packet<P>) -> (Offer, Passage) {
+        let verdict = self.judge(&mut extras.discipline, at, packet);
         if let Verdict::Drop(reason) = verdict {
-            let waiting = self.waiting.len();
-            self.note(Passage {
-                at,
-                begins: at,
-                ends: at,
-                waiting,
-                is_marked: false,
-                fate: Fate::Refused(reason),
-            });
-            return Offer::Dropped(DropReason::Queue(reason));
+            let (waiting, fate) = (self.waiting.len(), Fate::Refused(reason));
+            let passage = Passage { at, begins: at, ends: at, waiting, is_marked: false, fate };
+            return (Offer::Dropped(DropReason::Queue(reason)), passage);
         }
         let is_marked = verdict == Verdict::Mark;
         if is_marked {
@@ -222,23 +238,21 @@ impl FifoLink {
         }
         let begins = self.busy_until.max(at);
         let (ends, service) = self.transmitter.serve(begins, packet.size);
-        if self.stamps {
+        if extras.stamps {
             packet.queueing += ends.since(at).since(service);
         }
         self.admit(at, ends, packet.size);
-        self.note_backlog(at);
-        let is_data = packet.kind.is_data();
-        self.data_seen += u64::from(is_data);
-        let is_lost = self
-            .impairments
-            .iter_mut()
-            .any(|impairment| impairment.loses_packet(ends, is_data, &mut self.random));
-        let fate = if is_lost { Fate::Lost } else { Fate::Sent };
-        self.note(Passage { at, begins, ends, waiting: self.waiting.len(), is_marked, fate });
-        if is_lost {
-            return Offer::Dropped(DropReason::Impairment);
-        }
-        Offer::Arrives(self.transmitter.arrival(ends))
+        extras.note_backlog(at, self.waiting.len());
+        let impairments = &mut extras.impairments;
+        let is_lost = impairments
+            .as_mut()
+            .is_some_and(|impairments| impairments.lose_packet(ends, packet.kind.is_data()));
+        let (offer, fate) = if is_lost {
+            (Offer::Dropped(DropReason::Impairment), Fate::Lost)
+        } else {
+            (Offer::Arrives(self.transmitter.arrival(ends)), Fate::Sent)
+        };
+        (offer, Passage { at, begins, ends, waiting: self.waiting.len(), is_marked, fate })
     }
 
     /// True if a packet finds room behind the one in service of a drop-tail link.
@@ -248,10 +262,14 @@ impl FifoLink {
     }
 
     /// The verdict of the queue discipline on a packet.
-    #[inline]
-    fn judge<P>(&mut self, at: Time, packet: &Packet<P>) -> Verdict {
+    fn judge<P>(
+        &self,
+        discipline: &mut Option<(Admission, Stream)>,
+        at: Time,
+        packet: &Packet<P>,
+    ) -> Verdict {
         let is_idle = self.busy_until <= at;
-        let Some(discipline) = &mut self.discipline else {
+        let Some((admission, random)) = discipline else {
             let is_admitted = is_idle || self.has_room(packet.size);
             return if is_admitted { Verdict::Enqueue } else { Verdict::Drop(Reason::NoRoom) };
         };
@@ -259,7 +277,6 @@ impl FifoLink {
             if is_idle { Service::IdleSince(self.busy_until) } else { Service::Busy(self.in_service.size) };
         let waiting = (self.waiting.len(), self.waiting_bytes);
         let arrival = Arrival { at, size: packet.size, flow: packet.flow, ecn: packet.ecn, waiting, service };
-        let (admission, random) = &mut **discipline;
         admission.admit(&arrival, random)
     }
 
@@ -269,7 +286,6 @@ impl FifoLink {
         let packet = Departure { at: ends, size };
         if self.busy_until <= at {
             self.in_service = packet;
-            self.is_busy = true;
         } else {
             self.waiting.push_back(packet);
             self.waiting_bytes += u64::from(size);
@@ -277,48 +293,44 @@ impl FifoLink {
         self.busy_until = ends;
     }
 
-    /// Counts a passage, at once if the end of the run is known.
-    fn note(&mut self, passage: Passage) {
-        match &mut self.unsettled {
-            Some(unsettled) => unsettled.push_back(passage),
-            None => self.count(&passage),
+    fn count(&mut self, passage: &Passage) {
+        let &Passage { at, begins, ends, waiting, is_marked, fate } = passage;
+        self.stats.marks += u64::from(is_marked && self.window.contains(at));
+        match fate {
+            Fate::Sent => self.count_sent(at, begins, ends, waiting),
+            Fate::Refused(reason) => self.count_entered(at, Some(DropReason::Queue(reason))),
+            Fate::Lost => {
+                self.count_entered(at, Some(DropReason::Impairment));
+                self.count_time_within_window(at, begins, ends, waiting);
+            }
         }
     }
 
-    fn count(&mut self, passage: &Passage) {
-        let &Passage { at, begins, ends, waiting, is_marked, fate } = passage;
-        let is_measured = self.window.contains(at);
-        let dropped = match fate {
-            Fate::Refused(reason) => Some(DropReason::Queue(reason)),
-            Fate::Lost => Some(DropReason::Impairment),
-            Fate::Sent => None,
-        };
-        if is_measured {
+    /// Counts a packet that enters, and its drop.
+    fn count_entered(&mut self, at: Time, dropped: Option<DropReason>) {
+        if self.window.contains(at) {
             self.stats.packets += 1;
-            self.stats.marks += u64::from(is_marked);
             if let Some(reason) = dropped {
                 self.stats.count_drop(reason);
             }
         }
-        if matches!(fate, Fate::Refused(_)) {
-            return;
-        }
-        self.count_time(at, begins, ends, waiting);
     }
 
-    /// Counts the queueing and transmission time of a packet, and the backlog it found.
+    /// Counts a packet, its queueing and transmission time, and the backlog it found.
     #[inline]
-    fn count_time(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
+    fn count_sent(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
         if at >= self.window.from && ends <= self.window.until {
+            self.stats.packets += 1;
             self.stats.busy += ends.0 - begins.0;
             self.stats.waited += u128::from(begins.0 - at.0);
             self.stats.backlog_max = self.stats.backlog_max.max(waiting);
         } else {
+            self.count_entered(at, None);
             self.count_time_within_window(at, begins, ends, waiting);
         }
     }
 
-    /// The same for a packet that lies partly outside the window.
+    /// Counts the part of a packet's queueing and transmission time that lies within the window.
     #[cold]
     fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
         let window = self.window;
@@ -336,45 +348,46 @@ impl FifoLink {
 
     /// Counts packets that have left by `now`, which is no later than the end of the run.
     pub fn settle(&mut self, now: Time) {
-        let Some(mut unsettled) = self.unsettled.take() else { return };
-        while let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now) {
+        while let Some(extras) = &mut self.extras
+            && let Some(unsettled) = &mut extras.unsettled
+            && let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now)
+        {
             unsettled.pop_front();
             self.count(&passage);
         }
-        self.unsettled = Some(unsettled);
     }
 
     /// The run ends at `end`: counts packets that have entered by then, up to the end.
     pub fn end(&mut self, end: Time) {
         self.window.until = self.window.until.min(end);
-        for passage in self.unsettled.take().into_iter().flatten() {
+        let unsettled = self.extras.as_mut().and_then(|extras| extras.unsettled.take());
+        for passage in unsettled.into_iter().flatten() {
             if passage.at <= end {
                 self.count(&passage);
             }
         }
     }
 
-    /// Packets leave until `at`.
+    /// Packets leave until `at`. Calls `note` for each departure, with its time and the packets still waiting.
     #[inline]
-    fn depart(&mut self, at: Time) {
-        while self.in_service.at <= at && self.is_busy {
+    fn depart(&mut self, at: Time, mut note: impl FnMut(Time, usize)) {
+        while self.in_service.at <= at {
             let departed = self.in_service.at;
-            match self.waiting.pop_front() {
-                Some(next) => {
-                    self.waiting_bytes -= u64::from(next.size);
-                    self.in_service = next;
-                }
-                None => self.is_busy = false,
-            }
-            if self.backlog_changes.is_some() {
-                self.note_backlog(departed);
-            }
+            let Some(next) = self.waiting.pop_front() else {
+                self.in_service = NO_DEPARTURE;
+                note(departed, 0);
+                return;
+            };
+            self.waiting_bytes -= u64::from(next.size);
+            self.in_service = next;
+            note(departed, self.waiting.len());
         }
     }
+}
 
+impl Extras {
     /// Records the backlog if a probe requests it.
-    fn note_backlog(&mut self, at: Time) {
-        let waiting = self.waiting.len();
+    fn note_backlog(&mut self, at: Time, waiting: usize) {
         if let Some(changes) = &mut self.backlog_changes {
             changes.push(BacklogChange { at, waiting });
         }

@@ -100,9 +100,36 @@ impl TwoState {
     }
 }
 
+/// The impairments of one link.
+#[derive(Clone, Debug)]
+pub struct Impairments {
+    each: Vec<Impairment>,
+    random: Stream,
+    data_seen: u64,
+}
+
+impl Impairments {
+    /// Their states at the start of a run; `None` without any.
+    pub fn new(specs: &[ImpairmentSpec], random: Stream) -> Option<Self> {
+        let each: Vec<_> = specs.iter().map(Impairment::new).collect();
+        (!each.is_empty()).then_some(Impairments { each, random, data_seen: 0 })
+    }
+
+    /// True if the packet is lost whose transmission ends at `at`, no earlier than that of its predecessor.
+    pub fn lose_packet(&mut self, at: Time, is_data: bool) -> bool {
+        self.data_seen += u64::from(is_data);
+        self.each.iter_mut().any(|impairment| impairment.loses_packet(at, is_data, &mut self.random))
+    }
+
+    /// Number of data packets so far: that of the last one, counted from 1 as for forced losses.
+    pub fn data_seen(&self) -> u64 {
+        self.data_seen
+    }
+}
+
 /// The state of one impairment of one link.
 #[derive(Clone, Debug)]
-pub enum Impairment {
+enum Impairment {
     /// Ordinals to lose, ascending, and data packets seen.
     Forced(Vec<u64>, u64),
     /// Probability of loss.
@@ -113,7 +140,7 @@ pub enum Impairment {
 
 impl Impairment {
     /// The state at the start of a run.
-    pub fn new(spec: &ImpairmentSpec) -> Self {
+    fn new(spec: &ImpairmentSpec) -> Self {
         match spec {
             ImpairmentSpec::Forced(forced) => {
                 let mut packets = forced.packets.clone();
@@ -125,8 +152,8 @@ impl Impairment {
         }
     }
 
-    /// True if the packet is lost whose transmission ends at `at`, no earlier than the one before it.
-    pub fn loses_packet(&mut self, at: Time, is_data: bool, random: &mut Stream) -> bool {
+    /// See [`Impairments::lose_packet`].
+    fn loses_packet(&mut self, at: Time, is_data: bool, random: &mut Stream) -> bool {
         match self {
             Impairment::Forced(packets, seen) => {
                 *seen += u64::from(is_data);

@@ -7,10 +7,10 @@
 //!
 //! A link counts what it does by the times at which it happens.
 
-use crate::impairment::Impairment;
+use crate::impairment::Impairments;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
 use crate::packet::Packet;
-use crate::queues::{Backlog, Queued, Scheduler, Setup};
+use crate::queues::{Backlog, Queued, Scheduler, Setup, Slot};
 use crate::transmitter::Transmitter;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 /// The packet that is transmitted.
 #[derive(Clone, Copy, Debug)]
 struct InService {
-    packet: Queued,
+    slot: Slot,
     begins: Time,
     /// Whole nanoseconds of service; the rest of the time since it entered is waiting.
     service: Time,
@@ -46,7 +46,7 @@ pub struct Dropped {
     pub at: Time,
     /// Why.
     pub reason: DropReason,
-    /// Number of data packets that had reached the impairments by then, counted from 1 as for forced losses.
+    /// Number of the last data packet that had reached the impairments, counted from 1 as for forced losses.
     pub data_seen: u64,
 }
 
@@ -67,13 +67,17 @@ pub struct ScheduledLink {
     stats: LinkStats,
     /// When the backlog last changed, and what it has been since.
     last_change: (Time, usize),
-    stamps: bool,
-    impairments: Vec<Impairment>,
-    /// Data packets that the impairments have seen.
-    data_seen: u64,
-    random: Stream,
     /// For the queue discipline.
     queue_random: Stream,
+    extras: Option<Box<Extras>>,
+}
+
+/// What some links have in addition to a queue discipline.
+#[derive(Clone, Debug, Default)]
+struct Extras {
+    /// Packets are stamped with their queueing time.
+    stamps: bool,
+    impairments: Option<Impairments>,
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
 }
@@ -83,6 +87,9 @@ impl ScheduledLink {
     pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
         let mut queue_random = random.clone().fork();
         let scheduler = spec.queue.start_scheduler(&Setup { rate: spec.rate }, &mut queue_random)?;
+        let impairments = Impairments::new(&spec.impairments, random.clone());
+        let extras =
+            impairments.map(|impairments| Extras { impairments: Some(impairments), ..Extras::default() });
         Some(ScheduledLink {
             scheduler,
             backlog: Backlog::default(),
@@ -95,23 +102,19 @@ impl ScheduledLink {
             window,
             stats: LinkStats::default(),
             last_change: (Time::ZERO, 0),
-            stamps: false,
-            impairments: spec.impairments.iter().map(Impairment::new).collect(),
-            data_seen: 0,
-            random: random.clone(),
             queue_random,
-            backlog_changes: None,
+            extras: extras.map(Box::new),
         })
     }
 
     /// Keeps every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
-        self.backlog_changes = Some(Vec::new());
+        self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
     }
 
     /// Reports the queueing time of every packet.
     pub fn stamp_queueing(&mut self) {
-        self.stamps = true;
+        self.extras.get_or_insert_default().stamps = true;
     }
 
     /// The counters.
@@ -121,7 +124,8 @@ impl ScheduledLink {
 
     /// Changes of the backlog up to the present, if a probe requests them.
     pub fn take_changes(&mut self) -> Vec<BacklogChange> {
-        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
+        let changes = self.extras.as_mut().and_then(|extras| extras.backlog_changes.as_mut());
+        changes.map(std::mem::take).unwrap_or_default()
     }
 
     /// Packets on the link: waiting, in service, or departed but not yet polled.
@@ -133,7 +137,7 @@ impl ScheduledLink {
     /// The tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
-        let in_service = self.in_service.iter().map(|service| service.packet.token);
+        let in_service = self.next_token().into_iter();
         let departed = self.departed.iter().map(|departed| departed.token);
         waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
     }
@@ -176,7 +180,7 @@ impl ScheduledLink {
     /// The token of the packet in service, the next one to depart; for prefetching.
     #[inline]
     pub fn next_token(&self) -> Option<u64> {
-        self.in_service.map(|service| service.packet.token)
+        self.in_service.map(|service| self.backlog.packet(service.slot).token)
     }
 
     /// The next packet that was dropped, in the order of times.
@@ -205,24 +209,30 @@ impl ScheduledLink {
     fn depart(&mut self) -> Option<Departed> {
         let ends = std::mem::replace(&mut self.departure, Time::NEVER);
         let service = self.in_service.take()?;
-        let departed = self.finish(&service, ends);
+        let departed = self.finish(service, ends);
         self.begin(ends);
         departed
     }
 
     /// A transmission ends.
     #[inline]
-    fn finish(&mut self, service: &InService, ends: Time) -> Option<Departed> {
-        let InService { packet, begins, service } = *service;
+    fn finish(&mut self, in_service: InService, ends: Time) -> Option<Departed> {
+        let InService { slot, begins, service } = in_service;
+        let packet = self.backlog.release(slot);
         self.idle_since = ends;
         self.stats.busy += self.window.overlap(begins, ends).0;
-        self.data_seen += u64::from(packet.is_data);
-        let (is_data, random) = (packet.is_data, &mut self.random);
-        if self.impairments.iter_mut().any(|impairment| impairment.loses_packet(ends, is_data, random)) {
-            self.drop(packet.token, ends, DropReason::Impairment);
-            return None;
+        let mut waited = Time::ZERO;
+        if let Some(extras) = &mut self.extras {
+            if let Some(impairments) = &mut extras.impairments
+                && impairments.lose_packet(ends, packet.is_data)
+            {
+                self.drop(packet.token, ends, DropReason::Impairment);
+                return None;
+            }
+            if extras.stamps {
+                waited = ends.since(packet.entered).since(service);
+            }
         }
-        let waited = if self.stamps { ends.since(packet.entered).since(service) } else { Time::ZERO };
         let arrives = self.transmitter.arrival(ends);
         Some(Departed { token: packet.token, arrives, ecn: packet.ecn, waited })
     }
@@ -232,13 +242,14 @@ impl ScheduledLink {
     fn begin(&mut self, at: Time) {
         let next = self.scheduler.dequeue(at, &mut self.backlog, &mut self.queue_random);
         self.collect(at);
-        if let Some(packet) = next {
-            self.count_wait(&packet, at);
+        if let Some(slot) = next {
+            let Queued { entered, size, .. } = *self.backlog.packet(slot);
+            self.count_wait(entered, at);
             if self.idle_since < at {
                 self.transmitter.rest();
             }
-            let (ends, service) = self.transmitter.serve(at, packet.size);
-            self.in_service = Some(InService { packet, begins: at, service });
+            let (ends, service) = self.transmitter.serve(at, size);
+            self.in_service = Some(InService { slot, begins: at, service });
             self.departure = ends;
         }
         self.note_backlog(at);
@@ -257,7 +268,7 @@ impl ScheduledLink {
         let mut backlog = std::mem::take(&mut self.backlog);
         let (dropped, marks) = backlog.take_uncollected();
         for (packet, reason) in dropped {
-            self.count_wait(&packet, at);
+            self.count_wait(packet.entered, at);
             self.drop(packet.token, at, DropReason::Queue(reason));
         }
         if self.window.contains(at) {
@@ -270,13 +281,15 @@ impl ScheduledLink {
         if self.window.contains(at) {
             self.stats.count_drop(reason);
         }
-        self.dropped.push_back(Dropped { token, at, reason, data_seen: self.data_seen });
+        let impairments = self.extras.as_ref().and_then(|extras| extras.impairments.as_ref());
+        let data_seen = impairments.map_or(0, Impairments::data_seen);
+        self.dropped.push_back(Dropped { token, at, reason, data_seen });
     }
 
-    /// A packet has waited until `at`.
+    /// A packet has waited from `entered` until `at`.
     #[inline]
-    fn count_wait(&mut self, packet: &Queued, at: Time) {
-        self.stats.waited += u128::from(self.window.overlap(packet.entered, at).0);
+    fn count_wait(&mut self, entered: Time, at: Time) {
+        self.stats.waited += u128::from(self.window.overlap(entered, at).0);
     }
 
     /// Counts the backlog from `at` on.
@@ -291,7 +304,9 @@ impl ScheduledLink {
             self.stats.backlog_max = self.stats.backlog_max.max(waiting);
         }
         self.last_change = (at, waiting);
-        if let Some(changes) = &mut self.backlog_changes {
+        if let Some(extras) = &mut self.extras
+            && let Some(changes) = &mut extras.backlog_changes
+        {
             changes.push(BacklogChange { at, waiting });
         }
     }

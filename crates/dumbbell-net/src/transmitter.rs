@@ -14,8 +14,16 @@ struct Regime {
     delay: Time,
 }
 
-/// The regimes of a link that follow the first, the next one last.
-fn upcoming_regimes(spec: &LinkSpec) -> Vec<Regime> {
+/// What is left of the changes of a link.
+#[derive(Clone, Debug)]
+struct Changes {
+    /// Future regimes, the next one last.
+    regimes: Vec<Regime>,
+    last_arrival: Time,
+}
+
+/// The changes of a link after its first regime, if it changes at all.
+fn upcoming_changes(spec: &LinkSpec) -> Option<Box<Changes>> {
     let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
     let mut regimes = Vec::with_capacity(spec.changes.len());
     for change in &spec.changes {
@@ -25,7 +33,7 @@ fn upcoming_regimes(spec: &LinkSpec) -> Vec<Regime> {
         regimes.push(last);
     }
     regimes.reverse();
-    regimes
+    (!regimes.is_empty()).then(|| Box::new(Changes { regimes, last_arrival: Time::ZERO }))
 }
 
 /// The transmitter of one link.
@@ -37,9 +45,7 @@ pub(crate) struct Transmitter {
     remainder: u64,
     /// Size of the last packet with its serialization delay: whole nanoseconds and remainder.
     last_size: (u32, u64, u64),
-    /// Future regimes, the next one last.
-    regimes: Vec<Regime>,
-    last_arrival: Time,
+    changes: Option<Box<Changes>>,
 }
 
 impl Transmitter {
@@ -49,14 +55,13 @@ impl Transmitter {
             delay: spec.delay,
             remainder: 0,
             last_size: (0, 0, 0),
-            regimes: upcoming_regimes(spec),
-            last_arrival: Time::ZERO,
+            changes: upcoming_changes(spec),
         }
     }
 
-    /// True if neither rate nor delay changes any more.
+    /// True if neither rate nor delay ever changes.
     pub(crate) fn is_steady(&self) -> bool {
-        self.regimes.is_empty()
+        self.changes.is_none()
     }
 
     /// The present propagation delay.
@@ -91,7 +96,7 @@ impl Transmitter {
     /// service. The rest is a remainder, which counts as waiting, so that service is the same for all packets of a size.
     #[inline]
     pub(crate) fn serve(&mut self, begins: Time, size: u32) -> (Time, Time) {
-        if self.regimes.is_empty() {
+        if self.changes.as_ref().is_none_or(|changes| changes.regimes.is_empty()) {
             let ends = begins + self.serialization(size);
             (ends, Time(self.last_size.1))
         } else {
@@ -113,7 +118,7 @@ impl Transmitter {
         let mut at = begins;
         loop {
             let duration = Time((left / u128::from(self.rate)) as u64);
-            let change = self.regimes.last().map_or(Time::NEVER, |regime| regime.from);
+            let change = self.next_change();
             if at + duration < change || change == Time::NEVER {
                 self.remainder = (left % u128::from(self.rate)) as u64;
                 return (at + duration, service);
@@ -127,10 +132,18 @@ impl Transmitter {
         }
     }
 
+    /// When the next regime begins; [`Time::NEVER`] without one.
+    fn next_change(&self) -> Time {
+        let next = self.changes.as_ref().and_then(|changes| changes.regimes.last());
+        next.map_or(Time::NEVER, |regime| regime.from)
+    }
+
     /// Makes the regime of `at` the current one. True if the rate changes.
     fn take_over_changes(&mut self, at: Time) -> bool {
         let before = self.rate;
-        while let Some(regime) = self.regimes.pop_if(|regime| regime.from <= at) {
+        while let Some(changes) = &mut self.changes
+            && let Some(regime) = changes.regimes.pop_if(|regime| regime.from <= at)
+        {
             (self.rate, self.delay) = (regime.rate, regime.delay);
             self.last_size = (0, 0, 0);
         }
@@ -141,7 +154,13 @@ impl Transmitter {
     /// when the delay falls.
     #[inline]
     pub(crate) fn arrival(&mut self, ends: Time) -> Time {
-        self.last_arrival = (ends + self.delay).max(self.last_arrival);
-        self.last_arrival
+        let arrival = ends + self.delay;
+        match &mut self.changes {
+            None => arrival,
+            Some(changes) => {
+                changes.last_arrival = changes.last_arrival.max(arrival);
+                changes.last_arrival
+            }
+        }
     }
 }

@@ -50,7 +50,7 @@ impl ArrowColumns {
     }
 }
 
-/// The rows of one table with the outcome each belongs to.
+/// The rows of one table, each with its outcome.
 struct Rows<'a, T>(Vec<(u32, &'a Outcome, &'a T)>);
 
 impl<T> Rows<'_, T> {
@@ -142,7 +142,7 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
     ArrowColumns::new(columns)
 }
 
-/// What is known of each event. Integers without a value are missing, as numbers are.
+/// The columns of events. Integers without a value are null, like numbers.
 fn events(events: Vec<&FlowEvent>) -> [(&'static str, ArrayRef); 8] {
     let whole = |value: &dyn Fn(&FlowEvent) -> Option<u64>| -> ArrayRef {
         Arc::new(events.iter().map(|event| value(event)).collect::<UInt64Array>())
@@ -162,7 +162,7 @@ fn events(events: Vec<&FlowEvent>) -> [(&'static str, ArrayRef); 8] {
     ]
 }
 
-/// One table per quantity that was probed, by quantity; with the job of each row if asked for.
+/// One table per probed quantity, by quantity; with the job of each row if requested.
 pub fn traces<'py>(
     py: Python<'py>,
     recordings: &[(u32, &Recording)],

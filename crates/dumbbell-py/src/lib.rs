@@ -1,7 +1,7 @@
 //! The native module `dumbbell._engine`: scenario in, Arrow columns out, GIL released.
 //!
-//! Everything public is documented in the Python package; this module translates, and runs jobs
-//! on threads, which the engine itself never does.
+//! The Python package documents the public interface. This module converts values and runs jobs on threads; the engine
+//! itself uses no threads.
 
 mod columns;
 mod many;
@@ -64,7 +64,7 @@ fn schema() -> String {
     catalogue::schema().to_string()
 }
 
-/// Everything a scenario may name, as JSON text.
+/// Everything that a scenario can name, as JSON text.
 #[pyfunction(name = "catalogue")]
 fn catalogue_text() -> String {
     catalogue::entries().to_string()
@@ -91,7 +91,7 @@ fn scenario_hash(json_text: &str) -> PyResult<String> {
     Ok(format!("{:016x}", scenario(json_text)?.hash()))
 }
 
-/// What a scenario states without effect, one sentence each.
+/// Settings of a scenario without effect, one sentence each.
 #[pyfunction]
 fn warnings(json_text: &str) -> PyResult<Vec<String>> {
     Ok(scenario(json_text)?.warnings())
@@ -158,7 +158,7 @@ fn run_many(
     many::run(py, &scenarios, &jobs, threads, &Listeners { progress, finished }, partial)
 }
 
-/// The native engine. Private: the `dumbbell` package documents and types what it returns.
+/// The native engine. Private: the `dumbbell` package documents and types its results.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

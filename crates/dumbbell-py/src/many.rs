@@ -62,7 +62,7 @@ impl ManyResult {
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'a> {
     batch: Batch<'a>,
     stop: AtomicBool,
@@ -79,12 +79,12 @@ impl Shared<'_> {
     /// Runs jobs. If the engine fails, no thread starts another one.
     fn work(&self) {
         let _guard = Ended(self);
-        let made = |job, outcome| {
+        let on_outcome = |job, outcome| {
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(&self.stop, made))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(&self.stop, on_outcome))) {
             self.stop.store(true, Ordering::Relaxed);
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));

@@ -68,25 +68,25 @@ impl<'a> Batch<'a> {
 
     /// Runs jobs until none is left or `stop` is true, and reports each outcome with the position of its job. Several
     /// threads may call this and share the jobs.
-    pub fn work(&self, stop: &AtomicBool, mut made: impl FnMut(usize, Outcome)) {
+    pub fn work(&self, stop: &AtomicBool, mut on_outcome: impl FnMut(usize, Outcome)) {
         while let Some(group) = self.groups.get(self.next_group.fetch_add(1, Ordering::Relaxed)) {
-            self.work_on(group, stop, &mut made);
+            self.work_on(group, stop, &mut on_outcome);
         }
-        self.groups.iter().for_each(|group| self.work_on(group, stop, &mut made));
+        self.groups.iter().for_each(|group| self.work_on(group, stop, &mut on_outcome));
     }
 
     /// Runs the remaining jobs of a group.
-    fn work_on(&self, group: &Group, stop: &AtomicBool, made: &mut impl FnMut(usize, Outcome)) {
+    fn work_on(&self, group: &Group, stop: &AtomicBool, on_outcome: &mut impl FnMut(usize, Outcome)) {
         let mut prefix = None;
         while !stop.load(Ordering::Relaxed) {
             let Some((job, is_followed)) = group.take() else { break };
-            let Some(outcome) = self.make(stop, job, is_followed, &mut prefix) else { break };
-            made(job, outcome);
+            let Some(outcome) = self.run(stop, job, is_followed, &mut prefix) else { break };
+            on_outcome(job, outcome);
         }
     }
 
     /// Runs a job, from the shared prefix of its group if that exists or other jobs need it.
-    fn make(
+    fn run(
         &self,
         stop: &AtomicBool,
         job: usize,

@@ -5,6 +5,7 @@
 pub mod batch;
 pub mod catalogue;
 pub mod events;
+pub mod in_flight;
 pub mod network;
 pub mod outcome;
 pub mod prefix;
@@ -12,7 +13,6 @@ pub mod scenario;
 pub mod simulation;
 pub mod trace;
 pub mod warnings;
-pub mod wires;
 
 pub use batch::{Batch, Job};
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};

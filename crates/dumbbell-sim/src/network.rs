@@ -6,7 +6,7 @@ use dumbbell_units::Time;
 use dumbbell_units::spec::{SpecError, near_miss};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Ends a route in the list of links.
+/// Marks the end of a route in the list of links.
 const END: u32 = u32::MAX;
 
 /// Start of the reverse route of a flow without reverse traffic.
@@ -17,9 +17,9 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Routes {
     /// The hops of all routes one after the other.
     pub hops: Vec<Hop>,
-    /// Where the route of each flow begins: forward and reverse.
+    /// First hop of each flow's forward and reverse route.
     pub begins: Vec<(u32, u32)>,
-    /// Future changes of these, the next one last.
+    /// Future route changes, the next one last.
     pub reroutes: Vec<NewRoute>,
     /// Links fed by several links, or by links and hosts, in order.
     pub merge_points: Vec<u32>,
@@ -28,9 +28,9 @@ pub struct Routes {
 /// One link of a route.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// Which one.
+    /// Index of the link.
     pub link: u32,
-    /// What follows it.
+    /// What follows the link.
     pub after: After,
 }
 
@@ -44,18 +44,18 @@ pub enum After {
     Host,
     /// A receiver that is affected only by this path: it answers a packet as soon as the packet enters the link.
     Receiver,
-    /// A link also fed by others: its number among the merge points.
+    /// A link also fed by others, with the index of its merge point.
     Merge(u32),
 }
 
 /// A new route of a flow from a given time.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRoute {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// Whose.
+    /// Index of the flow.
     pub flow: u32,
-    /// Forward and reverse.
+    /// First hops of the forward and reverse routes.
     pub begins: (u32, u32),
 }
 
@@ -110,7 +110,8 @@ impl<'a> Graph<'a> {
                 direct.entry((from, to)).or_insert(number as u32);
             }
         }
-        // Two different nodes that a node reaches tell whether it leads on from a third.
+        // Two different next nodes suffice to decide whether a path continues: at least one of them is not where it
+        // came from.
         let two = |links: &Vec<(u32, usize)>| {
             let first = links.first().map(|&(_, to)| to);
             [first, links.iter().map(|&(_, to)| to).find(|&to| Some(to) != first)]
@@ -255,9 +256,9 @@ impl Routes {
 /// Traffic that enters a link from a host.
 #[derive(Clone, Copy, Default)]
 struct Entrance {
-    /// How many paths begin with it.
+    /// Number of paths that begin with the link.
     paths: u32,
-    /// How many of them carry acknowledgements of steady flows.
+    /// Number of them that carry acknowledgements of steady flows.
     answers: u32,
     /// The link that leads to their receivers, if it is the same one.
     from: Option<u32>,
@@ -311,7 +312,7 @@ impl Routes {
             entrance.has_delays |= flow.tcp.as_ref().is_some_and(|tcp| tcp.0.delays_acknowledgements());
         }
         for (last, back) in answers {
-            // A link that takes no time could bring an answer to where others are at the same moment.
+            // Over a link without delay, an answer could reach others at the same instant.
             let takes_time = scenario.links[back as usize].least_delay() > Time::ZERO;
             let is_free = entrances[back as usize].follows_one_link()
                 && self.merge_points.binary_search(&back).is_err();
@@ -350,7 +351,7 @@ fn add_path(
     Ok(begin)
 }
 
-/// What sends packets onto a link.
+/// What feeds a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
     Nothing,

@@ -1,44 +1,44 @@
-//! What a run returns: a row per flow, a row per link, traces, and a fingerprint.
+//! The results of a run: rows per flow, rows per link, traces and a fingerprint.
 
 use crate::trace::Recording;
 use serde_json::{Map, Value, json};
 
-/// One flow within the measurement window. `completion_s`, `start_s` and `rtt_min_s` alone are of the whole run.
+/// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowOutcome {
     /// Name of the flow.
     pub name: String,
-    /// New bytes delivered in order, in bit/s of the time the flow was active in the window.
+    /// New bytes delivered in order, in bit/s over the active time of the flow within the window.
     pub goodput_bps: f64,
-    /// All bytes sent with their headers, in bit/s of the same time.
+    /// All bytes sent, including headers, in bit/s over the same time.
     pub throughput_bps: f64,
     /// New bytes delivered in order.
     pub bytes_delivered: u64,
-    /// Data segments sent, first and repeated; a SYN is none.
+    /// Data segments sent, including retransmissions; a SYN is not a data segment.
     pub segments_sent: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub segments_retransmitted: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retransmitted: u64,
-    /// Expiries of the retransmission timer, those that repeat a SYN included.
+    /// Expirations of the retransmission timer, including those that retransmit a SYN.
     pub timeouts: u64,
     /// Fast retransmissions.
     pub fast_retransmits: u64,
-    /// Time from the start to the last acknowledged byte, in seconds.
+    /// Time from the start until the last byte is acknowledged, in seconds.
     pub completion_s: Option<f64>,
-    /// Time of the start, in seconds.
+    /// Start time, in seconds.
     pub start_s: f64,
-    /// Mean round-trip time of segments sent once and not reported before, in seconds.
+    /// Mean round-trip time of segments sent once and not selectively acknowledged before, in seconds.
     pub rtt_mean_s: Option<f64>,
-    /// Smallest round-trip time of segments sent once, from the start of the run to the end of the window, in seconds.
+    /// Minimum round-trip time of segments sent once, from the start of the run to the end of the window, in seconds.
     pub rtt_min_s: Option<f64>,
-    /// Data packets dropped on the way; a SYN is none.
+    /// Data segments dropped; a SYN is not a data segment.
     pub segments_lost: u64,
     /// TCP connections opened.
     pub connections: u64,
-    /// Of these, the ones given up after too many retransmissions of one segment.
+    /// Of these, connections given up after too many retransmissions of one segment.
     pub connections_given_up: u64,
-    /// Times the receive window stopped the sender.
+    /// Number of times that the receive window stopped the sender.
     pub receive_window_limited: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct LinkOutcome {
     pub name: String,
     /// Fraction of the window spent transmitting.
     pub utilization: f64,
-    /// Packets that found no room in the queue.
+    /// Packets dropped because the queue was full.
     pub drops_queue: u64,
-    /// Packets that active queue management dropped early.
+    /// Packets dropped early by active queue management.
     pub drops_early: u64,
-    /// Packets that a policer dropped.
+    /// Packets dropped by a policer.
     pub drops_policer: u64,
     /// Packets lost by impairments.
     pub drops_impairment: u64,
@@ -63,14 +63,15 @@ pub struct LinkOutcome {
     pub packets: u64,
     /// Mean number of packets waiting behind the one in service.
     pub backlog_mean_packets: f64,
-    /// Largest such number.
+    /// Maximum number of packets waiting behind the one in service.
     pub backlog_max_packets: u64,
-    /// Mean time that a packet waited for its transmission, in seconds: by Little's law, the mean backlog over the rate of packets.
+    /// Mean waiting time of a packet before its transmission, in seconds: by Little's law, the mean backlog divided by
+    /// the packet rate.
     pub wait_mean_s: Option<f64>,
 }
 
 impl LinkOutcome {
-    /// Packets dropped for whatever reason.
+    /// Packets dropped for any reason.
     pub fn drops(&self) -> u64 {
         self.drops_queue + self.drops_early + self.drops_policer + self.drops_impairment
     }
@@ -96,16 +97,17 @@ impl Conservation {
     }
 }
 
-/// The result of one run.
+/// The results of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the run within the seed.
+    /// Run number within the seed.
     pub run: u64,
-    /// Hash of all deliveries, deadlines, writes and source events with their times, in whatever order they were handled.
+    /// Hash of all deliveries, deadlines, writes and source events with their times, independent of the order in which
+    /// they were handled.
     pub fingerprint: u64,
     /// Simulated time, in seconds.
     pub simulated_s: f64,
@@ -117,7 +119,7 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
     /// Packets over the whole run.
     pub conservation: Conservation,
-    /// What the probes recorded.
+    /// The recordings of the probes.
     pub recordings: Vec<Recording>,
 }
 

@@ -1,8 +1,9 @@
-//! Runs that begin alike: made once up to the moment they part, and branched from there.
+//! Runs with a shared prefix, which is simulated once. Each run branches from it.
 //!
-//! Scenarios that differ in nothing but the TCP of flows that start late, delayed acknowledgements aside, have the same events
-//! until the first of these flows starts, as components draw from streams of their own. A design of many variants over one background needs that beginning
-//! once for each seed and run. A branch has the bits of a whole run.
+//! Scenarios that differ only in the TCP of late-starting flows (except delayed acknowledgements) have the same events
+//! until the first of these flows starts, because each component has its own random stream. A design with many variants
+//! over one background simulates this prefix once per seed and run. The result of a branch is bit-identical to that of
+//! a complete run.
 
 use crate::outcome::Outcome;
 use crate::scenario::{Scenario, Start};
@@ -11,17 +12,17 @@ use dumbbell_tcp::TcpParams;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-/// Which of some scenarios begin alike.
+/// Groups scenarios that share a prefix.
 #[derive(Clone, Debug)]
 pub struct Families {
     /// The family of each scenario.
     of: Vec<usize>,
-    /// For each family the flows by which its members differ.
+    /// The flows in which the members of each family differ.
     differing: Vec<Vec<usize>>,
 }
 
 impl Families {
-    /// The families of some scenarios. One alone has none.
+    /// Groups scenarios into families. A scenario alone has none.
     pub fn new(scenarios: &[Scenario]) -> Self {
         if scenarios.len() < 2 {
             return Families { of: vec![0; scenarios.len()], differing: vec![Vec::new()] };
@@ -47,14 +48,14 @@ impl Families {
         families
     }
 
-    /// The family of a scenario by its position; `None` if no other scenario begins like it.
+    /// The family of a scenario, by its position; `None` if no other scenario shares its prefix.
     pub fn of(&self, scenario: usize) -> Option<usize> {
         let family = *self.of.get(scenario)?;
         (!self.differing[family].is_empty()).then_some(family)
     }
 }
 
-/// The canonical form of a scenario without what cannot show before a flow starts.
+/// The canonical form of a scenario without the fields that have no effect before a flow starts.
 fn prefix_key(scenario: &Scenario) -> String {
     let mut scenario = scenario.clone();
     scenario.name.clear();
@@ -63,7 +64,7 @@ fn prefix_key(scenario: &Scenario) -> String {
         if earliest.0 > 0
             && let Some(tcp) = &mut flow.tcp
         {
-            // Which receivers may answer ahead of the clock depends on these.
+            // This determines which receivers may answer ahead of the clock.
             let delayed_ack = tcp.0.delayed_ack.clone();
             tcp.0 = TcpParams { delayed_ack, ..TcpParams::default() };
         }
@@ -71,12 +72,12 @@ fn prefix_key(scenario: &Scenario) -> String {
     scenario.to_json()
 }
 
-/// A run up to the moment at which the members of a family part.
+/// A run up to the moment at which the members of a family diverge.
 #[derive(Clone, Debug)]
 pub struct SharedPrefix<'a>(Simulation<'a>);
 
 impl<'a> SharedPrefix<'a> {
-    /// The beginning that a scenario shares with its family, for one seed and run. `None` if `stop` became true.
+    /// Simulates the prefix of a scenario's family for one seed and run. `None` if `stop` became true.
     pub fn simulate(
         stop: &AtomicBool,
         families: &Families,
@@ -89,7 +90,7 @@ impl<'a> SharedPrefix<'a> {
         Some(SharedPrefix(simulation))
     }
 
-    /// Goes on as a scenario of the same family. `None` if `stop` became true.
+    /// Continues the run as a scenario of the same family. `None` if `stop` became true.
     pub fn branch(&self, stop: &AtomicBool, scenario: &'a Scenario) -> Option<Outcome> {
         let mut simulation = self.0.clone();
         simulation.take_scenario(scenario);

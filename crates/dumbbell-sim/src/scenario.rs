@@ -467,7 +467,7 @@ fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
     flow.tcp.as_ref().map_or(&[], |tcp| tcp.0.congestion.probes())
 }
 
-/// True if a flow has what not every flow has.
+/// True if a flow has a quantity that only some flows have.
 fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
     match quantity {
         Quantity::Measured(_) => flow.tcp.is_some(),
@@ -592,7 +592,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_read_one_by_one_are_those_of_the_tree() {
+    fn lists_read_element_by_element_equal_those_of_the_tree() {
         let text = r#"{ "duration": "5 s", "nodes": ["a", { "name": "b", "aqt": true }],
             "links": [{ "name": "l", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms" },
                       { "name": "m", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "1 ms" }],
@@ -605,7 +605,7 @@ mod tests {
         assert_eq!(Scenario::from_json(&wrong).unwrap_err().field, "flows.f.tcp");
     }
 
-    /// What is said of probes of a quantity of some flows, of which `v` has Vegas and `r` has Reno.
+    /// Validates a probe of a quantity for some flows; `v` runs Vegas and `r` Reno.
     fn probed(flows: Value, quantity: &str) -> Result<(), SpecError> {
         let flow = |name: &str, tcp: &str| json!({ "name": name, "from": "a", "to": "b", "tcp": tcp });
         let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
@@ -617,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_of_what_a_congestion_control_does_not_show_is_refused() {
+    fn a_probe_that_a_congestion_control_does_not_have_is_refused() {
         let error = probed(json!(["v", "r"]), "vegas_diff").unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), ("probes.0.quantities", "\"vegas_diff\""));
         assert!(error.accepted.ends_with("of the flow \"r\" has: reno has nothing"), "{}", error.accepted);

@@ -1,4 +1,4 @@
-//! Typed columns per probe, recorded on change, on a period, or as events happen.
+//! Recordings of probes as typed columns, on change, periodically, or per event.
 
 use crate::scenario::ProbeSpec;
 use dumbbell_cc::{AlgorithmSpec, ProbeInfo};
@@ -7,7 +7,7 @@ use dumbbell_units::spec::{Field, Node, SpecError, choice_schema};
 use dumbbell_units::{Time, Value, choice};
 
 choice! {
-    /// What the engine measures of flows and links.
+    /// Quantities that the engine measures for flows and links.
     pub enum Measure {
         /// Congestion window with its inflation, in segments.
         Cwnd = "cwnd",
@@ -21,34 +21,35 @@ choice! {
         Srtt = "srtt",
         /// Retransmission timeout, in seconds.
         Rto = "rto",
-        /// First byte of every data segment sent; a SYN is none.
+        /// First byte of every data segment sent; a SYN is not a data segment.
         SeqSent = "seq_sent",
         /// Cumulative acknowledgement, in bytes.
         SeqAcked = "seq_acked",
-        /// Bytes delivered to the receiving application so far; of a source of datagrams bytes on the wire.
+        /// Bytes delivered to the receiving application so far; for a datagram source, bytes on the wire.
         Delivered = "delivered",
-        /// Losses, fast retransmissions, recoveries, timeouts and the like, a row each with the state of the connection.
+        /// Losses, fast retransmissions, recoveries, timeouts and similar events, one row each with the state of the
+        /// connection.
         TcpEvents = "tcp_events",
         /// Packets waiting behind the one in service.
         Backlog = "backlog",
         /// Packets dropped so far.
         Drops = "drops",
-        /// Number of every data packet that an impairment loses, as the impairment `forced` counts them.
+        /// Number of every data packet lost by an impairment, in the numbering of the impairment `forced`.
         Losses = "losses",
     }
 }
 
-/// What a probe records: a measure of the engine, or what a congestion control shows of itself.
+/// What a probe records: a measure of the engine, or a quantity declared by a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// The engine measures it.
+    /// Measured by the engine.
     Measured(Measure),
-    /// Some congestion controls declare it.
+    /// Declared by some congestion controls.
     Declared(ProbeInfo),
 }
 
 impl Quantity {
-    /// The name as it stands in a scenario.
+    /// Its name in a scenario.
     pub fn name(&self) -> &'static str {
         match self {
             Quantity::Measured(measure) => measure.name(),
@@ -61,22 +62,23 @@ impl Quantity {
         matches!(self, Quantity::Measured(Measure::Backlog | Measure::Drops | Measure::Losses))
     }
 
-    /// True if every event counts, not only changes of the value.
+    /// True if every event is recorded, not only changes of the value.
     fn is_event(&self) -> bool {
         self.is(Measure::SeqSent)
     }
 
-    /// True if not every flow has it.
+    /// True if only some flows have it.
     pub fn is_of_some_flows(&self) -> bool {
         matches!(self, Quantity::Declared(_)) || self.is(Measure::TcpEvents)
     }
 
-    /// True for this measure.
+    /// True if it is this measure.
     pub fn is(&self, measure: Measure) -> bool {
         *self == Quantity::Measured(measure)
     }
 
-    /// What the congestion controls of the registry declare, each name once, with the algorithms that have it.
+    /// The quantities declared by the congestion controls of the registry, each name once, with the algorithms that
+    /// declare it.
     pub fn declared() -> Vec<(ProbeInfo, Vec<&'static str>)> {
         let mut declared: Vec<(ProbeInfo, Vec<&'static str>)> = Vec::new();
         for (&algorithm, probes) in AlgorithmSpec::NAMES.iter().zip(AlgorithmSpec::PROBES) {
@@ -90,7 +92,7 @@ impl Quantity {
         declared
     }
 
-    /// Everything that a probe may record of some flow or link.
+    /// Everything that a probe can record for some flow or link.
     pub fn all() -> Vec<Quantity> {
         let measured =
             Measure::ALL.iter().filter_map(|(name, _)| Measure::named(name)).map(Quantity::Measured);
@@ -125,18 +127,18 @@ impl Field for Quantity {
     }
 }
 
-/// What happened to a connection of a flow.
+/// An event of a connection of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowEvent {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// What.
+    /// Kind of the event.
     pub kind: TcpEventKind,
-    /// Which connection of the flow, counted from 1; `None` for a loss of one that is over.
+    /// Number of the connection within the flow, counted from 1; `None` for a loss of a closed connection.
     pub connection: Option<u64>,
     /// First byte of the segment that was lost or sent.
     pub seq: Option<u64>,
-    /// What its sender tells; nothing of a loss, of which it does not know yet.
+    /// The event as its sender reports it; `None` for a loss, which the sender has not detected yet.
     pub sender: Option<TcpEvent>,
 }
 
@@ -157,9 +159,10 @@ pub struct Recording {
     pub quantity: Quantity,
     /// Times in seconds.
     pub times: Vec<f64>,
-    /// Values in the quantity's unit; none of events.
+    /// Values in the quantity's unit; empty for events.
     pub values: Vec<f64>,
-    /// Events, in the order in which they became known until the run is over, and one for each time then.
+    /// Events. During the run in the order in which they become known, afterwards in order of time with one entry in
+    /// `times` each.
     pub events: Vec<FlowEvent>,
     period: Option<Time>,
     next_sample: Time,
@@ -177,17 +180,17 @@ impl Recording {
             events: Vec::new(),
             period: probe.period,
             next_sample: Time::ZERO,
-            // Drops are counted from none.
+            // Drops are counted from 0.
             last: quantity.is(Measure::Drops).then_some(0.0),
         }
     }
 
-    /// The value last recorded.
+    /// The last recorded value.
     pub fn last(&self) -> Option<f64> {
         self.last
     }
 
-    /// The quantity has this value from `at` on; `None` while it has none.
+    /// Records that the quantity has this value from `at` on; `None` if it has no value.
     pub fn record(&mut self, at: Time, value: Option<f64>) {
         let Some(value) = value else { return };
         if self.period.is_some() {
@@ -199,7 +202,7 @@ impl Recording {
         self.last = Some(value);
     }
 
-    /// Periodic samples that fall before `at` still show the value before.
+    /// Adds the periodic samples before `at`, which have the previous value.
     fn sample_before(&mut self, at: Time) {
         let Some(period) = self.period else { return };
         while self.next_sample < at {
@@ -211,12 +214,12 @@ impl Recording {
         }
     }
 
-    /// Completes a periodic recording, and forgets what a chained link knew beforehand of times
-    /// after the end.
+    /// Completes a periodic recording and removes entries after the end, which a chained link may have recorded ahead
+    /// of the clock.
     pub fn finish(&mut self, end: Time) {
         self.sample_before(end);
         if self.quantity.is(Measure::TcpEvents) {
-            // What happened at one time stays in the order in which it came.
+            // Simultaneous events keep their order.
             self.events.sort_by_key(|event| event.at);
             self.events.truncate(self.events.partition_point(|event| event.at <= end));
             self.times = self.events.iter().map(|event| event.at.secs()).collect();
@@ -234,7 +237,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_congestion_control_declares_a_name_of_the_engine() {
+    fn no_congestion_control_declares_a_probe_name_of_the_engine() {
         let names = Quantity::names();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     }

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Warnings of a scenario with one flow over one link each way, some of whose members are replaced.
+    /// Warnings about a scenario with one flow over one link each way, after replacing some members.
     fn warnings(changes: &[(&str, Value)]) -> Vec<String> {
         let mut scenario = json!({
             "duration": "10 s",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_within_the_run_needs_no_word() {
+    fn times_within_the_run_give_no_warning() {
         assert_eq!(warnings(&[]), [""; 0]);
         let probes =
             json!([{ "flows": ["*"], "quantities": ["cwnd"] }, { "links": ["ab"], "quantities": ["drops"] }]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn times_after_the_end_are_said() {
+    fn times_after_the_end_give_warnings() {
         let of = |pointer, value| warnings(&[(pointer, value)]);
         assert_eq!(
             of("/flows/0/start", json!("10 s")),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_smaller_than_a_packet_is_said_once_per_link() {
+    fn a_queue_smaller_than_a_packet_gives_one_warning_per_link() {
         // A segment of 1000 bytes with 40 bytes of headers, an acknowledgement of 40 bytes.
         let limited = |ab: &str, ba: &str| {
             let queue = |limit: &str| json!({ "kind": "droptail", "limit": limit });
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_of_what_is_not_there_are_said() {
+    fn probes_without_effect_give_warnings() {
         let of = |probe: Value| warnings(&[("/probes", json!([probe]))]);
         assert_eq!(
             of(json!({ "links": ["*"], "quantities": ["losses"] })),

@@ -1,4 +1,4 @@
-//! What a run counts must be what happened, at the end of a run and at the edges of its flows.
+//! Counters agree with the events, at the end of a run and at the edges of its flows.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn refused_field(scenario: &Value) -> String {
 }
 
 #[test]
-fn a_run_that_ends_early_counts_no_work_beyond_its_end() {
+fn a_run_that_ends_early_counts_nothing_after_its_end() {
     let network = two_hosts("1 Mbit/s", "1 ms", json!({}));
     let transfer = json!({ "kind": "transfer", "size": "20 kB" });
     let mut scenario = with_flow(network, "f", json!({ "variant": "reno", "mss": "1000 bytes" }), transfer);
@@ -28,7 +28,7 @@ fn a_run_that_ends_early_counts_no_work_beyond_its_end() {
 }
 
 #[test]
-fn the_receive_window_is_named_when_it_stops_the_sender() {
+fn a_sender_stopped_by_the_receive_window_is_counted() {
     let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "receive_buffer": "10 segments" });
     let source = json!({ "kind": "transfer", "size": "1 MB" });
     let limited = outcome(&with_flow(two_hosts("100 Mbit/s", "50 ms", json!({})), "f", tcp, source));
@@ -57,7 +57,7 @@ fn sack_enters_a_second_recovery_when_the_first_new_segment_of_the_first_is_lost
 }
 
 #[test]
-fn segments_of_limited_transmit_are_not_halved_with_the_flight() {
+fn segments_of_limited_transmit_are_not_part_of_the_halved_flight_size() {
     let threshold = |limited: bool| {
         let loss = json!({ "impairments": [{ "kind": "forced", "packets": [61] }] });
         let tcp = json!({ "variant": "newreno", "mss": "1000 bytes", "initial_ssthresh": "16 segments",
@@ -82,7 +82,7 @@ fn drops_are_probed_from_the_beginning_whatever_the_window() {
 }
 
 #[test]
-fn links_of_one_direction_make_a_path() {
+fn unidirectional_links_form_a_path() {
     let link = |from: &str, to: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": "10 Mbit/s", "delay": "1 ms" });
     let ring = json!({
         "duration": "10 s",
@@ -95,7 +95,7 @@ fn links_of_one_direction_make_a_path() {
 }
 
 #[test]
-fn numbers_that_are_none_are_refused_where_they_stand() {
+fn nan_is_refused_with_its_path() {
     let text = r#"
         duration = "1 s"
         nodes = ["a", "b"]
@@ -134,7 +134,7 @@ fn nothing_new_is_sent_after_the_stop() {
 }
 
 #[test]
-fn a_transfer_that_was_sent_before_its_stop_completes() {
+fn a_transfer_completely_sent_before_its_stop_completes() {
     let source = json!({ "kind": "transfer", "size": "2 kB" });
     let tcp = json!({ "variant": "reno", "mss": "1000 bytes" });
     let mut scenario = with_flow(two_hosts("10 Mbit/s", "500 ms", json!({})), "f", tcp, source);
@@ -143,7 +143,7 @@ fn a_transfer_that_was_sent_before_its_stop_completes() {
 }
 
 #[test]
-fn a_stopped_flow_is_not_credited_with_more_than_its_line_carries() {
+fn the_goodput_of_a_stopped_flow_does_not_exceed_its_link_rate() {
     let queue = json!({ "queue": { "kind": "droptail", "limit": "1000 packets" } });
     let mut scenario = two_hosts("1 Mbit/s", "1 ms", queue);
     let source = json!({ "kind": "cbr", "rate": "10 Mbit/s", "packet": "1000 bytes" });
@@ -153,7 +153,7 @@ fn a_stopped_flow_is_not_credited_with_more_than_its_line_carries() {
 }
 
 #[test]
-fn losses_that_a_probe_has_recorded_can_be_forced_again() {
+fn recorded_losses_can_be_replayed_as_forced_losses() {
     let random = json!([
         { "kind": "bernoulli", "probability": 0.01 },
         { "kind": "twostate", "good": "1 s", "bad": "100 ms", "loss": 0.2, "change": 0.5 },
@@ -172,14 +172,15 @@ fn losses_that_a_probe_has_recorded_can_be_forced_again() {
     let forced = run(json!([{ "kind": "forced", "packets": lost }]));
     assert_eq!(forced.fingerprint, drawn.fingerprint);
     assert_eq!(trace(&forced, "losses"), trace(&drawn, "losses"));
-    // What overflowed is no loss of that kind.
+    // A queue overflow is not a loss by an impairment.
     assert!(trace(&drawn, "drops").len() > lost.len());
 }
 
 #[test]
-fn goodput_counts_the_pauses_in_which_packets_are_on_their_way() {
-    // A packet takes 100 ms of transmission and 101 ms of delay: each arrives 1 ms after the start that follows its own, which
-    // lasts 2 ms. Nine of the ten arrive, and the flow is active from its first start to the last arrival at 1801 ms.
+fn goodput_includes_pauses_with_packets_in_flight() {
+    // A packet takes 100 ms of transmission and 101 ms of delay, so each arrives 1 ms after the following start; each
+    // start is active for 2 ms. Nine of the ten arrive, and the flow is active from its first start to the last arrival
+    // at 1801 ms.
     let restarts: Vec<Value> = (1..10)
         .map(|n| json!({ "start": format!("{} ms", 200 * n), "stop": format!("{} ms", 200 * n + 2) }))
         .collect();
@@ -200,7 +201,7 @@ fn goodput_counts_the_pauses_in_which_packets_are_on_their_way() {
 }
 
 #[test]
-fn counts_follow_the_window_to_the_event() {
+fn counts_cover_exactly_the_events_of_the_window() {
     // A transfer that loses its packets 20 and 60 has two fast retransmissions.
     let loss = json!({ "impairments": [{ "kind": "forced", "packets": [20, 60] }] });
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_ssthresh": "8 segments" });
@@ -212,11 +213,11 @@ fn counts_follow_the_window_to_the_event() {
     let (sent, losses) = (trace(&whole, "seq_sent"), trace(&whole, "losses"));
     assert_eq!((flow(&whole).segments_sent, sent.len()), (202, 202));
     assert_eq!((flow(&whole).segments_lost, losses.len(), flow(&whole).fast_retransmits), (2, 2, 2));
-    // A retransmission is a segment below one that was sent before.
+    // A retransmission has a sequence number below an earlier one.
     let again: Vec<f64> =
         (1..sent.len()).filter(|&at| sent[at].1 < sent[at - 1].1).map(|at| sent[at].0).collect();
     assert_eq!(again.len(), 2);
-    // Both ends of a window belong to it: at the first retransmission, and between the two.
+    // Both ends belong to the window: at the first retransmission, and between the two.
     let of = |from: f64, until: f64| {
         let mut scenario = scenario.clone();
         scenario["measure_from"] = json!(format!("{:.0} ns", from * 1e9));
@@ -238,8 +239,8 @@ fn counts_follow_the_window_to_the_event() {
 }
 
 #[test]
-fn the_mean_round_trip_time_is_of_the_window_and_the_smallest_of_the_run() {
-    // 20 packets of 1040 bytes wait at 1 Mbit/s: 0.16 s more than the first has.
+fn the_mean_rtt_covers_the_window_and_the_minimum_the_run() {
+    // 20 packets of 1040 bytes queue at 1 Mbit/s: their round-trip time exceeds that of the first by 0.16 s.
     let tcp = json!({ "variant": "reno", "mss": "1000 bytes", "receive_buffer": "20 segments" });
     let mut scenario = with_flow(two_hosts("1 Mbit/s", "10 ms", json!({})), "f", tcp, json!("greedy"));
     let whole = flow(&outcome(&scenario)).clone();
@@ -273,7 +274,7 @@ fn a_syn_is_a_packet_without_data() {
         // On the link it is a packet like any other.
         assert_eq!(outcome.links[1].packets, 51 + u64::from(handshake));
     }
-    // A SYN that is lost is a drop and no segment; the timeout that repeats it is a timeout.
+    // A lost SYN is a drop but not a lost segment; the timeout that retransmits it is a timeout.
     let always = run(true, json!({ "kind": "bernoulli", "probability": 1.0 }));
     assert_eq!((flow(&always).segments_sent, flow(&always).segments_lost), (0, 0));
     assert_eq!(trace(&always, "losses"), []);
@@ -282,8 +283,8 @@ fn a_syn_is_a_packet_without_data() {
 }
 
 #[test]
-fn stopping_a_flow_closes_its_connections_alone() {
-    // Two flows of conversations; one stops, restarts and stops again while the other goes on.
+fn stopping_a_flow_closes_only_its_connections() {
+    // Two flows of conversations. One stops, restarts and stops again while the other continues.
     let conversations = json!({ "kind": "tcplib", "interarrival": "100 ms" });
     let network = two_hosts("1.6 Mbit/s", "20 ms", json!({}));
     let mut scenario = with_flow(network, "f", json!("reno"), conversations.clone());
@@ -299,7 +300,7 @@ fn stopping_a_flow_closes_its_connections_alone() {
 }
 
 #[test]
-fn what_cannot_be_measured_or_run_is_refused() {
+fn a_window_beyond_the_end_missing_flows_and_empty_probes_are_refused() {
     let valid = || with_flow(two_hosts("1 Mbit/s", "1 ms", json!({})), "f", json!("reno"), json!("greedy"));
     let mut scenario = valid();
     scenario["measure_until"] = json!("60 s");

@@ -1,5 +1,5 @@
-//! A receiver that answers ahead of the clock changes nothing but the number of events. A probe of a flow makes its
-//! receiver wait for its time, so every scenario is run with and without one.
+//! A receiver that answers ahead of the clock changes only the number of events. A probe of its flow makes a receiver
+//! answer on time, so every scenario is run with and without a probe.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn traced(scenario: &Value) -> Value {
 }
 
 #[test]
-fn an_answer_ahead_of_the_clock_is_the_one_of_its_time() {
+fn answers_ahead_of_the_clock_change_no_result() {
     let mut random = Stream::new(1, 0, "answers");
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     let mut saved = 0;
@@ -28,7 +28,7 @@ fn an_answer_ahead_of_the_clock_is_the_one_of_its_time() {
 }
 
 #[test]
-fn one_event_for_a_packet_where_hosts_are_apart() {
+fn packets_between_separate_hosts_take_one_event_each() {
     let mut scenario = many_flows(&mut |_| 1);
     scenario["flows"] = json!([scenario["flows"][0]]);
     let ahead = outcome_of(&scenario, 1);

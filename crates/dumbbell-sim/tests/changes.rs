@@ -1,4 +1,4 @@
-//! What changes while a run goes on: links, paths, flows that start again. And what routers tell of queues.
+//! Changes during a run: links, paths, restarted flows, and queueing times reported by routers.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn probed(mut scenario: Value, quantity: &str) -> Value {
     scenario
 }
 
-/// All nodes stamp; there is a second way from r1 to r2 with ten times the delay.
+/// All nodes stamp. A second path from r1 to r2 has ten times the delay.
 fn stamping(rate: &str) -> Value {
     let mut scenario =
         two_hosts(rate, "20 ms", json!({ "queue": { "kind": "droptail", "limit": "50 packets" } }));
@@ -31,8 +31,8 @@ fn stamping(rate: &str) -> Value {
     scenario
 }
 
-/// A RoVegas or Vegas flow with packets of 1000 bytes over such a network, one way until 30 s and the other until
-/// the end, with bursts on the reverse path.
+/// A RoVegas or Vegas flow with packets of 1000 bytes over such a network, on one path until 30 s and on the other
+/// until the end, with bursts on the reverse path.
 fn rerouted(variant: &str, rate: &str) -> Value {
     let tcp = json!({ "variant": variant, "mss": "992 bytes", "headers": { "data": "0 bytes", "ack": "40 bytes" } });
     let mut scenario = with_flow(stamping(rate), "f", tcp, json!("greedy"));
@@ -46,10 +46,10 @@ fn rerouted(variant: &str, rate: &str) -> Value {
 }
 
 #[test]
-fn the_base_rtt_is_the_same_nanosecond_for_every_packet_on_a_path() {
-    // 1000 bytes take 8e6/3 ns at 3 Mbit/s, so every packet carries its own remainder. One way the path takes
-    // 20 ms and 2.666666 ms forward, 20 ms and 0.128 ms back, 0.8 us and 38 ns on each fast link; the other way
-    // 180 ms more.
+fn the_base_rtt_is_identical_for_every_packet_on_a_path() {
+    // 1000 bytes take 8e6/3 ns at 3 Mbit/s, so the fraction differs from packet to packet. The first path takes 20 ms
+    // and 2.666666 ms forward, 20 ms and 0.128 ms back, 0.8 us and 38 ns on each fast link; the second path takes 180
+    // ms more.
     let outcome = outcome(&probed(rerouted("rovegas", "3 Mbit/s"), "base_rtt"));
     let base = trace(&outcome, "base_rtt");
     let nanoseconds: Vec<u64> = base.iter().map(|&(_, value)| (value * 1e9).round() as u64).collect();
@@ -58,7 +58,7 @@ fn the_base_rtt_is_the_same_nanosecond_for_every_packet_on_a_path() {
 }
 
 #[test]
-fn rovegas_fills_a_longer_path_and_vegas_takes_it_for_congestion() {
+fn rovegas_fills_a_longer_path_and_vegas_mistakes_it_for_congestion() {
     let rate_at_the_end = |variant: &str| {
         let delivered = trace(&outcome(&probed(rerouted(variant, "3 Mbit/s"), "delivered")), "delivered");
         let at = |time: f64| delivered[delivered.partition_point(|&(t, _)| t <= time) - 1].1;
@@ -69,7 +69,7 @@ fn rovegas_fills_a_longer_path_and_vegas_takes_it_for_congestion() {
 }
 
 #[test]
-fn probing_costs_eight_bytes_on_every_packet() {
+fn queueing_time_requests_cost_eight_bytes_per_packet() {
     let sizes = |aqt: bool| {
         let tcp =
             json!({ "variant": "reno", "mss": "1000 bytes", "headers": { "data": "40 bytes" }, "aqt": aqt });
@@ -80,7 +80,7 @@ fn probing_costs_eight_bytes_on_every_packet() {
             json!({ "kind": "transfer", "size": "500 kB" }),
         );
         let outcome = outcome(&scenario);
-        // The way back carries nothing but acknowledgements, one for each segment.
+        // The reverse path carries only acknowledgements, one for each segment.
         let busy = outcome.links[4].utilization * 60.0 * 1e6 / 8.0;
         let acknowledgement = busy / flow(&outcome).segments_sent as f64;
         (flow(&outcome).throughput_bps / flow(&outcome).goodput_bps, acknowledgement)
@@ -93,7 +93,7 @@ fn probing_costs_eight_bytes_on_every_packet() {
 }
 
 #[test]
-fn a_restarted_flow_has_a_new_connection_and_nothing_in_between() {
+fn a_restarted_flow_has_a_new_connection_and_is_silent_during_the_pause() {
     let tcp = json!({ "variant": "newreno", "mss": "1000 bytes", "initial_ssthresh": "10 segments" });
     let queue = json!({ "queue": { "kind": "droptail", "limit": "20 packets" } });
     let scenario = with_flow(two_hosts("1 Mbit/s", "10 ms", queue), "f", tcp, json!("greedy"));
@@ -114,9 +114,9 @@ fn a_restarted_flow_has_a_new_connection_and_nothing_in_between() {
 }
 
 #[test]
-fn what_drains_after_a_stop_counts_with_its_time() {
-    // Six bursts of 0.1 s at 10 Mbit/s, 125 packets each, of which a queue of 50 takes its part, over a link of
-    // 100 kbit/s: each drains in 4 s, and no flow is faster than its link.
+fn deliveries_after_a_stop_count_with_their_time() {
+    // Six bursts of 0.1 s at 10 Mbit/s, 125 packets each, into a queue of 50 packets before a link of 100 kbit/s: each
+    // drains in 4 s, and no flow is faster than its link.
     let queue = json!({ "queue": { "kind": "droptail", "limit": "50 packets" } });
     let flood = json!({ "kind": "cbr", "rate": "10 Mbit/s", "packet": "1000 bytes" });
     let again = (1..6)
@@ -129,7 +129,7 @@ fn what_drains_after_a_stop_counts_with_its_time() {
 }
 
 #[test]
-fn restarts_follow_a_stop_and_a_transfer_has_none() {
+fn restarts_require_a_stop_and_are_refused_for_transfers() {
     let tcp = json!("reno");
     let refused = |flow: Value, source: Value| {
         let scenario =
@@ -155,7 +155,7 @@ fn restarts_follow_a_stop_and_a_transfer_has_none() {
 }
 
 #[test]
-fn a_frame_is_no_flood() {
+fn frames_of_too_many_packets_are_refused() {
     let refused = |source: Value| {
         let scenario = with_flow(two_hosts("1 Mbit/s", "1 ms", json!({})), "f", Value::Null, source);
         Scenario::from_value(&scenario).expect_err("a refusal").field
@@ -167,7 +167,7 @@ fn a_frame_is_no_flood() {
 }
 
 #[test]
-fn a_link_is_always_busy_and_carries_what_its_rates_allow() {
+fn a_link_with_rate_changes_is_always_busy_and_carries_its_capacity() {
     // 10 s at 1 Mbit/s, 20 s at 0.25 Mbit/s, 30 s at 2 Mbit/s: 75 Mbit, always busy.
     let changes = json!([{ "at": "10 s", "rate": "250 kbit/s" }, { "at": "30 s", "rate": "2 Mbit/s", "delay": "1 ms" }]);
     let queue = json!({ "kind": "droptail", "limit": "50 packets" });
@@ -180,7 +180,7 @@ fn a_link_is_always_busy_and_carries_what_its_rates_allow() {
 }
 
 #[test]
-fn bursts_are_the_same_whoever_shares_the_link() {
+fn bursts_do_not_depend_on_other_flows_of_the_link() {
     let sent = |variant: &str| {
         let mut scenario = rerouted(variant, "3 Mbit/s");
         scenario["probes"] = json!([{ "links": ["h2-r2"], "quantities": ["backlog"] }]);

@@ -1,11 +1,11 @@
-//! Connections that take part in explicit congestion notification, behind queues that mark.
+//! Connections with explicit congestion notification behind marking queues.
 
 mod common;
 
 use common::outcome;
 use serde_json::json;
 
-/// Marks, early drops, segments sent again, and utilization of the bottleneck of four connections.
+/// Marks, early drops, retransmitted segments, and bottleneck utilization with four connections.
 fn behind(queue: &str, ecn: &str) -> (u64, u64, u64, f64) {
     let link = |from: &str, to: &str| {
         let queue = if from == "r1" { json!({ "kind": queue }) } else { json!("droptail") };
@@ -29,7 +29,7 @@ fn behind(queue: &str, ecn: &str) -> (u64, u64, u64, f64) {
 }
 
 #[test]
-fn marks_take_the_place_of_drops_and_of_retransmissions() {
+fn marks_replace_drops_and_retransmissions() {
     for queue in ["red", "codel", "fqcodel"] {
         let (marks, drops, again, utilization) = behind(queue, "off");
         assert!(

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const MSS: u64 = 960;
 
-/// A transfer of 40 segments with a window of at most eight, of which the bottleneck loses stated ones.
+/// A transfer of 40 segments with a window of at most eight; the bottleneck loses the given ones.
 fn transfer(recovery: &str, lost: &[u64]) -> Value {
     let mut network =
         two_hosts("1 Mbit/s", "96 ms", json!({ "impairments": [{ "kind": "forced", "packets": lost }] }));
@@ -31,8 +31,8 @@ fn events(outcome: &Outcome) -> &[FlowEvent] {
     &outcome.recordings[0].events
 }
 
-/// Milliseconds, connection and kind; segments: the one concerned, `snd_una` and `snd_max`; the window before and after in hundredths of a
-/// segment.
+/// Time in milliseconds, connection and kind; in segments, the one concerned, `snd_una` and `snd_max`; the window
+/// before and after in hundredths of a segment.
 type Row = (i64, u64, &'static str, Option<u64>, Option<(u64, u64, i64, i64)>);
 
 fn rows(outcome: &Outcome) -> Vec<Row> {
@@ -50,7 +50,8 @@ fn rows(outcome: &Outcome) -> Vec<Row> {
     events(outcome).iter().map(row).collect()
 }
 
-// A segment takes 8 ms at the bottleneck, and the round trip 200 ms and a few microseconds. Segments and packets are counted from 0 and 1.
+// A segment takes 8 ms at the bottleneck, and the round trip 200 ms and a few microseconds. Segments are counted from
+// 0, packets from 1.
 
 #[test]
 fn one_loss_is_repaired_by_a_fast_recovery() {
@@ -58,20 +59,21 @@ fn one_loss_is_repaired_by_a_fast_recovery() {
     assert_eq!(
         rows(&outcome),
         [
-            // The acknowledgement of segment 2, the last of the second round trip: four segments are the threshold.
+            // The acknowledgement of segment 2, the last of the second round trip: the threshold is four segments.
             (408, 1, "slow_start_exit", None, Some((3, 5, 300, 400))),
             // The window passes five segments after five acknowledgements, at 800 ms, and two segments leave.
             (800, 1, "loss", Some(11), None),
-            // Segments 12, 13 and 14 bring duplicates; the window has grown from 4 by five times its inverse and three times more.
+            // Segments 12, 13 and 14 cause duplicate ACKs; the window has grown from 4 by five times its inverse, and
+            // then three times more.
             (1024, 1, "fast_retransmit", None, Some((11, 16, 569, 250))),
             (1024, 1, "recovery_enter", None, Some((11, 16, 250, 250))),
-            // Segment 15 brings the fourth duplicate, which inflates the window to six and a half segments.
+            // Segment 15 causes the fourth duplicate ACK, which inflates the window to six and a half segments.
             (1032, 1, "new_data", Some(16), Some((11, 17, 250, 250))),
             // The retransmission is acknowledged.
             (1224, 1, "recovery_exit", None, Some((11, 17, 250, 250))),
         ]
     );
-    // Of the first eleven segments seven meet no other, three one and one two.
+    // Of the first eleven segments, seven queue behind no other, three behind one, and one behind two.
     let mean = events(&outcome)[2].sender.and_then(|sender| sender.rtt_mean).unwrap_or_default();
     assert!((mean - (0.2 + 0.008 * 5.0 / 11.0)).abs() < 1e-5, "{mean}");
 }
@@ -90,7 +92,8 @@ fn a_lost_window_is_repaired_by_a_timeout() {
             (1200, 1, "loss", Some(22), None),
             (1208, 1, "loss", Some(23), None),
             (1216, 1, "loss", Some(24), None),
-            // The least timeout after the last acknowledgement is a second. Half the flight of six is the threshold.
+            // The minimum timeout of one second after the last acknowledgement. Half of the six segments in flight is
+            // the threshold.
             (2216, 1, "timeout", None, Some((19, 25, 697, 100))),
             // Two round trips later the window has grown from one segment to three.
             (2616, 1, "slow_start_exit", None, Some((21, 25, 200, 300))),
@@ -99,7 +102,7 @@ fn a_lost_window_is_repaired_by_a_timeout() {
 }
 
 #[test]
-fn a_silent_receiver_is_given_up_after_its_syn_has_gone_unanswered() {
+fn a_connection_whose_syn_is_never_answered_is_given_up() {
     let mut scenario = probed(transfer("reno", &[]));
     scenario["links"][1]["impairments"] = json!([{ "kind": "bernoulli", "probability": 1 }]);
     scenario["flows"][0]["tcp"]["handshake"] = json!(true);
@@ -109,7 +112,7 @@ fn a_silent_receiver_is_given_up_after_its_syn_has_gone_unanswered() {
     assert_eq!((kinds.len() as u64, flow(&outcome).timeouts), (14, 13));
     assert!(kinds[..13].iter().all(|&kind| kind == "timeout"), "{kinds:?}");
     assert_eq!(kinds[13], "give_up");
-    // A SYN is no data.
+    // A SYN carries no data.
     assert!(events(&outcome).iter().all(|event| event.sender.is_some_and(|sender| sender.snd_max == 0)));
 }
 
@@ -125,12 +128,12 @@ fn a_pause_restarts_the_connection() {
     assert!(restarts.iter().all(|event| event.sender.is_some_and(|sender| {
         sender.cwnd <= sender.cwnd_before && sender.cwnd <= MSS as f64 && sender.snd_una == sender.snd_max
     })));
-    // Connections are told apart.
+    // Connections are distinguished.
     assert!(restarts.iter().any(|event| event.connection > Some(1)));
 }
 
 #[test]
-fn a_mark_cuts_the_window_without_a_loss() {
+fn a_mark_reduces_the_window_without_a_loss() {
     let mut scenario = probed(transfer("reno", &[]));
     scenario["links"][1]["queue"] = json!({
         "kind": "red", "limit": "50 packets", "minimum": "2 packets", "maximum": "6 packets", "ecn": true
@@ -146,7 +149,7 @@ fn a_mark_cuts_the_window_without_a_loss() {
 }
 
 #[test]
-fn a_probe_of_events_changes_nothing_and_tells_what_is_counted() {
+fn an_event_probe_changes_no_result_and_agrees_with_the_counters() {
     for recovery in ["tahoe", "reno", "newreno", "sack", "vegas"] {
         for lost in [vec![], vec![12], vec![12, 14, 15], (12..30).collect()] {
             let scenario = transfer(recovery, &lost);
@@ -161,7 +164,7 @@ fn a_probe_of_events_changes_nothing_and_tells_what_is_counted() {
 }
 
 #[test]
-fn events_are_of_flows_over_tcp_and_have_no_period() {
+fn event_probes_require_tcp_flows_and_no_period() {
     let refused = |probe: Value| {
         let mut scenario = transfer("reno", &[]);
         if let Value::Array(flows) = &mut scenario["flows"] {

@@ -1,6 +1,5 @@
-//! Trajectories that must not change unnoticed: every example's fingerprint stands in
-//! `tests/fingerprints.csv`. A change there needs a line under "Changes to results" in the
-//! changelog. `DUMBBELL_BLESS=1 cargo test` writes the file anew.
+//! Trajectories that must not change unnoticed: `tests/fingerprints.csv` contains the fingerprint of every example. A
+//! change needs a line under "Changes to results" in the changelog. `DUMBBELL_BLESS=1 cargo test` rewrites the file.
 
 use dumbbell_sim::{Scenario, run};
 use std::fmt::Write;
@@ -56,7 +55,7 @@ fn probes_and_names_do_not_change_a_run() {
 }
 
 #[test]
-fn the_canonical_form_reads_back_to_the_same_run() {
+fn the_canonical_form_parses_to_the_same_run() {
     for (name, scenario) in examples() {
         let again =
             Scenario::from_json(&scenario.to_json()).unwrap_or_else(|error| panic!("{name}: {error}"));

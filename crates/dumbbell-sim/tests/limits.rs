@@ -1,11 +1,11 @@
-//! What limits a sender decides whether its window grows.
+//! A window grows only if it limits its sender.
 
 mod common;
 
 use common::{outcome, trace, two_hosts, with_flow};
 use serde_json::{Value, json};
 
-/// The largest window and the most in flight of telnet conversations, in segments.
+/// The maximum window and the maximum flight size of telnet conversations, in segments.
 fn telnet(tcp: Value) -> (f64, f64) {
     let mix = json!({ "telnet": 1.0, "ftp": 0.0, "nntp": 0.0, "smtp": 0.0 });
     let source = json!({ "kind": "tcplib", "interarrival": "20 s", "mix": mix });
@@ -18,7 +18,7 @@ fn telnet(tcp: Value) -> (f64, f64) {
 }
 
 #[test]
-fn the_window_of_a_telnet_flow_grows_only_where_the_rules_let_an_unused_window_grow() {
+fn the_window_of_a_telnet_flow_grows_only_if_rules_let_unused_windows_grow() {
     let (limited, in_flight) = telnet(json!("newreno"));
     assert!(in_flight < 2.0 && limited <= 2.0, "{limited} segments for {in_flight}");
     let (always, _) = telnet(json!({ "variant": "newreno", "window": { "grow_when": "always" } }));
@@ -28,7 +28,7 @@ fn the_window_of_a_telnet_flow_grows_only_where_the_rules_let_an_unused_window_g
 }
 
 #[test]
-fn a_flow_that_always_has_data_grows_as_if_every_window_did() {
+fn a_flow_that_always_has_data_does_not_depend_on_grow_when() {
     for variant in ["newreno", "sack", "vegas", "westwood", "nsvegas"] {
         let fingerprint = |grow_when: &str| {
             let tcp = json!({ "variant": variant, "window": { "grow_when": grow_when } });

@@ -1,4 +1,4 @@
-//! A run branched from a shared beginning is the run that begins at zero.
+//! A run branched from a shared prefix equals the complete run.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn between() -> Value {
 }
 
 #[test]
-fn a_branch_has_the_bits_of_a_whole_run() {
+fn a_branch_is_bit_identical_to_a_complete_run() {
     let scenarios = ["reno", "vegas", "sack", "tahoe"].map(|variant| late(variant, between()));
     let families = Families::new(&scenarios);
     let never = AtomicBool::new(false);
@@ -31,7 +31,7 @@ fn a_branch_has_the_bits_of_a_whole_run() {
 }
 
 #[test]
-fn only_scenarios_that_begin_alike_are_of_a_family() {
+fn only_scenarios_with_a_common_prefix_form_a_family() {
     let family = |scenarios: &[Scenario]| {
         let families = Families::new(scenarios);
         (0..scenarios.len()).map(|index| families.of(index)).collect::<Vec<_>>()
@@ -40,14 +40,14 @@ fn only_scenarios_that_begin_alike_are_of_a_family() {
     other.links[0].delay.0 += 1;
     let of_both = family(&[late("reno", between()), late("vegas", between()), other]);
     assert_eq!(of_both, [Some(0), Some(0), None]);
-    // What starts at once shows at once, and the same scenario twice has nothing to part at.
+    // A difference at time 0 leaves no shared prefix, and two equal scenarios have nothing to branch for.
     assert_eq!(family(&[late("reno", json!("0 s")), late("vegas", json!("0 s"))]), [None, None]);
     assert_eq!(family(&[late("reno", between()), late("reno", between())]), [None, None]);
     assert_eq!(family(&[late("reno", between())]), [None]);
 }
 
 #[test]
-fn a_run_that_ends_before_the_parting_is_whole() {
+fn a_run_that_ends_within_the_prefix_is_complete() {
     let mut scenarios = ["reno", "vegas"].map(|variant| late(variant, json!("40 s")));
     scenarios.iter_mut().for_each(|scenario| scenario.stop_when_complete.clear());
     let families = Families::new(&scenarios);

@@ -1,5 +1,5 @@
-//! Queue disciplines in networks: what CoDel, FQ-CoDel, RED and a policer are for, scheduled links anywhere in a path, and
-//! what results say of them.
+//! Queue disciplines in networks: the purposes of CoDel, FQ-CoDel, RED and a policer, scheduled links anywhere in a
+//! path, and their results.
 
 mod common;
 
@@ -8,7 +8,8 @@ use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
 
-/// Flows from hosts of their own over one bottleneck, with stated round-trip propagation delays in milliseconds, at least 3.
+/// Flows from separate hosts over one bottleneck with the given round-trip propagation delays in milliseconds, at least
+/// 3.
 fn dumbbell(rate: &str, queue: Value, round_trips: &[f64]) -> Value {
     let link = |from: &str, to: &str, rate: &str, delay: f64| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": rate, "delay": format!("{delay} ms") });
     let mut nodes = vec![json!("r1"), json!("r2")];
@@ -46,7 +47,8 @@ fn codel_keeps_the_sojourn_time_and_the_link_busy_for_1_to_50_flows() {
 #[test]
 fn fqcodel_shares_bytes_equally_among_unequal_flows() {
     let mut scenario = dumbbell("40 Mbit/s", json!("fqcodel"), &[3.0, 8.0, 5.0, 4.0]);
-    // Other round-trip times, packet sizes and manners: a datagram source that sends thrice its share does not stop for drops.
+    // Different round-trip times, segment sizes and sources: a datagram source that sends three times its share ignores
+    // drops.
     scenario["flows"][1]["tcp"] = json!({ "variant": "newreno", "mss": "536 bytes" });
     scenario["flows"][2]["tcp"] =
         json!({ "variant": "sack", "mss": "960 bytes", "initial_window": "10 segments" });
@@ -61,7 +63,7 @@ fn fqcodel_shares_bytes_equally_among_unequal_flows() {
     assert!(outcome.links[0].utilization > 0.99);
 }
 
-/// Bytes of each flow on the access links of its receiver, in 50 s at 1 Gbit/s.
+/// Bytes of each flow on the access link of its receiver, in 50 s at 1 Gbit/s.
 fn bytes_behind_the_bottleneck(outcome: &Outcome) -> Vec<f64> {
     let links = outcome.links.iter().filter(|link| link.name.starts_with("r2-d"));
     links.map(|link| link.utilization * 1e9 / 8.0 * 50.0).collect()
@@ -79,28 +81,28 @@ fn red_keeps_its_average_between_the_thresholds() {
 }
 
 #[test]
-fn a_policer_passes_its_rate_and_nothing_more() {
+fn a_policer_passes_no_more_than_its_rate() {
     let queue = json!({ "queue": { "kind": "policer", "rate": "2 Mbit/s", "burst": "10 kB" } });
     let source = json!({ "kind": "cbr", "rate": "3 Mbit/s", "packet": "1000 bytes" });
     let mut scenario = with_flow(two_hosts("10 Mbit/s", "10 ms", queue), "f", json!(null), source);
     scenario["duration"] = json!("100 s");
     let outcome = outcome(&scenario);
-    // 250,000 bytes per second and once the bucket.
+    // 250,000 bytes per second and the bucket once.
     let delivered = outcome.flows[0].bytes_delivered as f64;
     assert!((delivered - 25_010_000.0).abs() <= 4000.0, "{delivered}");
     assert_eq!(outcome.links[1].drops_policer, outcome.flows[0].segments_lost);
 }
 
-/// A link under CoDel with a target that nothing exceeds is a drop-tail link: the engine handles it in another way, with
-/// arrivals and departures taken in late, and must come to the same bits.
+/// A link under CoDel whose target is never exceeded equals a drop-tail link. The engine handles it differently, with
+/// late arrivals and departures, and must give the same bits.
 #[test]
-fn a_scheduled_link_that_signals_nothing_is_a_fifo_link() {
+fn a_scheduled_link_without_signals_equals_a_fifo_link() {
     let mut random = Stream::new(1, 0, "scheduled");
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     for seed in 0..200 {
         let mut scenario = many_flows(&mut draw);
         if let Some(links) = scenario["links"].as_array_mut() {
-            // What impairments lose is dropped at departure on one kind of link and at arrival on the other.
+            // Impairments drop packets at departure on one kind of link and at arrival on the other.
             links
                 .iter_mut()
                 .for_each(|link| drop(link.as_object_mut().map(|link| link.remove("impairments"))));
@@ -121,9 +123,9 @@ fn a_scheduled_link_that_signals_nothing_is_a_fifo_link() {
     }
 }
 
-/// Every discipline on every link at once, with all that a link may do besides.
+/// Every discipline on every link at once, with everything else that a link may have.
 #[test]
-fn scheduled_links_may_stand_anywhere() {
+fn scheduled_links_may_be_anywhere_in_a_path() {
     let mut random = Stream::new(2, 0, "anywhere");
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
     let kinds = ["droptail", "red", "codel", "fqcodel", "policer"];
@@ -141,7 +143,7 @@ fn scheduled_links_may_stand_anywhere() {
 }
 
 #[test]
-fn the_backlog_of_a_scheduled_link_is_traced_by_its_own_times() {
+fn backlog_traces_of_scheduled_links_carry_their_own_times() {
     let queue = json!({ "queue": { "kind": "codel", "limit": "30 packets" } });
     let mut scenario = with_flow(two_hosts("4 Mbit/s", "20 ms", queue), "f", json!("sack"), json!("greedy"));
     scenario["duration"] = json!("20 s");
@@ -156,7 +158,7 @@ fn the_backlog_of_a_scheduled_link_is_traced_by_its_own_times() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn contradictory_queue_parameters_are_refused() {
     let with = |queue: Value| two_hosts("4 Mbit/s", "20 ms", json!({ "queue": queue }));
     for (queue, field) in [
         (json!({ "kind": "policer", "rate": "5 Mbit/s" }), "links.r1-r2.queue.rate"),

@@ -1,5 +1,4 @@
-//! One to four segments of one window are lost; each recovery shows its known behaviour
-//! [fall1996 §4].
+//! One to four segments of one window are lost; each recovery shows its known behaviour [fall1996 §4].
 
 mod common;
 
@@ -9,14 +8,14 @@ use serde_json::{Value, json};
 const MSS: f64 = 1000.0;
 
 struct Repair {
-    /// Times and segment numbers sent again.
+    /// Times and numbers of retransmitted segments.
     resent: Vec<(f64, u64)>,
     timeouts: u64,
     rtt: f64,
     cwnd: Vec<(f64, f64)>,
 }
 
-/// A flow whose window is 16 segments when segments from the 60th on are lost.
+/// A flow whose window is 16 segments when segments are lost, starting with the 60th.
 fn repair(recovery: &str, losses: u64) -> Repair {
     let lost: Vec<u64> = (61..61 + losses).collect();
     let network =
@@ -68,7 +67,7 @@ fn tahoe_restarts_from_one_segment() {
         let cut_at = repair.resent[0].0;
         let after = repair.cwnd.iter().find(|&&(at, _)| at >= cut_at).map(|&(_, cwnd)| cwnd);
         assert_eq!(after, Some(1.0));
-        // One segment, then two, in the round trips that follow.
+        // One segment, then two, in the following round trips.
         let in_round = |n: f64| {
             let (from, to) = (cut_at + n * repair.rtt - 0.01, cut_at + (n + 1.0) * repair.rtt - 0.01);
             repair.resent.iter().filter(|&&(at, _)| at >= from && at < to).count()
@@ -113,7 +112,7 @@ fn sack_repairs_all_holes_in_about_one_round_trip() {
 
 #[test]
 fn a_large_window_with_many_losses_is_repaired_by_sack_without_a_timeout() {
-    // Within one window of the slow start, and none of what is sent again.
+    // Within one window of slow start, and no retransmission among them.
     let lost: Vec<u64> = (4200..6000).step_by(3).collect();
     let network =
         two_hosts("1 Gbit/s", "50 ms", json!({ "impairments": [{ "kind": "forced", "packets": lost }] }));
@@ -145,7 +144,7 @@ fn switched(congestion: &str, bits: u32) -> Value {
 }
 
 #[test]
-fn all_1024_combinations_run_and_with_all_off_the_run_is_renos() {
+fn all_1024_combinations_run_and_with_all_off_the_run_equals_reno() {
     assert_eq!(lossy(switched("vegas", 0), 1), lossy(switched("reno", 0), 1));
     for bits in 1..1024 {
         lossy(switched("vegas", bits), 1);

@@ -1,11 +1,11 @@
-//! Slow starts on a path whose buffer is three times what is in flight on its line.
+//! Slow starts on a path with a buffer of three times the bandwidth-delay product.
 
 mod common;
 
 use common::{flow, outcome, two_hosts, with_flow};
 use serde_json::json;
 
-/// Segments that a transfer loses.
+/// Number of segments that a transfer loses.
 fn lost(slow_start: &str) -> u64 {
     let queue = json!({ "queue": { "kind": "droptail", "limit": "250 packets" } });
     let tcp = json!({ "variant": "sack", "window": { "slow_start": slow_start } });
@@ -15,12 +15,13 @@ fn lost(slow_start: &str) -> u64 {
 }
 
 #[test]
-fn hystart_overshoots_less_than_a_slow_start_that_doubles_to_the_end() {
-    // 83 segments on the line and 250 in the buffer: doubling ends at twice that, so it loses as many as there is room for.
+fn hystart_overshoots_less_than_standard_slow_start() {
+    // 83 segments in flight and 250 in the buffer: doubling ends at twice their sum, so as many segments are lost as
+    // fit.
     let standard = lost("standard");
     assert!((300..=340).contains(&standard), "{standard}");
-    // The queue is noticed before the last doubling. From there the window grows by a quarter per round trip, so that no
-    // more than a quarter of what there is room for can be too much.
+    // The queue is noticed before the last doubling. From then on the window grows by a quarter per round trip, so it
+    // exceeds the capacity by at most a quarter.
     let hystart = lost("hystartpp");
     assert!(hystart <= 333 / 4 + 1, "{hystart}");
 }

@@ -1,4 +1,4 @@
-//! Oracles: what queueing theory and the sawtooth say must come out.
+//! Results that queueing theory and the sawtooth model predict.
 
 mod common;
 
@@ -24,9 +24,8 @@ fn waiting_time_of_poisson_arrivals_agrees_with_m_d_1() {
 
 #[test]
 fn a_reno_flow_agrees_with_the_sawtooth() {
-    // C = 1250 packets/s, RTT without queueing 100 ms + 0.8 ms + 0.032 ms of the ACK: the pipe
-    // holds P packets. A buffer of 40 makes the window swing between W/2 and W = P + 40 + 1, the
-    // last for the packet in service.
+    // C = 1250 packets/s, RTT without queueing 100 ms + 0.8 ms + 0.032 ms of the ACK: the pipe holds P packets. With a
+    // buffer of 40, the window oscillates between W/2 and W = P + 40 + 1, the last for the packet in service.
     let capacity = 1250.0_f64;
     let rtt = 0.100_832_8_f64;
     let pipe = capacity * rtt;
@@ -40,7 +39,7 @@ fn a_reno_flow_agrees_with_the_sawtooth() {
     scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["cwnd"], "period": "10 ms" }]);
     let outcome = outcome(&scenario);
 
-    // Below the pipe the window grows by a packet per fixed RTT; above it, by one per W / C.
+    // Below the pipe the window grows by a packet per constant RTT; above it, by one per W / C.
     let below = (pipe - peak / 2.0).max(0.0);
     let time_below = below * rtt;
     let time_above = (peak * peak - pipe * pipe) / (2.0 * capacity);

@@ -1,4 +1,4 @@
-//! What the congestion controls promise, on a path with two routers.
+//! Properties of the congestion controls on a path with two routers.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn buffer(packets: u32) -> Value {
     json!({ "queue": { "kind": "droptail", "limit": format!("{packets} packets") } })
 }
 
-/// A greedy flow from h1 to h2, observed, under a bottleneck of 10 Mbit/s and 40 ms there and back.
+/// A greedy flow from h1 to h2 with probes, over a bottleneck of 10 Mbit/s with a round-trip delay of 40 ms.
 fn observed(tcp: Value, bottleneck: Value, quantities: &[&str]) -> Value {
     let mut scenario = with_flow(two_hosts("10 Mbit/s", "20 ms", bottleneck), "f", tcp, json!("greedy"));
     scenario["duration"] = json!("100 s");
@@ -58,7 +58,7 @@ fn every_variant_carries_a_transfer_over_a_lossy_path_under_all_rules() {
 }
 
 #[test]
-fn alone_the_relatives_of_vegas_fill_the_link_without_a_loss() {
+fn alone_each_vegas_variant_fills_the_link_without_loss() {
     for variant in ["vegas", "newvegas", "code", "vegasa"] {
         let outcome = outcome(&observed(json!(variant), buffer(100), &["base_rtt"]));
         assert!(outcome.links[1].utilization > 0.99, "{variant}: {}", outcome.links[1].utilization);
@@ -68,19 +68,19 @@ fn alone_the_relatives_of_vegas_fill_the_link_without_a_loss() {
 }
 
 #[test]
-fn the_estimate_of_a_steady_flow_is_the_rate_of_the_link() {
+fn the_bandwidth_estimate_of_a_steady_flow_is_the_link_rate() {
     for variant in ["westwood", "westwoodp"] {
         let outcome = outcome(&observed(json!(variant), buffer(34), &["bandwidth"]));
         // Payload is 1460 of 1500 bytes: 10 Mbit/s * 1460 / 1500 = 9.733 Mbit/s.
         let estimate = mean(&late(&outcome, "bandwidth"));
         assert!((estimate / 9.733e6 - 1.0).abs() < 0.03, "{variant}: {estimate} bit/s");
-        // The window after a loss is the pipe: nothing is idle, nothing waits long.
+        // The window after a loss equals the pipe: the link is never idle, and no packet waits long.
         assert!(outcome.links[1].utilization > 0.98, "{variant}: {}", outcome.links[1].utilization);
     }
 }
 
 #[test]
-fn acks_pressed_together_raise_the_estimate_of_westwood_and_not_that_of_westwood_plus() {
+fn compressed_acks_raise_the_estimate_of_westwood_but_not_of_westwood_plus() {
     let largest = |variant: &str| {
         let outcome = outcome(&with_reverse_flows(observed(json!(variant), buffer(34), &["bandwidth"]), 10));
         late(&outcome, "bandwidth").into_iter().fold(0.0, f64::max)
@@ -91,7 +91,7 @@ fn acks_pressed_together_raise_the_estimate_of_westwood_and_not_that_of_westwood
 }
 
 #[test]
-fn losses_that_are_no_congestion_cost_westwood_less_than_newreno() {
+fn random_losses_cost_westwood_less_than_newreno() {
     let goodput = |variant: &str| {
         let mut bottleneck = buffer(34);
         bottleneck["impairments"] = json!([{ "kind": "bernoulli", "probability": 0.01 }]);

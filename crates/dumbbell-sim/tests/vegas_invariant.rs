@@ -1,12 +1,12 @@
-//! The events of [hengartner2000 table III], fed to the engine's Vegas: a timeout makes the released code break its
-//! invariant, expected at least actual, and the corrected one keeps it.
+//! The events of [hengartner2000 table III], fed to the engine's Vegas. A timeout makes the released code break its
+//! invariant, expected at least actual; the corrected code keeps it.
 
 use dumbbell_cc::algorithms::vegas::{Vegas, VegasParams};
 use dumbbell_cc::{Ack, CongestionControl, Context, Control, Mechanisms, Setup};
 use dumbbell_tcp::TcpParams;
 use dumbbell_units::Time;
 
-/// After an event: the numerators of the expected (eq. 3) and the actual rate (eq. 4) where a check fell due, the first
+/// After an event: the numerators of the expected (eq. 3) and the actual rate (eq. 4) if a check was due, the first
 /// segment of the round, the next segment to send, and the oldest unacknowledged one.
 type Row = (Option<f64>, Option<f64>, u64, u64, u64);
 
@@ -47,7 +47,7 @@ impl Replay {
     }
 }
 
-/// Replays the table with the released Vegas, or with the corrected one.
+/// Replays the table with the released Vegas or the corrected one.
 fn replay(corrected: bool) -> Vec<Row> {
     let params = VegasParams {
         fix_timeout: corrected,
@@ -66,7 +66,7 @@ fn replay(corrected: bool) -> Vec<Row> {
     replay.rows.clear();
     replay.snd_nxt = 10;
     replay.row(false);
-    // The sender goes back to 5 and sends 5 and 6 again.
+    // The sender goes back to 5 and retransmits 5 and 6.
     replay.snd_nxt = 7;
     replay.row(false);
     replay.acknowledge(10);
@@ -91,7 +91,7 @@ fn the_released_vegas_breaks_its_invariant_as_printed() {
 }
 
 #[test]
-fn the_corrected_vegas_keeps_it() {
+fn the_corrected_vegas_keeps_its_invariant() {
     let rows = replay(true);
     assert_eq!((rows[2].0, rows[2].1, rows[2].2), (Some(2.0), Some(2.0), 10));
     assert_eq!((rows[4].0, rows[4].1), (Some(3.0), Some(3.0)));

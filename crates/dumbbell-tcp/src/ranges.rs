@@ -10,7 +10,7 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// True without any range.
+    /// True if there is no range.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_reported() {
+    fn only_new_parts_are_reported() {
         let mut set = filled(&[(2, 4), (6, 8)]);
         let mut new = Vec::new();
         set.insert(1, 9, |start, end| new.push((start, end)));

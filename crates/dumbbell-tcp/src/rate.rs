@@ -9,7 +9,7 @@ use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
-/// What the connection had delivered when a segment was last sent.
+/// The state of delivery when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     sent_at: Time,
@@ -17,11 +17,11 @@ struct Transmission {
     delivered_at: Time,
     delivered: u64,
     lost: u64,
-    /// Bytes in flight including it.
+    /// Bytes in flight, including the segment.
     in_flight: u64,
     is_app_limited: bool,
     is_retransmission: bool,
-    /// It counts as delivered.
+    /// Already counted as delivered.
     is_delivered: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct DeliveryRate {
     app_limited_until: u64,
     /// The newest transmission delivered by the current ACK.
     newest: Option<Transmission>,
-    /// The sample that the last ACK gave.
+    /// The sample of the last ACK.
     sample: Option<RateSample>,
 }
 
@@ -91,7 +91,7 @@ impl DeliveryRate {
         }
     }
 
-    /// `bytes` of the segment at an index are delivered, unless they were before.
+    /// `bytes` of the segment at an index are delivered, unless they already were.
     pub fn on_delivered(&mut self, index: usize, bytes: u64, now: Time) {
         let Some(known) = self.transmissions.get_mut(index).filter(|known| !known.is_delivered) else {
             return;
@@ -112,7 +112,7 @@ impl DeliveryRate {
         self.delivered_at = now;
     }
 
-    /// The oldest segment is acknowledged and gone.
+    /// The oldest segment is acknowledged and removed.
     pub fn on_acknowledged(&mut self, bytes: u64, now: Time) {
         self.on_delivered(0, bytes, now);
         self.transmissions.pop_front();
@@ -189,7 +189,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn the_interval_is_the_longer_of_sending_and_acknowledging() {
+    fn the_interval_is_the_longer_of_send_and_ack_interval() {
         // Segments of 1,000 bytes leave at 0, 10 and 20 ms and are acknowledged 100 ms later each.
         let mut rate = DeliveryRate::new(Time::ZERO);
         for (number, at) in [0, 10, 20].into_iter().enumerate() {
@@ -204,7 +204,7 @@ mod tests {
         rate.on_sent(Time(100 * MS), 2_000, 3_000);
         rate.on_acknowledged(1_000, Time(110 * MS));
         rate.on_acknowledged(1_000, Time(120 * MS));
-        // The third, of one ACK with the second: 3,000 bytes in 120 ms; sending took 20 ms.
+        // The third, acknowledged together with the second: 3,000 bytes in 120 ms; sending took 20 ms.
         let sample = rate.take_sample(None, Time::ZERO).unwrap();
         assert_eq!(
             (sample.delivered, sample.interval, sample.send_elapsed),
@@ -220,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn a_report_delivers_once_and_a_retransmission_is_a_transmission_of_its_own() {
+    fn a_report_delivers_once_and_a_retransmission_is_a_separate_transmission() {
         let mut rate = DeliveryRate::new(Time::ZERO);
         (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * number, 1_000 * (number + 1)));
-        // The third is reported at 50 ms; the first is considered lost and sent again.
+        // The third is reported at 50 ms; the first is considered lost and retransmitted.
         rate.on_delivered(2, 1_000, Time(50 * MS));
         assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().delivered, 1_000);
         rate.on_lost(0, LostSegment::new(0, 1_000, Time::ZERO));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_limited_by_the_application_until_what_it_left_in_flight_is_delivered() {
+    fn samples_are_application_limited_until_the_data_in_flight_is_delivered() {
         let mut rate = DeliveryRate::new(Time::ZERO);
         rate.on_sent(Time::ZERO, 0, 1_000);
         rate.on_app_limited(1_000);
@@ -250,7 +250,7 @@ mod tests {
         rate.on_sent(Time(102 * MS), 0, 1_000);
         rate.on_acknowledged(1_000, Time(202 * MS));
         assert!(!rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
-        // No sample over less than the smallest round-trip time.
+        // No sample over less than the minimum round-trip time.
         rate.on_sent(Time(203 * MS), 0, 1_000);
         rate.on_acknowledged(1_000, Time(204 * MS));
         assert_eq!(rate.take_sample(None, Time(100 * MS)), None);

@@ -6,13 +6,13 @@ use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
 
-/// One connection's receiver.
+/// The receiver of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// One byte of each of the ranges that changed last, newest first; one more than is reported, because two may be
-    /// in the same range.
+    /// One byte of each of the ranges that changed last, newest first; one more than is reported, because two may be in
+    /// the same range.
     recent: [u64; 4],
     uses_sack: bool,
     echoes_marks: bool,
@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_acknowledged_at_once_and_filled() {
+    fn segments_above_and_into_holes_are_acknowledged_immediately() {
         let mut receiver = receiver(TcpParams::default());
         let mut ack = |seq| receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap().ack;
         assert_eq!([ack(0), ack(200), ack(300), ack(100), ack(100)], [100, 100, 100, 400, 400]);
     }
 
     #[test]
-    fn sack_blocks_name_the_newest_range_first() {
+    fn sack_blocks_report_the_newest_range_first() {
         let params =
             TcpParams { recovery: RecoverySpec::Rfc6675(Default::default()), ..TcpParams::default() };
         let mut receiver = receiver(params);
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(blocks(100), [(600, 700)]);
         assert_eq!(blocks(800), [(800, 900), (600, 700)]);
         assert_eq!(blocks(1000), [(1000, 1100), (800, 900), (600, 700)]);
-        // A range that grows pushes none of the others out.
+        // A growing range pushes none of the others out.
         assert_eq!(blocks(1100), [(1000, 1200), (800, 900), (600, 700)]);
     }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_echoed_until_the_sender_tells_that_it_has_reduced_its_window() {
+    fn a_mark_is_echoed_until_the_sender_reports_a_window_reduction() {
         let mut receiver = receiver(TcpParams { ecn: EcnMode::Classic, ..TcpParams::default() });
         let mut echoes = |seq, ecn, is_cwr| {
             let segment = DataSegment { ecn, is_cwr, ..data(seq, 100) };
@@ -240,12 +240,12 @@ mod tests {
         assert!(!echoes(0, Ecn::Ect0, false));
         assert!(echoes(100, Ecn::Ce, false) && echoes(200, Ecn::Ect0, false));
         assert!(!echoes(300, Ecn::Ect0, true));
-        // A segment may tell of the reduction and be marked itself.
+        // A segment can report the reduction and be marked itself.
         assert!(echoes(400, Ecn::Ce, true));
     }
 
     #[test]
-    fn the_echo_is_that_of_the_newest_segment_acknowledged() {
+    fn the_echo_belongs_to_the_newest_acknowledged_segment() {
         let on = DelayedAckParams { segments: 2, timer: Time(200), on_tick: false };
         let params = TcpParams { aqt: true, delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
         let mut receiver = receiver(params);
@@ -254,7 +254,8 @@ mod tests {
             ack.map(|ack| ack.queueing())
         };
         assert_eq!(echo(5, 0, 10), None);
-        // The second of two segments is the newest; a segment beyond a hole and the one that fills it say nothing.
+        // The second of two segments is the newest. A segment above a hole and the one that fills the hole are not
+        // echoed.
         assert_eq!(echo(6, 100, 20), Some(Some(Time(20))));
         assert_eq!((echo(7, 300, 30), echo(8, 200, 40)), (Some(None), Some(None)));
         assert_eq!(echo(9, 400, 50), None);

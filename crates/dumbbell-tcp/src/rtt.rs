@@ -57,7 +57,7 @@ tagged! {
     }
 }
 
-/// When a host's periodic clocks tick.
+/// Phase of a host's periodic clocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostClock {
     /// At this fraction of every clock's period, in [0, 1).
@@ -74,7 +74,7 @@ impl HostClock {
         }
     }
 
-    /// How many ticks have happened up to and including `at`.
+    /// Number of ticks up to and including `at`.
     pub fn ticks(self, period: Time, at: Time) -> u64 {
         (at.0 + period.0 - self.phase(period)) / period.0
     }
@@ -91,7 +91,7 @@ const MAX_DOUBLINGS: u32 = 12;
 /// Longest round-trip time that enters the averages, in ticks, so that their scaled arithmetic stays
 /// within 64 bits.
 const LONGEST_TICKS: u64 = 1 << 50;
-/// The same in nanoseconds: about 36 years.
+/// The same limit in nanoseconds: about 36 years.
 const LONGEST_NANOSECONDS: u64 = 1 << 60;
 
 /// The estimator of one connection.
@@ -249,7 +249,8 @@ impl RttEstimator {
                 } else {
                     rfc.initial
                 };
-                // RFC 6298 doubles up to the maximum. Where whole ticks are averaged as real numbers, six times at most.
+                // RFC 6298 doubles up to the maximum. With whole ticks averaged as real numbers, it doubles at most six
+                // times.
                 let doublings = if rfc.whole_ticks && !rfc.scaled_ticks { 6 } else { MAX_DOUBLINGS };
                 Time(base.0.saturating_mul(1 << self.backoffs.min(doublings)).min(rfc.maximum.0))
             }
@@ -260,7 +261,7 @@ impl RttEstimator {
     pub fn back_off(&mut self) {
         self.backoffs = self.backoffs.saturating_add(1);
         if self.backoffs == 4 && self.srtt > 0 {
-            // The route may have changed: BSD estimates afresh, and keeps the timeout meanwhile.
+            // The route may have changed: BSD restarts its estimate and keeps the timeout until then.
             match &self.spec {
                 TimerSpec::Bsd(_) => {
                     self.rttvar += self.srtt >> 3;
@@ -320,13 +321,13 @@ mod tests {
 
     #[test]
     fn the_first_timeout_is_twelve_ticks() {
-        // 6 s are 12 ticks; set at 0.1 s, after the tick at 0 s, it expires with the twelfth: 6 s.
+        // 6 s are 12 ticks. Set at 0.1 s, after the tick at 0 s, the timer expires at the twelfth tick: 6 s.
         assert_eq!(bsd(true, 4).deadline(Time(100_000_000)), Time(6_000_000_000));
     }
 
     #[test]
     fn bsd_averages_follow_the_scaled_arithmetic() {
-        // No tick between sending and acknowledgement: r = 1.
+        // No tick between transmission and acknowledgement: r = 1.
         let within_a_tick = |estimator: &mut RttEstimator| estimator.sample(TICK, TICK);
         // r = 1 first: srtt 1*8 = 8, rttvar 1*2 = 2; timeout 8/8 + 2 = 3 ticks.
         let mut plain = bsd(false, 4);
@@ -343,9 +344,8 @@ mod tests {
         within_a_tick(&mut fixed);
         assert_eq!((fixed.srtt, fixed.rttvar), (32, 8));
         assert_eq!(fixed.timeout(), Time(3 * TICK.0));
-        // r = 1 again: error = 0 - 4 = -4, srtt 28; deviation = 4 - 2 = 2, rttvar 10;
-        // timeout (3 + 10) / 4 = 3 ticks. After many it falls to the floor of 2 ticks, which the
-        // plain arithmetic never reaches.
+        // r = 1 again: error = 0 - 4 = -4, srtt 28; deviation = 4 - 2 = 2, rttvar 10; timeout (3 + 10) / 4 = 3 ticks.
+        // After many samples it falls to the minimum of 2 ticks, which plain arithmetic never reaches.
         for _ in 0..100 {
             within_a_tick(&mut fixed);
             within_a_tick(&mut plain);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn back_off_doubles_up_to_the_largest_timeout() {
+    fn back_off_doubles_up_to_the_maximum_timeout() {
         let mut estimator = bsd(true, 4);
         estimator.sample(Time(0), Time(1_000_000));
         let first = estimator.timeout();
@@ -410,10 +410,11 @@ mod tests {
         // Two ticks pass from 0 to 25 ms: mean 16/8, deviation 4/4, RTO 2 + 4 ticks.
         estimator.sample(Time(0), Time(25_000_000));
         assert_eq!(estimator.timeout(), Time(60_000_000));
-        // Five ticks: mean (16 + 3)/8, deviation (4 + 3 - 1)/4, RTO 2 + 6 ticks and not 83.75 ms.
+        // Five ticks: mean (16 + 3)/8, deviation (4 + 3 - 1)/4, RTO 2 + 6 ticks, not 83.75 ms.
         estimator.sample(Time(0), Time(50_000_000));
         assert_eq!(estimator.timeout(), Time(80_000_000));
-        // The fourth expiry puts the mean into the deviation, which changes no timeout; 80 ms times 2^10 are more than 60 s.
+        // The fourth expiration moves the mean into the deviation, which leaves the timeout unchanged; 80 ms times 2^10
+        // exceed 60 s.
         for expiries in 1..=9 {
             estimator.back_off();
             assert_eq!(estimator.timeout(), Time(80_000_000 << expiries));

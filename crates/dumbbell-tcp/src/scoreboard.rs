@@ -1,10 +1,9 @@
 //! The segments between `snd_una` and the highest byte sent, and the scoreboard of selective
 //! acknowledgements over them [RFC 6675 §3-4].
 //!
-//! Segments keep the boundaries they were first sent with. Every operation of the scoreboard is
-//! amortized constant time per segment, so that windows of ten thousand segments stay cheap:
-//! newly acknowledged parts are visited once, the edge below which holes count as lost only
-//! rises, and so does the pointer to the next hole to repair.
+//! Segments keep the boundaries they were first sent with. Every operation is amortized constant time per segment, so
+//! that windows of ten thousand segments stay cheap: newly acknowledged parts are visited once, and the edge below
+//! which holes count as lost only rises, as does the pointer to the next hole to repair.
 
 use crate::ranges::RangeSet;
 use crate::rate::DeliveryRate;
@@ -15,7 +14,7 @@ use std::collections::VecDeque;
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RESENT: u8 = 4;
-/// Reported at some time, even if reports were cleared since.
+/// Selectively acknowledged at some time, even if reports were cleared since.
 const EVER_REPORTED: u8 = 8;
 /// Counted as lost before enough data above it was reported.
 const LOST_EARLY: u8 = 16;
@@ -29,7 +28,7 @@ pub struct Sent {
     pub sent_at: Time,
     /// Payload in bytes.
     pub len: u32,
-    /// Number of transmissions, at least 1; stays at the largest number.
+    /// Number of transmissions, at least 1; saturates.
     pub transmissions: u8,
     /// Number of transmissions considered lost.
     losses: u8,
@@ -286,7 +285,7 @@ impl Scoreboard {
     /// Index of the segment that contains `seq`, or of the first after it.
     fn index_of(&self, seq: u64) -> usize {
         let Some(head) = self.ring.front() else { return 0 };
-        // Segments are nearly always of one size, so the guess nearly always holds.
+        // Nearly all segments have the same size, so the guess is nearly always right.
         let guess = (seq.saturating_sub(head.seq) / u64::from(head.len.max(1))) as usize;
         match self.ring.get(guess) {
             Some(sent) if sent.seq == seq => guess,
@@ -419,7 +418,7 @@ impl Scoreboard {
         None
     }
 
-    /// Index of the newest segment without a report, once a recovery [RFC 6675 §4, rule 4].
+    /// Index of the newest segment without a report, once per recovery [RFC 6675 §4, rule 4].
     pub fn rescue(&mut self) -> Option<usize> {
         if self.rescued {
             return None;
@@ -463,7 +462,7 @@ mod tests {
         scoreboard.report(400, 500, Time(20));
         assert!(scoreboard.is_head_lost());
         scoreboard.begin_recovery();
-        // Of ten segments three are reported and two lost: five in the pipe.
+        // Of ten segments, three are reported and two lost: five are in the pipe.
         assert_eq!(scoreboard.pipe(), 500);
         assert_eq!(scoreboard.next_lost(), Some(0));
         scoreboard.mark_resent(0, Time(20));
@@ -477,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_that_is_lost_is_a_hole_again_and_counts_once_more() {
+    fn a_lost_retransmission_is_a_hole_again_and_counts_again() {
         let mut scoreboard = ten_segments();
         scoreboard.report(100, 500, Time(20));
         scoreboard.begin_recovery();
@@ -487,7 +486,8 @@ mod tests {
         assert_eq!((scoreboard.next_lost(), scoreboard.pipe()), (None, 600));
         scoreboard.mark_lost(0);
         assert_eq!((scoreboard.next_lost(), scoreboard.pipe(), scoreboard.lost()), (Some(0), 500, 200));
-        // What is reported is not lost, and is delivered once, also if reports are cleared and it is acknowledged later.
+        // A reported segment is not lost. It is delivered once, even if reports are cleared and it is acknowledged
+        // later.
         scoreboard.mark_lost(2);
         scoreboard.clear_sacked();
         scoreboard.acknowledge(1000, Time(30));
@@ -495,11 +495,11 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_may_be_marked_lost_wherever_it_lies() {
+    fn any_segment_may_be_marked_lost() {
         let mut scoreboard = ten_segments();
         scoreboard.report(800, 900, Time(20));
         scoreboard.begin_recovery();
-        // One report above them makes no hole lost; time alone marks the sixth and then the fourth.
+        // One report above a hole does not make it lost; reordering time marks the sixth and then the fourth.
         assert_eq!(scoreboard.next_lost(), None);
         scoreboard.mark_lost(5);
         assert_eq!((scoreboard.next_lost(), scoreboard.pipe(), scoreboard.lost()), (Some(5), 800, 100));
@@ -508,21 +508,21 @@ mod tests {
         scoreboard.mark_lost(3);
         assert_eq!(scoreboard.next_lost(), Some(3));
         scoreboard.mark_resent(3, Time(22));
-        // The holes that are not lost are still there for the third rule.
+        // The third rule still finds the holes that are not lost.
         assert_eq!((scoreboard.next_lost(), scoreboard.next_unreported()), (None, Some(0)));
-        let told: Vec<u64> = std::iter::from_fn(|| scoreboard.take_loss()).map(|lost| lost.seq).collect();
-        assert_eq!(told, [500, 300]);
+        let losses: Vec<u64> = std::iter::from_fn(|| scoreboard.take_loss()).map(|lost| lost.seq).collect();
+        assert_eq!(losses, [500, 300]);
     }
 
     #[test]
-    fn what_is_reported_or_lost_is_not_in_the_network() {
+    fn reported_and_lost_segments_are_not_in_the_network() {
         let mut scoreboard = ten_segments();
         scoreboard.report(200, 500, Time(20));
         // Two segments are lost, three reported.
         assert_eq!(scoreboard.in_network(10), 500);
         scoreboard.mark_resent(0, Time(20));
         assert_eq!(scoreboard.in_network(10), 600);
-        // A segment that need not be lost is there once, however often it was sent.
+        // A segment that is not lost counts once, however often it was sent.
         scoreboard.mark_resent(9, Time(21));
         assert_eq!(scoreboard.in_network(10), 600);
         assert_eq!(scoreboard.in_network(3), 100);
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pipe_agrees_with_a_count_from_scratch() {
+    fn the_pipe_agrees_with_a_full_recount() {
         let mut random = dumbbell_units::Stream::new(5, 0, "outstanding");
         for _ in 0..500 {
             let mut scoreboard = ten_segments();

@@ -2,7 +2,7 @@
 
 use dumbbell_units::{Ecn, Time};
 
-/// Data on its way to the receiver.
+/// A data segment sent to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataSegment {
     /// First byte.
@@ -13,7 +13,7 @@ pub struct DataSegment {
     pub is_retransmission: bool,
     /// True for a connection request, which carries no data.
     pub is_syn: bool,
-    /// Its ECN codepoint: as it leaves, or as it arrives.
+    /// ECN codepoint: as sent, or as it arrives.
     pub ecn: Ecn,
     /// The sender has reduced its window (CWR) [RFC 3168 §6.1.2].
     pub is_cwr: bool,
@@ -30,12 +30,12 @@ impl DataSegment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); 3],
-    // A word, so that the whole is two vectors that do not overlap.
+    // One word, so that the struct is two vectors that do not overlap.
     count: u64,
 }
 
 impl SackBlocks {
-    /// Adds the range that starts `offset` bytes above the acknowledgement; a fourth is dropped.
+    /// Adds the range that starts `offset` bytes above the acknowledgement; a fourth range is dropped.
     pub fn push(&mut self, offset: u32, len: u32) {
         if let Some(block) = self.blocks.get_mut(self.count as usize) {
             *block = (offset, len);
@@ -56,28 +56,27 @@ impl SackBlocks {
         self.count as usize
     }
 
-    /// True without any range.
+    /// True if there is no range.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 }
 
-/// An acknowledgement on its way to the sender.
+/// An acknowledgement sent to the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AckSegment {
     /// Next byte the receiver expects.
     pub ack: u64,
     /// Time at which the segment that caused this ACK was sent.
     pub timestamp_echo: Time,
-    /// Data held above `ack`.
+    /// Ranges of data received above `ack`.
     pub sack: SackBlocks,
     /// Queueing time of the newest acknowledged segment [chan2004 §3.1], or [`Time::NEVER`]; see
     /// [`queueing`](Self::queueing).
     pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
-    /// The receiver has seen congestion experienced and no report of a window reduction since (ECE) [RFC 3168
-    /// §6.1.3].
+    /// Congestion experienced was received, and no report of a window reduction since (ECE) [RFC 3168 §6.1.3].
     pub is_ece: bool,
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 const MSS: u64 = 1000;
 
-/// A sender in congestion avoidance with ten segments in flight, and these.
+/// A sender in congestion avoidance with ten segments in flight, and these segments.
 fn sender(ecn: &str) -> (Sender, Vec<DataSegment>) {
     let tcp = json!({
         "mss": "1000 bytes", "initial_window": "10 segments", "initial_ssthresh": "10 segments", "ecn": ecn,
@@ -25,17 +25,17 @@ fn poll(sender: &mut Sender, at: u64) -> Vec<DataSegment> {
     std::iter::from_fn(|| sender.poll_transmit(Time(at))).collect()
 }
 
-/// What is sent upon an ACK of so many segments.
+/// The segments sent in response to an ACK of `segments` segments.
 fn ack(sender: &mut Sender, at: u64, segments: u64, is_ece: bool) -> Vec<DataSegment> {
     sender.on_ack(Time(at), &AckSegment { is_ece, ..AckSegment::of(segments * MSS) }, Time::ZERO);
     poll(sender, at)
 }
 
 #[test]
-fn an_echoed_mark_reduces_the_window_once_in_a_window_of_data_and_is_answered_with_cwr() {
+fn an_echoed_mark_reduces_the_window_once_per_window_of_data_and_cwr_answers_it() {
     let (mut sender, sent) = sender("classic");
     assert!(sent.iter().all(|segment| segment.ecn == Ecn::Ect0 && !segment.is_cwr));
-    // Ten segments are in flight, nine after this ACK: half of them is left, and nothing may go until four remain.
+    // Ten segments are in flight, nine after this ACK. The window is halved, and nothing is sent until four remain.
     for segments in 1..=4 {
         assert_eq!(ack(&mut sender, 1_000, segments, true), []);
         assert_eq!(sender.cwnd(), 4.5 * MSS as f64);
@@ -44,20 +44,20 @@ fn an_echoed_mark_reduces_the_window_once_in_a_window_of_data_and_is_answered_wi
     let [tells] = ack(&mut sender, 1_000, 7, true)[..] else { panic!("one segment") };
     assert!(tells.is_cwr && tells.ecn == Ecn::Ect0);
     assert!(ack(&mut sender, 1_000, 8, false).iter().all(|segment| !segment.is_cwr));
-    // A mark of what was sent after the reduction is another reason.
+    // A mark of data sent after the reduction is a new signal.
     let before = sender.cwnd();
     ack(&mut sender, 2_000, 11, true);
     assert!(sender.cwnd() < before, "{} after {before}", sender.cwnd());
 }
 
 #[test]
-fn what_is_sent_again_is_not_ecn_capable_and_a_loss_is_told_too() {
+fn retransmissions_are_not_ecn_capable_and_cwr_reports_a_loss_too() {
     let (mut sender, _) = sender("classic");
     let sent: Vec<DataSegment> = (0..3).flat_map(|_| ack(&mut sender, 1_000, 0, false)).collect();
     let [again] = sent[..] else { panic!("one fast retransmission: {sent:?}") };
     assert!(again.is_retransmission && again.ecn == Ecn::NotEct && !again.is_cwr);
     let reduced = sender.congestion().ssthresh();
-    // In the recovery a mark changes nothing.
+    // During the recovery, a mark changes nothing.
     ack(&mut sender, 2_000, 5, true);
     assert_eq!(sender.congestion().ssthresh(), reduced);
     let next = ack(&mut sender, 3_000, 10, false);
@@ -65,7 +65,7 @@ fn what_is_sent_again_is_not_ecn_capable_and_a_loss_is_told_too() {
 }
 
 #[test]
-fn without_ecn_nothing_is_capable_and_an_echo_means_nothing() {
+fn without_ecn_nothing_is_ecn_capable_and_echoes_are_ignored() {
     let (mut sender, sent) = sender("off");
     assert!(sent.iter().all(|segment| segment.ecn == Ecn::NotEct));
     ack(&mut sender, 1_000, 1, true);

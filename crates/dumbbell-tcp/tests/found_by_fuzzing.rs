@@ -1,4 +1,4 @@
-//! What fuzzing the sender has found, each as the shortest sequence that shows it.
+//! Faults found by fuzzing the sender, each as the shortest sequence that shows it.
 
 use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
@@ -23,7 +23,7 @@ fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
     let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "J", "receive_buffer": "2 segments" }));
     sender.write(u64::MAX);
     assert_eq!(poll_all(&mut sender, Time(0)), 2);
-    // The second acknowledgement ends the first round that is measured, and pacing begins.
+    // The second acknowledgement ends the first measured round, and pacing begins.
     for (at, acked) in [(100_000_000, 1), (200_000_000, 2), (300_000_000, 3), (300_000_001, 4)] {
         sender.on_ack(Time(at), &ack(acked * 1460), Time::ZERO);
         poll_all(&mut sender, Time(at));
@@ -40,7 +40,7 @@ fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
 }
 
 #[test]
-fn the_inflation_by_very_many_duplicate_acknowledgements_is_their_bytes() {
+fn the_inflation_by_many_duplicate_acks_does_not_overflow() {
     let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "CF", "mss": "65495 bytes" }));
     sender.write(u64::MAX);
     poll_all(&mut sender, Time(0));
@@ -54,7 +54,7 @@ fn the_inflation_by_very_many_duplicate_acknowledgements_is_their_bytes() {
 }
 
 #[test]
-fn what_partial_acknowledgements_took_for_good_is_taken_once() {
+fn permanent_reductions_by_partial_acks_apply_once() {
     let rules = json!({ "recovery": { "kind": "newreno", "deflation": "lasting" }, "initial_window": "100 segments" });
     let mut sender = sender(rules);
     let mss = f64::from(sender.mss());
@@ -63,7 +63,8 @@ fn what_partial_acknowledgements_took_for_good_is_taken_once() {
     assert!(poll_all(&mut sender, Time(0)) >= 100);
     (0..4).for_each(|_| sender.on_ack(Time(1000), &segments(0), Time::ZERO));
     poll_all(&mut sender, Time(1000));
-    // A partial acknowledgement of 90 segments takes the window down to one; the one that ends the recovery does not again.
+    // A partial acknowledgement of 90 segments reduces the window to one; the one that ends the recovery does not
+    // reduce it again.
     for count in [90, 100] {
         sender.on_ack(Time(2000), &segments(count), Time::ZERO);
         poll_all(&mut sender, Time(2000));

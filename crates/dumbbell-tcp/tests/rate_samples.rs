@@ -1,5 +1,5 @@
-//! Delivery reported to a congestion control behind a fixed bottleneck: a model-based control from outside the registry
-//! with a window and a pace of its own.
+//! Delivery reported to a congestion control behind a constant bottleneck. The control is model-based, from outside the
+//! registry, with a constant window and pacing rate.
 
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, RateSample};
 use dumbbell_tcp::{AckSegment, HostClock, Receiver, Sender, Tcp};
@@ -10,15 +10,15 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 const MSS: u64 = 1_000;
-/// Time that the bottleneck takes for a segment, and the rate that follows, in bytes per second.
+/// Serialization delay of a segment at the bottleneck; it determines the rate, in bytes per second.
 const SERVICE: Time = Time(1_000_000);
 const CAPACITY: f64 = 1e6;
-/// Propagation of the segment and of its acknowledgement.
+/// Propagation delay of a segment and of its acknowledgement together.
 const PROPAGATION: Time = Time(50_000_000);
 
-/// What was told with an ACK.
+/// The report of one ACK.
 #[derive(Clone, Debug)]
-struct Told {
+struct Report {
     at: Time,
     delivered: u64,
     total: u64,
@@ -28,12 +28,12 @@ struct Told {
     rate: Option<RateSample>,
 }
 
-/// A fixed window and a fixed pace, if any.
+/// A constant window and a constant pacing rate, if any.
 #[derive(Clone, Debug)]
 struct Fixed {
     window: f64,
     pace: Option<f64>,
-    told: Arc<Mutex<Vec<Told>>>,
+    reports: Arc<Mutex<Vec<Report>>>,
 }
 
 impl Control for Fixed {
@@ -54,7 +54,7 @@ impl Control for Fixed {
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        self.told.lock().unwrap().push(Told {
+        self.reports.lock().unwrap().push(Report {
             at: context.now,
             delivered: ack.delivered,
             total: context.delivered,
@@ -74,13 +74,13 @@ impl ExternalControl for Fixed {
     }
 }
 
-/// Two seconds of a transfer of so many segments, of which these are lost at their first transmission: the times at which
-/// segments left, and what was told.
-fn transfer(window: u64, pace: Option<f64>, segments: u64, lost: &[u64]) -> (Vec<Time>, Vec<Told>) {
+/// Two seconds of a transfer of `segments` segments, of which `lost` are lost at their first transmission: the times at
+/// which segments were sent, and the reports.
+fn transfer(window: u64, pace: Option<f64>, segments: u64, lost: &[u64]) -> (Vec<Time>, Vec<Report>) {
     let rules = json!({ "variant": "sack", "mss": "1000 bytes", "receive_buffer": "unlimited" });
     let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let control = Fixed { window: (window * MSS) as f64, pace, told: Arc::clone(&told) };
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let control = Fixed { window: (window * MSS) as f64, pace, reports: Arc::clone(&reports) };
     let clock = HostClock::Fraction(0.0);
     let mut sender =
         Sender::external(&params, clock, Time::ZERO, Stream::new(1, 0, "sender"), |_| Box::new(control));
@@ -112,15 +112,15 @@ fn transfer(window: u64, pace: Option<f64>, segments: u64, lost: &[u64]) -> (Vec
             sender.on_ack(now, &ack, Time::ZERO);
         }
     }
-    (sent, told.lock().unwrap().clone())
+    (sent, reports.lock().unwrap().clone())
 }
 
 #[test]
-fn no_sample_of_a_bulk_flow_is_above_the_capacity_and_those_of_a_full_pipe_are_a_packet_below_at_most() {
-    // 101 ms of round-trip time carry 101 segments; 150 keep the bottleneck busy.
-    let (_, told) = transfer(150, None, 100_000, &[]);
-    assert!(told.len() > 1_500);
-    for (index, ack) in told.iter().enumerate() {
+fn samples_of_a_bulk_flow_never_exceed_the_capacity_and_match_it_within_a_packet() {
+    // A round-trip time of 101 ms holds 101 segments; 150 keep the bottleneck busy.
+    let (_, reports) = transfer(150, None, 100_000, &[]);
+    assert!(reports.len() > 1_500);
+    for (index, ack) in reports.iter().enumerate() {
         let rate = ack.rate.expect("a sample with every ACK");
         assert_eq!((ack.delivered, ack.total, ack.lost), (MSS, index as u64 * MSS, 0));
         assert!(rate.delivery_rate() <= CAPACITY * (1.0 + 1e-9), "{rate:?} at {:?}", ack.at);
@@ -129,45 +129,45 @@ fn no_sample_of_a_bulk_flow_is_above_the_capacity_and_those_of_a_full_pipe_are_a
         assert!(!is_full || rate.delivery_rate() >= CAPACITY - packet, "{rate:?} at {:?}", ack.at);
         assert!(!rate.is_app_limited);
     }
-    // A round lasts as long as the window takes at the bottleneck, 150 ms: 13 in two seconds.
-    assert_eq!(told.last().unwrap().round, 13);
+    // A round lasts as long as the bottleneck takes for the window, 150 ms: 13 in two seconds.
+    assert_eq!(reports.last().unwrap().round, 13);
 }
 
 #[test]
-fn what_reports_deliver_is_told_once_and_what_is_lost_is_told() {
-    let (_, told) = transfer(50, None, 400, &[100, 103]);
-    let delivered: u64 = told.iter().map(|ack| ack.delivered).sum();
-    let last = told.last().unwrap();
-    // Duplicate ACKs deliver too, and are not told here: the last ACK knows of all.
+fn deliveries_by_reports_count_once_and_losses_are_reported() {
+    let (_, reports) = transfer(50, None, 400, &[100, 103]);
+    let delivered: u64 = reports.iter().map(|ack| ack.delivered).sum();
+    let last = reports.last().unwrap();
+    // Duplicate ACKs deliver too, but are not reported here: the last ACK includes them.
     assert!(delivered <= 400 * MSS && last.total + last.delivered == 400 * MSS, "{delivered} {last:?}");
     assert_eq!(last.lost, 2 * MSS);
     assert_eq!(last.in_flight, 0.0);
     assert!(
-        told.iter().filter_map(|ack| ack.rate).all(|rate| rate.delivery_rate() <= CAPACITY * (1.0 + 1e-9))
+        reports.iter().filter_map(|ack| ack.rate).all(|rate| rate.delivery_rate() <= CAPACITY * (1.0 + 1e-9))
     );
 }
 
 #[test]
-fn a_paced_sender_leaves_a_segment_at_a_time_at_its_rate() {
-    let (sent, told) = transfer(500, Some(500_000.0), 100_000, &[]);
+fn a_paced_sender_sends_single_segments_at_its_rate() {
+    let (sent, reports) = transfer(500, Some(500_000.0), 100_000, &[]);
     let gaps: Vec<u64> = sent.windows(2).map(|pair| pair[1].since(pair[0]).0).collect();
-    // One segment ahead at the start, then 2 ms each.
+    // One segment ahead at the start, then one every 2 ms.
     assert!(gaps[1..].iter().all(|&gap| gap == 2_000_000), "{:?}", &gaps[..8]);
-    let rate = told.last().unwrap().rate.expect("a sample").delivery_rate();
+    let rate = reports.last().unwrap().rate.expect("a sample").delivery_rate();
     assert!((rate - 500_000.0).abs() < 1e-6 * 500_000.0, "{rate}");
 }
 
 #[test]
-fn what_is_sent_after_the_application_had_nothing_gives_limited_samples() {
+fn data_sent_after_the_application_paused_gives_limited_samples() {
     let rules = json!({ "mss": "1000 bytes" });
     let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let control = Fixed { window: (50 * MSS) as f64, pace: None, told: Arc::clone(&told) };
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let control = Fixed { window: (50 * MSS) as f64, pace: None, reports: Arc::clone(&reports) };
     let mut sender =
         Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"), |_| {
             Box::new(control)
         });
-    // Two segments, then nothing; two more while those are in flight.
+    // Two segments, then no data; two more while those are in flight.
     for at in [0, 1_000_000] {
         sender.write(2 * MSS);
         assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time(at))).count(), 2);
@@ -176,6 +176,6 @@ fn what_is_sent_after_the_application_had_nothing_gives_limited_samples() {
         sender.on_ack(Time(100_000_000 + segments), &AckSegment::of(segments * MSS), Time::ZERO);
     }
     let limited: Vec<bool> =
-        told.lock().unwrap().iter().map(|ack| ack.rate.expect("a sample").is_app_limited).collect();
+        reports.lock().unwrap().iter().map(|ack| ack.rate.expect("a sample").is_app_limited).collect();
     assert_eq!(limited, [false, false, true, true]);
 }

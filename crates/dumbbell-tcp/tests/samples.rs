@@ -1,4 +1,4 @@
-//! Which acknowledgements tell a round-trip time.
+//! Which acknowledgements give a round-trip time sample.
 
 use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
@@ -9,7 +9,7 @@ fn ms(milliseconds: u64) -> Time {
     Time(milliseconds * 1_000_000)
 }
 
-/// A sender with ten segments out, of which the first is acknowledged after 100 ms.
+/// A sender with ten segments sent, of which the first is acknowledged after 100 ms.
 fn sender() -> Sender {
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_window": "10 segments" });
     let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
@@ -24,7 +24,7 @@ fn poll_all(sender: &mut Sender, now: Time) {
     while sender.poll_transmit(now).is_some() {}
 }
 
-/// The number of samples after an acknowledgement that reports so many bytes behind a hole of one segment.
+/// The number of samples after an acknowledgement that reports `reported` bytes above a hole of one segment.
 fn samples_after(sender: &mut Sender, now: Time, ack: u64, reported: u32) -> u64 {
     let mut segment = AckSegment::of(ack);
     if reported > 0 {
@@ -35,7 +35,7 @@ fn samples_after(sender: &mut Sender, now: Time, ack: u64, reported: u32) -> u64
     sender.stats().rtt_count
 }
 
-/// Four segments that follow a lost one are reported.
+/// Four segments after a lost one are reported.
 fn lose_one(sender: &mut Sender) {
     for count in 1..=4 {
         assert_eq!(samples_after(sender, ms(100 + u64::from(count)), 1000, count * 1000), 1);
@@ -43,19 +43,19 @@ fn lose_one(sender: &mut Sender) {
 }
 
 #[test]
-fn what_was_reported_before_gives_no_sample_when_the_hole_below_it_is_filled() {
+fn reported_segments_give_no_sample_when_the_hole_below_is_filled() {
     let mut sender = sender();
     lose_one(&mut sender);
     assert_eq!(samples_after(&mut sender, ms(205), 6000, 0), 1);
-    // The next one was sent once and is news.
+    // The next segment was sent once and was not reported.
     assert_eq!(samples_after(&mut sender, ms(206), 7000, 0), 2);
 }
 
 #[test]
-fn nor_does_it_after_a_timeout_that_forgets_the_reports() {
+fn reported_segments_give_no_sample_after_a_timeout_that_clears_the_reports() {
     let mut sender = sender();
     lose_one(&mut sender);
-    // What repairs the hole is lost as well.
+    // The retransmission is lost as well.
     let now = sender.next_deadline();
     sender.on_deadline(now);
     poll_all(&mut sender, now);

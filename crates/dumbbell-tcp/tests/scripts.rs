@@ -1,9 +1,9 @@
-//! Conformance cases of the sender as readable scripts of segments, one file a case in `scripts/`.
+//! Conformance cases of the sender as readable segment scripts, one file per case in `scripts/`.
 //!
-//! The first line that is no comment holds the rules of TCP as JSON. Every other line begins with
-//! a time in milliseconds: `write BYTES`, `ack BYTE [START:END ...]` with SACK blocks, or `expire`
-//! for a deadline that must fall there. What the sender then sends stands below as `> START:END`,
-//! in order and complete; `cwnd BYTES` states the window with its inflation.
+//! The first line that is not a comment contains the TCP rules as JSON. Every other line begins with a time in
+//! milliseconds: `write BYTES`, `ack BYTE [START:END ...]` with SACK blocks, or `expire` for a deadline that must be
+//! reached there. The segments that the sender then sends follow as `> START:END`, complete and in order; `cwnd BYTES`
+//! states the window including its inflation.
 
 use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
@@ -65,7 +65,7 @@ fn play(name: &str, script: &str) {
 }
 
 #[test]
-fn every_script_plays() {
+fn every_script_passes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let mut played = 0;
     for entry in std::fs::read_dir(folder).expect("the folder of scripts") {

@@ -1,12 +1,12 @@
-//! What a timeout leaves of the window.
+//! The reduction of the window by a timeout.
 
 use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Stream, Time};
 use serde_json::json;
 
-/// What was sent, in bytes, before the repair of a loss among thirty reported segments was lost as well, and the thresholds
-/// that this timeout and another one leave.
+/// The bytes sent before the retransmission of a loss among thirty reported segments was lost as well, and the
+/// thresholds after this timeout and another one.
 fn after_timeouts(reduction_base: &str) -> (u64, f64, f64) {
     let tcp = json!({
         "variant": "sack", "mss": "1000 bytes", "initial_window": "20 segments", "receive_buffer": "100 segments",
@@ -17,7 +17,7 @@ fn after_timeouts(reduction_base: &str) -> (u64, f64, f64) {
     sender.write(u64::MAX);
     let poll_all = |sender: &mut Sender, now: Time| while sender.poll_transmit(now).is_some() {};
     poll_all(&mut sender, Time::ZERO);
-    // The first segment is lost and so is what repairs it; thirty that follow arrive one after the other.
+    // The first segment and its retransmission are lost; the thirty segments after it arrive one by one.
     for arrived in 1..=30_u32 {
         let now = Time(u64::from(arrived) * 10_000_000);
         let mut ack = AckSegment::of(0);
@@ -36,15 +36,15 @@ fn after_timeouts(reduction_base: &str) -> (u64, f64, f64) {
 }
 
 #[test]
-fn a_timeout_halves_what_selective_acknowledgements_do_not_report() {
-    // The recovery began with twenty segments in flight and keeps ten in the network: the repair, and nine new ones. Half
-    // of them, and not of forty; but the timeout forgets the reports.
+fn a_timeout_halves_the_unreported_bytes() {
+    // The recovery began with twenty segments in flight and keeps ten in the network: the retransmission and nine new
+    // segments. The threshold is half of these ten, not of forty; but the timeout clears the reports.
     assert_eq!(after_timeouts("flight"), (40_000, 5_000.0, 20_000.0));
 }
 
 #[test]
-fn a_timeout_halves_what_was_sent_since_the_last_one_where_the_pipe_is_halved() {
-    // Of 22 segments, two of them by limited transmit, three were reported and one lost: half of 18. The second timeout
-    // finds the one segment that was sent again.
+fn a_timeout_halves_the_bytes_in_the_pipe() {
+    // Of 22 segments, two of them by limited transmit, three were reported and one lost: half of 18. At the second
+    // timeout, only the one retransmitted segment is in the network.
     assert_eq!(after_timeouts("pipe"), (39_000, 4_500.0, 2_000.0));
 }

@@ -1,19 +1,19 @@
 //! Transcendental functions in pure Rust, so that results do not depend on the platform's
 //! mathematics library. `+ - * / sqrt` are exact by IEEE 754 and need no wrapper.
 
-/// Bytes as a real number, exact below 2^53. A signed number is converted by one instruction, an unsigned one by several.
+/// Bytes as a real number, exact below 2^53. Converting a signed number takes one instruction, an unsigned one several.
 #[inline(always)]
 pub fn real(bytes: u64) -> f64 {
     bytes as i64 as f64
 }
 
-/// The smaller of two numbers, neither of which is NaN: one instruction, where [`f64::min`] takes several to say what NaN is.
+/// The smaller of two numbers that are not NaN. This is one instruction; [`f64::min`] takes several because of NaN.
 #[inline(always)]
 pub fn least(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// Whole bytes of a number of bytes, which is not negative and below 2^63.
+/// A non-negative number of bytes below 2^63, truncated to whole bytes.
 #[inline(always)]
 pub fn whole(bytes: f64) -> f64 {
     bytes as i64 as f64

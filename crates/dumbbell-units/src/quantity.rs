@@ -4,12 +4,12 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// An instant or a span of simulated time, in whole nanoseconds.
+/// An instant or a duration of simulated time, in whole nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The origin, and the empty span.
+    /// The origin, and the empty duration.
     pub const ZERO: Time = Time(0);
     /// Later than any event.
     pub const NEVER: Time = Time(u64::MAX);
@@ -24,7 +24,7 @@ impl Time {
         self.0 as f64 * 1e-9
     }
 
-    /// The span since `earlier`, or zero if that is later.
+    /// The duration since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
@@ -62,7 +62,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// A span between two instants, both included. Empty if the end is before the beginning.
+/// An interval between two instants, both included. Empty if the end is before the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Its first instant.
@@ -72,18 +72,18 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// True for an instant within the interval, its ends included.
+    /// True for an instant within the interval, including its ends.
     #[inline]
     pub fn contains(self, at: Time) -> bool {
         at >= self.from && at <= self.until
     }
 
-    /// How long the interval lasts; zero if it is empty.
+    /// Length of the interval; zero if it is empty.
     pub fn length(self) -> Time {
         self.until.since(self.from)
     }
 
-    /// How much of the time between two instants lies within the interval.
+    /// Length of the part of `begins..ends` within the interval.
     pub fn overlap(self, begins: Time, ends: Time) -> Time {
         ends.min(self.until).since(begins.max(self.from))
     }
@@ -116,7 +116,7 @@ pub enum Limit {
     Packets(u64),
     /// At most this many bytes.
     Bytes(u64),
-    /// No bound.
+    /// No limit.
     Unlimited,
 }
 
@@ -137,7 +137,7 @@ pub enum Window {
     Segments(f64),
     /// This many bytes.
     Bytes(u64),
-    /// No bound.
+    /// No limit.
     Unlimited,
 }
 
@@ -162,7 +162,7 @@ impl fmt::Display for Window {
     }
 }
 
-/// A unit's spelling and how many base units it is.
+/// A unit's spelling and its size in base units.
 pub type Unit = (&'static str, f64);
 
 /// Units of time; the base is the nanosecond.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_belong_to_an_interval() {
+    fn an_interval_includes_both_ends() {
         let interval = Interval { from: Time(10), until: Time(30) };
         let within = [9, 10, 30, 31].map(|at| interval.contains(Time(at)));
         assert_eq!(within, [false, true, true, false]);

@@ -1,18 +1,18 @@
-//! Named random streams: every component draws from its own, seeded by the run and the
-//! component's name, so adding a flow never shifts another one's draws.
+//! Named random streams. Every component draws from its own stream, seeded by the run and the component's name, so a
+//! new flow never shifts the draws of another.
 
 use crate::math;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// FNV-1a over some bytes: 64 bits, stable on every platform.
+/// FNV-1a of bytes: 64 bits, stable on every platform.
 pub fn bytes_hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// The same of a name.
+/// FNV-1a of a name.
 pub fn name_hash(name: &str) -> u64 {
     bytes_hash(name.as_bytes())
 }

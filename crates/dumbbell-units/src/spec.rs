@@ -794,7 +794,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_and_tagged_tables_list_what_they_offer() {
+    fn choices_and_tagged_tables_list_their_alternatives() {
         assert_eq!(Colour::ALL.len(), 2);
         assert_eq!(Thing::One(Example::default()).name(), "one");
         assert_eq!(Thing::catalogue()[0]["parameters"][0]["name"], "rate");
@@ -813,7 +813,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_values_and_wrong_units_say_what_is_accepted() {
+    fn errors_about_impossible_values_and_wrong_units_state_what_is_accepted() {
         let error = parse::<Example>(json!({ "rate": "0 bit/s" })).unwrap_err();
         assert_eq!((error.field.as_str(), error.accepted.as_str()), ("rate", "a rate above 0"));
         assert!(parse::<Example>(json!({ "rate": "5 s" })).is_err());

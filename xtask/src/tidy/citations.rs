@@ -1,15 +1,16 @@
 //! A citation has one form and resolves in `docs/references.toml`.
 //!
-//! A work is cited as its key in square brackets, alone or with the place in it: the section sign and a number, or a table, figure,
-//! equation, appendix, chapter, page or footnote. An RFC is cited by its number after `RFC` and one space, and its section likewise.
+//! A work is cited by its key in square brackets, alone or with a place: the section sign and a number, or a table,
+//! figure, equation, appendix, chapter, page or footnote. An RFC is cited by its number after `RFC` and one space, with
+//! its section in the same form.
 
 use super::{Finding, Tree};
 use toml::Table;
 
-/// Where the keys are declared.
+/// The file that declares the keys.
 const REFERENCES: &str = "docs/references.toml";
 
-/// The words that may open the place in a work.
+/// Words that may begin a place in a work.
 const PLACES: [&str; 13] = [
     "§",
     "table ",
@@ -26,7 +27,7 @@ const PLACES: [&str; 13] = [
     "slide ",
 ];
 
-/// Checks every text but the licence, the lock files, and tables of data.
+/// Checks every text except the licence, lock files and data tables.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let whole_file = |message: String| vec![Finding { path: REFERENCES.into(), line: 0, message }];
     let Some(text) = tree.text(REFERENCES) else {
@@ -56,7 +57,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// An entry without a title cannot be looked up by a reader.
+/// Without a title, an entry cannot be looked up by a reader.
 fn check_references(references: &Table) -> Vec<Finding> {
     let sections = ["work", "rfc"].iter().filter_map(|section| references.get(*section)?.as_table());
     sections
@@ -74,7 +75,7 @@ fn is_known(references: &Table, section: &str, key: &str) -> bool {
 fn check_works(line: &str, references: &Table) -> Vec<String> {
     let mut messages = Vec::new();
     for (start, _) in line.match_indices('[') {
-        // After a name or a closing bracket, a bracket is an index of code.
+        // After a name or a closing bracket, a bracket is an index in code.
         if line[..start].ends_with(|before: char| before.is_alphanumeric() || "_])".contains(before)) {
             continue;
         }
@@ -101,7 +102,7 @@ fn check_works(line: &str, references: &Table) -> Vec<String> {
     messages
 }
 
-/// Whether `key` is a name, a year and at most one letter more.
+/// True if `key` is a name, a year and at most one more letter.
 fn has_form_of_key(key: &str) -> bool {
     let name = key.trim_end_matches(|c: char| c.is_ascii_lowercase());
     let (name, letters) = (name, &key[name.len()..]);
@@ -152,7 +153,7 @@ mod tests {
         check(&tree).into_iter().map(|finding| finding.message).collect()
     }
 
-    /// Citations that do not resolve, put together so that the checkout stays free of them.
+    /// Citations that do not resolve, concatenated so that the checkout does not contain them.
     fn cite(inside: &str) -> String {
         format!("//! See [{inside}] for why.")
     }
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_of_another_form_is_found() {
+    fn a_place_in_another_form_is_found() {
         for place in ["p. 3", "sec 2", "§", "tab 3"] {
             assert_eq!(messages(&cite(&format!("jain1991 {place}"))).len(), 1, "{place}");
         }
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_citation_that_does_not_end_on_its_line_is_found() {
+    fn a_citation_across_lines_is_found() {
         let broken = cite("jain1991 §2").replace(' ', "\n//! ");
         assert_eq!(messages(&broken).len(), 1);
     }
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_and_types_of_code_are_no_citations() {
+    fn indices_and_types_in_code_are_not_citations() {
         for line in [
             "let x = table[year2000];",
             "let y: [u8; 1500] = [0; 1500];",

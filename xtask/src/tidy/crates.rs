@@ -1,9 +1,9 @@
-//! The arrows between the crates point down, and every crate lives under the lints of the workspace.
+//! Dependencies between crates point down, and every crate uses the lints of the workspace.
 
 use super::{Finding, Tree};
 use toml::{Table, Value};
 
-/// What each crate may depend on. A crate that is missing here has no place in the picture of `docs/architecture.md` yet.
+/// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
 const ARROWS: [(&str, &[&str]); 10] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
@@ -17,10 +17,10 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("xtask", &[]),
 ];
 
-/// The crates that state their own lints: a binding to a foreign world cannot forbid `unsafe`.
+/// Crates that state their own lints: a binding cannot forbid `unsafe`.
 const OWN_LINTS: [&str; 2] = ["dumbbell-py", "dumbbell-testbed"];
 
-/// Checks every manifest of the workspace but its root.
+/// Checks every manifest of the workspace except its root.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.files()
         .filter(|(path, _)| path.ends_with("/Cargo.toml") && !path.starts_with("fuzz/"))
@@ -55,7 +55,7 @@ fn check_manifest(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The packages that a manifest names, for builds, tests and every target alike.
+/// The packages that a manifest names, including those for builds, tests and specific targets.
 fn dependencies(manifest: &Table) -> Vec<String> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let sections = std::iter::once(manifest)
@@ -64,7 +64,7 @@ fn dependencies(manifest: &Table) -> Vec<String> {
     for section in sections {
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
             for (key, value) in section.get(kind).and_then(Value::as_table).into_iter().flatten() {
-                // A renamed dependency says its real name in `package`.
+                // A renamed dependency states its real name in `package`.
                 packages.push(value.get("package").and_then(Value::as_str).unwrap_or(key).to_owned());
             }
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_downwards_is_accepted() {
+    fn a_downward_dependency_is_accepted() {
         let rest = format!("{LINTS}[dependencies]\ndumbbell-units.workspace = true\nlibm = \"0.2\"\n");
         assert_eq!(messages("dumbbell-cc", &rest), Vec::<String>::new());
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_upwards_is_found_in_every_kind_of_dependency() {
+    fn an_upward_dependency_of_any_kind_is_found() {
         for section in
             ["dependencies", "dev-dependencies", "build-dependencies", "target.'cfg(unix)'.dependencies"]
         {
@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn a_renamed_dependency_does_not_hide() {
+    fn a_renamed_dependency_is_found() {
         let rest =
             format!("{LINTS}[dependencies]\nnetwork = {{ path = \"../net\", package = \"dumbbell-net\" }}\n");
         assert_eq!(messages("dumbbell-cc", &rest).len(), 1);
     }
 
     #[test]
-    fn a_crate_without_a_place_in_the_picture_is_found() {
+    fn a_crate_missing_from_the_overview_is_found() {
         let messages = messages("dumbbell-extra", LINTS);
         assert!(messages[0].contains("has no place"), "{messages:?}");
     }

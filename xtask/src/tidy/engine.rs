@@ -1,17 +1,19 @@
-//! The engine never reads a clock, never touches files, never spawns threads: the same scenario and seed give the same bits everywhere.
+//! The engine reads no clock, touches no files and spawns no threads: the same scenario and seed give the same bits
+//! everywhere.
 //!
-//! Clippy's lists (`clippy.toml`) refuse single functions. This rule refuses the modules of the standard library through which the world comes in.
+//! Clippy's lists (`clippy.toml`) forbid single functions. This rule forbids the modules of the standard library for
+//! input, output and concurrency.
 
 use super::{Finding, Tree};
 
 /// The crates that make up the engine.
 const ENGINE: [&str; 5] = ["dumbbell-units", "dumbbell-cc", "dumbbell-tcp", "dumbbell-net", "dumbbell-sim"];
 
-/// Modules that the engine has no use for.
+/// Modules that the engine must not use.
 const WORLD: [&str; 8] =
     ["std::fs", "std::net", "std::thread", "std::env", "std::process", "std::io", "std::os", "std::time"];
 
-/// Checks the sources of the engine up to their unit tests, which may read a file or measure.
+/// Checks the sources of the engine up to their unit tests, which may read files or measure time.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.files()
         .filter(|(path, _)| {
@@ -44,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_of_the_world_is_found_with_its_line() {
+    fn forbidden_modules_are_found_with_their_line() {
         let tree =
             Tree::of_texts(&[("crates/dumbbell-sim/src/run.rs", "use core::fmt;\nuse std::thread;\n")]);
         let findings = check(&tree);
@@ -53,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_tests_and_the_doors_are_free() {
+    fn comments_tests_and_other_crates_are_exempt() {
         let tree = Tree::of_texts(&[
             (
                 "crates/dumbbell-sim/src/run.rs",

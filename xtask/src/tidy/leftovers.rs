@@ -1,11 +1,11 @@
-//! Nothing is left open in the text, and nothing names the machine it was written on.
+//! No text contains marks of open work or paths of the machine it was written on.
 
 use super::{Finding, Tree, word_starts};
 
-/// Marks of work left open. They are put together here so that this file does not hold them.
+/// Marks of open work, concatenated so that this file does not contain them.
 const MARKS: [&str; 4] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
 
-/// Calls that stand for code that is missing.
+/// Macros that stand for missing code.
 const HOLES: [&str; 4] = [
     concat!("todo", "!("),
     concat!("unimplemented", "!("),
@@ -22,7 +22,7 @@ const MACHINE: [&str; 5] = [
     concat!("/Us", "ers/"),
 ];
 
-/// Checks every text but the licence, the lock files and the tables of data.
+/// Checks every text except the licence, lock files and data tables.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.files()
         .filter(|(path, _)| {
@@ -50,7 +50,7 @@ fn check_text(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether `line` holds a path that begins with `folder`; the tail of a longer path or of an address does not count.
+/// True if `line` contains a path that begins with `folder`; the tail of a longer path or of an address does not count.
 fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(start, _)| {
         let before = line[..start].chars().next_back();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_open_work_are_found_as_words_only() {
+    fn marks_of_open_work_are_found_only_as_words() {
         for mark in MARKS {
             assert_eq!(lines(&format!("fn one() {{}}\n// {mark}: later\n")), [2], "{mark}");
             assert_eq!(lines(&format!("let {mark}ED = 1;\n")), Vec::<usize>::new(), "{mark}");
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_in_the_code_are_found() {
+    fn missing_code_is_found() {
         for hole in HOLES {
             assert_eq!(lines(&format!("    {hole}\"why\")\n")), [1], "{hole}");
         }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_data_are_not_read_as_prose() {
+    fn data_tables_are_not_checked() {
         let text = format!("{},1\n", MARKS[2]);
         assert_eq!(check(&Tree::of_texts(&[("papers/one/numbers.csv", &text)])), Vec::new());
     }

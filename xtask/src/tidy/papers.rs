@@ -1,8 +1,8 @@
-//! Papers, peers and examples use the public Python interface only, and the package knows no paper and no peer.
+//! Papers, peers and examples use only the public Python interface, and the package knows no paper and no peer.
 
 use super::{Finding, Tree};
 
-/// Checks the imports of every Python file above and inside the package.
+/// Checks the imports of every Python file inside and outside the package.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".py")) {
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_paper_that_reaches_behind_the_interface_is_found() {
+    fn a_paper_that_uses_a_private_interface_is_found() {
         let text = "import dumbbell\nfrom dumbbell._engine import run\nfrom dumbbell import _store\n";
         let lines: Vec<usize> =
             check(&Tree::of_texts(&[("papers/one/tables.py", text)])).iter().map(|f| f.line).collect();
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_knows_a_paper_is_found() {
+    fn a_package_that_imports_a_paper_is_found() {
         let text = "from papers.one import claims\nimport papers\nfrom dumbbell import _engine\n";
         let lines: Vec<usize> = check(&Tree::of_texts(&[("python/dumbbell/reproduce.py", text)]))
             .iter()

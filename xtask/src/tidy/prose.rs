@@ -1,10 +1,10 @@
 //! Lines of Markdown prose end at 120 characters, so that they can be read and compared side by side.
 //!
-//! Tables and code have no line breaks to choose, and a line without a space cannot be broken: none of them is checked.
+//! Tables and code cannot be wrapped, nor can a line without a space: they are not checked.
 
 use super::{Finding, Tree};
 
-/// The longest line of prose, in characters.
+/// Maximum line length of prose, in characters.
 const WIDTH: usize = 120;
 
 /// Checks every Markdown file.
@@ -44,7 +44,7 @@ mod tests {
         check(&Tree::of_texts(&[(path, text)])).iter().map(|finding| finding.line).collect()
     }
 
-    /// Two words of so many characters with the space between them.
+    /// Two words of `length` characters, with a space between them.
     fn words(length: usize) -> String {
         format!("{} b", "a".repeat(length - 2))
     }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_count_and_not_bytes() {
+    fn width_is_counted_in_characters_not_bytes() {
         assert_eq!(lines("README.md", &format!("{} ü", "§".repeat(118))), Vec::<usize>::new());
     }
 

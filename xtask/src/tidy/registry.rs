@@ -1,14 +1,15 @@
-//! A congestion control is one file and one line of the registry: every file is named there, and every file says where it comes from.
+//! A congestion control is one file and one line of the registry: every file is registered, and every file cites its
+//! source.
 
 use super::{Finding, Tree};
 
 /// The folder with one file per algorithm.
 const ALGORITHMS: &str = "crates/dumbbell-cc/src/algorithms/";
 
-/// The file that holds the registry.
+/// The file of the registry.
 const REGISTRY: &str = "crates/dumbbell-cc/src/algorithms/mod.rs";
 
-/// The longest registry name; the name of its twin in eBPF must fit into 15 characters.
+/// Maximum length of a registry name; the name of its eBPF counterpart must fit into 15 characters.
 const LONGEST_NAME: usize = 9;
 
 /// One line of the registry.
@@ -88,7 +89,7 @@ fn check_file(path: &str, text: &str, is_registered: bool) -> Vec<Finding> {
     findings
 }
 
-/// Whether a line holds a work's key in brackets or an RFC's number; `citations` checks that they resolve.
+/// True if a line contains the key of a work in brackets or the number of an RFC; `citations` checks that they resolve.
 fn cites(line: &str) -> bool {
     let has_digit = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit());
     let in_brackets = line.split('[').skip(1).any(|rest| rest.split(']').next().is_some_and(has_digit));
@@ -112,12 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_and_a_line_make_an_algorithm() {
+    fn an_algorithm_is_a_file_and_a_line() {
         assert_eq!(messages("\"one\" => one::One,", FILE, TEXT), Vec::<String>::new());
     }
 
     #[test]
-    fn names_of_another_form_are_found() {
+    fn names_in_another_form_are_found() {
         for name in ["One", "one_two", "newreno2", "abcdefghij", ""] {
             let messages = messages(&format!("\"{name}\" => one::One,"), FILE, TEXT);
             assert!(
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_its_file_and_a_file_without_its_line_are_found() {
+    fn lines_without_files_and_files_without_lines_are_found() {
         let messages = messages("\"two\" => two::Two,", FILE, TEXT);
         assert_eq!(messages.len(), 2);
         assert!(messages[0].contains("there is no"), "{messages:?}");
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_its_path_does_not_say_is_found() {
+    fn a_name_that_differs_from_its_path_is_found() {
         assert_eq!(messages("\"uno\" => one::One,", FILE, TEXT).len(), 1);
     }
 

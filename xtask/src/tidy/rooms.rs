@@ -1,11 +1,11 @@
-//! The sender's rooms stay small, and what one environment does differently stays in its own files.
+//! The structs of the sender stay small, and code specific to one environment stays in its own files.
 
 use super::{Finding, Tree};
 
-/// Where the sender lives.
+/// The sources of the sender.
 const SENDER: &str = "crates/dumbbell-tcp/src/";
 
-/// Where environments may be named: their recoveries with the registry of them, and their presets.
+/// Files that may name environments: their recoveries with the registry, and their presets.
 const OF_ENVIRONMENTS: [&str; 4] = [
     "crates/dumbbell-tcp/src/sender/recovery/mod.rs",
     "crates/dumbbell-tcp/src/sender/recovery/ns2_",
@@ -13,7 +13,7 @@ const OF_ENVIRONMENTS: [&str; 4] = [
     "crates/dumbbell-tcp/src/config/presets/",
 ];
 
-/// Structs and the most members that they may have.
+/// Structs and their maximum number of members.
 const LIMITS: [(&str, &str, usize); 3] = [
     ("crates/dumbbell-tcp/src/config/mod.rs", "TcpParams", 20),
     ("crates/dumbbell-tcp/src/sender/mod.rs", "Sender", 25),
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_environment_is_named_in_its_own_files_only() {
+    fn environments_are_named_only_in_their_own_files() {
         let tree = Tree::of_texts(&[
             ("crates/dumbbell-tcp/src/config/presets/ns2.rs", "//! The simulator ns-2.\n"),
             (

@@ -1,4 +1,4 @@
-//! A check that is silenced, and a test that is left out, say why beside the place.
+//! A silenced check or a skipped test states its reason beside it.
 
 use super::{Finding, Tree};
 
@@ -8,7 +8,7 @@ const LINTS: [&str; 4] = ["#[allow(", "#![allow(", "#[expect(", "#![expect("];
 /// Comments of Python that silence a linter or the type checker.
 const COMMENTS: [&str; 2] = [concat!("# no", "qa"), concat!("# type", ": ignore")];
 
-/// Checks the sources in Rust and in Python.
+/// Checks the Rust and Python sources.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files() {
@@ -28,7 +28,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether an attribute begins on the first line and ends without a reason.
+/// True if an attribute begins on the first line and ends without a reason.
 fn silences_in_rust(lines: &[&str]) -> bool {
     let attribute = lines[0].trim_start();
     if attribute == "#[ignore]" {
@@ -39,7 +39,7 @@ fn silences_in_rust(lines: &[&str]) -> bool {
         && !lines[..length].iter().any(|line| line.contains("reason = \""))
 }
 
-/// Whether a comment silences a check and gives no reason after a dash or a second comment sign.
+/// True if a comment silences a check and gives no reason after a dash or a second comment sign.
 fn silences_in_python(line: &str) -> bool {
     COMMENTS.iter().filter_map(|comment| line.split_once(comment)).any(|(_, rest)| {
         let reason = rest.split_once(" - ").or_else(|| rest.split_once("# ")).map(|(_, reason)| reason);

@@ -1,15 +1,14 @@
 //! CODE TCP, a competitive delay-based TCP [chan2010 §3].
 //!
-//! NewVegas with two changes: the band from `alpha` to `beta` rises by two segments instead of
-//! one, and a loss multiplies it by `epsilon` instead of putting it where it started. The window
-//! thus grows by two segments in three round trips beside Reno. `epsilon` is the smaller root of
-//! `34 epsilon^2 - 54 epsilon + 21 = 0` [chan2010 §3.3], eq. 18-19, for which a model of two flows
-//! gives CODE and Reno the same share.
+//! NewVegas with two changes: the band from `alpha` to `beta` rises by two segments instead of one, and a loss
+//! multiplies it by `epsilon` instead of restoring its initial values. Beside Reno, the window thus grows by two
+//! segments in three round trips. `epsilon` is the smaller root of `34 epsilon^2 - 54 epsilon + 21 = 0`
+//! [chan2010 §3.3], eq. 18-19, for which a model of two flows gives CODE and Reno the same share.
 //!
-//! Where it departs from the paper: a timeout, of which the paper says nothing, does what it does
-//! in NewVegas. The paper gives `epsilon` no floor, so the band may fall below its start and narrows
-//! with every loss; `clamp` keeps it at or above, and `truncate` keeps whole segments, as an
-//! implementation in ns-2's integer variables would. What else is open is as in NewVegas.
+//! Where it departs from the paper: the paper does not define the reaction to a timeout; it is that of NewVegas. The
+//! paper gives `epsilon` no minimum, so the band may fall below its initial values and narrows with every loss; `clamp`
+//! keeps it at or above them, and `truncate` keeps whole segments, like ns-2's integer variables. Other open points are
+//! as in NewVegas.
 
 use super::newvegas::{BandRtt, BandWindow, NewVegasParams};
 use crate::delay::{Increase, Numerator, RttChoice};
@@ -29,7 +28,7 @@ params! {
         /// Leave slow start when more segments than this are queued.
         gamma: f64 = 1.0, "segments", "[brakmo1995 §3.3]",
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
-        /// Share of the thresholds that is kept after a loss.
+        /// Fraction of the thresholds that remains after a loss.
         epsilon: f64 = 0.68, "-", "[chan2010 §3.3]",
             |epsilon| *epsilon > 0.0 && *epsilon <= 1.0, "a fraction above 0 and at most 1";
         /// Step by which the thresholds rise.
@@ -41,7 +40,7 @@ params! {
         truncate: bool = false, "-", "[chan2010 §3.2]";
         /// The round-trip time that moves the thresholds.
         band_rtt: BandRtt = BandRtt::Minimum, "-", "[chan2010 §4.5]";
-        /// How the window grows by the segment per round trip.
+        /// How the window grows by one segment per round trip.
         increase: Increase = Increase::AtOnce, "-", "[chan2010 table 1]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
@@ -168,8 +167,8 @@ mod tests {
     #[test]
     fn the_window_grows_by_two_segments_in_three_round_trips() {
         let mut code = code(&CodeParams { alpha: 5.0, beta: 7.0, ..Default::default() });
-        // 5 are queued, none below alpha: hold, and the band rises to 7 and 9. 5 and then 6 are
-        // below 7: two segments. 7 are not: hold, and the band rises to 9 and 11; and so on.
+        // 5 are queued, none below alpha: hold, and the band rises to 7 and 9. 5 and then 6 are below 7: two segments.
+        // 7 are not: hold, and the band rises to 9 and 11; and so on.
         let rows = [
             (20.0, 5.0, 7.0, 5.0, 20.0),
             (20.0, 7.0, 9.0, 5.0, 21.0),
@@ -179,7 +178,7 @@ mod tests {
             (23.0, 9.0, 11.0, 8.0, 24.0),
         ];
         assert_eq!(rising_rounds(&mut code.moving, 36)[..6], rows);
-        // The 30 rounds after them bring 20 segments more.
+        // The following 30 rounds add 20 segments.
         assert_eq!(code.cwnd(), 44.0 * MSS);
     }
 
@@ -198,12 +197,12 @@ mod tests {
         let literal = after_losses(&CodeParams::default(), 25.0, 1);
         assert!((band(&literal).0 - 17.0).abs() < 1e-12 && (band(&literal).1 - 18.36).abs() < 1e-12);
         assert_eq!(literal.cwnd(), 15.0 * MSS);
-        // From the start, 0.68 and 2.04: below it, and narrower. 2 * 0.68^2 = 0.9248 is the width after two.
+        // From the initial values, 0.68 and 2.04: below them, and narrower. 2 * 0.68^2 = 0.9248 is the width after two.
         let fallen = after_losses(&CodeParams::default(), 1.0, 1);
         assert_eq!(band(&fallen), (0.68, 3.0 * 0.68));
         let (alpha, beta) = band(&after_losses(&CodeParams::default(), 1.0, 2));
         assert!((beta - alpha - 0.9248).abs() < 1e-12);
-        // The switches: held at 1 and 3; cut to 0 and 2; 17 and 18 of 17 and 18.36.
+        // The switches: clamped to 1 and 3; truncated to 0 and 2; 17 and 18 from 17 and 18.36.
         assert_eq!(band(&after_losses(&CodeParams { clamp: true, ..Default::default() }, 1.0, 1)), (1.0, 3.0));
         let truncated = CodeParams { truncate: true, ..Default::default() };
         assert_eq!(band(&after_losses(&truncated, 1.0, 1)), (0.0, 2.0));
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fractional_band_sinks_past_its_start_unless_it_is_clamped() {
+    fn a_fractional_band_falls_below_its_initial_values_unless_clamped() {
         let sunk = |clamp| {
             let mut code = code(&CodeParams { clamp, ..Default::default() });
             (code.moving.band.alpha, code.moving.band.beta) = (1.36, 3.36);
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn epsilon_solves_the_quadratic_to_the_digits_that_are_printed() {
+    fn epsilon_solves_the_quadratic_to_the_printed_digits() {
         // (27 - sqrt(15)) / 34 = (27 - 3.872983) / 34 = 0.680206.
         let root = (27.0 - 15.0_f64.sqrt()) / 34.0;
         assert!((34.0 * root * root - 54.0 * root + 21.0).abs() < 1e-12);

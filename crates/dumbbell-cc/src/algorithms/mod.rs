@@ -1,4 +1,4 @@
-//! Every congestion control, one file each, and the registry that names them.
+//! The congestion controls, one file each, and the registry that names them.
 
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, ExternalControl, GrowWhen, LostSegment, ProbeInfo,
@@ -75,7 +75,7 @@ macro_rules! registry {
                 match self { $( AlgorithmSpec::$Type(_) => <$module::$Type>::PROBES, )+ }
             }
 
-            /// What each algorithm of the registry shows to probes, in order.
+            /// The probes of each algorithm of the registry, in order.
             pub const PROBES: &'static [&'static [ProbeInfo]] =
                 &[$( <$module::$Type as CongestionControl>::PROBES ),+];
 
@@ -122,7 +122,7 @@ macro_rules! registry {
             }
         }
 
-        /// Runs an expression on the control that is held, whatever its type.
+        /// Evaluates an expression on the control, whatever its type.
         macro_rules! dispatch {
             ($held:expr, $control:ident => $action:expr) => {
                 match $held {
@@ -150,18 +150,18 @@ registry! {
 #[derive(Clone, Debug)]
 pub struct Algorithm {
     held: Held,
-    /// False if the window grows although it does not limit the sender.
+    /// False if the window may grow although it does not limit the sender.
     is_growth_limited: bool,
-    /// What the algorithm answered after it was last told anything.
+    /// The window after the last event.
     cwnd: f64,
     ssthresh: f64,
 }
 
-/// Tells the control that is held of an event, and takes its answers.
-macro_rules! tell {
-    ($algorithm:ident, $control:ident => $told:expr) => {
+/// Passes an event to the control and reads its window and threshold.
+macro_rules! notify {
+    ($algorithm:ident, $control:ident => $call:expr) => {
         dispatch!(&mut $algorithm.held, $control => {
-            $told;
+            $call;
             $algorithm.cwnd = $control.cwnd();
             $algorithm.ssthresh = $control.ssthresh();
         })
@@ -228,14 +228,14 @@ impl Algorithm {
         dispatch!(&self.held, control => control.is_model_based())
     }
 
-    /// See [`Control::on_ack`]. This is where no window grows that does not limit the sender, if the rules say so.
+    /// See [`Control::on_ack`]. If the rules say so, a window that does not limit the sender does not grow here.
     #[inline(always)]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if self.is_growth_limited && !ack.is_cwnd_limited {
             let (context, ack) = (*context, *ack);
             self.on_ack_of_unused_window(&context, &ack);
         } else {
-            tell!(self, control => {
+            notify!(self, control => {
                 let (context, ack) = (*context, *ack);
                 control.on_ack(&context, &ack)
             });
@@ -246,20 +246,20 @@ impl Algorithm {
     fn on_ack_of_unused_window(&mut self, context: &Context, ack: &Ack) {
         let growth_limit = context.growth_limit.min(self.cwnd());
         let context = &context.with_growth_limit(growth_limit);
-        tell!(self, control => control.on_ack(context, ack));
+        notify!(self, control => control.on_ack(context, ack));
     }
 
     /// See [`Control::on_congestion`].
     #[inline]
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        tell!(self, control => control.on_congestion(context, congestion));
+        notify!(self, control => control.on_congestion(context, congestion));
     }
 
-    /// See [`Control::on_duplicate_ack`]. What is told is put together only for algorithms that listen.
+    /// See [`Control::on_duplicate_ack`]. The arguments are built only for algorithms that use them.
     #[inline]
-    pub fn on_duplicate_ack<'a>(&mut self, told: impl FnOnce() -> (Context, Ack<'a>)) {
-        tell!(self, control => {
-            let (context, ack) = told();
+    pub fn on_duplicate_ack<'a>(&mut self, arguments: impl FnOnce() -> (Context, Ack<'a>)) {
+        notify!(self, control => {
+            let (context, ack) = arguments();
             control.on_duplicate_ack(&context, &ack)
         });
     }
@@ -267,44 +267,44 @@ impl Algorithm {
     /// See [`Control::on_loss`].
     #[inline]
     pub fn on_loss(&mut self, context: &Context, lost: &LostSegment) {
-        tell!(self, control => control.on_loss(context, lost));
+        notify!(self, control => control.on_loss(context, lost));
     }
 
     /// See [`Control::on_recovery_enter`].
     #[inline]
     pub fn on_recovery_enter(&mut self, context: &Context) {
-        tell!(self, control => control.on_recovery_enter(context));
+        notify!(self, control => control.on_recovery_enter(context));
     }
 
     /// See [`Control::on_recovery_exit`].
     #[inline]
     pub fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        tell!(self, control => control.on_recovery_exit(context, exit));
+        notify!(self, control => control.on_recovery_exit(context, exit));
     }
 
     /// See [`Control::on_undo`].
     #[inline]
     pub fn on_undo(&mut self, context: &Context, undo: &Undo) {
-        tell!(self, control => control.on_undo(context, undo));
+        notify!(self, control => control.on_undo(context, undo));
     }
 
     /// See [`Control::on_restart`].
     #[inline]
     pub fn on_restart(&mut self, context: &Context, restart: &Restart) {
-        tell!(self, control => control.on_restart(context, restart));
+        notify!(self, control => control.on_restart(context, restart));
     }
 
-    /// See [`Control::on_sent`]. What is told is put together only for algorithms that listen.
+    /// See [`Control::on_sent`]. The arguments are built only for algorithms that use them.
     #[inline]
-    pub fn on_sent(&mut self, told: impl FnOnce() -> (Context, SentSegment)) {
+    pub fn on_sent(&mut self, arguments: impl FnOnce() -> (Context, SentSegment)) {
         dispatch!(&mut self.held, control => {
-            let (context, segment) = told();
+            let (context, segment) = arguments();
             control.on_sent(&context, &segment);
             debug_assert_eq!(self.cwnd, control.cwnd(), "a segment that leaves changes no window");
         });
     }
 
-    /// What the algorithm shows to probes, in the order of [`probe`](Self::probe).
+    /// The algorithm's probes, in the order of [`probe`](Self::probe).
     pub fn probes(&self) -> &'static [ProbeInfo] {
         self.held.probes()
     }

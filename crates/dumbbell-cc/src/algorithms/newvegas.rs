@@ -1,18 +1,17 @@
 //! NewVegas [devendictis2003], as described in [chan2010 §2.4].
 //!
-//! Vegas whose band from `alpha` to `beta` moves. A round-trip time that grows while the window
-//! does not is somebody else's doing: the band rises by a segment. When it does not grow, the band
-//! sinks by a segment towards its start, and a loss puts it there. The window thus grows by a
-//! segment in two round trips beside Reno [chan2010 table 1].
+//! Vegas whose band from `alpha` to `beta` moves. If the round-trip time grows while the window does not, other flows
+//! are the cause, and the band rises by a segment. If it does not grow, the band falls by a segment towards its initial
+//! values, and a loss restores them. Beside Reno, the window thus grows by one segment in two round trips
+//! [chan2010 table 1].
 //!
-//! `diff` is that of [chan2010 §2.2], eq. 1, and the window moves by eq. 2. The order is fixed by
-//! [chan2010 table 1]: the window first, then the band against the window as it then is.
+//! `diff` is that of [chan2010 §2.2], eq. 1, and the window moves by eq. 2. [chan2010 table 1] determines the order:
+//! the window first, then the band, given the new window.
 //!
-//! Where it departs from the paper: after a timeout Vegas's slow start comes first, as a window of
-//! one segment in congestion avoidance would take a round trip for every segment; the literal
-//! reading is `timeout_avoidance`. Round-trip times of rounds on the two sides of a slow start or
-//! a loss are not compared, since they belong to other windows. The three corrections of Vegas
-//! [hengartner2000 §VII] are on.
+//! Where it departs from the paper: a timeout is followed by Vegas's slow start, as a window of one segment in
+//! congestion avoidance would take a round trip for every segment; the literal reading is `timeout_avoidance`.
+//! Round-trip times of rounds before and after a slow start or a loss are not compared, since they belong to different
+//! windows. The three corrections of Vegas [hengartner2000 §VII] are on.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
@@ -20,13 +19,13 @@ use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Rec
 use dumbbell_units::{Time, choice, params};
 
 choice! {
-    /// The round-trip time that shows whether congestion grows.
+    /// The round-trip time that shows whether congestion increases.
     pub enum BandRtt {
         /// That of the ACK that ends the round.
         Target = "target",
         /// The smallest sample of the round.
         Minimum = "minimum",
-        /// The one that enters the actual rate.
+        /// The one used in the actual rate.
         Actual = "actual",
     }
 }
@@ -45,7 +44,7 @@ params! {
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
         /// The round-trip time that moves the thresholds.
         band_rtt: BandRtt = BandRtt::Target, "-", "[chan2010 §2.4]";
-        /// How the window grows by the segment per round trip.
+        /// How the window grows by one segment per round trip.
         increase: Increase = Increase::AtOnce, "-", "[chan2010 table 1]";
         /// Stay in congestion avoidance after a timeout.
         timeout_avoidance: bool = false, "-", "[chan2010 §2.4]";
@@ -67,7 +66,7 @@ pub struct Band {
     pub beta: f64,
     start: (f64, f64),
     rise: f64,
-    /// Round-trip time of the round before, in seconds, if it may be compared.
+    /// Round-trip time of the previous round, in seconds, if it may be compared.
     rtt_old: Option<f64>,
     is_round_spoiled: bool,
 }
@@ -78,7 +77,7 @@ impl Band {
         Band { alpha, beta, start: (alpha, beta), rise, rtt_old: None, is_round_spoiled: false }
     }
 
-    /// Where the band started.
+    /// The initial thresholds.
     pub fn start(&self) -> (f64, f64) {
         self.start
     }
@@ -102,12 +101,12 @@ impl Band {
         self.rtt_old = rtt;
     }
 
-    /// Back to where it started.
+    /// Restores the initial thresholds.
     pub fn reset(&mut self) {
         (self.alpha, self.beta) = self.start;
     }
 
-    /// The round in which a loss shows is not compared with its neighbours.
+    /// The round of a loss is not compared with its neighbours.
     fn on_loss(&mut self) {
         self.rtt_old = None;
         self.is_round_spoiled = true;
@@ -122,7 +121,7 @@ impl Band {
 /// Vegas's window between adaptive thresholds.
 #[derive(Clone, Debug)]
 pub struct BandWindow {
-    /// Slow start, growth and cuts.
+    /// Slow start, growth and reductions.
     pub window: VegasWindow,
     /// The thresholds.
     pub band: Band,
@@ -191,19 +190,19 @@ impl BandWindow {
         }
         let has_grown = match self.increase {
             Increase::AtOnce => self.window.cwnd() > before,
-            // The growth is yet to come: the decision stands for it.
+            // The growth follows: the decision counts as growth.
             Increase::Spread => is_granted,
         };
         self.band.on_round(rtt, has_grown);
     }
 
-    /// Congestion was seen. How it moves the thresholds is up to the algorithm.
+    /// Congestion. The algorithm decides how it moves the thresholds.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.on_congestion(context, congestion);
         self.band.on_loss();
     }
 
-    /// The value of the probe at this place among base RTT, difference and lower threshold.
+    /// The value of the probe at this index: base RTT, difference, lower threshold.
     pub fn probe(&self, index: usize) -> Option<f64> {
         *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.band.alpha)].get(index)?
     }
@@ -279,8 +278,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::Mechanisms;
 
-    /// One round of [chan2010 table 1]: the window before, the thresholds in force, the queue, the
-    /// window after; all in segments.
+    /// One round of [chan2010 table 1]: the window before, the current thresholds, the queue, the window after; all in
+    /// segments.
     pub(crate) type Row = (f64, f64, f64, f64, f64);
 
     pub(crate) const MSS: f64 = 1000.0;
@@ -296,8 +295,8 @@ pub(crate) mod tests {
         Context::new(Time(1_000_000_000), MSS).with_sent(0, cwnd as u64).with_flight_size(cwnd)
     }
 
-    /// The rounds of [chan2010 table 1]: 20 segments of which 5 are queued, every segment more is
-    /// queued too, and the round-trip time rises from round to round.
+    /// The rounds of [chan2010 table 1]: 20 segments of which 5 are queued; every additional segment is queued too, and
+    /// the round-trip time rises from round to round.
     pub(crate) fn rising_rounds(moving: &mut BandWindow, rounds: u32) -> Vec<Row> {
         moving.band.on_round(Some(0.1), true);
         (1..=rounds)
@@ -318,8 +317,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn six_rounds_go_as_printed_and_grow_by_a_segment_in_two_round_trips() {
-        // Table 1 writes "5 + 1": 5 is in force in that round, and the 1 comes with the next.
+    fn six_rounds_are_as_printed_and_grow_by_a_segment_in_two_round_trips() {
+        // Table 1 writes "5 + 1": 5 holds in that round, and the 1 is added in the next.
         let mut new_vegas = new_vegas(&NewVegasParams { alpha: 5.0, beta: 7.0, ..Default::default() });
         let printed = [
             (20.0, 5.0, 7.0, 5.0, 20.0),
@@ -330,21 +329,21 @@ pub(crate) mod tests {
             (22.0, 8.0, 10.0, 7.0, 23.0),
         ];
         assert_eq!(rising_rounds(&mut new_vegas.moving, 26)[..6], printed);
-        // 3 segments in 6 rounds; the 20 rounds after them bring 10 more: from 23 to 33.
+        // 3 segments in 6 rounds; the following 20 rounds add 10 more: from 23 to 33.
         assert_eq!(new_vegas.cwnd(), 33.0 * MSS);
     }
 
     #[test]
-    fn the_band_sinks_to_its_start_while_the_round_trip_time_does_not_grow() {
+    fn the_band_falls_to_its_initial_values_while_the_rtt_does_not_grow() {
         let mut band = Band::new(1.0, 3.0, 1.0);
         band.on_round(Some(0.100), false);
-        // Grown, and the window stood still: 1 + 1 and 3 + 1.
+        // The RTT grew and the window did not: 1 + 1 and 3 + 1.
         band.on_round(Some(0.101), false);
         assert_eq!((band.alpha, band.beta), (2.0, 4.0));
-        // Grown, but so has the window.
+        // Both grew.
         band.on_round(Some(0.102), true);
         assert_eq!((band.alpha, band.beta), (2.0, 4.0));
-        // Not grown: 2 - 1 and 4 - 1, and no further down.
+        // The RTT did not grow: 2 - 1 and 4 - 1, and no further down.
         band.on_round(Some(0.102), true);
         band.on_round(Some(0.101), false);
         assert_eq!((band.alpha, band.beta), (1.0, 3.0));
@@ -358,7 +357,7 @@ pub(crate) mod tests {
         band.on_round(Some(0.2), false);
         assert_eq!(band.alpha, 1.0);
         band.on_loss();
-        // The round of the loss, then the first that can be remembered, then the first compared.
+        // The round of the loss, then the first that can be recorded, then the first compared.
         band.on_round(Some(0.3), false);
         band.on_round(Some(0.4), false);
         assert_eq!(band.alpha, 1.0);
@@ -367,7 +366,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_three_quarters_and_puts_the_band_where_it_started() {
+    fn a_loss_leaves_three_quarters_and_restores_the_initial_band() {
         let mut new_vegas = new_vegas(&NewVegasParams::default());
         (new_vegas.moving.band.alpha, new_vegas.moving.band.beta) = (15.0, 17.0);
         new_vegas.on_congestion(&context(20.0 * MSS), &Congestion::new(Signal::FastRetransmit));
@@ -377,7 +376,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_timeout_opens_a_slow_start_unless_it_is_read_literally() {
+    fn a_timeout_begins_slow_start_except_in_the_literal_reading() {
         let after_timeout = |timeout_avoidance| {
             let mut new_vegas = new_vegas(&NewVegasParams { timeout_avoidance, ..Default::default() });
             new_vegas.moving.band.alpha = 15.0;
@@ -385,7 +384,7 @@ pub(crate) mod tests {
             assert_eq!(new_vegas.moving.band.alpha, 1.0);
             (new_vegas.cwnd() / MSS, new_vegas.ssthresh() / MSS)
         };
-        // Half of the 20 segments in flight is the threshold; without slow start it is the window.
+        // The threshold is half of the 20 segments in flight; without slow start, so is the window.
         assert_eq!(after_timeout(false), (1.0, 10.0));
         assert_eq!(after_timeout(true), (1.0, 1.0));
     }

@@ -1,20 +1,20 @@
-//! Vegas as ns-3 has it [ns3 tcp-vegas.cc], a descendant of Linux's module.
+//! Vegas as in ns-3 [ns3 tcp-vegas.cc], which is derived from the Linux module.
 //!
-//! It counts in whole segments: `base_rtt / rtt_min` of the window, rounded down, would be enough to
-//! keep the link busy, and what is above is queued. A round ends with the acknowledgement of all that
-//! was sent before it began; one of at most two samples ends with a step of Reno instead of a check.
-//! Slow start doubles every round trip. A loss leaves the threshold, a segment below the window at
-//! least, and every check keeps it at three quarters of the window at least. Rounds begin anew after a
-//! recovery, and until all that was sent before a timeout is acknowledged the window grows as Reno's.
+//! It counts in whole segments: `base_rtt / rtt_min` of the window, rounded down, would suffice to keep the link busy,
+//! and the rest is queued. A round ends with the acknowledgement of all data sent before it began; a round of at most
+//! two samples ends with a step of Reno instead of a check. Slow start doubles every round trip. A loss keeps the
+//! threshold, at least one segment below the window, and every check keeps it at three quarters of the window or more.
+//! Rounds restart after a recovery. After a timeout, the window grows as in Reno until all data sent before it is
+//! acknowledged.
 //!
-//! Where it departs: duplicate ACKs are no samples (in ns-3 they count once more the last one), which
-//! rounds that begin anew forget; what was sent again does not end a round early.
+//! Where it departs: duplicate ACKs are no samples (in ns-3, they count the last one again, which restarted rounds
+//! discard). Retransmitted data does not end a round early.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, WindowRules};
 use dumbbell_units::params;
 
-/// A round of no more samples takes Reno's step.
+/// A round of at most this many samples takes Reno's step.
 const FEW_SAMPLES: u32 = 2;
 
 params! {
@@ -37,13 +37,13 @@ pub struct NsVegas {
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
-    /// Smallest round-trip times of the connection and of the round, in seconds.
+    /// Minimum round-trip times of the connection and of the round, in seconds.
     base_rtt: f64,
     rtt_minimum: f64,
     samples: u32,
     /// First byte after the round.
     round_end: u64,
-    /// First byte that was not sent before the last timeout, until all before it is acknowledged.
+    /// First byte not sent before the last timeout, until all data before it is acknowledged.
     repair_end: Option<u64>,
     queued: Option<f64>,
 }
@@ -67,7 +67,7 @@ impl NsVegas {
         self.grow(self.rules.reno_growth(self.cwnd, self.ssthresh, context.mss), context);
     }
 
-    /// The threshold, a segment below the window at least, and of two segments at least.
+    /// The threshold, at least one segment below the window, and at least two segments.
     fn kept_threshold(&self, mss: f64) -> f64 {
         self.ssthresh.min(self.cwnd - mss).max(2.0 * mss)
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     impl Connection {
-        /// A window of 20 segments over a threshold of two, all of them sent.
+        /// A window of 20 segments, all of them sent, and a threshold of two.
         fn new() -> Self {
             let vegas = NsVegas::new(&NsVegasParams::default(), &setup());
             Connection { vegas, una: 0, nxt: 20_000 }
@@ -216,7 +216,7 @@ mod tests {
             Context { snd_una: self.una, snd_nxt: self.nxt, ..context(self.vegas.cwnd()) }
         }
 
-        /// One segment after the other is acknowledged, `milliseconds` after it was sent, and others take their place.
+        /// Acknowledges segment by segment, `milliseconds` after transmission, and sends new segments.
         fn acknowledge(&mut self, segments: u64, milliseconds: u64) -> (f64, f64) {
             for _ in 0..segments {
                 let context = self.context();
@@ -236,29 +236,29 @@ mod tests {
     }
 
     #[test]
-    fn a_round_ends_with_what_was_sent_before_it_and_is_checked_in_whole_segments() {
+    fn a_round_ends_with_earlier_data_and_is_checked_in_whole_segments() {
         let mut connection = Connection::new();
         // The first acknowledgement is a round of one sample: Reno's growth, a twentieth of a segment.
         let (window, _) = connection.acknowledge(1, 100);
         assert_eq!(window, 20.05);
-        // The nineteen that follow were sent before. Of 20 whole segments none is queued.
+        // The next nineteen were sent before. Of 20 whole segments, none is queued.
         assert_eq!(connection.acknowledge(18, 100).0, 20.05);
         assert_eq!(connection.acknowledge(1, 100), (21.0, 15.75));
-        // 21 segments: 17.5 would do, so that 4 are queued, which is no more than beta.
+        // 21 segments: 17.5 would suffice, so 4 are queued, which does not exceed beta.
         assert_eq!(connection.acknowledge(20, 120), (21.0, 15.75));
-        // 16.8 would do: 5 are queued.
+        // 16.8 would suffice: 5 are queued.
         assert_eq!(connection.acknowledge(21, 125), (20.0, 15.75));
     }
 
     #[test]
-    fn a_loss_leaves_the_threshold_and_a_timeout_lets_the_window_grow_as_renos_until_it_is_repaired() {
+    fn a_loss_keeps_the_threshold_and_a_timeout_grows_as_reno_until_repaired() {
         let mut connection = Connection::new();
         connection.acknowledge(20, 100);
         assert_eq!(connection.lose(Signal::FastRetransmit), (15.75, 15.75));
         assert_eq!(connection.lose(Signal::FastRetransmit), (14.75, 14.75));
         let sent = connection.nxt - connection.una;
         assert_eq!(connection.lose(Signal::Timeout), (1.0, 13.75));
-        // Slow start passes the threshold, and then an acknowledgement brings a share of a segment.
+        // Slow start passes the threshold, and then an acknowledgement adds a fraction of a segment.
         assert_eq!(connection.acknowledge(13, 100), (14.0, 13.75));
         let (window, threshold) = connection.acknowledge(sent / 1000 - 13, 100);
         assert!(window > 14.0 && window < 15.0, "{window}");

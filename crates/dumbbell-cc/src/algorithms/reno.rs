@@ -1,9 +1,8 @@
 //! Reno's window [RFC 5681 §3.1], the base of Tahoe, Reno, NewReno and SACK.
 //!
-//! Slow start adds a segment per ACK up to `ssthresh`; congestion avoidance adds about a segment
-//! per round trip; a loss halves the window. How the halves are rounded, and what is halved,
-//! differs between environments and is given by [`WindowRules`](crate::WindowRules).
-//! Inflation by duplicate ACKs is the sender's.
+//! Slow start adds a segment per ACK up to `ssthresh`; congestion avoidance adds about a segment per round trip; a loss
+//! halves the window. What is halved, and how it is rounded, differs between environments and is given by
+//! [`WindowRules`](crate::WindowRules). Inflation by duplicate ACKs belongs to the sender.
 
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Undo};

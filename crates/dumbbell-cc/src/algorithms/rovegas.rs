@@ -1,15 +1,15 @@
-//! RoVegas: Vegas with routers that say how long packets waited [chan2004 §3].
+//! RoVegas: Vegas with routers that report queueing times [chan2004 §3].
 //!
-//! Every data segment collects the time it waits in queues, the receiver returns that time, and
-//! the ACK collects its own. What is left of a round-trip time is the path itself, so the base RTT
-//! is known from every ACK and follows a change of route (eq. 3); and what the ACK has waited is
-//! taken out of the actual rate (eq. 2), so congestion of the reverse path is not the window's.
+//! Every data segment accumulates its queueing time, the receiver returns it, and the ACK accumulates its own. The rest
+//! of the round-trip time is that of the path itself. The base RTT is therefore known from every ACK and follows a
+//! change of route (eq. 3). The queueing time of the ACK is subtracted in the actual rate (eq. 2), so congestion of the
+//! reverse path does not reduce the window.
 //!
-//! Where it departs from the paper: the round-trip time of the actual rate is the mean of a round,
-//! as in the other variants of Vegas, where the paper says "newly measured" (`rtt = "newest"`). An
-//! ACK whose cause is not the newest segment it acknowledges echoes nothing, since its round-trip
-//! time is another segment's; such ACKs are Vegas's. The paper's two statements on the base RTT
-//! (every sample replaces it [chan2004 §3.1]; the smallest is kept, where not every router takes
+//! Where it departs from the paper: the round-trip time of the actual rate is the mean of a round, as in the other
+//! variants of Vegas, where the paper says "newly measured" (`rtt = "newest"`). An ACK not caused by the newest segment
+//! it acknowledges echoes nothing, since its round-trip time is that of another segment; such ACKs are handled as in
+//! Vegas. The paper's two statements on the base RTT (every sample replaces it [chan2004 §3.1]; the smallest is kept,
+//! where not every router takes part [chan2004 §6.4]) are the switch `base_rtt`.
 //! part [chan2004 §6.4]) are the switch `base_rtt`.
 
 use crate::delay::{Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
@@ -20,10 +20,10 @@ use dumbbell_units::{choice, params};
 choice! {
     /// How a round-trip time without queueing time updates the base RTT.
     pub enum BaseRtt {
-        /// It replaces it. Only for paths on which every node stamps: an unreported queue becomes part of
-        /// the base RTT, and the window fills it without bound.
+        /// Replace the base RTT. Only for paths on which every node stamps: an unreported queue becomes part of the
+        /// base RTT, and the window fills it without bound.
         Replace = "replace",
-        /// It replaces it if it is smaller.
+        /// Replace the base RTT if it is smaller.
         Minimum = "minimum",
     }
 }
@@ -48,7 +48,7 @@ params! {
         rtt: RttChoice = RttChoice::Mean, "-", "[brakmo1995 §3.2]";
         /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::Window, "-", "[chan2004 §3.1]";
-        /// How the window grows by the segment per round trip.
+        /// How the window grows by one segment per round trip.
         increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
     }
 }
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn the_reverse_path_is_not_in_the_difference() {
-        // RTT 100 ms of which 10 ms waiting forward and 50 ms backward: base RTT 40 ms. The first check
-        // lets the window grow by a tenth of a segment, so diff = 10.1 (1 - 40 / (100 - 50)) = 2.02.
+        // RTT 100 ms, of which 10 ms is queueing time forward and 50 ms backward: base RTT 40 ms. The window has grown
+        // by a tenth of a segment at the first check, so diff = 10.1 (1 - 40 / (100 - 50)) = 2.02.
         let mut algorithm = rovegas(BaseRtt::Replace);
         algorithm.on_ack(&context(0), &ack(1000, 100, Some((10, 50))));
         algorithm.on_ack(&context(10_000), &ack(11_000, 100, Some((10, 50))));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_without_queueing_times_are_those_of_vegas() {
+    fn acks_without_queueing_times_are_handled_as_in_vegas() {
         let setup = setup();
         let vegas = VegasParams { numerator: Numerator::Window, ..VegasParams::default() };
         let mut vegas = Vegas::new(&vegas, &setup);

@@ -1,16 +1,14 @@
-//! TCP Vegas [brakmo1995 §3], taken apart into its mechanisms [hengartner2000 §VI].
+//! TCP Vegas [brakmo1995 §3], divided into its mechanisms [hengartner2000 §VI].
 //!
-//! Once per round trip Vegas compares the rate it expects with the rate it gets,
-//! `diff = (expected - actual) * base_rtt` [hengartner2000 §VII.C, eq. 1-2], and keeps between
-//! `alpha` and `beta` segments queued. This file owns mechanisms A, B, F and I; with all of them
-//! off it is Reno to the byte.
+//! Once per round trip, Vegas compares the expected with the actual rate, `diff = (expected - actual) * base_rtt`
+//! [hengartner2000 §VII.C, eq. 1-2], and keeps between `alpha` and `beta` segments queued. This file owns mechanisms A,
+//! B, F and I; with all of them off, it equals Reno byte for byte.
 //!
-//! Where it departs from the papers: the released code's numerator (eq. 3), its reset of the base
-//! RTT and its late reaction to a timeout are three switches (`fix_*`), all corrected by default;
-//! the rules that the papers leave open (growth every other RTT starting with the second check,
-//! the cut by an eighth on leaving slow start) follow the released code. How the window takes the
-//! segment it is granted, and whether both rates are computed from the window itself, are `increase`
-//! and `numerator`.
+//! Where it departs from the papers: the released code's numerator (eq. 3), its reset of the base RTT and its late
+//! reaction to a timeout are three switches (`fix_*`), all corrected by default. Rules that the papers leave open
+//! (growth every other RTT starting with the second check, the reduction by an eighth on leaving slow start) follow the
+//! released code. How the window grows by a granted segment, and whether both rates are computed from the window
+//! itself, are `increase` and `numerator`.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
@@ -35,14 +33,14 @@ params! {
         rtt: RttChoice = RttChoice::Mean, "-", "[hengartner2000 §VII.C]";
         /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
-        /// How the window grows by the segment per round trip.
+        /// How the window grows by one segment per round trip.
         increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
-        /// Grow exponentially directly after a timeout, not only after the next check.
+        /// Grow exponentially immediately after a timeout, not only after the next check.
         fix_timeout: bool = true, "-", "[hengartner2000 §VII.A]";
         /// Use the minimum of measured times as the base RTT, without taking over the length of a
         /// round and resetting it when one segment was sent in a round.
         fix_base_rtt: bool = true, "-", "[hengartner2000 §VII.B]";
-        /// Keep expected at least actual: no last term in eq. 3, and a fresh round after a timeout.
+        /// Keep expected at least actual: no last term in eq. 3, and a new round after a timeout.
         fix_invariant: bool = true, "-", "[hengartner2000 §VII.C]";
     }
 }
@@ -56,7 +54,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// What the last check found.
+    /// The last check.
     pub fn last_check(&self) -> Check {
         self.rounds.last_check().unwrap_or_default()
     }

@@ -1,22 +1,22 @@
 //! Vegas-A [srijith2005], as described in [chan2010 §2.5].
 //!
-//! Vegas whose band from `alpha` to `beta` follows its own throughput: while that rises within the
-//! band, window and band rise together; when it falls, or the queue passes the band, they sink
-//! together, down to the band from 1 to 3. `diff` and the rates are Vegas's, [chan2010 §2.2],
-//! eq. 1; throughput is the actual rate of a round, compared with that of the round before.
+//! Vegas whose band from `alpha` to `beta` follows its own throughput. While throughput rises within the band, window
+//! and band rise together; when it falls, or the queue exceeds the band, both fall together, down to the band from 1 to
+//! 3. `diff` and the rates are Vegas's, [chan2010 §2.2], eq. 1; throughput is the actual rate of a round, compared with
+//! that of the previous round.
 //!
-//! Where it departs from the paper: the paper says nothing of losses. The band outlives them, the
-//! throughput before is forgotten, and all else is Vegas's. A band of fractional height stops at
-//! its floor of 1 instead of passing it. The window takes a segment in shares, as the authors'
-//! code in ns-2 does, not at once; and that code counts the ends of the band as within, which is
-//! `inclusive` here. The three corrections of Vegas [hengartner2000 §VII] are on.
+//! Where it departs from the paper: the paper does not define the reaction to losses. The band remains, the previous
+//! throughput is cleared, and everything else is as in Vegas. A band with fractional thresholds stops at its minimum of
+//! 1 instead of passing it. The window grows by fractions of a segment, as in the authors' ns-2 code, not at once; that
+//! code includes the thresholds in the band, which is `inclusive` here. The three corrections of Vegas
+//! [hengartner2000 §VII] are on.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::params;
 
-/// The least `alpha`, in segments [chan2010 §2.5].
+/// Minimum of `alpha`, in segments [chan2010 §2.5].
 const FLOOR: f64 = 1.0;
 
 params! {
@@ -33,7 +33,7 @@ params! {
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
         /// Treat a difference equal to a threshold as between the thresholds.
         inclusive: bool = false, "-", "[chan2010 §2.5]";
-        /// How the window grows by the segment per round trip.
+        /// How the window grows by one segment per round trip.
         increase: Increase = Increase::Spread, "-", "[srijith2005]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
         round_diff: bool = false, "-", "[brakmo1995 §3.2]";
@@ -61,7 +61,7 @@ pub struct VegasA {
     window: VegasWindow,
     alpha: f64,
     beta: f64,
-    /// Actual rate of the round before, in bytes per second.
+    /// Actual rate of the previous round, in bytes per second.
     throughput: Option<f64>,
 }
 
@@ -195,8 +195,8 @@ mod tests {
     use super::super::newvegas::tests::{MSS, context, setup};
     use super::*;
 
-    /// After one round with `diff` segments queued at `throughput` against 100 before, from 20
-    /// segments and a band of 2 above `alpha`: window and band, in segments.
+    /// Window and band in segments, after one round with `diff` segments queued at `throughput`, against 100 before,
+    /// from 20 segments and a band of 2 above `alpha`.
     fn after(params: VegasAParams, alpha: f64, diff: f64, throughput: f64) -> (f64, f64, f64) {
         let params = VegasAParams { increase: Increase::AtOnce, ..params };
         let mut vegas_a = VegasA::new(&params, &setup());
@@ -211,17 +211,17 @@ mod tests {
     #[test]
     fn window_and_band_move_as_in_the_pseudocode() {
         let step = |alpha, diff, throughput| after(VegasAParams::default(), alpha, diff, throughput);
-        // Within the band: both rise with the throughput, else both hold.
+        // Within the band: both rise if the throughput rises; otherwise both hold.
         assert_eq!(step(1.0, 2.0, 101.0), (21.0, 2.0, 4.0));
         assert_eq!(step(1.0, 2.0, 100.0), (20.0, 1.0, 3.0));
         assert_eq!(step(1.0, 2.0, 99.0), (20.0, 1.0, 3.0));
-        // Below it, and above the floor: the throughput decides.
+        // Below the band, with `alpha` above its minimum: the throughput decides.
         assert_eq!(step(2.0, 1.0, 101.0), (21.0, 2.0, 4.0));
         assert_eq!(step(2.0, 1.0, 100.0), (20.0, 2.0, 4.0));
         assert_eq!(step(2.0, 1.0, 99.0), (19.0, 1.0, 3.0));
-        // Below it at the floor: grow as Vegas does, whatever the throughput.
+        // Below the band, with `alpha` at its minimum: grows as Vegas does, whatever the throughput.
         assert_eq!(step(1.0, 0.5, 99.0), (21.0, 1.0, 3.0));
-        // Above it: shrink, and sink down to the floor.
+        // Above the band: both shrink, the band down to its minimum.
         assert_eq!(step(2.0, 5.0, 101.0), (19.0, 1.0, 3.0));
         assert_eq!(step(1.0, 5.0, 101.0), (19.0, 1.0, 3.0));
         // 1.5 - 0.5 = 1: a fractional band stops there and keeps its width.
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_band_hold_or_count_as_within() {
+    fn the_thresholds_of_the_band_hold_or_are_included() {
         let inclusive = || VegasAParams { inclusive: true, ..VegasAParams::default() };
         for diff in [1.0, 3.0] {
             assert_eq!(after(VegasAParams::default(), 1.0, diff, 101.0), (20.0, 1.0, 3.0));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_after_a_loss_has_no_throughput_to_be_compared_with() {
+    fn a_round_after_a_loss_has_no_previous_throughput() {
         let mut vegas_a = VegasA::new(&VegasAParams::default(), &setup());
         vegas_a.throughput = None;
         assert_eq!(vegas_a.step(2.0, 1e9), Step::Hold);

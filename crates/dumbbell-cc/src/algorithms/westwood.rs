@@ -1,20 +1,18 @@
-//! TCP Westwood [mascolo2001], with the time-varying filter that [grieco2004 §2.2] compares with.
+//! TCP Westwood [mascolo2001], with the time-varying filter to which [grieco2004 §2.2] compares Westwood+.
 //!
-//! Reno whose reaction to a loss is the bandwidth it was getting: every ACK gives a sample of the
-//! bandwidth, a low-pass filter smooths them, and a loss sets `ssthresh` to the estimate times the
-//! smallest round-trip time. ACKs that a queue on their way has pressed together make samples far
-//! above any bandwidth, which the filter lets through in part: Westwood+ is the answer to that.
+//! Reno whose reaction to a loss depends on the measured bandwidth: every ACK gives a bandwidth sample, a low-pass
+//! filter smooths the samples, and a loss sets `ssthresh` to the estimate times the minimum round-trip time. ACKs
+//! compressed by a queue on the reverse path give samples far above any bandwidth, which the filter only partly
+//! removes. Westwood+ avoids this.
 //!
-//! With the ACK k arriving `dt` after the one before and telling of `d` bytes, the sample is
-//! `b[k] = d / dt`, and with the filter's constant `tau`
-//! `bw[k] = ((2 tau / dt - 1) bw[k-1] + b[k] + b[k-1]) / (2 tau / dt + 1)`;
-//! a virtual sample of 0 is put in whenever `tau / m` passes without an ACK.
+//! If the ACK k arrives `dt` after the previous one and acknowledges `d` bytes, the sample is `b[k] = d / dt`, and with
+//! the filter's time constant `tau` `bw[k] = ((2 tau / dt - 1) bw[k-1] + b[k] + b[k-1]) / (2 tau / dt + 1)`; a virtual
+//! sample of 0 is inserted whenever `tau / m` passes without an ACK.
 //!
-//! Where it departs from the paper: virtual samples are put in when the next event shows that they
-//! were due, which is the same estimate at every moment it is used. The first ACK after virtual
-//! samples measures from the last ACK, as the sample is defined, while the filter goes on from the
-//! last virtual one. ACKs of the same instant make one sample, as their `dt` is 0. A loss before
-//! the first sample halves as in Reno.
+//! Where it departs from the paper: virtual samples are inserted when the next event shows that they were due, which
+//! gives the same estimate whenever it is used. The first ACK after virtual samples measures from the last ACK, as the
+//! sample is defined, while the filter continues from the last virtual sample. Simultaneous ACKs give one sample, as
+//! their `dt` is 0. A loss before the first sample halves the window as in Reno.
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
 use crate::probes::{BANDWIDTH, BASE_RTT};
@@ -33,18 +31,18 @@ params! {
     }
 }
 
-/// The filter of the bandwidth.
+/// The bandwidth filter.
 #[derive(Clone, Debug)]
 struct Filter {
-    /// Constant, in seconds.
+    /// Time constant, in seconds.
     tau: f64,
-    /// Longest span without a sample, in seconds.
+    /// Longest interval without a sample, in seconds.
     longest: f64,
     /// Estimate, in bytes per second.
     bandwidth: f64,
-    /// The sample before, in bytes per second.
+    /// The previous sample, in bytes per second.
     sample: f64,
-    /// Seconds since the filter took its last sample, virtual or not, up to `at`.
+    /// Seconds since the last sample of the filter, virtual or not, up to `at`.
     age: f64,
     at: Time,
 }
@@ -69,7 +67,7 @@ impl Filter {
         let due = (self.age / self.longest).ceil() - 1.0;
         if due >= 1.0 {
             self.input(0.0, self.longest);
-            // From the second on, a virtual sample only multiplies the estimate.
+            // After the first, a virtual sample only multiplies the estimate.
             let factor = (2.0 * self.tau - self.longest) / (2.0 * self.tau + self.longest);
             self.bandwidth *= math::pow(factor, due - 1.0);
             self.age = (self.age - due * self.longest).max(0.0);
@@ -89,7 +87,7 @@ pub struct Westwood {
     window: BandwidthWindow,
     counter: AckCounter,
     filter: Filter,
-    /// When the last ACK came that made a sample.
+    /// Time of the last ACK that gave a sample.
     last_ack: Time,
     /// Bytes acknowledged since then.
     delivered: f64,
@@ -201,16 +199,16 @@ mod tests {
     }
 
     #[test]
-    fn silence_puts_in_a_virtual_sample_for_every_half_of_the_constant() {
-        // dt = 0.5 s: 2 tau / dt = 4, so 3/5 of the past and 1/5 of the samples. From 100 with a
-        // sample of 100 before: 60 + 20 = 80, then 48, then 28.8.
+    fn idle_time_inserts_a_virtual_sample_per_half_time_constant() {
+        // dt = 0.5 s: 2 tau / dt = 4, so 3/5 of the estimate and 1/5 of each sample. From 100 with a previous sample of
+        // 100: 60 + 20 = 80, then 48, then 28.8.
         let steady = Filter { bandwidth: 100.0, sample: 100.0, ..filter() };
         for (seconds, expected) in [(0.5, 100.0), (0.75, 80.0), (1.25, 48.0), (1.75, 28.8)] {
             let mut filter = steady.clone();
             filter.advance(at(seconds));
             close(filter.bandwidth, expected);
         }
-        // Asking on the way changes nothing.
+        // Intermediate queries change nothing.
         let mut asked = steady;
         [0.3, 0.9, 1.0, 1.75].iter().for_each(|&seconds| asked.advance(at(seconds)));
         close(asked.bandwidth, 28.8);
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_rate_is_found_and_pressed_together_acks_raise_it() {
+    fn a_steady_rate_is_estimated_and_compressed_acks_raise_it() {
         let mut steady = filter();
         let mut pressed = filter();
         for ack in 1..=4000_u32 {
@@ -233,7 +231,7 @@ mod tests {
             (1..=9).for_each(|ack| pressed.on_sample(1000.0 / 0.0001, at(start + f64::from(ack) * 0.0001)));
         }
         close(steady.bandwidth, 100_000.0);
-        // The first ACK of a burst weighs the sample before, 10 Mbyte/s, by 99.1 ms / (2 s).
+        // The first ACK of a burst weights the previous sample, 10 Mbyte/s, by 99.1 ms / (2 s).
         assert!(pressed.bandwidth > 400_000.0, "{}", pressed.bandwidth);
     }
 }

@@ -1,17 +1,15 @@
 //! Westwood+ [grieco2004 §2].
 //!
-//! Westwood with one sample of the bandwidth per round trip instead of one per ACK, so that ACKs
-//! pressed together on their way do not look like bandwidth, and with a filter of constant
-//! coefficients, `bw[k] = 0.9 bw[k-1] + 0.1 b[k]` [grieco2004 equation (1)], whose last term is
-//! printed as an estimate and is meant as the sample. A sample is what was delivered since the
-//! last one over the time that took.
+//! Westwood with one bandwidth sample per round trip instead of one per ACK, so that compressed ACKs do not raise the
+//! estimate, and with a filter of constant coefficients, `bw[k] = 0.9 bw[k-1] + 0.1 b[k]` [grieco2004 equation (1)],
+//! whose last term is printed as an estimate and is meant as the sample. A sample is the data delivered since the last
+//! one, divided by the time since then.
 //!
-//! Where it departs from the paper: three duplicate ACKs never raise the window, which the
-//! paper's text would do after too high an estimate; `only_reduce = false` is the text. What the
-//! paper leaves open: the first ACK opens the first interval, the first sample fills the filter,
-//! the smallest round-trip time is never forgotten, an interval lasts at least the newest
-//! round-trip time, and a loss before the first sample halves as in Reno. Linux takes no samples
-//! closer together than 50 ms: `minimum_interval` is that floor, and off by default.
+//! Where it departs from the paper: three duplicate ACKs never raise the window, which the paper's text would do after
+//! too high an estimate; `only_reduce = false` follows the text. What the paper leaves open: the first ACK opens the
+//! first interval, the first sample initializes the filter, the minimum round-trip time never expires, an interval
+//! lasts at least the newest round-trip time, and a loss before the first sample halves the window as in Reno. In
+//! Linux, samples are at least 50 ms apart: `minimum_interval` is this minimum, off by default.
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
 use crate::probes::{BANDWIDTH, BASE_RTT};
@@ -31,7 +29,7 @@ choice! {
 params! {
     /// Parameters of Westwood+.
     pub struct WestwoodPlusParams {
-        /// Weight of the past in the filter.
+        /// Weight of the previous estimate in the filter.
         filter: f64 = 0.9, "-", "[grieco2004 equation (1)]",
             |filter| *filter >= 0.0 && *filter < 1.0, "a fraction, at least 0 and below 1";
         /// The round-trip time that sets the length of an interval.
@@ -187,27 +185,27 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_makes_one_sample_and_the_filter_keeps_nine_tenths() {
+    fn a_round_trip_gives_one_sample_and_the_filter_keeps_nine_tenths() {
         let mut connection = Connection::new(&WestwoodPlusParams::default());
         connection.ack(100, 1, 100);
         connection.ack(150, 2, 100);
         assert_eq!(connection.westwood.bandwidth, None);
-        // From 100 to 200 ms: 2 + 2 segments in 0.1 s are 40 000 bytes/s, and fill the filter.
+        // From 100 to 200 ms: 2 + 2 segments in 0.1 s are 40 000 bytes/s, and initialize the filter.
         connection.ack(200, 2, 100);
         assert_eq!(connection.westwood.bandwidth, Some(40_000.0));
-        // From 200 to 300 ms: a duplicate, and 2 segments of which it has told of one: 20 000
-        // bytes/s. 0.9 * 40 000 + 0.1 * 20 000 = 38 000.
+        // From 200 to 300 ms: a duplicate, and 2 segments of which it has signalled one: 20 000 bytes/s. 0.9 * 40 000 +
+        // 0.1 * 20 000 = 38 000.
         connection.westwood.on_duplicate_ack(&connection.context(250), &Ack::new(connection.acked, 0));
         connection.ack(300, 2, 100);
         assert!((connection.westwood.bandwidth.expect("samples") - 38_000.0).abs() < 1e-6);
     }
 
     #[test]
-    fn acks_pressed_together_are_one_sample_over_the_time_since_the_last() {
+    fn compressed_acks_give_one_sample_over_the_time_since_the_last() {
         let mut connection = Connection::new(&WestwoodPlusParams::default());
         connection.ack(100, 1, 100);
-        // Ten segments within 9 ms after a silence of 100 ms: the first alone closes the interval,
-        // 1000 bytes / 0.1 s; the other nine belong to the next, 10 000 bytes / 0.1 s.
+        // Ten segments within 9 ms after a pause of 100 ms: the first alone closes the interval, 1000 bytes / 0.1 s;
+        // the other nine belong to the next, 10 000 bytes / 0.1 s.
         (200..210).for_each(|millis| connection.ack(millis, 1, 100));
         assert_eq!(connection.westwood.bandwidth, Some(10_000.0));
         connection.ack(300, 1, 100);
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smoothed_interval_follows_by_eighths() {
+    fn a_smoothed_interval_changes_by_an_eighth() {
         let params = WestwoodPlusParams { interval_rtt: IntervalRtt::Smoothed, ..Default::default() };
         let mut connection = Connection::new(&params);
         connection.ack(100, 1, 100);
@@ -243,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_the_estimate_times_the_smallest_round_trip_time() {
+    fn a_loss_sets_the_window_to_the_estimate_times_the_minimum_rtt() {
         let mut connection = Connection::new(&WestwoodPlusParams::default());
         connection.ack(100, 1, 100);
         connection.ack(250, 30, 150);

@@ -1,12 +1,12 @@
-//! HyStart++ [RFC 9406 §4], which gives slow start up when a queue builds, before it overflows.
+//! HyStart++ [RFC 9406 §4], which ends slow start when a queue builds, before it overflows.
 //!
-//! A round whose smallest round-trip time is some milliseconds above that of the round before begins a conservative slow
-//! start with a quarter of the growth. If the round-trip time falls again it was a false alarm, and slow start goes on;
-//! after five rounds the window is where congestion avoidance begins. This concerns the slow start at the beginning of a
-//! connection only; any later one is the standard.
+//! A round whose minimum round-trip time is some milliseconds above that of the previous round begins a conservative
+//! slow start with a quarter of the growth. If the round-trip time falls again, it was a false alarm, and slow start
+//! continues; after five rounds, congestion avoidance begins at the current window. This applies only to the slow start
+//! at the beginning of a connection; later ones are standard.
 //!
-//! Where it departs: the acknowledgement that ends a round gives its sample to that round, and may decide on it. The first
-//! round begins with the first acknowledgement.
+//! Where it departs: the sample of the acknowledgement that ends a round counts for that round, and may decide on it.
+//! The first round begins with the first acknowledgement.
 
 use super::{SlowStart, Step};
 use crate::{Ack, Congestion, Context, Setup};
@@ -15,19 +15,19 @@ use dumbbell_units::{Time, params};
 params! {
     /// Parameters of HyStart++.
     pub struct HyStartParams {
-        /// Least rise of the round-trip time that counts.
+        /// Minimum significant rise of the round-trip time.
         min_threshold: Time = Time(4_000_000), "s", "[RFC 9406 §4.3]";
-        /// Largest rise that is asked for.
+        /// Maximum required rise.
         max_threshold: Time = Time(16_000_000), "s", "[RFC 9406 §4.3]";
-        /// The rise that is asked for between these is the round-trip time over this.
+        /// Between these, the required rise is the round-trip time divided by this.
         divisor: u64 = 8, "-", "[RFC 9406 §4.3]", |divisor| *divisor > 0, "a whole number above 0";
-        /// Samples of a round before it is judged.
+        /// Minimum number of samples of a round before it is evaluated.
         samples: u64 = 8, "-", "[RFC 9406 §4.3]";
-        /// The growth of the conservative slow start is that of slow start over this.
+        /// Divisor of the growth in the conservative slow start.
         growth_divisor: f64 = 4.0, "-", "[RFC 9406 §4.3]", |divisor| *divisor >= 1.0, "a number, at least 1";
-        /// Rounds of the conservative slow start.
+        /// Number of rounds of the conservative slow start.
         rounds: u64 = 5, "-", "[RFC 9406 §4.3]", |rounds| *rounds > 0, "a whole number above 0";
-        /// Most growth for one acknowledgement.
+        /// Maximum growth per acknowledgement.
         limit: f64 = 8.0, "segments", "[RFC 9406 §4.3]", |limit| *limit >= 1.0, "a number of segments, at least 1";
     }
 }
@@ -35,9 +35,9 @@ params! {
 /// The conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
-    /// Smallest round-trip time of the round that began it.
+    /// Minimum round-trip time of the round that began it.
     baseline: Time,
-    /// Rounds that have ended in it.
+    /// Number of its rounds that have ended.
     rounds: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct HyStart {
     minimum: Time,
     samples: u64,
     conservative: Option<Conservative>,
-    /// True once slow start was left, by itself or by congestion.
+    /// True once slow start has ended, by itself or by congestion.
     is_over: bool,
 }
 
@@ -148,7 +148,8 @@ mod tests {
             Connection { window, una: 0, nxt: 10_000, round_end: 10_000 }
         }
 
-        /// Acknowledges segment by segment up to this byte, and sends what the window lets out; the window in segments.
+        /// Acknowledges segment by segment up to this byte, and sends what the window allows. Returns the window in
+        /// segments.
         fn acknowledge(&mut self, end: u64, microseconds: u64) -> f64 {
             while self.una < end {
                 let context = Context::new(Time::ZERO, MSS).with_sent(self.una, self.nxt);
@@ -161,7 +162,7 @@ mod tests {
             self.window.cwnd() / MSS
         }
 
-        /// Acknowledges what had been sent when the round before ended.
+        /// Acknowledges the data sent before the end of the previous round.
         fn round(&mut self, microseconds: u64) -> f64 {
             self.acknowledge(self.round_end, microseconds)
         }
@@ -171,8 +172,8 @@ mod tests {
     fn the_rise_that_counts_is_an_eighth_from_4_to_16_ms() {
         // 200 ms: an eighth is 25 ms, so 16 ms. 20 ms: 2.5 ms, so 4 ms. 100 ms: 12.5 ms.
         for (before, rise) in [(200_000, 16_000), (20_000, 4_000), (100_000, 12_500)] {
-            // The first round ends when 28 segments are sent. The eighth of the 18 samples of the second begins the slower
-            // growth: 20 + 7 + 11 / 4 = 29.75.
+            // The first round ends when 28 segments have been sent. The eighth of the 18 samples of the second begins
+            // the slower growth: 20 + 7 + 11 / 4 = 29.75.
             for (now, grown) in [(before + rise - 1, 38.0), (before + rise, 29.75)] {
                 let mut connection = Connection::new();
                 assert_eq!(connection.round(before), 20.0);
@@ -182,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn after_five_rounds_of_a_quarter_congestion_avoidance_begins() {
+    fn congestion_avoidance_begins_after_five_conservative_rounds() {
         let mut connection = Connection::new();
         connection.round(100_000);
         // The round that begins it is the first of the five.
         let windows: Vec<f64> = (0..5).map(|_| connection.round(120_000)).collect();
-        // A quarter of the segments that are sent when the round before ends, which are 28, 35, 44 and 55.
+        // A quarter of the segments sent before the end of the previous round: 28, 35, 44 and 55.
         assert_eq!(windows, [29.75, 36.75, 45.5, 56.5, 70.25]);
         assert_eq!(connection.window.ssthresh(), 70_250.0);
         // One segment per round trip.
@@ -210,7 +211,8 @@ mod tests {
         connection.round(100_000);
         let context = Context::new(Time::ZERO, MSS).with_sent(connection.una, connection.nxt);
         connection.window.on_congestion(&context, &Congestion::new(Signal::Timeout));
-        // 18 in flight leave a threshold of 9, below which an acknowledgement is a segment whatever the round-trip time.
+        // 18 segments in flight leave a threshold of 9, below which an acknowledgement adds one segment, whatever the
+        // round-trip time.
         let windows = [(1, 100_000), (3, 150_000), (7, 200_000)]
             .map(|(segments, rtt)| connection.acknowledge(10_000 + segments * 1000, rtt));
         assert_eq!(windows, [2.0, 4.0, 8.0]);

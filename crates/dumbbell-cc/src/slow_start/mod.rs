@@ -1,17 +1,17 @@
-//! Slow start: how a window below its threshold grows, and when it gives up before a loss. One file each, and the registry
-//! that names them; the growth above the threshold is the algorithm's.
+//! Slow start: how a window grows below its threshold, and when it leaves slow start before a loss. One file each, and
+//! the registry that names them; growth above the threshold belongs to the algorithm.
 
 use crate::{Ack, Congestion, Context, Setup};
 use dumbbell_units::spec::Params;
 use dumbbell_units::{Value, tagged};
 
-/// What an acknowledgement below the threshold brings.
+/// The effect of an acknowledgement below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// The window grows by so many bytes.
+    /// The window grows by this many bytes.
     Grow(f64),
-    /// The window grows by so many bytes, and where it then is slow start ends.
+    /// The window grows by this many bytes, and slow start ends there.
     Leave(f64),
 }
 
@@ -33,7 +33,7 @@ pub trait SlowStart: Clone + Sized {
     /// Required: new data was acknowledged outside a recovery while the window of `cwnd` bytes was below its threshold.
     fn on_ack(&mut self, cwnd: f64, context: &Context, ack: &Ack) -> Step;
 
-    /// Optional: congestion was seen, in slow start or above it.
+    /// Optional: a congestion event occurred, in slow start or above it.
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 }
 
@@ -51,7 +51,7 @@ macro_rules! registry {
             }
         }
 
-        // Rules are handed around by value.
+        // Rules are passed by value.
         $( impl Copy for $module::$Params {} )+
         impl Copy for SlowStartSpec {}
 

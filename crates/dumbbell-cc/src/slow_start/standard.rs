@@ -1,6 +1,6 @@
-//! The slow start of RFC 5681 §3.1: a segment for each acknowledgement of new data, up to the threshold or a loss.
+//! The slow start of RFC 5681 §3.1: one segment for each acknowledgement of new data, up to the threshold or a loss.
 //!
-//! Where it departs: an acknowledgement of less than a segment brings a whole one, as in most implementations.
+//! Where it departs: an acknowledgement of less than a segment adds a whole one, as in most implementations.
 
 use super::{SlowStart, Step};
 use crate::{Ack, Context, Setup};

@@ -7,7 +7,7 @@
 //! ECN follows Linux: a packet that may be marked is marked instead of dropped and is sent. The square root is exact
 //! where Linux approximates it by steps of Newton's method.
 
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup};
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Limit, Stream, Time, params};
 
 params! {
@@ -76,69 +76,70 @@ pub struct Controller {
 
 impl Controller {
     /// The next packet of a queue, and whether it may be dropped [RFC 8289 §5.6].
-    #[inline]
-    fn pop(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<(Queued, bool)> {
-        let Some(packet) = backlog.pop(queue) else {
+    #[inline(always)]
+    fn pop(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<(Slot, bool)> {
+        let Some(slot) = backlog.pop(queue) else {
             self.first_above = None;
             return None;
         };
-        if now.since(packet.entered) < rule.target || queue.bytes() <= rule.mtu {
+        if now.since(backlog.packet(slot).entered) < rule.target || queue.bytes() <= rule.mtu {
             self.first_above = None;
-            return Some((packet, false));
+            return Some((slot, false));
         }
         let first_above = *self.first_above.get_or_insert(now + rule.interval);
-        Some((packet, now >= first_above))
+        Some((slot, now >= first_above))
     }
 
     /// The packet of a queue that departs at `now` [RFC 8289 §5.5]; `None` if none is left.
-    #[inline]
-    pub fn dequeue(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<Queued> {
+    #[inline(always)]
+    pub fn dequeue(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<Slot> {
         match self.pop(rule, now, queue, backlog) {
-            Some((packet, true)) => self.dequeue_standing(rule, now, (packet, queue), backlog),
+            Some((slot, true)) => self.dequeue_standing(rule, now, slot, queue, backlog),
             next => {
                 self.is_dropping = false;
-                next.map(|(packet, _)| packet)
+                next.map(|(slot, _)| slot)
             }
         }
     }
 
-    /// The same for a queue that has been above the target for an interval.
+    /// The same for a queue that has been above the target for an interval; `slot` is its first packet.
     #[cold]
     fn dequeue_standing(
         &mut self,
         rule: &Rule,
         now: Time,
-        (mut packet, queue): (Queued, &mut Fifo),
+        mut slot: Slot,
+        queue: &mut Fifo,
         backlog: &mut Backlog,
-    ) -> Option<Queued> {
+    ) -> Option<Slot> {
         if !self.is_dropping {
-            let is_marked = rule.ecn && backlog.mark(&mut packet);
+            let is_marked = rule.ecn && backlog.mark(slot);
             self.begin(rule, now);
             if is_marked {
-                return Some(packet);
+                return Some(slot);
             }
-            backlog.drop(packet, Reason::Early);
+            backlog.drop(slot, Reason::Early);
             return self.pop(rule, now, queue, backlog).map(|(next, _)| next);
         }
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
-            if rule.ecn && backlog.mark(&mut packet) {
+            if rule.ecn && backlog.mark(slot) {
                 self.drop_next = rule.control_law(self.drop_next, self.count);
-                return Some(packet);
+                return Some(slot);
             }
-            backlog.drop(packet, Reason::Early);
+            backlog.drop(slot, Reason::Early);
             let Some((next, may_drop)) = self.pop(rule, now, queue, backlog) else {
                 self.is_dropping = false;
                 return None;
             };
-            packet = next;
+            slot = next;
             if !may_drop {
                 self.is_dropping = false;
                 break;
             }
             self.drop_next = rule.control_law(self.drop_next, self.count);
         }
-        Some(packet)
+        Some(slot)
     }
 
     /// Enters the dropping state, with the previous drop rate if it ended recently.
@@ -182,12 +183,12 @@ impl AtDeparture for CoDel {
         if has_room {
             backlog.push(&mut state.queue, packet);
         } else {
-            backlog.drop(packet, Reason::NoRoom);
+            backlog.refuse(packet, Reason::NoRoom);
         }
     }
 
     #[inline]
-    fn dequeue(state: &mut CoDelQueue, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Queued> {
+    fn dequeue(state: &mut CoDelQueue, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         state.controller.dequeue(&state.rule, now, &mut state.queue, backlog)
     }
 }

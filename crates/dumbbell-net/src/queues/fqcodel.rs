@@ -7,9 +7,8 @@
 //! with the MTU.
 
 use super::codel::{Controller, Rule, target_contradiction};
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup};
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Stream, Time, params};
-use std::collections::VecDeque;
 
 params! {
     /// Queues of flows, each with CoDel, served in turn.
@@ -54,6 +53,9 @@ enum Standing {
     Old,
 }
 
+/// No queue.
+const END: u32 = u32::MAX;
+
 /// The queue of some flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowQueue {
@@ -61,7 +63,47 @@ struct FlowQueue {
     controller: Controller,
     /// Remaining bytes of its turn; negative if the last packet exceeded them.
     credits: i64,
+    /// The queue behind it in its list.
+    next: u32,
     standing: Standing,
+}
+
+/// Active queues in the order in which they are served, linked by their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    first: u32,
+    last: u32,
+}
+
+impl Turns {
+    const NONE: Turns = Turns { first: END, last: END };
+
+    fn is_empty(&self) -> bool {
+        self.first == END
+    }
+
+    /// Appends a queue.
+    #[inline]
+    fn push(&mut self, number: u32, queues: &mut [FlowQueue]) {
+        match queues.get_mut(self.last as usize) {
+            Some(last) if !self.is_empty() => last.next = number,
+            _ => self.first = number,
+        }
+        queues[number as usize].next = END;
+        self.last = number;
+    }
+
+    /// Removes the first queue, behind which is `next`.
+    #[inline]
+    fn remove_first(&mut self, next: u32) {
+        self.first = next;
+    }
+
+    /// The queues in order.
+    fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> {
+        let next = |number: &u32| Some(queues[*number as usize].next).filter(|&next| next != END);
+        std::iter::successors(Some(self.first).filter(|&first| first != END), next)
+    }
 }
 
 /// All queues.
@@ -74,9 +116,8 @@ pub struct FlowQueues {
     /// Salts the hash of flows, so that collisions differ between runs.
     salt: u32,
     queues: Vec<FlowQueue>,
-    /// Active queues in the order in which they are served.
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    new: Turns,
+    old: Turns,
 }
 
 /// Mixes the bits of a number: the finalizer of MurmurHash3.
@@ -97,7 +138,7 @@ impl FlowQueues {
     /// Drops packets from the head of the queue with the most bytes: half of them, or as many as a batch has.
     #[cold]
     fn drop_from_fattest(&mut self, backlog: &mut Backlog) {
-        let active = self.new.iter().chain(&self.old).copied();
+        let active = self.new.iter(&self.queues).chain(self.old.iter(&self.queues));
         // The first of several that are equal.
         let fattest = active.max_by_key(|&number| {
             (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number))
@@ -106,8 +147,8 @@ impl FlowQueues {
         let queue = &mut self.queues[number as usize].packets;
         let half = queue.packets().div_ceil(2);
         for _ in 0..half.min(self.drop_batch) {
-            if let Some(packet) = backlog.pop(queue) {
-                backlog.drop(packet, Reason::NoRoom);
+            if let Some(slot) = backlog.pop(queue) {
+                backlog.drop(slot, Reason::NoRoom);
             }
         }
     }
@@ -124,8 +165,8 @@ impl AtDeparture for FqCoDel {
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
             salt: random.uniform_between(0.0, f64::from(u32::MAX)) as u32,
             queues: vec![FlowQueue::default(); self.queues as usize],
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            new: Turns::NONE,
+            old: Turns::NONE,
         }
     }
 
@@ -137,7 +178,7 @@ impl AtDeparture for FqCoDel {
         if queue.standing == Standing::Inactive {
             queue.standing = Standing::New;
             queue.credits = state.quantum;
-            state.new.push_back(number);
+            state.new.push(number, &mut state.queues);
         }
         if backlog.packets() > state.limit {
             state.drop_from_fattest(backlog);
@@ -145,29 +186,29 @@ impl AtDeparture for FqCoDel {
     }
 
     #[inline]
-    fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Queued> {
+    fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         loop {
             let is_new = !state.new.is_empty();
             let list = if is_new { &mut state.new } else { &mut state.old };
-            let number = *list.front()?;
-            let queue = &mut state.queues[number as usize];
-            if queue.credits <= 0 {
+            let number = list.first;
+            let queue = state.queues.get_mut(number as usize)?;
+            if queue.credits > 0 {
+                if let Some(slot) = queue.controller.dequeue(&state.rule, now, &mut queue.packets, backlog) {
+                    queue.credits -= i64::from(backlog.packet(slot).size);
+                    return Some(slot);
+                }
+                list.remove_first(queue.next);
+                if !is_new {
+                    queue.standing = Standing::Inactive;
+                    continue;
+                }
+                // An empty new queue waits for its turn among the old ones, or a flow could always be new.
+            } else {
                 queue.credits += state.quantum;
-                queue.standing = Standing::Old;
-                list.pop_front();
-                state.old.push_back(number);
-                continue;
+                list.remove_first(queue.next);
             }
-            if let Some(packet) = queue.controller.dequeue(&state.rule, now, &mut queue.packets, backlog) {
-                queue.credits -= i64::from(packet.size);
-                return Some(packet);
-            }
-            // An empty new queue has to wait for its turn among the old ones, or a flow could always be new.
-            queue.standing = if is_new { Standing::Old } else { Standing::Inactive };
-            list.pop_front();
-            if is_new {
-                state.old.push_back(number);
-            }
+            queue.standing = Standing::Old;
+            state.old.push(number, &mut state.queues);
         }
     }
 }
@@ -206,7 +247,8 @@ mod tests {
         }
 
         fn dequeue(&mut self) -> Option<Queued> {
-            FqCoDel::dequeue(&mut self.state, Time::ZERO, &mut self.backlog, &mut self.random)
+            let slot = FqCoDel::dequeue(&mut self.state, Time::ZERO, &mut self.backlog, &mut self.random);
+            slot.map(|slot| self.backlog.release(slot))
         }
     }
 

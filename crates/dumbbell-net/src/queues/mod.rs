@@ -118,7 +118,8 @@ pub trait AtDeparture: Discipline {
     /// The state at the start of a run.
     fn start(&self, setup: &Setup, random: &mut Stream) -> Self::State;
 
-    /// A packet arrives: [`Backlog::push`] puts it into one of the queues, [`Backlog::drop`] drops it or another.
+    /// A packet arrives: [`Backlog::push`] puts it into one of the queues, [`Backlog::refuse`] drops it, and
+    /// [`Backlog::drop`] drops another.
     fn enqueue(
         state: &mut Self::State,
         now: Time,
@@ -133,7 +134,7 @@ pub trait AtDeparture: Discipline {
         now: Time,
         backlog: &mut Backlog,
         random: &mut Stream,
-    ) -> Option<Queued>;
+    ) -> Option<Slot>;
 }
 
 /// A packet in a queue, as a discipline sees it.
@@ -161,6 +162,11 @@ impl Queued {
         Queued { token, entered, size, flow, ecn, is_data: kind.is_data() }
     }
 }
+
+/// Where a [`Backlog`] stores a packet that has left its queue and is neither sent nor dropped yet. The packet itself is
+/// not moved until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u32);
 
 /// No slot.
 const END: u32 = u32::MAX;
@@ -199,7 +205,8 @@ impl Fifo {
 struct Place {
     packet: Queued,
     next: u32,
-    is_taken: bool,
+    /// It is in one of the queues.
+    is_waiting: bool,
 }
 
 /// All packets waiting at a scheduled link, in any of its queues, and the drops and marks of the discipline. All
@@ -212,11 +219,21 @@ pub struct Backlog {
     bytes: u64,
     dropped: Vec<(Queued, Reason)>,
     marks: u64,
+    /// There are uncollected drops or marks.
+    has_uncollected: bool,
 }
 
 impl Default for Backlog {
     fn default() -> Self {
-        Backlog { places: Vec::new(), free: END, packets: 0, bytes: 0, dropped: Vec::new(), marks: 0 }
+        Backlog {
+            places: Vec::new(),
+            free: END,
+            packets: 0,
+            bytes: 0,
+            dropped: Vec::new(),
+            marks: 0,
+            has_uncollected: false,
+        }
     }
 }
 
@@ -233,10 +250,16 @@ impl Backlog {
         self.bytes
     }
 
+    /// A packet that is out of its queue.
+    #[inline]
+    pub fn packet(&self, slot: Slot) -> &Queued {
+        &self.places[slot.0 as usize].packet
+    }
+
     /// Puts a packet at the end of a queue.
     #[inline]
     pub fn push(&mut self, queue: &mut Fifo, packet: Queued) {
-        let place = Place { packet, next: END, is_taken: true };
+        let place = Place { packet, next: END, is_waiting: true };
         let at = self.free;
         let at = if at == END {
             self.places.push(place);
@@ -258,54 +281,71 @@ impl Backlog {
         self.bytes += u64::from(packet.size);
     }
 
-    /// Takes the first packet out of a queue.
+    /// Takes the first packet out of a queue. It has to be sent or dropped.
     #[inline]
-    pub fn pop(&mut self, queue: &mut Fifo) -> Option<Queued> {
+    pub fn pop(&mut self, queue: &mut Fifo) -> Option<Slot> {
         let at = queue.first;
         let place = self.places.get_mut(at as usize)?;
-        let (packet, next) = (place.packet, place.next);
-        place.next = self.free;
-        place.is_taken = false;
-        self.free = at;
-        queue.first = next;
-        if next == END {
+        let bytes = u64::from(place.packet.size);
+        place.is_waiting = false;
+        queue.first = place.next;
+        if place.next == END {
             queue.last = END;
         }
         queue.packets -= 1;
-        queue.bytes -= u64::from(packet.size);
+        queue.bytes -= bytes;
         self.packets -= 1;
-        self.bytes -= u64::from(packet.size);
-        Some(packet)
+        self.bytes -= bytes;
+        Some(Slot(at))
     }
 
-    /// Drops a packet that is not, or no longer, in a queue.
-    pub fn drop(&mut self, packet: Queued, reason: Reason) {
+    /// Drops an arriving packet, which is not in a queue.
+    pub fn refuse(&mut self, packet: Queued, reason: Reason) {
+        self.has_uncollected = true;
         self.dropped.push((packet, reason));
     }
 
-    /// Marks a packet if its transport is ECN-capable; false if it is not.
-    pub fn mark(&mut self, packet: &mut Queued) -> bool {
+    /// Drops a packet that is out of its queue.
+    pub fn drop(&mut self, slot: Slot, reason: Reason) {
+        let packet = self.release(slot);
+        self.refuse(packet, reason);
+    }
+
+    /// Marks a packet that is out of its queue if its transport is ECN-capable; false if it is not.
+    pub fn mark(&mut self, slot: Slot) -> bool {
+        let packet = &mut self.places[slot.0 as usize].packet;
         let is_capable = packet.ecn.is_capable();
         if is_capable {
             packet.ecn = Ecn::Ce;
             self.marks += 1;
+            self.has_uncollected = true;
         }
         is_capable
     }
 
+    /// Frees a slot and returns its packet.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: Slot) -> Queued {
+        let place = &mut self.places[slot.0 as usize];
+        place.next = self.free;
+        self.free = slot.0;
+        place.packet
+    }
+
     /// The waiting packets, in unspecified order.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Queued> {
-        self.places.iter().filter(|place| place.is_taken).map(|place| &place.packet)
+        self.places.iter().filter(|place| place.is_waiting).map(|place| &place.packet)
     }
 
     /// True if there are uncollected drops or marks.
     #[inline]
     pub(crate) fn has_uncollected(&self) -> bool {
-        self.marks > 0 || !self.dropped.is_empty()
+        self.has_uncollected
     }
 
     /// Packets dropped since the last call, in order, and how many were marked.
     pub(crate) fn take_uncollected(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
+        self.has_uncollected = false;
         (self.dropped.drain(..), std::mem::take(&mut self.marks))
     }
 }
@@ -433,7 +473,7 @@ macro_rules! registry {
 
             /// See [`AtDeparture::dequeue`].
             #[inline]
-            pub fn dequeue(&mut self, now: Time, backlog: &mut Backlog, random: &mut Stream) -> Option<Queued> {
+            pub fn dequeue(&mut self, now: Time, backlog: &mut Backlog, random: &mut Stream) -> Option<Slot> {
                 match self {
                     $( Scheduler::$Late(state) => {
                         <$late_module::$Late as AtDeparture>::dequeue(state, now, backlog, random)

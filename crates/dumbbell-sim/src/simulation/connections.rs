@@ -23,7 +23,7 @@ impl<'a> Simulation<'a> {
         while let Some(segment) = self.connections[index].sender.poll_transmit(self.now) {
             self.send_segment(owner, flow, segment);
         }
-        if self.traffic[flow as usize].is_traced {
+        if self.hot_flows[flow as usize].is_traced {
             self.record_flow(owner, flow);
         }
         self.arm(owner);
@@ -36,11 +36,11 @@ impl<'a> Simulation<'a> {
     #[inline]
     pub(super) fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
         let is_measured = self.window.contains(self.now);
-        let traffic = &mut self.traffic[flow as usize];
-        let begin = traffic.begins.0;
+        let hot = &mut self.hot_flows[flow as usize];
+        let begin = hot.begins.0;
         let Connection { generation, label, .. } = self.connections[owner as usize];
         let packet = Packet {
-            size: traffic.sizes.segment(segment.len),
+            size: hot.sizes.segment(segment.len),
             owner,
             generation,
             kind: if segment.is_syn { PacketKind::Syn } else { PacketKind::Data },
@@ -51,11 +51,11 @@ impl<'a> Simulation<'a> {
             payload: Payload::of_segment(flow, &segment),
         };
         self.conservation.sent += 1;
-        traffic.undelivered += 1;
+        hot.undelivered += 1;
         if is_measured {
-            traffic.bytes_on_wire += u64::from(packet.size);
+            hot.bytes_on_wire += u64::from(packet.size);
         }
-        if traffic.is_traced && !segment.is_syn {
+        if hot.is_traced && !segment.is_syn {
             self.record_segment(owner, flow, &segment);
         }
         self.send(begin, packet);
@@ -168,7 +168,7 @@ impl<'a> Simulation<'a> {
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
         };
-        self.traffic[flow as usize].sizes = params.wire_sizes();
+        self.hot_flows[flow as usize].sizes = params.wire_sizes();
         let owner = match slot {
             Some(slot) => {
                 self.connections[slot as usize] = connection;

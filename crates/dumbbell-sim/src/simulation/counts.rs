@@ -112,7 +112,7 @@ impl Simulation<'_> {
     #[cold]
     pub(super) fn apply_changes(&mut self) {
         while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
-            self.traffic[change.flow as usize].begins = change.begins;
+            self.hot_flows[change.flow as usize].begins = change.begins;
         }
         if self.edges.opening.is_none() && self.now >= self.window.from {
             self.open_window();

@@ -1,4 +1,4 @@
-//! Events of connections, where a probe asks for them.
+//! Events of connections, recorded if a probe requests them.
 
 use super::Simulation;
 use super::payload::Payload;
@@ -7,12 +7,12 @@ use dumbbell_net::Packet;
 use dumbbell_tcp::{DataSegment, TcpEventKind};
 use dumbbell_units::Time;
 
-/// What the events of a connection need to be told apart.
+/// What is needed to record the events of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Tracer {
-    /// Which connection of its flow, counted from 1.
+    /// Number of the connection within its flow, counted from 1.
     number: u64,
-    /// A fast retransmission was not followed by new data yet.
+    /// No new data has followed the last fast retransmission yet.
     awaits_new_data: bool,
 }
 
@@ -22,7 +22,7 @@ impl Tracer {
     }
 }
 
-/// Adds an event to those recordings of a flow that hold its events.
+/// Adds an event to the event recordings of a flow.
 fn push(recordings: &mut [Recording], probes: &[u32], event: FlowEvent) {
     for &probe in probes {
         let recording = &mut recordings[probe as usize];
@@ -33,13 +33,13 @@ fn push(recordings: &mut [Recording], probes: &[u32], event: FlowEvent) {
 }
 
 impl Simulation<'_> {
-    /// True if a probe asks for the events of a flow.
+    /// True if a probe records the events of a flow.
     pub(super) fn keeps_events(&self, flow: u32) -> bool {
         let mut probes = self.flow_probes[flow as usize].iter();
         probes.any(|&probe| self.recordings[probe as usize].quantity.is(Measure::TcpEvents))
     }
 
-    /// Takes over what a sender has kept.
+    /// Records the events reported by a sender.
     pub(super) fn record_events(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         let Some(tracer) = &mut connection.tracer else { return };
@@ -54,11 +54,11 @@ impl Simulation<'_> {
         }
     }
 
-    /// A segment of a flow that is traced leaves its sender.
+    /// A traced flow sends a segment.
     #[cold]
     pub(super) fn record_segment(&mut self, owner: u32, flow: u32, segment: &DataSegment) {
         self.record(flow, Measure::SeqSent, Some(segment.seq as f64));
-        // What has led to the segment comes before what becomes of it.
+        // The events that led to the segment precede those that it causes.
         self.record_events(owner);
         let connection = &mut self.connections[owner as usize];
         if !segment.is_retransmission
@@ -71,7 +71,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A data segment of a flow that is traced is lost at a time that may be still to come, or past.
+    /// A data segment of a traced flow is lost, at a time that may be ahead of or behind the clock.
     pub(super) fn record_loss(&mut self, at: Time, packet: &Packet<Payload>) {
         let connection = &self.connections[packet.owner as usize];
         let is_known = connection.generation == packet.generation;

@@ -124,10 +124,10 @@ impl Simulation<'_> {
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
         let is_measured = self.window.contains(self.now);
         self.flows[flow as usize].totals.segments_sent += 1;
-        let traffic = &mut self.traffic[flow as usize];
-        traffic.undelivered += 1;
+        let hot = &mut self.hot_flows[flow as usize];
+        hot.undelivered += 1;
         if is_measured {
-            traffic.bytes_on_wire += u64::from(size);
+            hot.bytes_on_wire += u64::from(size);
         }
         self.conservation.sent += 1;
         let packet = Packet {
@@ -141,6 +141,6 @@ impl Simulation<'_> {
             queueing: Time::ZERO,
             payload: Payload::default(),
         };
-        self.send(self.traffic[flow as usize].begins.0, packet);
+        self.send(self.hot_flows[flow as usize].begins.0, packet);
     }
 }

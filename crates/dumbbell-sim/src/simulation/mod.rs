@@ -9,11 +9,11 @@ mod payload;
 mod results;
 
 use crate::events::{Event, EventQueue};
+use crate::in_flight::InFlight;
 use crate::network::{Hop, Names, NewRoute, Routes};
 use crate::outcome::{Conservation, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Measure, Recording};
-use crate::wires::Wires;
 use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission, Link};
@@ -41,14 +41,13 @@ struct Connection {
     writes_on: bool,
     sender: Sender,
     receiver: Receiver,
-    /// Time of the pending deadline event, if any.
-    /// When the pending deadline event is due, and the one for the pacer. Two, because a paced sender asks for the latter with
-    /// every segment, and each would leave an event of the former behind.
+    /// Times of the pending deadline event and of the pacer's event. They are separate because a paced sender requests
+    /// a release for every segment, and each request would leave an obsolete deadline event behind.
     deadline_at: Time,
     release_at: Time,
     /// The application of a self-driven conversation.
     writer: Option<Box<Writer>>,
-    /// Where events are probed.
+    /// Records events if a probe requests them.
     tracer: Option<Box<Tracer>>,
 }
 
@@ -99,14 +98,14 @@ struct FlowState {
     totals: Counts,
     /// Data packets dropped within the measurement window.
     segments_lost: u64,
-    /// Packets dropped, with those that carry no data.
+    /// Packets dropped, including those without data.
     packets_dropped: u64,
 }
 
-/// Per-packet data and counters of a flow, in one cache line.
+/// Data and counters of a flow that each packet needs, in one cache line; see [`FlowState`] for the rest.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
-struct Traffic {
+struct HotFlowState {
     /// The first hops of the forward and reverse paths.
     begins: (u32, u32),
     sizes: WireSizes,
@@ -133,15 +132,14 @@ pub(crate) struct Simulation<'a> {
     event_count: u64,
     fingerprint: u64,
     hops: Vec<Hop>,
-    traffic: Vec<Traffic>,
+    hot_flows: Vec<HotFlowState>,
     reroutes: Vec<NewRoute>,
     edges: Edges,
     /// Time of the next change of a path or end of the window.
     next_change: Time,
     links: Vec<Link>,
-    wires: Wires<Payload>,
-    /// The number of the link at whose end the current event happens; above all link numbers for other kinds of
-    /// events.
+    in_flight: InFlight<Payload>,
+    /// The link at whose end the current event happens; larger than any link index for other kinds of events.
     current_link: u32,
     reports: Reports,
     flows: Vec<FlowState>,
@@ -183,7 +181,7 @@ const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 impl<'a> Simulation<'a> {
     pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let mut routes = Routes::new(scenario).unwrap_or_default();
-        let wires = Wires::new(&routes, &scenario.links);
+        let in_flight = InFlight::new(&routes, &scenario.links);
         let window = Interval { from: scenario.measure_from, until: scenario.measure_until() };
         let mut simulation = Simulation {
             scenario,
@@ -195,12 +193,12 @@ impl<'a> Simulation<'a> {
             event_count: 0,
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hops: Vec::new(),
-            traffic: Vec::new(),
+            hot_flows: Vec::new(),
             edges: Edges::default(),
             next_change: Time::ZERO,
             reroutes: std::mem::take(&mut routes.reroutes),
             links: Vec::with_capacity(scenario.links.len()),
-            wires,
+            in_flight,
             current_link: u32::MAX,
             reports: Reports::default(),
             flows: Vec::with_capacity(scenario.flows.len()),
@@ -218,16 +216,16 @@ impl<'a> Simulation<'a> {
         simulation.add_probes();
         let is_traced = |flow: usize| !simulation.flow_probes[flow].is_empty();
         routes.find_receivers(scenario, is_traced);
-        let traffic = |(flow, &begins)| {
+        let hot = |(flow, &begins)| {
             let (is_traced, restarts) = (is_traced(flow), &scenario.flows[flow].restarts);
-            Traffic {
+            HotFlowState {
                 begins,
                 is_traced,
                 is_followed: is_traced || !restarts.is_empty(),
-                ..Traffic::default()
+                ..HotFlowState::default()
             }
         };
-        simulation.traffic = routes.begins.iter().enumerate().map(traffic).collect();
+        simulation.hot_flows = routes.begins.iter().enumerate().map(hot).collect();
         simulation.hops = routes.hops;
         let nodes = Names::new(scenario.node_names());
         for (index, link) in scenario.links.iter().enumerate() {

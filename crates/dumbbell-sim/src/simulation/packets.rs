@@ -2,9 +2,9 @@
 
 use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
+use crate::in_flight::Arrived;
 use crate::network::After;
 use crate::trace::Measure;
-use crate::wires::Arrived;
 use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
@@ -27,7 +27,7 @@ pub(super) fn hop_and_place(token: u64) -> (u32, u32) {
 impl Simulation<'_> {
     #[inline]
     pub(super) fn on_arrival(&mut self, link: u32) {
-        let Some((place, next)) = self.wires.land(link) else {
+        let Some((place, next)) = self.in_flight.land(link) else {
             self.events.postpone_arrival(None);
             return;
         };
@@ -37,34 +37,34 @@ impl Simulation<'_> {
         {
             self.prefetch(next.place, next.owner, |connection| connection.sender.prefetch());
         }
-        let packet = self.wires.take(place);
+        let packet = self.in_flight.take(place);
         self.deliver(packet);
     }
 
     pub(super) fn on_merge(&mut self, link: u32) {
-        let Some(number) = self.wires.merge_point(link) else { return };
-        if self.wires.begin_merge(number, self.now) {
+        let Some(number) = self.in_flight.merge_point(link) else { return };
+        if self.in_flight.begin_merge(number, self.now) {
             self.merge_arrived(number);
-            self.wires.end_merge(&mut self.events, number);
+            self.in_flight.end_merge(&mut self.events, number);
         }
     }
 
     #[inline(never)]
     pub(super) fn on_departure(&mut self, link: u32) {
-        if let Some(number) = self.wires.merge_point(link) {
+        if let Some(number) = self.in_flight.merge_point(link) {
             self.depart(number);
         }
     }
 
     /// Merges arrivals from other links at a link, up to the current event.
     fn merge_arrived(&mut self, number: u32) {
-        if self.is_scheduled(self.wires.link(number)) {
+        if self.is_scheduled(self.in_flight.link(number)) {
             self.enqueue_arrived(number);
             self.depart(number);
             return;
         }
         while let Some(arrived) = self.next_arrived(number) {
-            let packet = self.wires.take(arrived.place);
+            let packet = self.in_flight.take(arrived.place);
             self.forward(arrived.at, arrived.hop + 1, packet);
         }
     }
@@ -75,7 +75,7 @@ impl Simulation<'_> {
         while let Some(arrived) = self.next_arrived(number) {
             let hop = arrived.hop + 1;
             if let Link::Scheduled(link) = &mut self.links[self.hops[hop as usize].link as usize] {
-                link.enqueue(arrived.at, token_of(hop, arrived.place), self.wires.packet(arrived.place));
+                link.enqueue(arrived.at, token_of(hop, arrived.place), self.in_flight.packet(arrived.place));
             }
         }
     }
@@ -83,9 +83,9 @@ impl Simulation<'_> {
     /// The next packet that has arrived at a merge point before the current event.
     #[inline(always)]
     fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
-        let arrived = self.wires.next_arrived(number, self.now, self.current_link)?;
+        let arrived = self.in_flight.next_arrived(number, self.now, self.current_link)?;
         if self.connections.len() > CACHED_CONNECTIONS
-            && let Some((place, owner)) = self.wires.pending(number, PREFETCH_DISTANCE)
+            && let Some((place, owner)) = self.in_flight.pending(number, PREFETCH_DISTANCE)
         {
             self.prefetch(place, owner, |connection| connection.receiver.prefetch());
         }
@@ -100,20 +100,20 @@ impl Simulation<'_> {
     /// Forwards packets that have departed from a scheduled link by now, and counts its drops.
     #[inline(never)]
     fn depart(&mut self, number: u32) {
-        let index = self.wires.link(number);
+        let index = self.in_flight.link(number);
         while let Link::Scheduled(link) = &mut self.links[index as usize] {
             let Some(departed) = link.poll_departure(self.now) else {
                 let next = link.next_departure();
-                self.wires.schedule_departure(&mut self.events, number, next);
+                self.in_flight.schedule_departure(&mut self.events, number, next);
                 self.take_drops(index);
                 return;
             };
             if let Some(next) = link.next_token() {
-                self.wires.prefetch(hop_and_place(next).1);
+                self.in_flight.prefetch(hop_and_place(next).1);
             }
             let (hop, place) = hop_and_place(departed.token);
-            let mut packet = self.wires.take(place);
-            // Most packets leave as they came: a packet of which no part was written moves faster.
+            let mut packet = self.in_flight.take(place);
+            // Most packets leave unchanged, and an unmodified packet is copied faster.
             if packet.ecn != departed.ecn {
                 packet.ecn = departed.ecn;
             }
@@ -129,7 +129,7 @@ impl Simulation<'_> {
         while let Link::Scheduled(link) = &mut self.links[index as usize]
             && let Some(dropped) = link.poll_drop()
         {
-            let packet = self.wires.take(hop_and_place(dropped.token).1);
+            let packet = self.in_flight.take(hop_and_place(dropped.token).1);
             let is_impaired = dropped.reason == DropReason::Impairment;
             self.on_drop(dropped.at, index, &packet, is_impaired.then_some(dropped.data_seen));
         }
@@ -138,20 +138,20 @@ impl Simulation<'_> {
     /// Prefetches a packet that is handled soon, and the data of its connection.
     #[inline(never)]
     fn prefetch(&self, place: u32, owner: u32, of_connection: impl Fn(&Connection)) {
-        self.wires.prefetch(place);
+        self.in_flight.prefetch(place);
         // The owner of a datagram is a flow; the prefetch is then useless but harmless.
         self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
 
     /// Merges arrivals at all links, up to the current event.
     pub(super) fn merge_all_arrived(&mut self) {
-        (0..self.wires.merge_points()).for_each(|number| self.merge_arrived(number));
+        (0..self.in_flight.merge_points()).for_each(|number| self.merge_arrived(number));
     }
 
     /// A host sends a packet on the path that begins with this hop.
     #[inline]
     pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
-        match self.wires.merge_point(self.hops[begin as usize].link) {
+        match self.in_flight.merge_point(self.hops[begin as usize].link) {
             Some(number) => self.send_after_others(number, begin, packet),
             None => self.forward(self.now, begin, packet),
         }
@@ -162,7 +162,7 @@ impl Simulation<'_> {
     fn send_after_others(&mut self, number: u32, begin: u32, packet: Packet<Payload>) {
         self.merge_arrived(number);
         self.forward(self.now, begin, packet);
-        if self.is_scheduled(self.wires.link(number)) {
+        if self.is_scheduled(self.in_flight.link(number)) {
             self.depart(number);
         }
     }
@@ -176,7 +176,7 @@ impl Simulation<'_> {
             let offer = match &mut self.links[hop.link as usize] {
                 Link::Fifo(link) => link.offer(at, &mut packet),
                 Link::Scheduled(link) => {
-                    let token = token_of(number, self.wires.put(&packet));
+                    let token = token_of(number, self.in_flight.put(&packet));
                     link.enqueue(at, token, &packet);
                     return;
                 }
@@ -197,7 +197,7 @@ impl Simulation<'_> {
                     }
                 }
                 Offer::Arrives(arrival) => {
-                    self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
+                    self.in_flight.launch(&mut self.events, (number, hop), arrival, &packet);
                 }
                 Offer::Dropped(reason) => {
                     let is_impaired = reason == DropReason::Impairment;
@@ -215,7 +215,7 @@ impl Simulation<'_> {
         if hop.after == After::Chained {
             self.forward(arrival, number + 1, packet);
         } else {
-            self.wires.launch(&mut self.events, (number, hop), arrival, &packet);
+            self.in_flight.launch(&mut self.events, (number, hop), arrival, &packet);
         }
     }
 
@@ -265,7 +265,7 @@ impl Simulation<'_> {
         let (flow, is_segment) = match packet.kind {
             PacketKind::Syn => (Some(packet.payload.flow()), false),
             PacketKind::Data => {
-                if self.traffic[packet.payload.flow() as usize].is_traced {
+                if self.hot_flows[packet.payload.flow() as usize].is_traced {
                     self.record_loss(at, packet);
                 }
                 (Some(packet.payload.flow()), true)
@@ -337,7 +337,7 @@ impl Simulation<'_> {
             }
             PacketKind::Datagram => {
                 self.conservation.delivered += 1;
-                self.traffic[packet.owner as usize].undelivered -= 1;
+                self.hot_flows[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 self.count_delivered(self.now, packet.owner, u64::from(packet.size), packet.timestamp);
             }
@@ -350,7 +350,7 @@ impl Simulation<'_> {
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment(packet.ecn);
         self.conservation.delivered += 1;
-        self.traffic[packet.payload.flow() as usize].undelivered -= 1;
+        self.hot_flows[packet.payload.flow() as usize].undelivered -= 1;
         self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);
         let connection = &mut self.connections[packet.owner as usize];
         if connection.generation != packet.generation || !connection.is_open {
@@ -368,12 +368,12 @@ impl Simulation<'_> {
     #[inline]
     fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, sent: Time) {
         let is_measured = self.window.contains(at);
-        let traffic = &mut self.traffic[flow as usize];
+        let hot = &mut self.hot_flows[flow as usize];
         if is_measured {
-            traffic.bytes_delivered += bytes;
-            traffic.last_delivery = at;
+            hot.bytes_delivered += bytes;
+            hot.last_delivery = at;
         }
-        if traffic.is_followed {
+        if hot.is_followed {
             self.follow_delivery(flow, bytes, sent, is_measured);
         }
     }
@@ -383,10 +383,10 @@ impl Simulation<'_> {
         if is_measured {
             self.bridge_pauses(flow, sent);
         }
-        let traffic = &mut self.traffic[flow as usize];
-        if traffic.is_traced {
-            traffic.delivered += bytes;
-            let delivered = traffic.delivered as f64;
+        let hot = &mut self.hot_flows[flow as usize];
+        if hot.is_traced {
+            hot.delivered += bytes;
+            let delivered = hot.delivered as f64;
             self.record(flow, Measure::Delivered, Some(delivered));
         }
     }
@@ -413,8 +413,8 @@ impl Simulation<'_> {
     #[inline]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
         self.conservation.sent += 1;
-        let traffic = &self.traffic[flow as usize];
-        packet.size = traffic.sizes.acknowledgement(&ack.sack);
+        let hot = &self.hot_flows[flow as usize];
+        packet.size = hot.sizes.acknowledgement(&ack.sack);
         packet.kind = PacketKind::Ack;
         packet.ecn = Ecn::NotEct;
         // The reverse path is a separate flow.
@@ -422,6 +422,6 @@ impl Simulation<'_> {
         packet.timestamp = ack.timestamp_echo;
         packet.queueing = Time::ZERO;
         packet.payload = self.reports.carry(ack);
-        traffic.begins.1
+        hot.begins.1
     }
 }

@@ -10,9 +10,9 @@ use dumbbell_units::{Ecn, Time};
 pub(super) struct Payload {
     /// First byte of a segment, or next byte expected.
     number: u64,
-    /// Of an acknowledgement.
+    /// Queueing time echoed by an acknowledgement.
     queueing_echo: Time,
-    /// Length of a segment, or where the SACK blocks of an acknowledgement lie.
+    /// Length of a segment, or index of the SACK blocks of an acknowledgement.
     detail: u32,
     /// Flags, and above them the number of a segment's flow, since its connection may end before the packet arrives.
     flags: u32,
@@ -20,7 +20,7 @@ pub(super) struct Payload {
 
 const SYN: u32 = 1;
 const RETRANSMISSION: u32 = 2;
-/// Of a segment CWR, of an acknowledgement ECE.
+/// CWR in a segment, ECE in an acknowledgement.
 const ECN: u32 = 4;
 /// Bits of the flags.
 const FLAGS: u32 = 3;
@@ -29,7 +29,7 @@ const FLAGS: u32 = 3;
 const NO_REPORTS: u32 = u32::MAX;
 
 impl Payload {
-    /// A segment of a flow in flight.
+    /// A segment of a flow, encoded.
     #[inline]
     pub(super) fn of_segment(flow: u32, segment: &DataSegment) -> Self {
         let flags = u32::from(segment.is_syn) * SYN
@@ -39,13 +39,13 @@ impl Payload {
         Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
     }
 
-    /// The flow of a packet of data.
+    /// The flow of a data packet.
     #[inline]
     pub(super) fn flow(&self) -> u32 {
         self.flags >> FLAGS
     }
 
-    /// The segment in a packet of data with this codepoint.
+    /// The segment in a data packet that arrives with this codepoint.
     #[inline]
     pub(super) fn segment(&self, ecn: Ecn) -> DataSegment {
         DataSegment {

@@ -69,7 +69,7 @@ impl Simulation<'_> {
             }
         }
         let on_links: usize = self.scheduled_links().map(ScheduledLink::packets).sum();
-        self.conservation.in_flight = (self.unsettled_drops.len() + self.wires.in_flight() + on_links) as u64;
+        self.conservation.in_flight = (self.unsettled_drops.len() + self.in_flight.count() + on_links) as u64;
         self.finish_recordings();
         self.window.until = self.window.until.min(self.now);
         for link in &mut self.links {
@@ -103,10 +103,10 @@ impl Simulation<'_> {
         assert!(conservation.holds(), "packets appeared or vanished: {conservation:?}; {}", whose());
         let (dropped, measured) = (self.dropped_by_links(), self.measured_drops);
         assert_eq!(dropped, measured, "links and conservation disagree about drops; {}", whose());
-        for (spec, (traffic, on_the_way)) in
-            self.scenario.flows.iter().zip(self.traffic.iter().zip(self.packets_of_flows()))
+        for (spec, (hot, on_the_way)) in
+            self.scenario.flows.iter().zip(self.hot_flows.iter().zip(self.packets_of_flows()))
         {
-            let undelivered = traffic.undelivered;
+            let undelivered = hot.undelivered;
             assert_eq!(undelivered, on_the_way, "packets of {} appeared or vanished; {}", spec.name, whose());
         }
     }
@@ -124,12 +124,12 @@ impl Simulation<'_> {
         })
     }
 
-    /// How many packets of each flow were dropped or are in flight, acknowledgements aside.
+    /// Number of packets of each flow that were dropped or are in flight, without acknowledgements.
     fn packets_of_flows(&self) -> Vec<u64> {
         let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.packets_dropped).collect();
         let on_links = self.scheduled_links().flat_map(ScheduledLink::tokens);
-        let on_links = on_links.map(|token| self.wires.packet(hop_and_place(token).1));
-        let in_flight = self.wires.packets().chain(on_links).filter_map(|packet| match packet.kind {
+        let on_links = on_links.map(|token| self.in_flight.packet(hop_and_place(token).1));
+        let in_flight = self.in_flight.packets().chain(on_links).filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
             PacketKind::Ack => None,
@@ -159,14 +159,14 @@ impl Simulation<'_> {
 
     pub(super) fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let spec = &self.scenario.flows[index];
-        let (state, traffic) = (&self.flows[index], &self.traffic[index]);
+        let (state, hot) = (&self.flows[index], &self.hot_flows[index]);
         let active = (state.active_before + self.present_activity(index)).secs();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         FlowOutcome {
             name: spec.name.clone(),
-            goodput_bps: rate(traffic.bytes_delivered),
-            throughput_bps: rate(traffic.bytes_on_wire),
-            bytes_delivered: traffic.bytes_delivered,
+            goodput_bps: rate(hot.bytes_delivered),
+            throughput_bps: rate(hot.bytes_on_wire),
+            bytes_delivered: hot.bytes_delivered,
             completion_s: state.completed_at.map(|at| at.since(state.started_at).secs()),
             start_s: state.started_at.secs(),
             segments_lost: state.segments_lost,
@@ -183,7 +183,7 @@ impl Simulation<'_> {
     /// it count.
     pub(super) fn activity_end(&self, flow: usize) -> Time {
         let state = &self.flows[flow];
-        let stop = state.stop.map_or(self.now, |stop| stop.max(self.traffic[flow].last_delivery));
+        let stop = state.stop.map_or(self.now, |stop| stop.max(self.hot_flows[flow].last_delivery));
         stop.min(state.completed_at.unwrap_or(self.now)).min(self.now)
     }
 

@@ -1,4 +1,4 @@
-//! Scenarios that several tests build on.
+//! Scenarios shared by several tests.
 
 #![allow(dead_code, reason = "no test needs all of them")]
 
@@ -38,7 +38,7 @@ pub fn with_flow(mut scenario: Value, name: &str, tcp: Value, source: Value) -> 
     scenario
 }
 
-/// Conversations from the start, and a transfer of a variant that starts at `start`.
+/// Conversations from time 0, and a transfer of a variant that starts at `start`.
 pub fn late(variant: &str, start: Value) -> Scenario {
     let queue = json!({ "queue": { "kind": "droptail", "limit": "10 packets" } });
     let background = json!({ "kind": "tcplib", "interarrival": "200 ms" });
@@ -58,7 +58,7 @@ pub fn late(variant: &str, start: Value) -> Scenario {
     Scenario::from_value(&scenario).unwrap()
 }
 
-/// Runs a scenario that must be accepted, and checks that no packet appeared or vanished.
+/// Runs a scenario that must be accepted, and checks the conservation of packets.
 pub fn outcome_of(scenario: &Value, seed: u64) -> Outcome {
     let scenario = Scenario::from_value(scenario).unwrap_or_else(|error| panic!("{error}"));
     let outcome = run(&scenario, seed, 0);
@@ -83,7 +83,7 @@ pub fn flow(outcome: &Outcome) -> &FlowOutcome {
     &outcome.flows[0]
 }
 
-/// Flows between pairs of hosts; of two flows of one pair the hosts are the same.
+/// Flows between pairs of hosts; flows of the same pair share their hosts.
 pub fn many_flows(draw: &mut impl FnMut(usize) -> usize) -> Value {
     let link = |from: String, to: String, rate: &str, delay: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": rate, "delay": delay });
     let pairs = 1 + draw(4);
@@ -124,7 +124,7 @@ pub fn many_flows(draw: &mut impl FnMut(usize) -> usize) -> Value {
     json!({ "duration": "10 s", "measure_from": "1 s", "nodes": nodes, "links": links, "flows": flows })
 }
 
-/// What a run says, but for its number of events and its traces.
+/// The results of a run without its number of events and its traces.
 pub fn described(outcome: &Outcome) -> String {
     let Outcome { fingerprint, flows, links, conservation, .. } = outcome;
     format!("{fingerprint:016x} {flows:?} {links:?} {conservation:?}")

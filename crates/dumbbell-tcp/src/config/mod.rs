@@ -17,7 +17,7 @@ pub use presets::Rules;
 const AQT_OPTION: u32 = 8;
 
 params! {
-    /// Members of the table that turns delayed acknowledgements on.
+    /// Members of the table that enables delayed acknowledgements.
     pub struct DelayedAckParams {
         /// Segments per acknowledgement.
         segments: u64 = 2, "segments", "[RFC 1122 §4.2.3.2]", |n| *n >= 2, "at least 2";
@@ -169,7 +169,7 @@ impl TcpParams {
         }
     }
 
-    /// True if the receiver waits before it acknowledges.
+    /// True if the receiver delays acknowledgements.
     pub fn delays_acknowledgements(&self) -> bool {
         matches!(self.delayed_ack, DelayedAck::On(_))
     }
@@ -284,7 +284,7 @@ impl Tcp {
 const TABLES: &[&str] =
     &["congestion", "recovery", "mechanisms", "window", "headers", "timer", "delayed_ack"];
 
-/// The preset of a table: its rules, its variant, and the congestion control and recovery that it names.
+/// The preset of a table: its rules, its variant, and the named congestion control and recovery.
 fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
     let rules = node.child("rules").map(|rules| Rules::decode(&rules)).transpose()?.unwrap_or(Rules::Rfc);
     let variant = node.child("variant");
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn naming_a_congestion_control_implies_what_it_needs_however_it_is_written() {
+    fn a_named_congestion_control_implies_what_it_needs_in_any_notation() {
         let names = AlgorithmSpec::NAMES.iter().filter(|name| **name != "reno");
         for name in names {
             let variant = parse(json!(name)).unwrap();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_refuses_the_parameters_of_another() {
+    fn parameters_of_another_recovery_are_refused() {
         let error = parse(json!({ "recovery": { "kind": "reno", "partial_ack": "impatient" } })).unwrap_err();
         assert_eq!(error.field, "recovery.partial_ack");
         assert!(error.accepted.contains("retransmit_once"), "{}", error.accepted);
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn every_algorithm_brings_a_preset_that_is_accepted_under_all_rules() {
+    fn every_algorithm_has_a_preset_that_is_accepted_under_all_rules() {
         for name in AlgorithmSpec::NAMES {
             for (rules, _) in Rules::ALL {
                 let params = parse(json!({ "variant": name, "rules": rules })).unwrap_or_else(|error| {
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_has_recoveries_of_its_own() {
+    fn each_environment_has_its_own_recoveries() {
         let kind = |rules: Rules, variant: &str| Some(rules.variant(variant)?.recovery.name());
         assert_eq!(kind(Rules::Ns2, "sack"), Some("ns2sack"));
         assert_eq!(kind(Rules::Ns2, "vegas"), Some("ns2vegas"));
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_of_the_window_needs_an_owner() {
+    fn a_window_mechanism_requires_an_algorithm_that_owns_it() {
         let error = parse(json!({ "variant": "westwood", "mechanisms": "AFG" })).unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), (".mechanisms", "one of A, F"));
         assert!(error.accepted.ends_with(": vegas, newvegas, vegasa, code, rovegas"), "{}", error.accepted);
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_a_selective_acknowledgement_has_a_size() {
+    fn sack_blocks_have_a_size() {
         let params = parse(json!({ "variant": "sack", "headers": { "sack_block": "8 bytes" } })).unwrap();
         let mut sack = SackBlocks::default();
         assert_eq!(params.wire_sizes().acknowledgement(&sack), 40);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_win_over_rules_and_the_canonical_form_reads_back() {
+    fn overrides_take_precedence_and_the_canonical_form_parses_back() {
         let params = parse(json!({
             "variant": "vegas", "rules": "bsd", "mechanisms": "ABC", "mss": "1400 bytes",
             "congestion": { "name": "vegas", "alpha": 2 },

@@ -1,4 +1,4 @@
-//! What an acknowledgement does, in which order.
+//! How an acknowledgement is processed, step by step.
 
 use super::Sender;
 use super::connection::Connection;
@@ -40,7 +40,7 @@ impl Sender {
             }
             connection.announce_losses(now);
             if is_duplicate && !has_news && !connection.in_recovery {
-                // Only what reports new data is a duplicate acknowledgement [RFC 6675 §2].
+                // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
                 return;
             }
         }
@@ -68,13 +68,13 @@ impl Sender {
         if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
         }
-        // A recovery has reduced the window already, and a mark of the same window of data says nothing new.
+        // If a recovery has already reduced the window, a mark of the same window of data is no new signal.
         let is_ece = ack.is_ece && connection.ecn.is_on();
         if is_ece && connection.ecn.on_echo(ack.ack, acked) && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
-        let told = Ack::new(ack.ack, acked)
+        let event = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(queueing)
             .with_delivered(connection.scoreboard.delivered() - before.0)
@@ -88,7 +88,7 @@ impl Sender {
             // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
             .with_recovery(news.in_recovery || is_ece);
         let traced_cwnd = connection.trace.is_some().then(|| connection.congestion.cwnd());
-        connection.congestion.on_ack(&context, &told);
+        connection.congestion.on_ack(&context, &event);
         if let Some(cwnd_before) = traced_cwnd {
             connection.note_acknowledged(now, cwnd_before);
         }
@@ -112,8 +112,8 @@ impl Connection {
         }
     }
 
-    /// Takes in what is acknowledged. Returns the round-trip time of the newest segment, if that was sent once and no report
-    /// has told of it before.
+    /// Removes acknowledged data. Returns the round-trip time of the newest segment if it was sent once and not
+    /// selectively acknowledged before.
     fn acknowledge(&mut self, now: Time, ack: &AckSegment) -> Option<Time> {
         let (newest, removed) = self.scoreboard.acknowledge(ack.ack, now);
         self.next_index = self.next_index.saturating_sub(removed);

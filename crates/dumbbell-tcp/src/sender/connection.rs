@@ -1,4 +1,4 @@
-//! What all recoveries work with: sequence numbers, scoreboard, timers, pacer, and the congestion control.
+//! State shared by all recoveries: sequence numbers, scoreboard, timers, pacer and the congestion control.
 
 use super::duplicates::Duplicates;
 use super::ecn::EcnFeedback;
@@ -19,7 +19,7 @@ use dumbbell_units::{Stream, Time};
 /// Segments that mechanism H of Vegas sends back to back [hengartner2000 §VI].
 const BURST_LIMIT: u64 = 3;
 
-/// Segments sent on the present event, and most that may be.
+/// Segments sent on the current event, and their limit.
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     pub(super) sent: u64,
@@ -33,30 +33,30 @@ impl Burst {
         self.sent = 0;
     }
 
-    /// Nothing more goes out on the present event.
+    /// No more segments may be sent on the current event.
     pub(super) fn exhaust(&mut self) {
         self.sent = u64::MAX;
     }
 }
 
-/// When the connection last sent, and whether a pause of a retransmission timeout restarts it from the initial window
-/// [RFC 5681 §4.1].
+/// When the connection last sent, and whether it restarts from the initial window after an idle period of one
+/// retransmission timeout [RFC 5681 §4.1].
 #[derive(Clone, Debug)]
 pub(super) struct Idle {
     pub(super) restarts: bool,
     pub(super) last_sent: Time,
 }
 
-/// Round trips: one ends with the acknowledgement of data that was sent after it began.
+/// Round trips. A round ends with the acknowledgement of data sent after it began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     count: u64,
-    /// First byte sent after the present one began.
+    /// First byte sent after the current round began.
     end: u64,
 }
 
 impl Rounds {
-    /// Data up to `ack` was acknowledged, and the next byte is `snd_nxt`. True if a round begins.
+    /// Data up to `ack` was acknowledged, and the next byte to send is `snd_nxt`. True if a round begins.
     #[inline]
     pub(super) fn on_ack(&mut self, ack: u64, snd_nxt: u64) -> bool {
         let begins = ack > self.end;
@@ -68,7 +68,7 @@ impl Rounds {
     }
 }
 
-/// One connection's sender without its recovery.
+/// The sender of one connection, without its recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     pub(super) congestion: Algorithm,
@@ -78,22 +78,22 @@ pub(super) struct Connection {
     pub(super) max_window: f64,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
-    /// The inflation of the window is reduced with it at a timeout.
+    /// A timeout also reduces the inflation of the window.
     pub(super) reduces_inflation: bool,
 
     pub(super) snd_una: u64,
     pub(super) snd_nxt: u64,
     pub(super) snd_max: u64,
-    /// Bytes the application has written; `u64::MAX` without end.
+    /// Bytes the application has written; `u64::MAX` for unlimited data.
     pub(super) written: u64,
     pub(super) scoreboard: Scoreboard,
     /// Index of `snd_nxt` on the scoreboard.
     pub(super) next_index: usize,
 
     pub(super) duplicates: Duplicates,
-    /// A fast recovery goes on.
+    /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
-    /// The oldest segment is the next one to send.
+    /// The oldest segment is sent next.
     pub(super) resend_head: bool,
     pub(super) burst: Burst,
 
@@ -107,11 +107,12 @@ pub(super) struct Connection {
     pub(super) ecn: EcnFeedback,
 
     pub(super) stats: SenderStats,
-    /// What happens, if somebody asked for it.
+    /// Events, if requested.
     pub(super) trace: Option<Box<Trace>>,
 }
 
-/// The connection as its congestion control sees it. A closure over this borrows what it reads, not the congestion control.
+/// The connection as its congestion control sees it. A closure over this borrows what it reads, not the congestion
+/// control.
 macro_rules! context_of {
     ($connection:ident, $now:ident) => {{
         let mut context = Context::new($now, f64::from($connection.mss))
@@ -132,8 +133,8 @@ macro_rules! context_of {
 }
 
 impl Connection {
-    /// A connection that starts at `now`, with the congestion control that `control` makes of what it learns; `random` is that
-    /// control's.
+    /// A connection that starts at `now`. `control` builds the congestion control from its setup; `random` is the
+    /// control's random stream.
     pub(super) fn new(
         params: &TcpParams,
         clock: HostClock,
@@ -201,26 +202,26 @@ impl Connection {
         context_of!(self, now)
     }
 
-    /// Payload of the next new segment, in bytes; 0 without data to send.
+    /// Payload of the next new segment, in bytes; 0 if there is no data to send.
     #[inline]
     pub(super) fn unsent_segment(&self) -> u32 {
         (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32
     }
 
-    /// Starts the retransmission timer, or starts it again.
+    /// Starts or restarts the retransmission timer.
     #[inline]
     pub(super) fn restart_retransmission_timer(&mut self, now: Time) {
         self.timers.set(TimerKind::Retransmission, self.retransmission.deadline(now));
     }
 
-    /// Everything outstanding is to be sent again.
+    /// Retransmits everything outstanding from the oldest segment on.
     pub(super) fn go_back(&mut self) {
         self.snd_nxt = self.snd_una;
         self.next_index = 0;
         self.resend_head = false;
     }
 
-    /// Tells the congestion control of a loss or a mark. What is in flight leaves out what limited transmit has added.
+    /// Reports a loss or a mark to the congestion control. The bytes in flight exclude those sent by limited transmit.
     pub(super) fn reduce(&mut self, now: Time, signal: Signal, retransmitted_before: bool) {
         self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
@@ -234,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// The next segment that the window lets go: what was sent before, from `snd_nxt` on, then new data.
+    /// The next segment that the window allows: data sent before, from `snd_nxt` on, then new data.
     #[inline(always)]
     pub(super) fn poll_window(&mut self, now: Time) -> Option<DataSegment> {
         let again = self.scoreboard.get(self.next_index).map(|sent| sent.len);
@@ -265,7 +266,7 @@ impl Connection {
         }
     }
 
-    /// Nothing is outstanding: a pause of a retransmission timeout restarts the connection.
+    /// Nothing is outstanding: restarts the connection after an idle period of one retransmission timeout.
     #[cold]
     fn restart_if_idle(&mut self, now: Time) {
         let idle = now.since(self.idle.last_sent);
@@ -278,12 +279,12 @@ impl Connection {
         }
     }
 
-    /// The same in a recovery that leaves the order of segments as it is.
+    /// The same in a recovery that does not change the order of segments.
     pub(super) fn poll_window_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
         self.poll_window(now)
     }
 
-    /// Steps over what was reported: a segment that the receiver has is not sent again.
+    /// Skips segments that the receiver has reported.
     #[inline]
     pub(super) fn skip_sacked(&mut self) {
         while let Some(sent) = self.scoreboard.get(self.next_index).filter(|sent| sent.is_sacked()) {
@@ -292,7 +293,7 @@ impl Connection {
         }
     }
 
-    /// New data in a recovery, of which the receiver bounds how far it may go; `None` if there is none that may.
+    /// New data in a recovery, limited by the receive window; `None` if there is none or it is not allowed.
     pub(super) fn poll_new_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
         let len = self.unsent_segment();
         if len == 0 {
@@ -311,7 +312,7 @@ impl Connection {
         self.pause_at(self.cwnd(), has_data)
     }
 
-    /// The same with the window known.
+    /// The same for a known window.
     #[inline]
     fn pause_at(&mut self, cwnd: f64, has_data: bool) -> Option<DataSegment> {
         let is_full = real(self.snd_nxt - self.snd_una + u64::from(self.mss)) > cwnd;
@@ -322,8 +323,7 @@ impl Connection {
         None
     }
 
-    // What these two return is put together where it is used, in registers.
-
+    // Inlined, so that the segment that these two return is built in registers where it is used.
     #[inline(always)]
     pub(super) fn send_new(&mut self, len: u32, now: Time) -> DataSegment {
         let seq = self.snd_max;
@@ -372,7 +372,7 @@ impl Connection {
         }
     }
 
-    /// Tells the congestion control of a duplicate ACK. `before` is what was delivered and lost before it, in bytes.
+    /// Reports a duplicate ACK to the congestion control. `before` is what was delivered and lost before it, in bytes.
     #[inline]
     pub(super) fn announce_duplicate(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) {
         self.scoreboard.take_rate_sample(None, self.stats.rtt_min);
@@ -380,7 +380,7 @@ impl Connection {
         let is_ece = ack.is_ece && self.ecn.is_on();
         self.congestion.on_duplicate_ack(|| {
             let delivered = self.scoreboard.delivered() - before.0;
-            let told = Ack::new(self.snd_una, 0)
+            let duplicate = Ack::new(self.snd_una, 0)
                 .with_delivered(delivered)
                 .with_lost(self.scoreboard.lost() - before.1)
                 .with_rate(self.scoreboard.rate_sample())
@@ -389,7 +389,7 @@ impl Connection {
                 .with_marked(if is_ece { delivered } else { 0 })
                 .with_ecn_echo(is_ece)
                 .with_recovery(self.in_recovery);
-            (context_of!(self, now), told)
+            (context_of!(self, now), duplicate)
         });
     }
 
@@ -402,19 +402,19 @@ impl Connection {
         }
     }
 
-    /// The oldest segment is considered lost.
+    /// Counts the oldest segment as lost.
     pub(super) fn count_head_lost(&mut self, now: Time) {
         self.scoreboard.count_lost(0);
         self.announce_losses(now);
     }
 
-    /// Tells the congestion control of a segment before it leaves.
+    /// Reports a segment to the congestion control before it is sent.
     #[inline]
     fn announce(&mut self, segment: SentSegment, now: Time) {
         self.congestion.on_sent(|| (context_of!(self, now), segment));
     }
 
-    /// The congestion control may pace, at a rate that it may have changed.
+    /// Updates the pacer if the congestion control paces; its rate may have changed.
     #[inline]
     pub(super) fn take_pacing_rate(&mut self) {
         if let Some(rate) = self.congestion.pacing_rate() {
@@ -422,7 +422,7 @@ impl Connection {
         }
     }
 
-    /// True if a transmission has to wait for the pacer, which it does from now on.
+    /// True if a transmission must wait for the pacer; starts the pacing timer.
     #[inline]
     pub(super) fn is_paced(&mut self, now: Time, urgency: Urgency) -> bool {
         match self.pacer.wait(now, urgency) {

@@ -1,4 +1,4 @@
-//! Duplicate ACKs: how many have come, and what they add to the window meanwhile.
+//! Duplicate ACKs: their count, and the inflation of the window.
 
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
@@ -6,13 +6,13 @@ pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 /// The duplicate ACKs since new data was last acknowledged.
 #[derive(Clone, Debug)]
 pub(super) struct Duplicates {
-    /// How many have come.
+    /// Their number.
     pub(super) count: u32,
-    /// What they add to the congestion window, in bytes; below zero what a recovery has taken from it for good.
+    /// Bytes they add to the congestion window; below zero if a recovery has permanently reduced the window.
     pub(super) inflation: f64,
-    /// True if the first two release a segment each [RFC 3042 §2].
+    /// True if the first two release one segment each [RFC 3042 §2].
     limited_transmit: bool,
-    /// New bytes that limited transmit has sent on them.
+    /// New bytes sent by limited transmit.
     limited_bytes: u64,
     /// True if the first two stop the sender.
     stop_sender: bool,
@@ -23,47 +23,48 @@ impl Duplicates {
         Duplicates { count: 0, inflation: 0.0, limited_transmit, limited_bytes: 0, stop_sender }
     }
 
-    /// True if nothing is sent at present but what repairs a loss.
+    /// True if currently only retransmissions are sent.
     #[inline]
     pub(super) fn stop_sender(&self) -> bool {
         self.stop_sender && (1..DUPLICATE_THRESHOLD).contains(&self.count)
     }
 
-    /// True if the one that has just come is the third.
+    /// True if the last one was the third.
     pub(super) fn reach_threshold(&self) -> bool {
         self.count == DUPLICATE_THRESHOLD
     }
 
-    /// Before the third, limited transmit grants a segment for each. It grants no more where the count outlives a timeout.
+    /// Before the third, limited transmit grants one segment for each; nothing more if the count continues after a
+    /// timeout.
     pub(super) fn grant_limited_transmit(&mut self, mss: f64) {
         if self.limited_transmit && self.count < DUPLICATE_THRESHOLD {
             self.inflation = (self.inflation + mss).min(f64::from(self.count) * mss);
         }
     }
 
-    /// True if what limited transmit has granted is no part of the window.
+    /// True if the bytes granted by limited transmit are not part of the window.
     pub(super) fn has_limited_transmit(&self) -> bool {
         self.limited_transmit
     }
 
-    /// A new segment of `len` bytes left outside of a recovery.
+    /// A new segment of `len` bytes was sent outside a recovery.
     pub(super) fn on_new_segment(&mut self, len: u32) {
         if self.count > 0 && self.limited_transmit {
             self.limited_bytes += u64::from(len);
         }
     }
 
-    /// New bytes that limited transmit has sent: they are no part of what is in flight at the loss [RFC 5681 §3.2 step 2].
+    /// New bytes sent by limited transmit; they do not count as in flight at the loss [RFC 5681 §3.2 step 2].
     pub(super) fn limited_bytes(&self) -> u64 {
         self.limited_bytes
     }
 
-    /// Limited transmit's bytes count no more.
+    /// Clears the bytes sent by limited transmit.
     pub(super) fn forget_limited_bytes(&mut self) {
         self.limited_bytes = 0;
     }
 
-    /// A recovery has begun: the count is at least the threshold, whatever started it.
+    /// A recovery has begun: the count is at least the threshold, whatever the cause.
     pub(super) fn raise_to_threshold(&mut self) {
         self.count = self.count.max(DUPLICATE_THRESHOLD);
     }

@@ -1,19 +1,19 @@
 //! The sender's half of explicit congestion notification [RFC 3168 §6.1.2].
 //!
-//! Where both ends take part, new data leaves ECN-capable; retransmissions, requests to open and pure acknowledgements do
-//! not. An echoed mark is a sign of congestion like a loss, at most once in a window of data. The first new segment after a
-//! reduction of the window, whatever its cause, tells the receiver of it.
+//! If both ends support it, new data is sent ECN-capable; retransmissions, SYNs and pure acknowledgements are not. An
+//! echoed mark is a congestion signal like a loss, at most once per window of data. The first new segment after a
+//! reduction of the window, for any reason, reports it to the receiver.
 
 use crate::config::EcnMode;
 use dumbbell_units::Ecn;
 
-/// What the sender knows of marks.
+/// ECN state of the sender.
 #[derive(Clone, Debug)]
 pub(super) struct EcnFeedback {
     mode: EcnMode,
-    /// Nothing that was sent before this byte is a reason to reduce the window again.
+    /// Marks of data sent before this byte do not reduce the window again.
     reduced_to: u64,
-    /// The receiver is to be told that the window was reduced.
+    /// A window reduction must be reported to the receiver.
     must_tell: bool,
     /// Bytes acknowledged with an echo of a mark.
     marked: u64,
@@ -24,7 +24,7 @@ impl EcnFeedback {
         EcnFeedback { mode, reduced_to: 0, must_tell: false, marked: 0 }
     }
 
-    /// True if both ends take part.
+    /// True if both ends support ECN.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.mode != EcnMode::Off
@@ -36,13 +36,14 @@ impl EcnFeedback {
         self.marked
     }
 
-    /// An acknowledgement of data up to `ack`, `acked` bytes of it new, echoes a mark. True if it is to reduce the window.
+    /// An acknowledgement of data up to `ack`, of which `acked` bytes are new, echoes a mark. True if the window must
+    /// be reduced.
     pub(super) fn on_echo(&mut self, ack: u64, acked: u64) -> bool {
         self.marked += acked;
         ack > self.reduced_to
     }
 
-    /// The window was reduced when the bytes up to `snd_max` had been sent.
+    /// The window was reduced after the bytes up to `snd_max` had been sent.
     #[inline]
     pub(super) fn on_reduction(&mut self, snd_max: u64) {
         if self.is_on() {

@@ -1,26 +1,26 @@
-//! What keeps the sender from sending: whether its congestion window is in use.
+//! What limits the sender, and whether its congestion window is in use.
 //!
-//! The window limits the sender if it was full within the last window of data, which runs until all is acknowledged that was
-//! sent when it began: it left no room for a further segment, whether one was ready or not. In slow start it also limits if
-//! more than half of it was in use, since a window that doubles is not used up at once. Linux draws the line in the same
-//! place.
+//! The window limits the sender if it was full within the last window of data, that is, if it left no room for a
+//! further segment, whether one was ready or not. A window of data ends when all data sent at its start is
+//! acknowledged. In slow start, the window also limits the sender if more than half of it was in use, because a window
+//! that doubles is not used up at once. Linux has the same rules.
 
 use dumbbell_cc::Algorithm;
 
-/// How much of the congestion window is in use.
+/// Use of the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
     is_cwnd_limited: bool,
     is_app_limited: bool,
-    /// Most bytes in flight in a window of data that the congestion window did not limit.
+    /// Maximum number of bytes in flight in a window of data that the congestion window did not limit.
     largest_flight: u64,
     /// First byte after the window of data.
     end: u64,
 }
 
 impl Limits {
-    /// Nothing can be sent at this moment: the congestion window is full, or the application has no more, or something else
-    /// is the reason.
+    /// Nothing can be sent at the moment: the congestion window is full, the application has no data, or for another
+    /// reason.
     #[inline]
     pub(super) fn on_pause(&mut self, is_full: bool, has_data: bool, snd_una: u64, snd_nxt: u64) {
         let flight = snd_nxt - snd_una;
@@ -43,7 +43,7 @@ impl Limits {
         cwnd < ssthresh && cwnd < 2.0 * self.largest_flight as f64
     }
 
-    /// True if nothing but the application keeps the sender from sending.
+    /// True if only the application limits the sender.
     #[inline]
     pub(super) fn is_app_limited(&self) -> bool {
         self.is_app_limited
@@ -61,9 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_full_limits_until_that_window_of_data_is_acknowledged() {
+    fn a_full_window_limits_until_its_data_is_acknowledged() {
         let mut limits = Limits::default();
-        // Ten segments in flight fill the window; then the application has nothing for a while.
+        // Ten segments in flight fill the window; then the application has no data for a while.
         limits.on_pause(true, true, 0, 10_000);
         limits.on_pause(false, false, 5_000, 12_000);
         assert!(is_limited(&limits, 10_000.0, 5_000.0) && limits.is_app_limited());
@@ -72,13 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn in_slow_start_more_than_half_of_the_window_is_use_enough() {
+    fn in_slow_start_more_than_half_of_the_window_in_use_limits() {
         let mut limits = Limits::default();
         limits.on_pause(false, false, 0, 5_000);
         assert!(is_limited(&limits, 9_999.0, UNLIMITED));
         assert!(!is_limited(&limits, 10_000.0, UNLIMITED));
         assert!(!is_limited(&limits, 9_999.0, 9_000.0));
-        // The most within a window of data counts, not the last; the next one begins with what it has.
+        // The maximum within a window of data counts, not the last value; the next window starts with the current
+        // value.
         limits.on_pause(false, false, 4_000, 5_000);
         assert!(is_limited(&limits, 9_999.0, UNLIMITED));
         limits.on_pause(false, false, 5_000, 6_000);
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_application_limits_where_there_is_room_and_no_data() {
+    fn only_the_application_limits_if_there_is_room_and_no_data() {
         let mut limits = Limits::default();
         for (is_full, has_data, expected) in
             [(false, false, true), (true, false, false), (false, true, false)]

@@ -1,4 +1,4 @@
-//! The sending end: which segment goes next, and when.
+//! The sender: which segment is sent next, and when.
 //!
 //! The sender receives acknowledgements, expired deadlines and data written by the application, and is polled for segments
 //! until it has none. Its components do not know each other's rules: the scoreboard, the recovery with its loss detection,
@@ -41,12 +41,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender whose connection starts at `now`. `random` is its congestion control's.
+    /// A sender whose connection starts at `now`. `random` is the random stream of its congestion control.
     pub fn new(params: &TcpParams, clock: HostClock, now: Time, random: Stream) -> Self {
         Sender::with(params, clock, now, random, |setup| Algorithm::new(&params.congestion, setup))
     }
 
-    /// The same with a congestion control from outside the registry, whatever the parameters name.
+    /// The same with a congestion control from outside the registry instead of the one in the parameters.
     pub fn external(
         params: &TcpParams,
         clock: HostClock,
@@ -70,7 +70,7 @@ impl Sender {
         Sender { connection, recovery: Recovery::new(&params.recovery, &start) }
     }
 
-    /// Asks for what an acknowledgement needs to be brought into the cache.
+    /// Prefetches what an acknowledgement needs.
     #[inline]
     pub fn prefetch(&self) {
         let connection = &self.connection;
@@ -89,27 +89,27 @@ impl Sender {
         prefetch(&self.recovery);
     }
 
-    /// The application writes `bytes` more; `u64::MAX` for data without end.
+    /// The application writes `bytes` more; `u64::MAX` for unlimited data.
     pub fn write(&mut self, bytes: u64) {
         self.connection.written = self.connection.written.saturating_add(bytes);
     }
 
-    /// The application writes nothing more.
+    /// The application stops writing.
     pub fn close(&mut self) {
         self.connection.written = self.connection.written.min(self.connection.snd_max);
     }
 
-    /// What has been counted so far.
+    /// The current counters.
     pub fn stats(&self) -> &SenderStats {
         &self.connection.stats
     }
 
-    /// True once everything written has been acknowledged.
+    /// True once everything written is acknowledged.
     pub fn is_complete(&self) -> bool {
         self.connection.snd_una >= self.connection.written
     }
 
-    /// True once the connection was given up, after too many retransmissions of one segment.
+    /// True once the connection is given up after too many retransmissions of one segment.
     pub fn has_given_up(&self) -> bool {
         self.connection.opening.phase == Phase::GivenUp
     }
@@ -149,7 +149,7 @@ impl Sender {
         self.connection.congestion.cwnd() - self.recovery.deflated()
     }
 
-    /// Bytes between `snd_una` and `snd_nxt`; less than what was sent while data goes again after a timeout.
+    /// Bytes between `snd_una` and `snd_nxt`; less than was sent while data is retransmitted after a timeout.
     pub fn flight_size(&self) -> u64 {
         self.connection.snd_nxt - self.connection.snd_una
     }
@@ -164,34 +164,34 @@ impl Sender {
         self.connection.retransmission.timeout()
     }
 
-    /// From now on, events are kept until they are [taken](Self::drain_events).
+    /// From now on, records events for [`drain_events`](Self::drain_events).
     pub fn keep_events(&mut self) {
         self.connection.trace = Some(Box::new(trace::Trace::new()));
     }
 
-    /// Takes away the events since the last time, in their order; none unless they are [kept](Self::keep_events).
+    /// Drains the events in order; none unless they are [recorded](Self::keep_events).
     pub fn drain_events(&mut self) -> impl Iterator<Item = TcpEvent> + '_ {
         self.connection.trace.as_mut().into_iter().flat_map(|trace| trace.drain())
     }
 
-    /// An event that the network has seen and that leaves the connection as it stands now.
+    /// An event observed in the network, with the current state of the connection.
     pub fn event(&self, now: Time, kind: TcpEventKind) -> TcpEvent {
         self.connection.event(now, kind, self.connection.congestion.cwnd())
     }
 
-    /// When the sender wants to be told the time; [`Time::NEVER`] if it waits for nothing.
+    /// When [`on_deadline`](Self::on_deadline) must be called; [`Time::NEVER`] if no timer is running.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.connection.timers.earliest()
     }
 
-    /// The same without the pacer's release of the next segment.
+    /// The same without the pacer.
     #[inline]
     pub fn next_timer(&self) -> Time {
         self.connection.timers.earliest_but_pacing()
     }
 
-    /// When the pacer releases the next segment; [`Time::NEVER`] if nothing waits for it.
+    /// When the pacer allows the next segment; [`Time::NEVER`] if none is waiting.
     #[inline]
     pub fn next_release(&self) -> Time {
         self.connection.timers.deadline(TimerKind::Pacing)

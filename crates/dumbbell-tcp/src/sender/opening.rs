@@ -1,21 +1,21 @@
-//! Opening a connection, and giving it up.
+//! Opening and giving up a connection.
 
 use dumbbell_units::Time;
 
-/// Retransmissions of one segment, by the timer, after which the next timeout gives the connection up [RFC 1122 §4.2.3.5].
+/// Retransmissions of one segment by the timer; the next timeout gives up the connection [RFC 1122 §4.2.3.5].
 const MAX_RETRANSMISSIONS: u32 = 12;
 
-/// Where the connection stands.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     MustOpen,
     Opening,
     Open,
-    /// Too many retransmissions of one segment: it sends nothing more and hears nothing.
+    /// Too many retransmissions of one segment: the sender sends nothing and ignores what arrives.
     GivenUp,
 }
 
-/// Where the connection stands, and how often in a row it was answered by silence.
+/// State of the connection, and the number of consecutive timeouts without an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
     pub(super) phase: Phase,
@@ -31,13 +31,13 @@ impl Opening {
         Opening { phase, requested_at: now, timeouts_in_a_row: 0 }
     }
 
-    /// The receiver was heard.
+    /// Something arrived from the receiver.
     #[inline]
     pub(super) fn on_progress(&mut self) {
         self.timeouts_in_a_row = 0;
     }
 
-    /// The retransmission timer expired. True if that gives the connection up.
+    /// The retransmission timer expired. True if the connection is given up.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts_in_a_row += 1;
         let gives_up = self.timeouts_in_a_row > MAX_RETRANSMISSIONS;

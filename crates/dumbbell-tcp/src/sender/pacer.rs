@@ -1,29 +1,29 @@
-//! Pacing: no transmission leaves before its time. Who sets the rate is a congestion control, or mechanism J of Vegas.
+//! Pacing delays transmissions. The rate is set by the congestion control or by mechanism J of Vegas.
 //!
-//! The pacer is a bucket of `quantum` bytes that fills at the rate: so many bytes may leave at once, then segments keep the
-//! distance that the rate gives them.
+//! The pacer is a token bucket of `quantum` bytes that fills at the rate: one quantum may be sent at once, then
+//! segments are spaced by the rate.
 
 use dumbbell_units::Time;
 
-/// What a transmission is, for the rules that tell them apart.
+/// Kinds of transmissions with different rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// As the window allows.
+    /// Allowed by the window.
     Regular,
-    /// The segment that a detected loss asks for at once.
+    /// The retransmission of a detected loss, which is urgent.
     Retransmission,
 }
 
-/// When the next transmission may leave.
+/// When the next transmission is allowed.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
-    /// Distance in seconds per byte of payload; 0 without a rate.
+    /// Spacing in seconds per byte of payload; 0 without a rate.
     per_byte: f64,
-    /// What may leave ahead of its distance, in seconds.
+    /// Burst that may be sent ahead of its spacing, in seconds.
     lead: Time,
-    /// When all that has left has had its distance.
+    /// End of the spacing of everything sent.
     until: Time,
-    /// Sets the rate where mechanism J is on.
+    /// Sets the rate if mechanism J is on.
     spike_suppression: Option<SpikeSuppression>,
 }
 
@@ -34,7 +34,7 @@ impl Pacer {
         Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, spike_suppression }
     }
 
-    /// Bytes up to `snd_una` are acknowledged, and the next one is `snd_nxt`.
+    /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, rtt: Option<Time>, snd_una: u64, snd_nxt: u64) {
         if let Some(rule) = &mut self.spike_suppression
@@ -44,8 +44,8 @@ impl Pacer {
         }
     }
 
-    /// The congestion control sets its rate, in bytes of payload per second above 0, and what may leave at once, in bytes. It
-    /// has no say where mechanism J paces.
+    /// Sets the rate of the congestion control, in bytes of payload per second above 0, and the burst, in bytes. No
+    /// effect if mechanism J paces.
     pub(super) fn set_rate(&mut self, rate: f64, quantum: f64) {
         if self.spike_suppression.is_none() && rate > 0.0 {
             self.per_byte = 1.0 / rate;
@@ -53,7 +53,7 @@ impl Pacer {
         }
     }
 
-    /// When a transmission that has to wait may leave; `None` if it may leave now.
+    /// When a delayed transmission is allowed; `None` if it is allowed now.
     #[inline]
     pub(super) fn wait(&self, now: Time, urgency: Urgency) -> Option<Time> {
         if now >= self.until {
@@ -63,7 +63,7 @@ impl Pacer {
         (now < at && !self.is_exempt(urgency)).then_some(at)
     }
 
-    /// `len` bytes left.
+    /// `len` bytes were sent.
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
         if self.per_byte > 0.0 && !self.is_exempt(urgency) {
@@ -71,28 +71,28 @@ impl Pacer {
         }
     }
 
-    /// A timeout: nothing is in the network that the next segment could collide with.
+    /// A timeout: nothing in the network can collide with the next segment.
     pub(super) fn release(&mut self) {
         self.until = Time::ZERO;
     }
 
-    /// Mechanism J spaces what the window releases, and leaves alone what repairs a loss.
+    /// Mechanism J spaces segments released by the window, but not retransmissions.
     fn is_exempt(&self, urgency: Urgency) -> bool {
         urgency == Urgency::Retransmission && self.spike_suppression.is_some()
     }
 }
 
-/// Mechanism J of Vegas [hengartner2000 §VI]: the rate of a round bounds that of the next one to its double. How, the papers
-/// leave open; here segments keep a distance.
+/// Mechanism J of Vegas [hengartner2000 §VI]: the rate is at most twice the rate of the last round. The papers leave
+/// open how; here segments are spaced.
 #[derive(Clone, Debug)]
 struct SpikeSuppression {
-    /// First byte after the round being measured, and when that began.
+    /// First byte after the measured round, and the start of the round.
     round: (u64, Time),
 }
 
 impl SpikeSuppression {
-    /// Where an acknowledgement ends a round: half of the time per byte, of what was sent in it over the round-trip time, or
-    /// over the length of the round if that is shorter.
+    /// If the acknowledgement ends a round: half of the time per byte, from the bytes sent in the round and the
+    /// round-trip time, or the length of the round if that is shorter.
     fn measure(&mut self, now: Time, rtt: Option<Time>, snd_una: u64, snd_nxt: u64) -> Option<f64> {
         let (end, begun) = self.round;
         if snd_una < end {
@@ -113,7 +113,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_quantum_leaves_at_once_and_then_segments_keep_their_distance() {
+    fn a_quantum_is_sent_at_once_and_then_segments_are_spaced() {
         // 1,000 bytes at 100,000 bytes/s take 10 ms; 2,000 bytes may leave at once.
         let mut pacer = Pacer::new(false, Time::ZERO);
         pacer.set_rate(100_000.0, 2_000.0);
@@ -122,11 +122,11 @@ mod tests {
             pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
             sent += 1;
         }
-        // Three leave: the third is sent when two are ahead, which is what may be ahead.
+        // Three are sent: at the third, two are ahead, which is the limit.
         assert_eq!(sent, 3);
         assert_eq!(pacer.wait(Time::ZERO, Urgency::Retransmission), Some(Time(10 * MS)));
         assert_eq!(pacer.wait(Time(10 * MS), Urgency::Regular), None);
-        // After a pause there is one quantum again, not more.
+        // After a pause there is again one quantum, not more.
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
@@ -134,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn spike_suppression_doubles_the_rate_of_the_last_round_and_exempts_repairs() {
+    fn spike_suppression_doubles_the_rate_of_the_last_round_and_exempts_retransmissions() {
         let mut pacer = Pacer::new(true, Time::ZERO);
-        // 4,000 bytes were sent in a round of 80 ms: 20 us a byte, halved.
+        // 4,000 bytes were sent in a round of 80 ms: 20 us per byte, halved.
         pacer.on_ack(Time(80 * MS), None, 0, 4_000);
         pacer.on_sent(1_000, Time(80 * MS), Urgency::Regular);
         assert_eq!(pacer.wait(Time(80 * MS), Urgency::Regular), Some(Time(90 * MS)));

@@ -1,18 +1,18 @@
-//! The retransmission timer: which segment is timed, and when the timeout falls due.
+//! The retransmission timer: which segment is timed, and when the timeout expires.
 
 use crate::config::TcpParams;
 use crate::rtt::{HostClock, RttEstimator};
 use dumbbell_units::Time;
 
-/// Estimator of the timeout, and the one segment being timed where there are no timestamps.
+/// Estimator of the timeout, and the segment being timed if there are no timestamps.
 #[derive(Clone, Debug)]
 pub(super) struct RetransmissionTimer {
     estimator: RttEstimator,
     /// Every ACK gives a sample [RFC 7323 §4].
     timestamps: bool,
-    /// A segment is timed on when it is sent again, whatever [RFC 6298 §3] says.
+    /// A retransmitted segment is still timed, contrary to [RFC 6298 §3].
     times_resent: bool,
-    /// End of the segment being timed, and when it was sent.
+    /// End of the segment being timed, and its transmission time.
     timed: Option<(u64, Time)>,
 }
 
@@ -26,7 +26,7 @@ impl RetransmissionTimer {
         }
     }
 
-    /// When the timeout falls due of what leaves at `now`.
+    /// When the timeout expires if the timer starts at `now`.
     #[inline]
     pub(super) fn deadline(&self, now: Time) -> Time {
         self.estimator.deadline(now)
@@ -49,12 +49,12 @@ impl RetransmissionTimer {
         self.estimator.back_off();
     }
 
-    /// The connection opened at `sent` is accepted.
+    /// The connection requested at `sent` is established.
     pub(super) fn on_open(&mut self, sent: Time, now: Time) {
         self.estimator.sample(sent, now);
     }
 
-    /// A new segment left that ends at `end`.
+    /// A new segment that ends at `end` was sent.
     #[inline]
     pub(super) fn on_new_segment(&mut self, end: u64, now: Time) {
         if self.timed.is_none() && !self.timestamps {
@@ -62,19 +62,19 @@ impl RetransmissionTimer {
         }
     }
 
-    /// The segment that ends at `end` was sent again: an ACK would not say which transmission it answers [RFC 6298 §3].
+    /// The segment that ends at `end` was retransmitted: an ACK would be ambiguous [RFC 6298 §3].
     pub(super) fn on_resent(&mut self, end: u64) {
         if !self.times_resent && self.timed.is_some_and(|(timed, _)| timed == end) {
             self.timed = None;
         }
     }
 
-    /// No segment is timed any more.
+    /// Stops timing a segment.
     pub(super) fn stop_timing(&mut self) {
         self.timed = None;
     }
 
-    /// Data up to `ack` was acknowledged, with the echo of a timestamp.
+    /// Data up to `ack` was acknowledged, with an echoed timestamp.
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, ack: u64, timestamp_echo: Time) {
         if self.timestamps {

@@ -1,4 +1,4 @@
-//! What the expiry of a timer does.
+//! Expired timers.
 
 use super::Sender;
 use super::opening::Phase;
@@ -7,7 +7,7 @@ use super::trace::TcpEventKind;
 use dumbbell_units::Time;
 
 impl Sender {
-    /// Time has reached [`next_deadline`](Self::next_deadline).
+    /// The [`next_deadline`](Self::next_deadline) has been reached.
     pub fn on_deadline(&mut self, now: Time) {
         self.connection.burst.begin();
         for kind in [TimerKind::Reordering, TimerKind::Probe] {

@@ -1,24 +1,24 @@
-//! The timers of a sender: one deadline for each kind, and which comes first.
+//! The timers of a sender: one deadline of each kind, and the earliest of them.
 
 use dumbbell_units::Time;
 
-/// What a deadline is for. Timers that expire together do so in this order.
+/// Kinds of deadlines, in the order in which simultaneous ones are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerKind {
-    /// The end of the time in which reordering may still explain a gap [RFC 8985 §6.2].
+    /// End of the time in which reordering may explain a gap [RFC 8985 §6.2].
     Reordering,
-    /// A probe for the loss of the last segments [RFC 8985 §7].
+    /// Probe for the loss of the last segments [RFC 8985 §7].
     Probe,
     /// The retransmission timeout [RFC 6298 §5].
     Retransmission,
-    /// The pacer lets the next segment go. The last, as it is asked for by itself.
+    /// The pacer allows the next segment. The last kind, because it is also queried separately.
     Pacing,
 }
 
 const KINDS: usize = 4;
 const BUT_PACING: usize = TimerKind::Pacing as usize;
 
-/// One deadline for each kind; [`Time::NEVER`] for a timer that is off.
+/// One deadline of each kind; [`Time::NEVER`] for a stopped timer.
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
     deadlines: [Time; KINDS],
@@ -36,7 +36,7 @@ impl Timers {
         self.deadlines[kind as usize]
     }
 
-    /// Starts a timer, or starts it again.
+    /// Starts or restarts a timer.
     #[inline]
     pub(super) fn set(&mut self, kind: TimerKind, deadline: Time) {
         self.deadlines[kind as usize] = deadline;
@@ -48,13 +48,13 @@ impl Timers {
         self.deadlines[kind as usize] = Time::NEVER;
     }
 
-    /// True if a timer is on.
+    /// True if a timer is running.
     #[inline]
     pub(super) fn is_set(&self, kind: TimerKind) -> bool {
         self.deadline(kind) != Time::NEVER
     }
 
-    /// True if the deadline of a kind has come.
+    /// True if a deadline has been reached.
     #[inline]
     pub(super) fn has_expired(&self, kind: TimerKind, now: Time) -> bool {
         self.deadline(kind) <= now
@@ -66,7 +66,7 @@ impl Timers {
         self.deadlines.iter().copied().fold(Time::NEVER, Time::min)
     }
 
-    /// The earliest deadline of all kinds but pacing.
+    /// The earliest deadline of all kinds except pacing.
     #[inline]
     pub(super) fn earliest_but_pacing(&self) -> Time {
         self.deadlines[..BUT_PACING].iter().copied().fold(Time::NEVER, Time::min)

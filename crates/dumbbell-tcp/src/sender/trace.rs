@@ -7,37 +7,37 @@ choice! {
     /// The kind of an event of a TCP connection. The sender reports all of them except losses and the first new data after a
     /// fast retransmission, which the simulation adds.
     pub enum TcpEventKind {
-        /// The window has reached the slow-start threshold, or a fast retransmission ended a slow start. A timeout and a
-        /// restart after idle time begin another slow start.
+        /// The window has reached the slow-start threshold, or a fast retransmission ended slow start. A timeout or a
+        /// restart after an idle period begins another slow start.
         SlowStartExit = "slow_start_exit",
-        /// The oldest segment is considered lost before its timeout, and sent again.
+        /// The oldest segment is considered lost before its timeout, and is retransmitted.
         FastRetransmit = "fast_retransmit",
         /// The first new data since the last fast retransmission.
         NewData = "new_data",
         /// A fast recovery begins.
         RecoveryEnter = "recovery_enter",
-        /// A fast recovery is complete; one that a timeout ends is not.
+        /// A fast recovery is complete; one ended by a timeout is not.
         RecoveryExit = "recovery_exit",
-        /// The retransmission timer expired. Before there is data, a SYN is sent again.
+        /// The retransmission timer expired. Before there is data, the SYN is retransmitted.
         Timeout = "timeout",
         /// The connection is given up, after too many retransmissions of one segment.
         GiveUp = "give_up",
-        /// The window was cut because the receiver echoed a mark.
+        /// The window was reduced because the receiver echoed a mark.
         EcnReduction = "ecn_reduction",
-        /// The connection has sent nothing for a retransmission timeout, and starts again from the restart window.
+        /// The connection has been idle for a retransmission timeout, and restarts from the restart window.
         IdleRestart = "idle_restart",
-        /// A data segment was lost on the way.
+        /// A data segment was lost in the network.
         Loss = "loss",
     }
 }
 
-/// What happened to a connection, and how it stood right afterwards. The acknowledgement that completes a recovery is taken in
+/// An event of a connection and the state right after it. The acknowledgement that completes a recovery is processed
 /// after the recovery has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpEvent {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// What.
+    /// Kind of the event.
     pub kind: TcpEventKind,
     /// Congestion window without inflation before the event, in bytes.
     pub cwnd_before: f64,
@@ -51,7 +51,7 @@ pub struct TcpEvent {
     pub rtt_mean: Option<f64>,
 }
 
-/// What has happened and was not taken yet.
+/// Events that were not drained yet.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {
     events: Vec<TcpEvent>,
@@ -59,19 +59,19 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Nothing has happened yet: the connection begins in slow start.
+    /// No events yet: the connection begins in slow start.
     pub(super) fn new() -> Self {
         Trace { events: Vec::new(), in_slow_start: true }
     }
 
-    /// Takes away what has happened, in its order.
+    /// Drains the events, in order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = TcpEvent> + '_ {
         self.events.drain(..)
     }
 }
 
 impl Connection {
-    /// An event that leaves the connection as it stands now.
+    /// An event that leaves the state of the connection unchanged.
     pub(super) fn event(&self, now: Time, kind: TcpEventKind, cwnd_before: f64) -> TcpEvent {
         TcpEvent {
             at: now,
@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// Something has happened, before which the window was `cwnd_before`.
+    /// Records an event, before which the window was `cwnd_before`.
     pub(super) fn note(&mut self, now: Time, kind: TcpEventKind, cwnd_before: f64) {
         if self.trace.is_none() {
             return;
@@ -109,7 +109,7 @@ impl Connection {
         trace.events.push(event);
     }
 
-    /// The congestion control has heard of an acknowledgement, which may end a slow start.
+    /// The congestion control has processed an acknowledgement, which may end slow start.
     #[cold]
     pub(super) fn note_acknowledged(&mut self, now: Time, cwnd_before: f64) {
         let has_reached_threshold = self.congestion.cwnd() >= self.congestion.ssthresh();

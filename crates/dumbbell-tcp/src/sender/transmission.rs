@@ -1,4 +1,4 @@
-//! Which segment goes next: the request to open, the segment that a loss asks for, or what the recovery lets go.
+//! Which segment is sent next: the SYN, the retransmission of a detected loss, or what the recovery allows.
 
 use super::Sender;
 use super::connection::Connection;
@@ -9,7 +9,7 @@ use crate::segment::DataSegment;
 use dumbbell_units::Time;
 
 impl Sender {
-    /// The next segment to send at `now`, if any. Ask until there is none.
+    /// The next segment to send at `now`, if any. Poll until there is none.
     pub fn poll_transmit(&mut self, now: Time) -> Option<DataSegment> {
         let Sender { connection, recovery } = self;
         if connection.opening.phase != Phase::Open {
@@ -25,7 +25,7 @@ impl Sender {
                 return Some(segment);
             }
         }
-        // What has come is not waited for any more, whatever keeps the sender from sending.
+        // The pacing deadline is over, whatever else stops the sender.
         connection.timers.stop(TimerKind::Pacing);
         if connection.duplicates.stop_sender() {
             return None;

@@ -1,4 +1,4 @@
-//! BSD as the x-kernel's simulator had it: Reno, coarse ticks, windows in whole bytes and reduced to whole segments.
+//! BSD as in the x-kernel's simulator: Reno, coarse ticks, windows in whole bytes and reduced to whole segments.
 
 use crate::config::TcpParams;
 use crate::rtt::{BsdTimer, TimerSpec};

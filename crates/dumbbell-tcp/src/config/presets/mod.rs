@@ -1,7 +1,7 @@
-//! Environments as presets: all that makes the TCP of one of them, for every variant that it has.
+//! Environments as presets: everything specific to the TCP of an environment, for each of its variants.
 //!
-//! An environment gives the fields of [`TcpParams`] their defaults, and each recovery and congestion control the parameters
-//! that it has there. One file each.
+//! An environment sets the defaults of the fields of [`TcpParams`], and the parameters of each recovery and congestion
+//! control. One file each.
 
 mod bsd;
 mod ns2;
@@ -27,11 +27,11 @@ choice! {
     }
 }
 
-/// Families of recoveries that a variant names.
+/// Families of recoveries named by variants.
 pub(super) const FAMILIES: &[&str] = &["tahoe", "reno", "newreno", "sack"];
 
 impl Rules {
-    /// The environment's defaults, with the recovery that it has by default.
+    /// The environment's defaults with its default recovery.
     pub fn defaults(self) -> TcpParams {
         match self {
             Rules::Rfc => rfc::defaults(),
@@ -41,7 +41,7 @@ impl Rules {
         }
     }
 
-    /// The environment's recovery of a family, with its parameters there; `None` if it has none.
+    /// The environment's recovery of a family, with its parameters; `None` if there is none.
     fn recovery(self, family: &str) -> Option<RecoverySpec> {
         match self {
             Rules::Rfc => rfc::recovery(family),
@@ -51,7 +51,7 @@ impl Rules {
         }
     }
 
-    /// What else the environment states of a congestion control.
+    /// Adapts other parameters to a congestion control.
     fn adapt(self, params: &mut TcpParams) {
         match self {
             Rules::Rfc => rfc::adapt(params),
@@ -61,7 +61,7 @@ impl Rules {
         }
     }
 
-    /// A recovery by the name of its kind, with the environment's parameters if it has that kind.
+    /// A recovery by its kind, with the environment's parameters if it has that kind.
     pub(super) fn recovery_of_kind(self, kind: &str) -> Option<RecoverySpec> {
         let of_environment =
             FAMILIES.iter().filter_map(|family| self.recovery(family)).find(|spec| spec.name() == kind);
@@ -92,8 +92,8 @@ impl Rules {
         Some(params)
     }
 
-    /// A congestion control with what it implies: its mechanisms, the question to routers, and its recovery where that is
-    /// open.
+    /// Sets a congestion control and what it implies: its mechanisms, the request of queueing times, and its recovery
+    /// unless one is given.
     pub(super) fn take_algorithm(
         self,
         params: &mut TcpParams,

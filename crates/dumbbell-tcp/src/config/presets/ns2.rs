@@ -1,5 +1,5 @@
-//! The simulator ns-2.35: the agents `TCP` (Tahoe), `Reno`, `Newreno`, `Sack1` and `Vegas` with their defaults, of packets of
-//! 1,000 bytes and 40 bytes of headers.
+//! The simulator ns-2.35: the agents `TCP` (Tahoe), `Reno`, `Newreno`, `Sack1` and `Vegas` with their defaults: packets
+//! of 1,000 bytes and 40 bytes of headers.
 
 use crate::config::{Headers, TcpParams};
 use crate::rtt::{RfcTimer, TimerSpec};
@@ -11,7 +11,7 @@ use dumbbell_cc::delay::Numerator;
 use dumbbell_cc::{AlgorithmSpec, GrowWhen, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::{Bytes, Time, Window};
 
-/// What a SACK block adds to an acknowledgement.
+/// Bytes that a SACK block adds to an acknowledgement.
 const SACK_BLOCK: Bytes = Bytes(8);
 
 pub(super) fn defaults() -> TcpParams {
@@ -38,7 +38,7 @@ pub(super) fn defaults() -> TcpParams {
     }
 }
 
-/// `bugFix_` lets Reno retransmit fast once in the data of a window.
+/// `bugFix_` limits Reno to one fast retransmit per window of data.
 fn reno() -> RenoRules {
     RenoRules { retransmit_once: true, ..RenoRules::default() }
 }
@@ -59,7 +59,7 @@ pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
     }
 }
 
-/// The agent `Vegas` is the released one: no bound of bursts, no limited transmit.
+/// The agent `Vegas` is the released one: no burst limit, no limited transmit.
 pub(super) fn adapt(params: &mut TcpParams) {
     if let AlgorithmSpec::Vegas(vegas) = &mut params.congestion {
         *vegas = VegasParams {

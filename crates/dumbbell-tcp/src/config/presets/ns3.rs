@@ -1,5 +1,5 @@
-//! The simulator ns-3.37 with its defaults and its classic recovery: SACK always, timers in milliseconds, 42 bytes of headers
-//! of PPP, IP and TCP. It has no Tahoe and no Reno without SACK.
+//! The simulator ns-3.37 with its defaults and its classic recovery: always SACK, timers in milliseconds, 42 bytes of
+//! PPP, IP and TCP headers. It has no Tahoe and no Reno without SACK.
 
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{RfcTimer, TimerSpec};
@@ -8,7 +8,7 @@ use dumbbell_cc::algorithms::westwoodp::{IntervalRtt, WestwoodPlusParams};
 use dumbbell_cc::{AlgorithmSpec, GrowWhen, Growth, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::{Bytes, Time, Window};
 
-/// Buffers of a socket.
+/// Socket buffers.
 const BUFFER: Window = Window::Bytes(131_072);
 
 pub(super) fn defaults() -> TcpParams {
@@ -44,7 +44,7 @@ pub(super) fn defaults() -> TcpParams {
     }
 }
 
-/// Its Vegas is one of its own.
+/// The environment has its own Vegas.
 pub(super) fn algorithm(name: &str) -> Option<AlgorithmSpec> {
     AlgorithmSpec::named(if name == "vegas" { "nsvegas" } else { name })
 }
@@ -53,8 +53,8 @@ pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
     matches!(family, "newreno" | "sack").then(|| RecoverySpec::Ns3Sack(Ns3SackRules::default()))
 }
 
-/// Algorithms other than NewReno reduce the window, not the pipe. The fine timeouts of Vegas belong to a recovery that is not
-/// here.
+/// Algorithms other than NewReno reduce the window, not the pipe. The fine timeouts of Vegas belong to a recovery that
+/// this environment lacks.
 pub(super) fn adapt(params: &mut TcpParams) {
     match &mut params.congestion {
         AlgorithmSpec::Reno(_) => return,

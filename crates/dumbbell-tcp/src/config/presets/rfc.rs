@@ -1,4 +1,4 @@
-//! The RFCs: what [`TcpParams`] has by default.
+//! The RFCs: the defaults of [`TcpParams`].
 
 use crate::config::TcpParams;
 use crate::sender::recovery::RecoverySpec;

@@ -1,4 +1,4 @@
-//! Steps that the fast recoveries share.
+//! Steps shared by the fast recoveries.
 
 use super::super::connection::Connection;
 use super::super::trace::TcpEventKind;
@@ -7,15 +7,15 @@ use dumbbell_units::Time;
 
 /// The oldest segment, considered lost.
 pub(super) struct LostHead {
-    /// When it was last sent.
+    /// Time of its last transmission.
     pub(super) sent_at: Time,
     /// It had been sent more than once.
     pub(super) retransmitted_before: bool,
-    /// The congestion window when the loss was noticed, in bytes.
+    /// Congestion window when the loss was detected, in bytes.
     cwnd: f64,
 }
 
-/// The last reason to cut the window.
+/// The last reason to reduce the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastCut {
     None,
@@ -23,7 +23,7 @@ pub(super) enum LastCut {
     Timeout,
 }
 
-/// How many segments an event may release while recovering; 0 stands for no bound.
+/// Maximum number of segments per event during recovery; 0 for no limit.
 pub(super) fn burst_limit(max_burst: u64) -> u64 {
     if max_burst == 0 { u64::MAX } else { max_burst }
 }
@@ -38,7 +38,7 @@ impl Connection {
         Some(LostHead { sent_at, retransmitted_before, cwnd: self.congestion.cwnd() })
     }
 
-    /// The window is cut, and the oldest segment about to go again.
+    /// The window is reduced, and the oldest segment is about to be retransmitted.
     pub(super) fn end_fast_retransmit(&mut self, now: Time, head: &LostHead) {
         self.retransmission.stop_timing();
         self.restart_retransmission_timer(now);
@@ -48,7 +48,7 @@ impl Connection {
         self.note(now, TcpEventKind::FastRetransmit, head.cwnd);
     }
 
-    /// A recovery begins, or begins again: the oldest segment goes at once.
+    /// A recovery begins or begins again: the oldest segment is retransmitted at once.
     pub(super) fn enter_recovery(&mut self, now: Time) {
         if !self.in_recovery {
             let context = self.context(now);
@@ -60,8 +60,8 @@ impl Connection {
         self.resend_head = true;
     }
 
-    /// A recovery from reports begins: the window is cut, not inflated, and no hole is repaired yet. False if nothing is
-    /// outstanding.
+    /// A recovery based on reports begins: the window is reduced, not inflated, and no hole is repaired yet. False if
+    /// nothing is outstanding.
     pub(super) fn enter_sack_recovery(&mut self, now: Time) -> bool {
         let Some(head) = self.begin_fast_retransmit(now) else { return false };
         self.duplicates.inflation = 0.0;
@@ -72,7 +72,7 @@ impl Connection {
         true
     }
 
-    /// A recovery ends. What it leaves in the window of its inflation is `kept`, in bytes.
+    /// A recovery ends. The inflation that it leaves in the window is `kept`, in bytes.
     pub(super) fn leave_recovery(&mut self, now: Time, kept: f64) {
         let context = self.context(now);
         let cwnd_before = self.congestion.cwnd();
@@ -81,15 +81,15 @@ impl Connection {
         self.note(now, TcpEventKind::RecoveryExit, cwnd_before);
     }
 
-    /// Unless the reduction at a timeout takes in the inflation of a recovery, the inflation is no part of the window that is
-    /// reduced; nor is what limited transmit has granted. What partial ACKs have `deflated` stays taken.
+    /// Unless a timeout also reduces the inflation of a recovery, the window that is reduced excludes the inflation and
+    /// the segments granted by limited transmit. Bytes `deflated` by partial ACKs remain deducted.
     pub(super) fn exclude_inflation(&mut self, deflated: f64) {
         if !(self.in_recovery && self.reduces_inflation) {
             self.duplicates.inflation = -deflated;
         }
     }
 
-    /// The retransmission timer expired with so many bytes in flight: the window is cut, and a recovery over.
+    /// The retransmission timer expired with this many bytes in flight: the window is reduced, and the recovery ends.
     pub(super) fn reduce_at_timeout(&mut self, now: Time, flight_size: u64) {
         self.scoreboard.count_all_lost();
         self.announce_losses(now);
@@ -105,8 +105,8 @@ impl Connection {
         self.duplicates.forget_limited_bytes();
     }
 
-    /// The ACK that began a recovery inflates the window by the segments that duplicate ACKs say have left the network
-    /// [RFC 5681 §3.2 step 3]: three, or as many as there were.
+    /// The ACK that began a recovery inflates the window by the segments that have left the network according to
+    /// duplicate ACKs [RFC 5681 §3.2 step 3]: three, or their actual number.
     pub(super) fn inflate_at_entry(&mut self, by_count: bool) {
         let segments =
             if by_count { self.duplicates.count } else { super::super::duplicates::DUPLICATE_THRESHOLD };

@@ -1,5 +1,5 @@
-//! Mechanisms C, D and E of Vegas [brakmo1995 §3.1]: the fine timeout on duplicate ACKs, the checks after a retransmission,
-//! and one reduction per episode of loss.
+//! Mechanisms C, D and E of Vegas [brakmo1995 §3.1]: the fine timeout on duplicate ACKs, the checks after a
+//! retransmission, and one window reduction per loss episode.
 
 use super::super::connection::Connection;
 use super::fast::LostHead;
@@ -35,7 +35,7 @@ impl FineChecks {
         }
     }
 
-    /// True if C or D is on: round-trip times matter.
+    /// True if C or D is on, which need round-trip times.
     pub(super) fn time_segments(&self) -> bool {
         self.retransmits || self.checks
     }
@@ -51,8 +51,8 @@ impl FineChecks {
         self.timeout.has_expired(sent_at, now)
     }
 
-    /// Mechanism E: true if the window may be reduced again. `is_news` says whether the loss is none of those that led to
-    /// the last reduction, given its time.
+    /// Mechanism E: true if the window may be reduced again. `is_news` decides whether the loss is a new one, given the
+    /// time of the last reduction.
     pub(super) fn may_reduce(&self, is_news: impl Fn(Time) -> bool) -> bool {
         !self.one_reduction || self.last_reduction.is_none_or(is_news)
     }
@@ -62,7 +62,7 @@ impl FineChecks {
         self.last_reduction = Some(now);
     }
 
-    /// A segment is sent again on duplicate ACKs, one of so many unacknowledged.
+    /// A segment is retransmitted on duplicate ACKs, with this many segments unacknowledged.
     pub(super) fn on_fast_retransmit(&mut self, head: &LostHead, unacknowledged: u32) {
         if self.checks {
             self.checks_left = CHECKS.min(unacknowledged);
@@ -70,7 +70,7 @@ impl FineChecks {
         self.timeout.on_retransmission(head.retransmitted_before);
     }
 
-    /// A new ACK arrived, with a round-trip time or without.
+    /// A new ACK arrived, with or without a round-trip time.
     #[inline]
     pub(super) fn on_sample(&mut self, rtt: Option<Time>) {
         if let Some(rtt) = rtt

@@ -1,10 +1,11 @@
-//! Loss recovery: what says that a segment is lost, what is sent again, and how much at a time.
+//! Loss recovery: when a segment is considered lost, what is retransmitted, and how much at a time.
 //!
-//! Recoveries are a closed set, one file and one line each. A recovery owns its parameters and its state; whatever one
-//! environment does differently lies in that environment's file. The connection calls the hooks in one order for every ACK:
-//! [`ignores_duplicates`](LossRecovery::ignores_duplicates), then [`on_duplicate_ack`](LossRecovery::on_duplicate_ack), or
-//! [`on_new_ack`](LossRecovery::on_new_ack) before and [`on_acknowledged`](LossRecovery::on_acknowledged) after the
-//! scoreboard, the timer and the congestion control have heard of it.
+//! Recoveries are a closed set, one file and one line each. A recovery owns its parameters and its state; code specific
+//! to one environment is in the file of that environment's recovery. The connection calls the hooks in the same order
+//! for every ACK: [`ignores_duplicates`](LossRecovery::ignores_duplicates), then
+//! [`on_duplicate_ack`](LossRecovery::on_duplicate_ack), or [`on_new_ack`](LossRecovery::on_new_ack) before and
+//! [`on_acknowledged`](LossRecovery::on_acknowledged) after the scoreboard, the timer and the congestion control have
+//! processed it.
 
 mod fast;
 mod fine;
@@ -16,24 +17,24 @@ use dumbbell_cc::Mechanisms;
 use dumbbell_units::spec::Params;
 use dumbbell_units::{Time, tagged};
 
-/// What a recovery learns when its connection starts.
+/// The setup of a recovery at the start of a connection.
 pub struct Start {
     /// Time of the start.
     pub now: Time,
-    /// The switches of TCP Vegas, of which the recovery owns C, D and E, and takes F into account.
+    /// The switches of TCP Vegas. The recovery owns C, D and E, and takes F into account.
     pub mechanisms: Mechanisms,
 }
 
-/// What a recovery makes of an ACK for new data.
+/// How a recovery classifies an ACK for new data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewAck {
-    /// It leaves the recovery incomplete [RFC 6582 §3.2 step 3].
+    /// The recovery is not complete [RFC 6582 §3.2 step 3].
     pub(super) is_partial: bool,
-    /// The window does not grow with it.
+    /// The window does not grow.
     pub(super) in_recovery: bool,
-    /// What it does to the retransmission timer.
+    /// Effect on the retransmission timer.
     pub(super) timer: TimerRule,
-    /// [`on_acknowledged`](LossRecovery::on_acknowledged) is called for it.
+    /// [`on_acknowledged`](LossRecovery::on_acknowledged) is called.
     pub(super) follows_up: bool,
 }
 
@@ -51,51 +52,51 @@ impl NewAck {
 pub(super) trait LossRecovery: Sized {
     /// Parameters a scenario may give.
     type Params: Params;
-    /// True if the receiver reports what it holds above the cumulative ACK [RFC 2018].
+    /// True if the receiver sends SACK blocks [RFC 2018].
     const USES_SACK: bool = false;
-    /// True if it knows what is in the network from a scoreboard of these reports.
+    /// True if it derives the data in the network from a scoreboard of these reports.
     const KEEPS_SCOREBOARD: bool = false;
-    /// Letters of the mechanisms of Vegas that it carries out.
+    /// Letters of the Vegas mechanisms that it implements.
     const MECHANISMS: &'static str = "";
-    /// True if it leaves the threshold as it is while the window is cut by a quarter.
+    /// True if it leaves the threshold unchanged when the window is reduced by a quarter.
     const DEFERS_THRESHOLD: bool = false;
-    /// True if it times a segment on that is sent again.
+    /// True if it continues to time a retransmitted segment.
     const TIMES_RESENT: bool = false;
-    /// True if the first two duplicate ACKs stop the sender but for what repairs a loss.
+    /// True if the first two duplicate ACKs stop all transmissions except retransmissions.
     const STOPS_ON_DUPLICATES: bool = false;
 
     /// Required: the state at the start of a connection.
     fn new(params: &Self::Params, start: &Start) -> Self;
 
-    /// Optional: most segments an event releases while a recovery goes on.
+    /// Optional: maximum number of segments per event during a recovery.
     fn burst_limit(&self) -> u64 {
         u64::MAX
     }
 
-    /// Optional: bytes that partial ACKs have taken from the window until the recovery ends.
+    /// Optional: bytes deducted from the window by partial ACKs until the recovery ends.
     fn deflated(&self) -> f64 {
         0.0
     }
 
-    /// Optional: duplicate ACKs mean nothing at present.
+    /// Optional: true while duplicate ACKs are ignored.
     fn ignores_duplicates(&self) -> bool {
         false
     }
 
-    /// Required: a duplicate ACK arrived, and is counted.
+    /// Required: a duplicate ACK arrived and was counted.
     fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time);
 
-    /// Required: new data up to `ack` was acknowledged; nothing else has heard of it yet. A recovery that this completes
-    /// ends here.
+    /// Required: new data up to `ack` was acknowledged; no other component has processed it yet. A recovery that it
+    /// completes ends here.
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck;
 
-    /// Optional: reports are forgotten with an ACK that ended no recovery.
+    /// Optional: true if an ACK that ended no recovery clears the reports.
     fn clears_sacked(&self, _ack: NewAck) -> bool {
         false
     }
 
-    /// Optional: an ACK that [is followed up](NewAck::follows_up) was taken in: `acked` bytes, and the round-trip time of the
-    /// newest segment if it is known.
+    /// Optional: an ACK that [is followed up](NewAck::follows_up) was processed: `acked` bytes, and the round-trip time
+    /// of the newest segment if known.
     fn on_acknowledged(
         &mut self,
         _connection: &mut Connection,
@@ -106,32 +107,32 @@ pub(super) trait LossRecovery: Sized {
     ) {
     }
 
-    /// Required: the retransmission timer expired. The recovery tells the congestion control and ends; the connection goes
-    /// back to the oldest segment.
+    /// Required: the retransmission timer expired. The recovery informs the congestion control and ends; the connection
+    /// goes back to the oldest segment.
     fn on_timeout(&mut self, connection: &mut Connection, now: Time);
 
-    /// Optional: the timer of a probe or of reordering, which the recovery has set, expired.
+    /// Optional: a probe or reordering timer that the recovery has set expired.
     fn on_timer(&mut self, _connection: &mut Connection, _kind: TimerKind, _now: Time) {}
 
-    /// Optional: the oldest segment, which a loss asks for at once; `None` if there is none.
+    /// Optional: the urgent retransmission of the oldest segment; `None` if nothing is outstanding.
     fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
         (!connection.scoreboard.is_empty()).then(|| connection.send_again(0, now))
     }
 
-    /// Optional: how much may go and which segment is next while a recovery goes on.
+    /// Optional: the next segment during a recovery, if one is allowed.
     fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
         connection.poll_window_in_recovery(now)
     }
 }
 
-/// What the retransmission timer does after an ACK for new data.
+/// Effect of an ACK for new data on the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerRule {
-    /// It starts again while anything is outstanding [RFC 6298 §5.3], and stops otherwise.
+    /// It restarts while anything is outstanding [RFC 6298 §5.3], and stops otherwise.
     Restart,
-    /// It goes on while anything is outstanding, and stops otherwise.
+    /// It keeps running while anything is outstanding, and stops otherwise.
     GoOn,
-    /// It starts again in any case.
+    /// It restarts in any case.
     RestartAlways,
 }
 
@@ -142,7 +143,7 @@ macro_rules! recoveries {
         $( pub use $module::{$Rules, $Type}; )+
 
         tagged! {
-            /// How lost segments are repaired, with the parameters of that recovery.
+            /// How lost segments are repaired, with the parameters of the recovery.
             pub enum RecoverySpec by "kind" {
                 $( $(#[doc = $doc])+ $Type($Rules) = $name, )+
             }
@@ -160,22 +161,22 @@ macro_rules! recoveries {
                 }
             }
 
-            /// True if the receiver reports what it holds above the cumulative ACK.
+            /// True if the receiver sends SACK blocks.
             pub fn uses_sack(&self) -> bool {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::USES_SACK, )+ }
             }
 
-            /// True if it knows what is in the network from a scoreboard.
+            /// True if it derives the data in the network from a scoreboard.
             pub fn keeps_scoreboard(&self) -> bool {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::KEEPS_SCOREBOARD, )+ }
             }
 
-            /// Letters of the mechanisms of Vegas that the recovery carries out.
+            /// Letters of the Vegas mechanisms that the recovery implements.
             pub fn mechanisms(&self) -> &'static str {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::MECHANISMS, )+ }
             }
 
-            /// True if it times a segment on that is sent again.
+            /// True if it continues to time a retransmitted segment.
             pub(super) fn times_resent(&self) -> bool {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::TIMES_RESENT, )+ }
             }
@@ -185,7 +186,7 @@ macro_rules! recoveries {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::STOPS_ON_DUPLICATES, )+ }
             }
 
-            /// True if it leaves the threshold as it is while the window is cut by a quarter.
+            /// True if it leaves the threshold unchanged when the window is reduced by a quarter.
             pub fn defers_threshold(&self) -> bool {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DEFERS_THRESHOLD, )+ }
             }
@@ -298,15 +299,16 @@ recoveries! {
     "tahoe" => tahoe::{Tahoe, TahoeRules},
     /// Fast recovery that ends with the first new ACK [RFC 2001 §4].
     "reno" => reno::{Reno, RenoRules},
-    /// Fast recovery that repairs a hole per round trip [RFC 6582 §3.2].
+    /// Fast recovery that repairs one hole per round trip [RFC 6582 §3.2].
     "newreno" => newreno::{NewReno, NewRenoRules},
     /// Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
     "sack" => rfc6675::{Rfc6675, SackRules},
-    /// Recovery with selective acknowledgements that counts what is in the network, as ns-2's Sack1 does [fall1996 §4].
+    /// Recovery with selective acknowledgements that counts segments in the network, as ns-2's Sack1 does
+    /// [fall1996 §4].
     "ns2sack" => ns2_sack::{Ns2Sack, Ns2SackRules},
-    /// Reno's recovery with the fine timeouts of Vegas and the faults that ns-2's code of them has.
+    /// Reno's recovery with the fine timeouts of Vegas as in ns-2, including the faults of its code.
     "ns2vegas" => ns2_vegas::{Ns2Vegas, Ns2VegasRules},
-    /// Recovery from a scoreboard in which a partial ACK may let out a segment at once, as in ns-3.
+    /// Recovery from a scoreboard in which a partial ACK may release a segment immediately, as in ns-3.
     "ns3sack" => ns3_sack::{Ns3Sack, Ns3SackRules},
 }
 

@@ -1,4 +1,4 @@
-//! NewReno: a fast recovery that repairs a hole per round trip, at each partial ACK [RFC 6582 §3.2].
+//! NewReno: a fast recovery that repairs one hole per round trip, at each partial ACK [RFC 6582 §3.2].
 
 use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start, TimerRule};
@@ -7,7 +7,7 @@ use dumbbell_cc::Signal;
 use dumbbell_units::{Time, choice, params};
 
 choice! {
-    /// What a partial acknowledgement does to the retransmission timer [RFC 6582 §4].
+    /// Effect of a partial acknowledgement on the retransmission timer [RFC 6582 §4].
     pub enum PartialAck {
         /// The timer restarts at the first partial acknowledgement only.
         Impatient = "impatient",
@@ -17,13 +17,14 @@ choice! {
 }
 
 choice! {
-    /// What a partial acknowledgement does to the inflation of the window.
+    /// Effect of a partial acknowledgement on the inflation of the window.
     pub enum Deflation {
-        /// It takes out what it acknowledges, less a segment [RFC 6582 §3.2 step 3].
+        /// Deducts the acknowledged bytes, less one segment [RFC 6582 §3.2 step 3].
         Partial = "partial",
-        /// It ends the inflation.
+        /// Ends the inflation.
         Full = "full",
-        /// It takes out what it acknowledges, and what goes beyond the inflation from the window until the recovery ends.
+        /// Deducts the acknowledged bytes; what exceeds the inflation is deducted from the window until the recovery
+        /// ends.
         Lasting = "lasting",
     }
 }
@@ -31,11 +32,11 @@ choice! {
 params! {
     /// Parameters of NewReno's recovery.
     pub struct NewRenoRules {
-        /// What a partial acknowledgement does to the retransmission timer.
+        /// Effect of a partial acknowledgement on the retransmission timer.
         partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
-        /// What a partial acknowledgement does to the inflation of the window.
+        /// Effect of a partial acknowledgement on the inflation of the window.
         deflation: Deflation = Deflation::Partial, "-", "[RFC 6582 §3.2]";
-        /// At most so many segments per ACK while recovering; 0 for no bound.
+        /// Maximum number of segments per ACK during recovery; 0 for no limit.
         max_burst: u64 = 0, "segments", "[floyd1999 §3]";
     }
 }
@@ -47,12 +48,12 @@ pub struct NewReno {
     inflates_by_count: bool,
     recover: Option<u64>,
     saw_partial_ack: bool,
-    /// What partial ACKs have taken from the window until the recovery ends, in bytes: part of the inflation, below zero.
+    /// Bytes deducted from the window by partial ACKs until the recovery ends: part of the inflation, below zero.
     deflated: f64,
 }
 
 impl NewReno {
-    /// A partial ACK of `acked` bytes takes what left the network out of the inflation, less the segment that is sent again.
+    /// A partial ACK of `acked` bytes deducts what left the network from the inflation, less the retransmitted segment.
     fn deflate(&mut self, connection: &mut Connection, acked: u64) {
         let mss = f64::from(connection.mss);
         let cwnd = connection.congestion.cwnd();
@@ -107,7 +108,7 @@ impl LossRecovery for NewReno {
             connection.duplicates.grant_limited_transmit(mss);
             return;
         }
-        // Duplicate ACKs may stem from data sent again [RFC 6582 §3.2 step 2].
+        // Duplicate ACKs may be caused by retransmitted data [RFC 6582 §3.2 step 2].
         if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
             return;
         }

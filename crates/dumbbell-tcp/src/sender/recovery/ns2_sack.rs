@@ -1,7 +1,8 @@
-//! The recovery of ns-2's Sack1 [fall1996 §4]. It counts what is in the network instead of reading it from the scoreboard:
-//! from the third duplicate ACK on, a segment less with every ACK, two with a partial one, a segment more with every one sent.
-//! Whatever is not reported below the highest report is a hole. Between a timeout and the first new ACK it ignores
-//! duplicate ACKs, it goes on timing a segment that it sends again, and the ACK that ends a recovery does not grow the window.
+//! The recovery of ns-2's Sack1 [fall1996 §4]. It counts the segments in the network instead of reading them from the
+//! scoreboard: from the third duplicate ACK on, each ACK removes one, a partial ACK two, and each transmission adds
+//! one. Every unreported segment below the highest report is a hole. Between a timeout and the first new ACK it ignores
+//! duplicate ACKs. It continues to time a retransmitted segment, and the ACK that ends a recovery does not grow the
+//! window.
 
 use super::{LossRecovery, NewAck, Start};
 use crate::segment::DataSegment;
@@ -18,14 +19,14 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Ns2Sack {
     recover: Option<u64>,
-    /// Bytes in the network; a surplus of ACKs counts below zero.
+    /// Bytes in the network; a surplus of ACKs makes it negative.
     pipe: i64,
     ignores_duplicates: bool,
 }
 
 impl Ns2Sack {
-    /// While fewer segments than the window are counted in the network, repair holes below the highest report, then send new
-    /// data.
+    /// While fewer segments are counted in the network than the window allows, repairs holes below the highest report,
+    /// then sends new data.
     fn poll_recovery(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
         if (self.pipe + i64::from(connection.mss)) as f64 > connection.congestion.cwnd() {
             return connection.pause(true);
@@ -70,7 +71,7 @@ impl LossRecovery for Ns2Sack {
         self.recover = Some(connection.snd_max);
         let left = i64::from(DUPLICATE_THRESHOLD) * i64::from(connection.mss);
         self.pipe = (connection.snd_max - connection.snd_una) as i64 - left;
-        // Until the next ACK there is nothing but the first hole.
+        // Until the next ACK, only the first hole is repaired.
         connection.burst.exhaust();
     }
 
@@ -81,7 +82,7 @@ impl LossRecovery for Ns2Sack {
                 self.pipe -= 2 * i64::from(connection.mss);
                 return NewAck::PARTIAL;
             }
-            // A recovery that ended leaves no trace.
+            // A completed recovery leaves no state.
             self.recover = None;
             connection.leave_recovery(now, 0.0);
         }

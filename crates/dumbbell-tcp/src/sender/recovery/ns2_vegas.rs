@@ -1,10 +1,11 @@
 //! Reno's recovery with mechanisms C, D and E of Vegas as ns-2's code has them, faults included:
-//! * D takes a segment that was never sent for late, and sends it twice; it goes on after a timeout.
-//! * A segment is timed on that is sent again, and a fast retransmission backs the coarse timer off.
-//! * The loss of a retransmission, or of what was sent at the very start, does not cut the window.
-//! * Every duplicate beyond the third inflates the window, in a recovery or not. After more than three the window is that of the
-//!   last cut, whatever it has grown by since, and none if that was a timeout; only then slow start is over.
-//! * A timeout halves the window with its inflation; the first two duplicates stop the sender.
+//! * D considers a segment late that was never sent, and sends it twice; it continues after a timeout.
+//! * A retransmitted segment is still timed, and a fast retransmission backs the coarse timer off.
+//! * The loss of a retransmission, or of data sent at the very start, does not reduce the window.
+//! * Every duplicate beyond the third inflates the window, in a recovery or not. After more than three, the window
+//!   returns to that of the last reduction, regardless of its growth since, and to none after a timeout; only then
+//!   slow start ends.
+//! * A timeout halves the window including its inflation; the first two duplicates stop the sender.
 
 use super::fast::LastCut;
 use super::fine::FineChecks;
@@ -30,7 +31,7 @@ pub struct Ns2Vegas {
     inflates_by_count: bool,
     recover: Option<u64>,
     last_cut: LastCut,
-    /// Window of the last cut by duplicate ACKs, in bytes; 0 after a timeout.
+    /// Window after the last reduction on duplicate ACKs, in bytes; 0 after a timeout.
     cut_window: f64,
 }
 
@@ -58,8 +59,8 @@ impl Ns2Vegas {
         connection.enter_recovery(now);
     }
 
-    /// What is left in the one window, which holds the inflation: beyond three duplicate ACKs it goes back to the window of
-    /// the last cut, which is none after a timeout.
+    /// The rest of the single window, which includes the inflation: after more than three duplicate ACKs it returns to
+    /// the window of the last reduction, which is none after a timeout.
     fn kept(&self, connection: &Connection) -> f64 {
         if connection.duplicates.count > DUPLICATE_THRESHOLD && connection.cwnd() > self.cut_window {
             self.cut_window - connection.congestion.cwnd()
@@ -78,7 +79,7 @@ impl LossRecovery for Ns2Vegas {
 
     fn new(rules: &Ns2VegasRules, start: &Start) -> Self {
         let mut checks = FineChecks::new(start.mechanisms, rules.check_both);
-        // What is sent first is sent at no later a time than that of the last cut.
+        // Data sent first is sent no later than the last reduction.
         checks.on_reduction(start.now);
         Ns2Vegas {
             checks,

@@ -1,6 +1,6 @@
-//! ns-3's classic recovery with selective acknowledgements [ns3]: that of RFC 6675 without its rescue retransmission. But a
-//! partial acknowledgement before a segment that was not sent again in this recovery lets out one segment whatever the pipe
-//! says: the first lost one, else new data, else the oldest one.
+//! ns-3's classic recovery with selective acknowledgements [ns3]: that of RFC 6675 without its rescue retransmission.
+//! But a partial acknowledgement before a segment that was not retransmitted in this recovery releases one segment
+//! regardless of the pipe: the first lost one, else new data, else the oldest one.
 
 use super::rfc6675::Rfc6675;
 use super::{LossRecovery, NewAck, Start};
@@ -17,7 +17,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Ns3Sack {
     scoreboard: Rfc6675,
-    /// The next segment of the recovery goes whatever is in the network.
+    /// The next segment of the recovery is sent regardless of the data in the network.
     must_send: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Reno: fast retransmit and a fast recovery that ends with the first new ACK [RFC 2001 §4], and Vegas's mechanisms C, D and E
-//! in it.
+//! Reno: fast retransmit and a fast recovery that ends with the first new ACK [RFC 2001 §4], including Vegas's
+//! mechanisms C, D and E.
 
 use super::fast::{LastCut, burst_limit};
 use super::fine::FineChecks;
@@ -12,14 +12,13 @@ use dumbbell_units::{Time, params};
 params! {
     /// Parameters of Reno's recovery.
     pub struct RenoRules {
-        /// No fast retransmit by duplicate ACKs of data sent again after a timeout.
+        /// No fast retransmit on duplicate ACKs of data retransmitted after a timeout.
         careful_variant: bool = true, "-", "[RFC 2582 §5]";
-        /// At most one fast retransmit in the data of a window: none until data is acknowledged that was sent after the
-        /// last one.
+        /// At most one fast retransmit per window of data: none until data sent after the last one is acknowledged.
         retransmit_once: bool = false, "-", "[fall1996 §3]";
         /// Deflate the window also when recovery ends with exactly three duplicate ACKs.
         deflation_fix: bool = true, "-", "[brakmo1995b §4]";
-        /// At most so many segments per ACK while recovering; 0 for no bound.
+        /// Maximum number of segments per ACK during recovery; 0 for no limit.
         max_burst: u64 = 0, "segments", "[floyd1999 §3]";
         /// Mechanism D checks the second new ACK even if the first check found nothing.
         check_both: bool = false, "-", "[brakmo1995 §3.1]";
@@ -37,7 +36,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// False for duplicate ACKs that stem from data sent again.
+    /// False if duplicate ACKs may be caused by retransmitted data.
     fn may_retransmit(&self, connection: &Connection) -> bool {
         let Some(recover) = self.recover else { return true };
         if connection.snd_una > recover {
@@ -50,7 +49,7 @@ impl Reno {
     fn retransmit(&mut self, connection: &mut Connection, now: Time) {
         let Some(head) = connection.begin_fast_retransmit(now) else { return };
         self.checks.on_fast_retransmit(&head, connection.next_index as u32);
-        // A retransmission leaves after the cut that caused it, though the clock shows the same.
+        // A retransmission is sent after the reduction that caused it, at the same instant of the clock.
         if self.checks.may_reduce(|reduced| reduced <= head.sent_at) {
             if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
                 connection.duplicates.inflation = 0.0;

@@ -9,9 +9,9 @@ use dumbbell_units::{Time, params};
 params! {
     /// Parameters of the recovery with selective acknowledgements.
     pub struct SackRules {
-        /// Send the newest segment again once a recovery when nothing else may be sent.
+        /// Retransmit the newest segment, once per recovery, when nothing else may be sent.
         rescue: bool = true, "-", "[RFC 6675 §4]";
-        /// At most so many segments per ACK while recovering; 0 for no bound.
+        /// Maximum number of segments per ACK during recovery; 0 for no limit.
         max_burst: u64 = 0, "segments", "[floyd1999 §3]";
     }
 }
@@ -24,13 +24,14 @@ pub struct Rfc6675 {
 }
 
 impl Rfc6675 {
-    /// A recovery without a bound of bursts that sends nothing for rescue.
+    /// A recovery without a burst limit and without rescue retransmissions.
     pub(super) fn without_rescue() -> Self {
         Rfc6675 { rules: SackRules { rescue: false, max_burst: 0 }, recover: None }
     }
 
-    /// While the pipe leaves room, or one segment must go: repair lost holes, then send new data, then holes not known to
-    /// be lost, then the newest segment once, and if one must go the oldest [RFC 6675 §4, NextSeg; §5 step C].
+    /// While the pipe has room, or one segment must be sent: repairs lost holes, then sends new data, then holes not
+    /// known to be lost, then the newest segment once, and if one must be sent the oldest [RFC 6675 §4, NextSeg; §5
+    /// step C].
     pub(super) fn poll_recovery(
         &self,
         connection: &mut Connection,
@@ -114,7 +115,7 @@ impl LossRecovery for Rfc6675 {
 
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
         connection.exclude_inflation(0.0);
-        // What is reported has left the network, and may be many windows where a retransmission was lost.
+        // Reported data has left the network, and may be many windows if a retransmission was lost.
         connection.reduce_at_timeout(now, connection.scoreboard.unreported());
         self.recover = Some(connection.snd_max);
         connection.duplicates.count = 0;

@@ -1,4 +1,4 @@
-//! Tahoe: three duplicate ACKs restart from the loss window, as a timeout does [jacobson1988 §3].
+//! Tahoe: three duplicate ACKs restart from the loss window, like a timeout [jacobson1988 §3].
 
 use super::{LossRecovery, NewAck, Start};
 use crate::sender::connection::Connection;
@@ -8,9 +8,9 @@ use dumbbell_units::{Time, params};
 params! {
     /// Parameters of Tahoe's recovery.
     pub struct TahoeRules {
-        /// No fast retransmit by duplicate ACKs of data sent again after a timeout.
+        /// No fast retransmit on duplicate ACKs of data retransmitted after a timeout.
         careful_variant: bool = true, "-", "[RFC 2582 §5]";
-        /// A timeout does not end the count of duplicate ACKs: those that are still to come release no segments.
+        /// A timeout does not reset the count of duplicate ACKs: later ones release no segments.
         timeout_keeps_duplicates: bool = false, "-", "[RFC 3042 §2]";
     }
 }

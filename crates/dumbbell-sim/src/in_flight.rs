@@ -1,13 +1,14 @@
-//! Packets between links: on their way to hosts, and to links that several links feed.
+//! Packets in flight: to hosts, and to links that several links feed.
 //!
-//! What arrives at a link shows at its far end no sooner than its propagation delay later. So a link that several others feed
-//! need not look at each packet when it arrives: it merges what has arrived, in the order of arrival, a propagation delay
-//! after the first of it, and many packets cost one event. Who wants to know sooner what became of a packet asks for it: a
-//! host that sends on such a link itself, a timeout that counts losses, the end of the run.
+//! An arrival at a link has no effect at its far end until the link's propagation delay has passed. A link that several
+//! links feed therefore does not handle each packet when it arrives. One event, a propagation delay after the first
+//! arrival, merges all packets that have arrived by then, in order of arrival. Whatever needs the result earlier
+//! requests the merge: a host that sends on such a link itself, a timeout (which counts losses), and the end of the
+//! run.
 //!
-//! A departure from a scheduled link shows as late: its merge point handles arrivals and departures with one event, one
-//! nanosecond earlier than the delay, so that what departs is under way before it has to arrive. A scheduled link without
-//! delay has an event for each departure, before all else of that instant.
+//! A departure from a scheduled link has no earlier effect either. Its merge point handles arrivals and departures with
+//! one event, one nanosecond before the delay has passed, so that a departed packet is in flight before it has to
+//! arrive. A scheduled link without delay has an event for each departure, before all other events of that instant.
 
 use crate::events::{Event, EventQueue};
 use crate::network::{After, Hop, Routes};
@@ -17,13 +18,13 @@ use dumbbell_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A packet on its way to a merge point.
+/// A packet in flight to a merge point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pending {
     at: Time,
-    /// The link it comes from: of two that arrive at once the one from the first link is first.
+    /// The link it comes from. Simultaneous arrivals are ordered by link.
     feeder: u32,
-    /// Of two from one link the first is first.
+    /// Orders simultaneous arrivals from one link.
     serial: u32,
     place: u32,
     /// The hop it comes from.
@@ -34,35 +35,35 @@ struct Pending {
 /// A packet that has arrived at a merge point.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
-    /// When it arrived.
+    /// Arrival time.
     pub at: Time,
     /// The hop it comes from.
     pub hop: u32,
-    /// Where it is, for [`Wires::take`].
+    /// Its slot, for [`InFlight::take`].
     pub place: u32,
 }
 
-/// The near end of a link that several links feed.
+/// Merges the packets that enter a link from several links.
 #[derive(Clone, Debug)]
 struct MergePoint {
     link: u32,
-    /// Packets in the order of their arrivals, which is nearly the one in which they set off.
+    /// Packets in order of arrival, which is nearly the order in which they are enqueued.
     pending: VecDeque<Pending>,
-    /// Those that would have had to overtake too many others.
+    /// Packets that would have to overtake more than [`MAX_OVERTAKEN`] others.
     overflow: BinaryHeap<Reverse<Pending>>,
-    /// How many packets have set off.
+    /// Number of packets enqueued so far.
     serial: u32,
-    /// How long what has arrived may wait to be merged.
+    /// Longest time from an arrival to its merge.
     lookahead: Time,
     /// Time of the pending event.
     due: Time,
-    /// The link delays nothing: departures need events of their own.
+    /// The link has no propagation delay, so departures need their own events.
     has_no_delay: bool,
-    /// Time of the pending departure, on such a link.
+    /// Time of the pending departure on such a link.
     departure: Time,
 }
 
-/// Most packets that one overtakes in the list; one that would overtake more goes to the overflow.
+/// Maximum number of packets that one packet overtakes in the list.
 const MAX_OVERTAKEN: usize = 16;
 
 impl MergePoint {
@@ -108,7 +109,7 @@ impl MergePoint {
         }
     }
 
-    /// Removes the first.
+    /// Dequeues the first packet.
     #[inline(always)]
     fn pop(&mut self, first: &Pending) {
         if self.pending.front() == Some(first) {
@@ -123,19 +124,19 @@ impl MergePoint {
     }
 }
 
-/// All packets in flight.
+/// Packets in flight on all links.
 #[derive(Clone, Debug)]
-pub struct Wires<P> {
+pub struct InFlight<P> {
     flights: Flights<P>,
-    /// Packets on each link towards the host at its end.
+    /// Packets on each link that leads to a host.
     to_hosts: Vec<Line>,
     merge_points: Vec<MergePoint>,
-    /// The number of the merge point of each link that has one.
+    /// The index of each link's merge point, if it has one.
     merge_point_of: Vec<Option<u32>>,
 }
 
-impl<P: Copy> Wires<P> {
-    /// The wires of a network on which nothing flies.
+impl<P: Copy> InFlight<P> {
+    /// A network without packets in flight.
     pub fn new(routes: &Routes, links: &[LinkSpec]) -> Self {
         let mut merge_point_of = vec![None; links.len()];
         for (number, &link) in routes.merge_points.iter().enumerate() {
@@ -147,7 +148,7 @@ impl<P: Copy> Wires<P> {
             let delay = spec.least_delay();
             MergePoint::new(link, Time(delay.0.saturating_sub(earlier)), delay == Time::ZERO)
         };
-        Wires {
+        InFlight {
             flights: Flights::default(),
             to_hosts: vec![Line::default(); links.len()],
             merge_points: routes.merge_points.iter().map(point).collect(),
@@ -155,13 +156,13 @@ impl<P: Copy> Wires<P> {
         }
     }
 
-    /// Packets on their way.
-    pub fn in_flight(&self) -> usize {
+    /// Number of packets in flight.
+    pub fn count(&self) -> usize {
         let to_hosts: usize = self.to_hosts.iter().map(Line::len).sum();
         to_hosts + self.merge_points.iter().map(MergePoint::len).sum::<usize>()
     }
 
-    /// The packets on their way, in no stated order.
+    /// The packets in flight, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet<P>> {
         let to_hosts = self.to_hosts.iter().flat_map(|line| self.flights.line(line));
         let pending = |point: &'_ MergePoint| {
@@ -172,7 +173,7 @@ impl<P: Copy> Wires<P> {
         to_hosts.chain(to_links)
     }
 
-    /// A packet leaves the link of a hop, of this number, and arrives at what follows at `at`, no earlier than the one before
+    /// A packet leaves the link of hop `number` and arrives at the next hop at `at`, no earlier than the packet before
     /// it from this link.
     #[inline(always)]
     pub fn launch(
@@ -197,43 +198,43 @@ impl<P: Copy> Wires<P> {
         }
     }
 
-    /// The oldest packet on a link arrives at the host there. Says where it is, and what comes next.
+    /// The oldest packet on a link arrives at its host. Returns its slot and the next arrival.
     #[inline]
     pub fn land(&mut self, link: u32) -> Option<(u32, Option<Next>)> {
         self.flights.land(&mut self.to_hosts[link as usize])
     }
 
-    /// Asks for a packet to be brought into the cache.
+    /// Prefetches a packet.
     #[inline]
     pub fn prefetch(&self, place: u32) {
         self.flights.prefetch(place);
     }
 
-    /// One of the next packets at a merge point: where it is, and whose.
+    /// The slot and owner of a packet pending at a merge point, `ahead` places behind the first.
     #[inline]
     pub fn pending(&self, number: u32, ahead: usize) -> Option<(u32, u32)> {
         self.merge_points[number as usize].pending.get(ahead).map(|pending| (pending.place, pending.owner))
     }
 
-    /// Puts a packet somewhere for a link that holds packets itself.
+    /// Stores a packet for a link that holds packets itself. Returns its slot.
     #[inline]
     pub fn put(&mut self, packet: &Packet<P>) -> u32 {
         self.flights.put(packet)
     }
 
-    /// The packet that was put somewhere.
+    /// The packet in a slot.
     pub fn packet(&self, place: u32) -> &Packet<P> {
         self.flights.packet(place)
     }
 
-    /// Takes a packet that has arrived from where it is.
+    /// Takes an arrived packet out of its slot.
     #[inline]
     pub fn take(&mut self, place: u32) -> Packet<P> {
         self.flights.leave(place);
         *self.flights.packet(place)
     }
 
-    /// The number of a link's merge point, if it has one.
+    /// The index of a link's merge point, if it has one.
     #[inline]
     pub fn merge_point(&self, link: u32) -> Option<u32> {
         self.merge_point_of[link as usize]
@@ -245,13 +246,13 @@ impl<P: Copy> Wires<P> {
         self.merge_points[number as usize].link
     }
 
-    /// How many merge points there are.
+    /// Number of merge points.
     pub fn merge_points(&self) -> u32 {
         self.merge_points.len() as u32
     }
 
-    /// The next packet that has arrived at a merge point by `now`. Of those that arrive now, the ones from links up to `feeder`
-    /// have arrived.
+    /// Dequeues the next packet that has arrived at a merge point by `now`. Of arrivals at `now` itself, only those
+    /// from links up to `feeder` count.
     #[inline(always)]
     pub fn next_arrived(&mut self, number: u32, now: Time, feeder: u32) -> Option<Arrived> {
         let point = &mut self.merge_points[number as usize];
@@ -263,7 +264,7 @@ impl<P: Copy> Wires<P> {
         Some(Arrived { at: first.at, hop: first.hop, place: first.place })
     }
 
-    /// True if an event of a merge point is the one that counts.
+    /// True if an event of a merge point is current, not obsolete.
     #[inline]
     pub fn begin_merge(&mut self, number: u32, now: Time) -> bool {
         let point = &mut self.merge_points[number as usize];
@@ -274,7 +275,7 @@ impl<P: Copy> Wires<P> {
         is_due
     }
 
-    /// Schedules the next event of a merge point, if a packet is still to arrive there.
+    /// Schedules the next event of a merge point if packets are pending there.
     #[inline]
     pub fn end_merge(&mut self, events: &mut EventQueue, number: u32) {
         let point = &mut self.merge_points[number as usize];
@@ -300,7 +301,7 @@ impl<P: Copy> Wires<P> {
 }
 
 impl MergePoint {
-    /// Something arrives at `at`.
+    /// Schedules an event for an arrival at `at`, unless one is due early enough.
     #[inline]
     fn schedule(&mut self, events: &mut EventQueue, at: Time) {
         let latest = at + self.lookahead;
@@ -331,11 +332,11 @@ mod tests {
         }
     }
 
-    /// Wires of so many links that feed link 0, which delays packets by 100 ns.
-    fn wires(feeders: u32) -> Wires<()> {
+    /// `feeders` links that feed link 0, whose delay is 100 ns.
+    fn merging(feeders: u32) -> InFlight<()> {
         let routes = Routes { merge_points: vec![0], ..Routes::default() };
         let link = LinkSpec { delay: Time(100), ..LinkSpec::default() };
-        Wires::new(&routes, &vec![link; feeders as usize + 1])
+        InFlight::new(&routes, &vec![link; feeders as usize + 1])
     }
 
     fn from(link: u32) -> Hop {
@@ -343,44 +344,44 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_merged_by_time_then_link_then_age() {
+    fn packets_are_merged_by_time_then_link_then_order_of_sending() {
         let mut random = Stream::new(1, 0, "merge");
         let mut draw = move |below: f64| (random.uniform() * below) as u64;
-        let mut wires = wires(8);
+        let mut in_flight = merging(8);
         let mut events = EventQueue::default();
         let mut expected = Vec::new();
         let mut latest = [0; 9];
         for number in 0..2000 {
-            // The eighth link has a long way: what it sends is passed by more than a packet may pass.
+            // The eighth link has a long delay: its packets are overtaken by more than the list allows.
             let feeder = 1 + draw(8.0) as u32;
-            let way = if feeder == 8 { 400 } else { 20 + draw(5.0) };
-            let at = (u64::from(number) / 4 + way).max(latest[feeder as usize]);
+            let delay = if feeder == 8 { 400 } else { 20 + draw(5.0) };
+            let at = (u64::from(number) / 4 + delay).max(latest[feeder as usize]);
             latest[feeder as usize] = at;
-            wires.launch(&mut events, (0, from(feeder)), Time(at), &packet(number));
+            in_flight.launch(&mut events, (0, from(feeder)), Time(at), &packet(number));
             expected.push((at, feeder, number));
         }
-        assert!(!wires.merge_points[0].overflow.is_empty());
-        assert_eq!(wires.in_flight(), 2000);
+        assert!(!in_flight.merge_points[0].overflow.is_empty());
+        assert_eq!(in_flight.count(), 2000);
         expected.sort_unstable();
-        let taken: Vec<_> = std::iter::from_fn(|| wires.next_arrived(0, Time::NEVER, u32::MAX))
+        let taken: Vec<_> = std::iter::from_fn(|| in_flight.next_arrived(0, Time::NEVER, u32::MAX))
             .collect::<Vec<_>>()
             .into_iter()
-            .map(|arrived| (arrived.at.0, wires.take(arrived.place).owner))
+            .map(|arrived| (arrived.at.0, in_flight.take(arrived.place).owner))
             .collect();
         assert_eq!(taken, expected.iter().map(|&(at, _, number)| (at, number)).collect::<Vec<_>>());
-        assert_eq!(wires.in_flight(), 0);
+        assert_eq!(in_flight.count(), 0);
     }
 
     #[test]
-    fn what_arrives_now_is_merged_up_to_a_link() {
-        let mut wires = wires(3);
+    fn simultaneous_arrivals_are_merged_up_to_the_given_link() {
+        let mut in_flight = merging(3);
         let mut events = EventQueue::default();
         for feeder in [3, 1, 2] {
-            wires.launch(&mut events, (0, from(feeder)), Time(5), &packet(feeder));
+            in_flight.launch(&mut events, (0, from(feeder)), Time(5), &packet(feeder));
         }
         let mut owner = |now, feeder| {
-            let arrived = wires.next_arrived(0, Time(now), feeder)?;
-            Some(wires.take(arrived.place).owner)
+            let arrived = in_flight.next_arrived(0, Time(now), feeder)?;
+            Some(in_flight.take(arrived.place).owner)
         };
         assert_eq!(
             (owner(4, u32::MAX), owner(5, 2), owner(5, 2), owner(5, 2)),
@@ -390,23 +391,23 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_point_is_due_a_delay_after_its_first_arrival() {
-        let mut wires = wires(2);
+    fn a_merge_is_due_one_propagation_delay_after_the_first_arrival() {
+        let mut in_flight = merging(2);
         let mut events = EventQueue::default();
-        wires.launch(&mut events, (0, from(1)), Time(50), &packet(1));
-        wires.launch(&mut events, (0, from(1)), Time(60), &packet(2));
+        in_flight.launch(&mut events, (0, from(1)), Time(50), &packet(1));
+        in_flight.launch(&mut events, (0, from(1)), Time(60), &packet(2));
         assert_eq!(events.peek(), Some((Time(150), Event::Merge(0))));
-        // One that comes sooner is due sooner, and the event of before counts no more.
-        wires.launch(&mut events, (0, from(2)), Time(10), &packet(3));
+        // An earlier arrival makes the merge due earlier and the previous event obsolete.
+        in_flight.launch(&mut events, (0, from(2)), Time(10), &packet(3));
         assert_eq!(events.peek(), Some((Time(110), Event::Merge(0))));
         events.pop_other();
-        assert!(wires.begin_merge(0, Time(110)));
-        while wires.next_arrived(0, Time(55), u32::MAX).is_some() {}
-        wires.end_merge(&mut events, 0);
+        assert!(in_flight.begin_merge(0, Time(110)));
+        while in_flight.next_arrived(0, Time(55), u32::MAX).is_some() {}
+        in_flight.end_merge(&mut events, 0);
         assert_eq!(events.peek(), Some((Time(150), Event::Merge(0))));
         events.pop_other();
         assert_eq!(events.peek(), Some((Time(160), Event::Merge(0))));
-        assert!(!wires.begin_merge(0, Time(150)));
-        assert!(wires.begin_merge(0, Time(160)));
+        assert!(!in_flight.begin_merge(0, Time(150)));
+        assert!(in_flight.begin_merge(0, Time(160)));
     }
 }
