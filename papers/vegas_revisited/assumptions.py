@@ -45,6 +45,9 @@ class Assumptions:
         Queued segments at which Vegas leaves slow start: the value of the x-kernel and of ns-2.
     check_both
         Whether mechanism D checks the second acknowledgement even if the first check did not fire.
+    nagle
+        Whether Nagle's algorithm holds back keystrokes. The authors' TCP had it, but the background is calibrated
+        without it.
     handshake
         Whether connections open with a handshake, as the implementations that the simulator runs do.
     warm_up_s
@@ -74,6 +77,7 @@ class Assumptions:
     extra: str = "HI"
     gamma: float = 1.0
     check_both: bool = False
+    nagle: bool = False
     handshake: bool = True
     warm_up_s: float = 10.0
     conversation_cap: str | None = "1 MB"

@@ -112,6 +112,7 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
             "initial": assumptions.initial_rto,
         },
         "delayed_ack": "off",
+        "nagle": assumptions.nagle,
         "handshake": assumptions.handshake,
     }
     if variant == "reno":

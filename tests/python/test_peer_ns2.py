@@ -102,6 +102,7 @@ def test_members_of_a_table_can_be_changed_one_by_one():
     ("changes", "field"),
     [
         ({"handshake": True}, "handshake"),
+        ({"nagle": True}, "nagle"),
         ({"recovery": {"deflation": "full"}}, "recovery.deflation"),
         ({"timer": {"whole_ticks": False}}, "timer.whole_ticks"),
         ({"delayed_ack": {"segments": 3, "timer": "100 ms"}}, "delayed_ack"),

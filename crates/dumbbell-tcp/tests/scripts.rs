@@ -1,9 +1,9 @@
 //! Conformance cases of the sender as readable segment scripts, one file per case in `scripts/`.
 //!
 //! The first line that is not a comment contains the TCP rules as JSON. Every other line begins with a time in
-//! milliseconds: `write BYTES`, `ack BYTE [START:END ...]` with SACK blocks, or `expire` for a deadline that must be
-//! reached there. The segments that the sender then sends follow as `> START:END`, complete and in order; `cwnd BYTES`
-//! states the window including its inflation.
+//! milliseconds: `write BYTES`, `finish` when everything is written, `ack BYTE [START:END ...]` with SACK blocks, or
+//! `expire` for a deadline that must be reached there. The segments that the sender then sends follow as
+//! `> START:END`, complete and in order; `cwnd BYTES` states the window including its inflation.
 
 use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
@@ -46,12 +46,13 @@ fn play(name: &str, script: &str) {
                 let now = Time(at.parse::<u64>().expect("milliseconds") * 1_000_000);
                 match event {
                     "write" => sender.write(rest[0].parse().expect("bytes")),
+                    "finish" => sender.finish(),
                     "ack" => sender.on_ack(now, &ack(rest), Time::ZERO),
                     "expire" => {
                         assert_eq!(sender.next_deadline(), now, "{place}");
                         sender.on_deadline(now);
                     }
-                    other => panic!("{place}: {other}: write, ack or expire"),
+                    other => panic!("{place}: {other}: write, finish, ack or expire"),
                 }
                 while let Some(segment) = sender.poll_transmit(now) {
                     sent.push_back((segment.seq, segment.seq + u64::from(segment.len)));

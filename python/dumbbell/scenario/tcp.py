@@ -316,6 +316,8 @@ class Tcp(Part):
         ``"off"`` or a `DelayedAck`.
     limited_transmit
         Whether the first two duplicate acknowledgements release new segments.
+    nagle
+        Whether a partial segment waits while data is outstanding (Nagle's algorithm).
     ecn
         Explicit congestion notification: ``"off"`` or ``"classic"``, RFC 3168.
     handshake
@@ -350,6 +352,7 @@ class Tcp(Part):
     timestamps: bool | None = None
     delayed_ack: str | DelayedAck | None = None
     limited_transmit: bool | None = None
+    nagle: bool | None = None
     ecn: str | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None

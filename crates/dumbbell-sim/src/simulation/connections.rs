@@ -140,6 +140,10 @@ impl<'a> Simulation<'a> {
         let random = self.flows[flow as usize].control_random.fork();
         let mut sender = Sender::new(params, from, self.now, random);
         sender.write(bytes);
+        let writes_on = telnet.is_some() || bytes == u64::MAX;
+        if !writes_on {
+            sender.finish();
+        }
         let is_traced = self.keeps_events(flow);
         if is_traced {
             sender.keep_events();
@@ -160,7 +164,7 @@ impl<'a> Simulation<'a> {
             generation,
             label,
             is_open: true,
-            writes_on: telnet.is_some() || bytes == u64::MAX,
+            writes_on,
             sender,
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
@@ -260,7 +264,10 @@ impl<'a> Simulation<'a> {
         writer.next = writer.telnet.next_write(self.now).filter(|_| !has_stopped);
         match writer.next {
             Some((at, _)) => self.events.push(at, Event::Write(owner)),
-            None => connection.writes_on = false,
+            None => {
+                connection.writes_on = false;
+                connection.sender.finish();
+            }
         }
     }
 }

@@ -127,6 +127,8 @@ params! {
         delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
         limited_transmit: bool = true, "-", "[RFC 3042 §2]";
+        /// Nagle's algorithm: a partial segment waits while data is outstanding.
+        nagle: bool = true, "-", "[RFC 1122 §4.2.3.4]";
         /// Explicit congestion notification, supported by both ends.
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.

@@ -5,6 +5,7 @@ use super::ecn::EcnFeedback;
 use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
+use super::send_queue::SendQueue;
 use super::timers::{TimerKind, Timers};
 use super::trace::{TcpEventKind, Trace};
 use super::{SenderStats, opening::Opening};
@@ -84,8 +85,7 @@ pub(super) struct Connection {
     pub(super) snd_una: u64,
     pub(super) snd_nxt: u64,
     pub(super) snd_max: u64,
-    /// Bytes the application has written; `u64::MAX` for unlimited data.
-    pub(super) written: u64,
+    pub(super) send_queue: SendQueue,
     pub(super) scoreboard: Scoreboard,
     /// Index of `snd_nxt` on the scoreboard.
     pub(super) next_index: usize,
@@ -150,6 +150,7 @@ impl Connection {
         } else {
             (params.initial_window.bytes(mss), params.loss_window.bytes(mss))
         };
+        let max_window = params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss));
         let setup = Setup::new(now, f64::from(mss), initial_window)
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
             .with_rules(params.window)
@@ -165,13 +166,13 @@ impl Connection {
         Connection {
             congestion,
             mss,
-            max_window: params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss)),
+            max_window,
             loss_window,
             reduces_inflation: params.window.reduction_base != ReductionBase::RealWindow,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
-            written: 0,
+            send_queue: SendQueue::new(params.nagle, mss, max_window),
             scoreboard,
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
@@ -202,10 +203,10 @@ impl Connection {
         context_of!(self, now)
     }
 
-    /// Payload of the next new segment, in bytes; 0 if there is no data to send.
+    /// Payload of the next new segment, in bytes; 0 if there is none to send now.
     #[inline]
     pub(super) fn unsent_segment(&self) -> u32 {
-        (self.written - self.snd_max.min(self.written)).min(u64::from(self.mss)) as u32
+        self.send_queue.next_segment(self.snd_una, self.snd_max, self.mss)
     }
 
     /// Starts or restarts the retransmission timer.

@@ -15,6 +15,7 @@ mod opening;
 mod pacer;
 pub mod recovery;
 mod retransmission;
+mod send_queue;
 mod stats;
 mod timeout;
 mod timers;
@@ -91,12 +92,18 @@ impl Sender {
 
     /// The application writes `bytes` more; `u64::MAX` for unlimited data.
     pub fn write(&mut self, bytes: u64) {
-        self.connection.written = self.connection.written.saturating_add(bytes);
+        self.connection.send_queue.write(bytes);
+    }
+
+    /// The application has written everything: Nagle's algorithm no longer holds back the last segment.
+    pub fn finish(&mut self) {
+        self.connection.send_queue.finish();
     }
 
     /// The application stops writing.
     pub fn close(&mut self) {
-        self.connection.written = self.connection.written.min(self.connection.snd_max);
+        let snd_max = self.connection.snd_max;
+        self.connection.send_queue.discard_unsent(snd_max);
     }
 
     /// The current counters.
@@ -106,7 +113,7 @@ impl Sender {
 
     /// True once everything written is acknowledged.
     pub fn is_complete(&self) -> bool {
-        self.connection.snd_una >= self.connection.written
+        self.connection.send_queue.is_acknowledged(self.connection.snd_una)
     }
 
     /// True once the connection is given up after too many retransmissions of one segment.

@@ -29,6 +29,7 @@ pub(super) fn defaults() -> TcpParams {
             maximum: Time(60_000_000_000),
             initial: Time(3_000_000_000),
         }),
+        nagle: false,
         window: WindowRules {
             grow_when: GrowWhen::Always,
             reduction_base: ReductionBase::RealWindow,

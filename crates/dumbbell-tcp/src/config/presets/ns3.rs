@@ -34,6 +34,7 @@ pub(super) fn defaults() -> TcpParams {
         }),
         handshake: true,
         idle_restart: false,
+        nagle: false,
         window: WindowRules {
             growth: Growth::Whole,
             grow_when: GrowWhen::Always,

@@ -1,0 +1,47 @@
+//! What the application has written, and how much of it the next segment carries: Nagle's algorithm [RFC 896] and
+//! sender-side avoidance of the silly window syndrome [RFC 1122 §4.2.3.4].
+
+/// The data written by the application.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendQueue {
+    /// Bytes written; `u64::MAX` for unlimited data.
+    written: u64,
+    /// While data is outstanding, a segment with fewer bytes is held back.
+    held_below: u32,
+}
+
+impl SendQueue {
+    /// Without Nagle's algorithm, every write is sent at once. With it, a partial segment waits while data is
+    /// outstanding, unless it fills half of the receive window [RFC 1122 §4.2.3.4, condition 3].
+    pub(super) fn new(nagle: bool, mss: u32, max_window: f64) -> Self {
+        let half_window = (max_window / 2.0).ceil() as u32;
+        SendQueue { written: 0, held_below: if nagle { mss.min(half_window) } else { 0 } }
+    }
+
+    /// The application writes more; `u64::MAX` for unlimited data.
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// The application has written everything. The last segment carries a FIN and is not held back, as in BSD.
+    pub(super) fn finish(&mut self) {
+        self.held_below = 0;
+    }
+
+    /// Discards what was never sent.
+    pub(super) fn discard_unsent(&mut self, snd_max: u64) {
+        self.written = self.written.min(snd_max);
+    }
+
+    /// Payload of the next new segment, in bytes; 0 if there is none to send now.
+    #[inline]
+    pub(super) fn next_segment(&self, snd_una: u64, snd_max: u64, mss: u32) -> u32 {
+        let len = (self.written - snd_max.min(self.written)).min(u64::from(mss)) as u32;
+        if len < self.held_below && snd_una < snd_max { 0 } else { len }
+    }
+
+    /// True once everything written is acknowledged.
+    pub(super) fn is_acknowledged(&self, snd_una: u64) -> bool {
+        snd_una >= self.written
+    }
+}
