@@ -57,7 +57,7 @@ class OfNs2:
         """Return the table of a variant."""
         return self.driver.tcp(variant)
 
-    def remark(self, variant: str) -> str:  # noqa: ARG002 - every contender is asked so
+    def remark(self, variant: str) -> str:  # noqa: ARG002 - part of the protocol of contenders
         """Return nothing: the cases follow its rules."""
         return ""
 
@@ -94,7 +94,7 @@ class OfNs3:
         """Build the program."""
         ns3.PEER.prepare()
 
-    def tcp(self, variant: str) -> Mapping[str, Any]:  # noqa: ARG002 - every contender is asked so
+    def tcp(self, variant: str) -> Mapping[str, Any]:  # noqa: ARG002 - part of the protocol of contenders
         """Return the table of its NewReno, which is used for each variant."""
         return ns3.PEER.tcp("newreno", initial_ssthresh=WINDOW, receive_buffer=WINDOW)
 

@@ -13,7 +13,7 @@ from dumbbell import (
 __all__ = ["GRIDS", "VARIATIONS", "Assumptions", "Mover", "Variation"]
 
 Mover = Literal["reno", "generation", "vegas"]
-"""A source that goes through cycles."""
+"""A source with cycles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class Variation(sensitivity.Variation):
     reno
         Variant of Reno in the cycles.
     film
-        Whether the video is our stand-in rather than the engine's synthetic one.
+        Whether the video is the substitute for the film rather than the engine's synthetic video.
     service
         Reading of the smallest round-trip time in the model.
     """
@@ -152,4 +152,4 @@ VARIATIONS: Sequence[Variation] = (
         service="nu",
     ),
 )
-"""The assumptions that are moved."""
+"""The assumptions that are varied."""

@@ -77,7 +77,7 @@ def evolution(evidence: Evidence) -> str:
 
 
 def scatter(evidence: Evidence) -> str:
-    """Draw every quantity of Tables 1 to 3 as the two models have it against the simulation."""
+    """Draw every quantity of Tables 1 to 3 by the two models against the simulation."""
     quantities: list[tuple[Averages, str, str, str, Predicts, Predicts]] = [
         (
             "steady",
@@ -178,7 +178,7 @@ def _errors_by_model(simulated: Values, predicted: list[Values]) -> str:
 def mini_slots(evidence: Evidence) -> str:
     """Draw the mean round-trip time of mini-slots against the window, by phase and load."""
     phases: list[tuple[str, list[SlotErrors]]] = [
-        ("window that stands", slots.standing(evidence)),
+        ("constant window", slots.standing(evidence)),
         ("growth", slots.growth(evidence)),
         ("slow start of Reno", slots.slow_start(evidence, "reno-slow-start")),
     ]
@@ -265,7 +265,7 @@ def _smallest(ax: Axes, sweeps: list[tuple[Connections, Sweep]]) -> None:
 
 
 def video_windows(evidence: Evidence) -> str:
-    """Draw Fig. 3: windows beside video, with a small buffer and with a large one."""
+    """Draw Fig. 3: windows with video traffic, with a small buffer and with a large one."""
     panels = ((300.0, 5), (300.0, 40), (600.0, 40))
     figure, axes = plots.figure(1, len(panels), width=4.2, height=3.2)
     looks = plots.styles(["vegas", "reno"])
@@ -291,7 +291,7 @@ def video_windows(evidence: Evidence) -> str:
 
 
 def video_ratios(evidence: Evidence) -> str:
-    """Draw losses and mean windows of Vegas over those of Reno beside video, by buffer and rate."""
+    """Draw losses and mean windows of Vegas over those of Reno with video traffic, by buffer and rate."""
     figure, axes = plots.figure(1, 2, width=4.8, height=3.4)
     for ax, (column, label) in zip(
         axes[0],
@@ -312,7 +312,7 @@ def video_ratios(evidence: Evidence) -> str:
 
 
 def laws(evidence: Evidence) -> str:
-    """Draw the throughput of Reno with imposed losses over what the laws say."""
+    """Draw the throughput of Reno with imposed losses over that predicted by the laws."""
     figure, axes = plots.figure(1, 2, width=4.8, height=3.4)
     p = np.array(LAW_PROBABILITIES)
     panels = (

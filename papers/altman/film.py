@@ -1,4 +1,4 @@
-"""A stand-in for the film whose frames were the exogenous traffic of Fig. 3.
+"""A substitute for the film that provided the exogenous traffic of Fig. 3.
 
 Frames of a fixed pattern of types, a factor for the scene and one for the frame. The original trace can replace it:
 `dumbbell.traffic.frames_from_file` reads one.

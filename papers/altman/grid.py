@@ -17,7 +17,7 @@ from dumbbell.models import altman
 __all__ = ["CONNECTIONS", "GRID", "Connections", "Setting", "by_id", "with_threshold_sweep"]
 
 THRESHOLDS = ((1.0, 3.0, 1.0), (2.0, 4.0, 1.0), (2.0, 4.0, 2.0))
-"""alpha, beta and gamma in packets; the rows of a block of the grid take them in turn."""
+"""alpha, beta and gamma in packets; the rows of a block cycle through them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -73,10 +73,10 @@ def share_of_runs_with_window_between_thresholds(evidence: Evidence) -> Outcome:
     low = evidence.model("steady", lambda row: row.stable.low)
     high = evidence.model("steady", lambda row: row.stable.high)
     inside = (window >= low - 1e-6) & (window <= high + 1e-6)
-    stands = evidence.table("steady", "window_low") == evidence.table("steady", "window_high")
+    constant = evidence.table("steady", "window_low") == evidence.table("steady", "window_high")
     return Outcome.of(
         float(inside.mean()),
-        note=f"{int(inside.sum())} of {inside.size} runs; the window stands still in {int(stands.sum())} of them",
+        note=f"{int(inside.sum())} of {inside.size} runs; the window is constant in {int(constant.sum())} of them",
     )
 
 
@@ -89,7 +89,7 @@ def largest_distance_from_whole_number_window(evidence: Evidence) -> Outcome:
     return Outcome.of(
         largest,
         holds=largest <= 2.0,
-        note=f"means of the rows; {single:.2f} packets in the single run farthest out",
+        note=f"means of the rows; {single:.2f} packets in the run with the largest deviation",
     )
 
 

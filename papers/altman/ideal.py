@@ -1,4 +1,4 @@
-"""Fig. 1 as the closed forms draw it: windows and round-trip times of ideal sources over time."""
+"""Fig. 1 by the closed forms: windows and round-trip times of ideal sources over time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def reno(setting: Setting, until: float) -> tuple[Values, Values, Values]:
 
 
 def vegas(setting: Setting, until: float) -> tuple[Values, Values, Values]:
-    """Return the ideal Vegas: its slow start, growth, and the window that stands; times, windows, round-trip times."""
+    """Return the ideal Vegas: its slow start, growth and steady window; times, windows, round-trip times."""
 
     def slots() -> Iterator[tuple[int, float, float]]:
         end = int(altman.slow_start_threshold(setting.link, gamma=setting.gamma).window)

@@ -122,9 +122,9 @@ class Replications:
     law
         Loss probabilities.
     moved
-        Rows of the tables and runs with video, with an assumption moved.
+        Rows of the tables and runs with video, with a varied assumption.
     moved_threshold
-        Buffers of the sweeps, with an assumption moved.
+        Buffers of the sweeps, with a varied assumption.
     """
 
     grid: int

@@ -71,7 +71,7 @@ class Recorded:
     measured_from: float
 
     def trace(self, quantity: str, name: str = "s") -> StepFunction:
-        """Return a quantity over time; an empty one where nothing was recorded."""
+        """Return a quantity over time; an empty one if nothing was recorded."""
         return self.traces.get((quantity, name), StepFunction.empty())
 
 

@@ -107,7 +107,7 @@ def _rate(packets: float) -> str:
 def _network(
     setting: Setting, assumptions: Assumptions, buffer: str, sources: Sequence[str]
 ) -> tuple[list[str], list[Link]]:
-    """Return nodes and links: each source has a link of its own to the queue, and one for acknowledgements."""
+    """Return nodes and links: each source has a separate link to the queue, and one for acknowledgements."""
     half = _time(setting.fixed_delay / 2.0)
     links = [
         Link(
@@ -219,7 +219,7 @@ def steady(setting: Setting, assumptions: Assumptions) -> Scenario:
 
 
 def _sampled(setting: Setting) -> list[Probe]:
-    """Return the probes from which whole cycles are read."""
+    """Return the probes from which complete cycles are extracted."""
     # Not a whole part of the round-trip time, so that samples fall everywhere in a service time.
     period = _time(setting.link.base_rtt / 8.03)
     return [Probe(flows=["s"], quantities=["cwnd", "flight_size", "seq_acked", "ssthresh"], period=period)]
@@ -233,7 +233,7 @@ def cycles(
     buffer: int | None = None,
     variant: Mover = "reno",
 ) -> Scenario:
-    """Return a source in congestion avoidance that goes through several cycles from loss to loss.
+    """Return a source in congestion avoidance with several cycles from loss to loss.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def cycles(
     buffer
         B, packets; the row's by default.
     variant
-        Reno; the same with its window grown by a whole packet once a generation, which is Vegas with thresholds that are
+        Reno; the same with its window grown by a whole packet once per generation, which is Vegas with thresholds that are
         never reached; or Vegas with the row's.
     """
     place = replace(setting, buffer=setting.buffer if buffer is None else buffer)
@@ -299,7 +299,7 @@ def start(
     setting, assumptions
         The row, and what the paper leaves open.
     variant
-        Congestion avoidance, growing with every acknowledgement or by a whole packet a generation; slow start of Reno, or
+        Congestion avoidance, growing with every acknowledgement or by a whole packet per generation; slow start of Reno, or
         of Vegas without an end.
     """
     link = setting.link
@@ -437,7 +437,7 @@ def long_transfer(probability: float, *, periodic: bool) -> Scenario:
         else Bernoulli(probability=probability)
     )
     half = _time(LOSSY_RTT_S / 2.0)
-    # Less time than the periodic law takes for all packets: their list of losses must not end before the run.
+    # Less time than the periodic law needs for all packets: the list of losses must not end before the run.
     duration = 0.8 * LOSSY_PACKETS * LOSSY_RTT_S / math.sqrt(1.5 / probability)
     return Scenario(
         name=f"law {'periodic' if periodic else 'random'} {probability:g}",

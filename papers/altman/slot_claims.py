@@ -52,7 +52,7 @@ def largest_error_of_round_trip_time_with_growing_window(evidence: Evidence) -> 
         worst(paper),
         holds=worst(paper) <= 0.05 and mean <= 0.011 and fluid <= 0.04,
         note=f"mean {_percent(mean)}, fluid recursion {_percent(fluid)}; {_by_load(found, 'paper_error')}; "
-        f"{_percent(other)} for a window that grows by a whole packet a generation",
+        f"{_percent(other)} for a window that grows by a whole packet per generation",
     )
 
 

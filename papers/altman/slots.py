@@ -1,4 +1,4 @@
-"""Mini-slots measured beside Theorem 1 and beside the fluid recursion."""
+"""Mini-slots measured, compared with Theorem 1 and the fluid recursion."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def standing(evidence: Evidence) -> list[SlotErrors]:
                 duration=duration,
                 paper=paper,
                 paper_duration=paper_duration,
-                # Where nothing changes both are the same formula.
+                # If the window is constant, both are the same formula.
                 fluid=paper,
             )
         )

@@ -244,7 +244,7 @@ def averages_of_reno(evidence: Evidence) -> Table:
             *PARAMETERS,
             Column(title="case"),
             *(Column(title=title) for _ in sides for title in columns),
-            Column(title="losses a cycle"),
+            Column(title="losses per cycle"),
         ],
         rows=rows,
         groups=[
@@ -338,7 +338,7 @@ def summary(evidence: Evidence) -> Table:
 def mini_slots(evidence: Evidence) -> Table:
     """Return the errors of Theorem 1 and of the fluid recursion by phase and load."""
     found: list[tuple[str, list[SlotErrors]]] = [
-        ("window that stands", slots.standing(evidence)),
+        ("constant window", slots.standing(evidence)),
         ("growth, 1/W with every acknowledgement", slots.growth(evidence)),
         ("growth, a packet a generation", slots.growth(evidence, "growth-by-generation")),
         ("slow start of Reno", slots.slow_start(evidence, "reno-slow-start")),
@@ -376,7 +376,7 @@ def mini_slots(evidence: Evidence) -> Table:
         ],
         rows=rows,
         groups=[("", 3), ("theorem 1, round-trip time", 3), ("theorem 1", 1), ("fluid recursion", 2)],
-        note="The transition is where the window before lies between 0.7 and 2.8 bandwidth-delay products.",
+        note="The transition is where the previous window is between 0.7 and 2.8 bandwidth-delay products.",
     )
 
 
@@ -421,10 +421,10 @@ def thresholds(evidence: Evidence) -> Table:
                 Column(title=title)
                 for title in ("load", "d [s]", "alpha", "B*", "model", "simulated", "difference")
             ),
-            Column(title="buffer the standing window needs"),
+            Column(title="buffer that the constant window needs"),
         ],
         rows=rows,
-        note="The last column is (W - nu T) mu/nu with the simulated W of Table 1: what is queued when the window stands. "
+        note="The last column is (W - nu T) mu/nu with the simulated W of Table 1: the backlog while the window is constant. "
         "Theorem 2 has alpha for W - nu T; the whole number that is reached from below is one to two packets more.",
     )
 
@@ -476,7 +476,7 @@ def identity(evidence: Evidence) -> Table:
             ]
             rows.append(cells)
     return Table(
-        caption="Below the threshold: Vegas (first line), Reno that grows by a packet a generation, and Reno (second line)",
+        caption="Below the threshold: Vegas (first line), Reno that grows by a packet per generation, and Reno (second line)",
         columns=[
             *(Column(title=title) for title in ("load", "alpha", "B*", "B")),
             *(
@@ -492,13 +492,13 @@ def identity(evidence: Evidence) -> Table:
             Column(title="difference, growth by acknowledgement [%]"),
         ],
         rows=rows,
-        note="The first difference is that of the two sources that grow alike, by a whole packet a round; the second that "
-        "of Vegas and Reno that both grow with every acknowledgement.",
+        note="The first difference is between sources that both grow by a whole packet per round, the second "
+        "between Vegas and Reno that both grow with every acknowledgement.",
     )
 
 
 def video(evidence: Evidence) -> Table:
-    """Return losses, goodput and windows beside video."""
+    """Return losses, goodput and windows with video traffic."""
     rows: list[list[Cell | str]] = []
     for rate in VIDEO_RATES:
         for buffer in VIDEO_BUFFERS:
@@ -516,7 +516,7 @@ def video(evidence: Evidence) -> Table:
             cells.append(number(float(ratio(evidence, "retransmitted", rate, buffer)[0]), digits=2))
             rows.append(cells)
     return Table(
-        caption="Vegas and Reno beside video, 300 s",
+        caption="Vegas and Reno with video traffic, 300 s",
         columns=[
             *(Column(title=title) for title in ("mu [packets/s]", "B", "B* for the mean rate")),
             *(Column(title=title) for _ in range(3) for title in ("Vegas", "Reno")),

@@ -56,7 +56,7 @@ def largest_excess_over_critical_buffer(evidence: Evidence) -> Outcome:
     return Outcome.of(
         float(max(surplus, key=abs)),
         holds=inside == len(surplus),
-        note=f"{note}; {cut_off} sweeps end before Vegas stands" if cut_off else note,
+        note=f"{note}; {cut_off} sweeps end before Vegas is stable" if cut_off else note,
     )
 
 
@@ -85,7 +85,7 @@ def largest_difference_of_cycles_below_threshold(evidence: Evidence) -> Outcome:
     return Outcome.of(
         same[worst],
         holds=same[worst] <= 0.01,
-        note=f"Reno growing as Vegas does, by a whole packet a round; equal to the last digit for {exact} of {len(same)} "
+        note=f"Reno growing as Vegas does, by a whole packet per round; equal to the last digit for {exact} of {len(same)} "
         f"buffers, largest difference in {worst[0]} with {worst[1]} packets. With the growth of Reno, 1/W an "
         f"acknowledgement, and Vegas taking its packet likewise, up to {100.0 * max(own.values()):.1f} %",
     )
@@ -146,7 +146,7 @@ def smallest_window_of_reno_over_largest(evidence: Evidence) -> Outcome:
     row = evidence.frame("evolution/vegas").iloc[0]
     times, window = np.asarray(row["curve_times"]), np.asarray(row["curve"])
     late = window[times > 0.7 * times[-1]]
-    # A window that stands has no change to record.
+    # A constant window has no change to record.
     spread = float(np.ptp(late)) if late.size else 0.0
     name = f"cycles/{EVOLUTION.id}"
     ratio = evidence.mean(evidence.column(name, "window_low") / evidence.column(name, "loss_window"))

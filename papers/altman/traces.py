@@ -108,7 +108,7 @@ def cycles(
     Parameters
     ----------
     window, flight, acked, ssthresh
-        Samples: the window with its inflation, what is outstanding, and the cumulative acknowledgement, packets; the
+        Samples: the window with its inflation, the data outstanding, and the cumulative acknowledgement, packets; the
         threshold, packets.
     period
         Time between two samples, s.
@@ -153,11 +153,11 @@ class Generations:
     Parameters
     ----------
     ends
-        When the last acknowledgement of each came, s.
+        Time of the last acknowledgement of each, s.
     windows
         Packets of each.
     durations
-        From the last acknowledgement of the generation before to its own, s; of the first, from its first packet.
+        From the last acknowledgement of the previous generation to its own, s; for the first, from its first packet.
     rtts
         Mean round-trip time of each, over the packets whose acknowledgement shows one, s.
     """
@@ -171,7 +171,7 @@ class Generations:
 def generations(
     sent_times: Values, sent: Values, acked_times: Values, acked: Values, packet: float
 ) -> Generations:
-    """Return the generations of a source, those that were acknowledged as a whole.
+    """Return the generations of a source, those that were completely acknowledged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Claims of Fig. 3 and of the abstract: Vegas and Reno beside video."""
+"""Claims of Fig. 3 and of the abstract: Vegas and Reno with video traffic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ratio"]
 
 
 def ratio(evidence: Evidence, column: str, rate: float, buffer: int) -> Values:
-    """Return a mean of Vegas over that of Reno beside video, with resamples."""
+    """Return a mean of Vegas over that of Reno with video traffic, with resamples."""
     vegas, reno = (
         evidence.mean(evidence.column(f"video/{variant}/{rate:.0f}/{buffer}", column))
         for variant in ("vegas", "reno")

@@ -76,7 +76,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
         """Return the facts for the head of the report."""
         count = plan.counts(settings)
         return [
-            ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with an assumption moved"),
+            ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with a varied assumption"),
             ("main reading", f"cut to three quarters, {100 * BASE.cross:g} % cross traffic in sweeps"),
         ]
 

@@ -85,7 +85,7 @@ class Rounds:
 
 
 def _alpha_steps(run: Run, sign: int) -> Values:
-    """Return the steps up or down of a variant's alpha beside a guest, packets."""
+    """Return the steps up or down of a variant's alpha with a guest, packets."""
     steps = np.diff(run.trace("alpha").value)
     found: Values = steps[np.sign(steps) == sign]
     if not found.size:
@@ -137,7 +137,7 @@ def largest_error_of_vegas_delta(evidence: Evidence) -> Outcome:
     rounds = Rounds.of(run).after(SETTLED_S)
     base = run.trace("base_rtt").at(rounds.times)
     errors = np.abs(rounds.delta - rounds.window * (1 - base / rounds.rtt_mean))
-    return Outcome(measured=float(np.nanmax(errors)), note=f"over {errors.size} round trips beside a guest")
+    return Outcome(measured=float(np.nanmax(errors)), note=f"over {errors.size} round trips with a guest")
 
 
 @claim("C-ALG-V2")
@@ -163,7 +163,7 @@ def share_of_window_lost_when_vegas_leaves_slow_start(evidence: Evidence) -> Out
 def share_of_vegas_decisions_by_the_rule(evidence: Evidence) -> Outcome:
     rounds = Rounds.of(_run(evidence, "guest-vegas")).after(SETTLED_S)
     expected = np.where(rounds.delta < 1.0, 1.0, np.where(rounds.delta > 3.0, -1.0, 0.0))
-    # A window of two packets goes no lower.
+    # A window of two packets does not decrease.
     expected[(rounds.window <= 2.0) & (expected < 0)] = 0.0
     obeyed = np.abs(rounds.step - expected) < 1e-9
     return Outcome(measured=float(obeyed.mean()), note=f"{int(obeyed.sum())} of {obeyed.size} decisions")
@@ -194,7 +194,7 @@ def share_of_window_kept_after_lost_retransmission(evidence: Evidence) -> Outcom
         raise NotMeasured("The retransmission was not the second packet lost.")
     return Outcome(
         measured=run.one("kept", "variant"),
-        note="as in ns-2, the half is taken of the window as duplicate ACKs have inflated it by then",
+        note="as in ns-2, half of the window is computed after its inflation by duplicate ACKs",
     )
 
 
@@ -239,7 +239,7 @@ def mean_step_down_of_newvegas_thresholds(evidence: Evidence) -> Outcome:
 
 
 def _scaled(evidence: Evidence, kind: str) -> tuple[float, float]:
-    """Return alpha before and after the scripted loss beside a guest: its largest fall."""
+    """Return alpha before and after the scripted loss with a guest: its largest fall."""
     _, alpha = _run(evidence, f"loss-{kind}").trace("alpha")
     at = int(np.argmin(np.diff(alpha)))
     return float(alpha[at]), float(alpha[at + 1])

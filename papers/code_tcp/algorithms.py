@@ -20,7 +20,7 @@ from .network import BOTTLENECK, VARIANTS, Connection, network, tcp
 __all__ = ["GUEST_S", "LOST", "scenarios"]
 
 GUEST_S = (10.0, 40.0)
-"""When the guest comes and goes, s."""
+"""Start and stop of the guest, s."""
 
 LOST = 3000
 """Number of the packet that scripted losses begin with; the window has long settled by then."""

@@ -33,7 +33,7 @@ class Assumptions:
     counts_service
         Whether the buffer counts the packet in transmission. The paper's simulator counts it.
     header
-        Bytes on the wire beside the 1000 bytes of a packet.
+        Bytes on the wire in addition to the 1000 bytes of a packet.
     minimum_rto
         Least retransmission timeout, that of the simulator since 2004.
     reference
@@ -44,7 +44,7 @@ class Assumptions:
         How Delta is computed. Eq. 1 has the window and a round-trip time that the text calls smoothed, read as the mean of a
         round; the simulator's own Vegas takes packets in flight and rounds Delta to whole packets.
     increase
-        Whether a variant takes its packet at the end of the round, as Eq. 2 and Table 1 have it, or in shares during the next.
+        Whether a variant takes its packet at the end of the round, as in Eq. 2 and Table 1, or in shares during the next.
     band_rtt
         Round-trip time that moves CODE's thresholds, stated in section 4.5; NewVegas takes that of the target packet, stated
         in section 2.4.
@@ -263,7 +263,7 @@ VARIATIONS = (
     ),
     Variation(
         name="rto",
-        assumption="least retransmission timeout",
+        assumption="minimum retransmission timeout",
         value="1 s",
         assumptions=replace(BASE, minimum_rto="1 s"),
         figures=FIG9,

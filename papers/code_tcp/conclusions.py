@@ -35,7 +35,7 @@ def _measured(move: Move[Variation] | None, name: str) -> float | None:
 
 
 def _share_of_order(evidence: Evidence) -> float:
-    """Return the share of points at which of two Reno connections the one with the shorter round trip gets more."""
+    """Return the share of points at which, of two Reno connections, the one with the shorter round-trip time gets more."""
     short, long = (reno_against_reno(evidence, panel)[1:] for panel in ("rtt-a", "rtt-b"))
     return float(np.mean(np.concatenate([short > 1, long < 1])))
 
@@ -50,11 +50,11 @@ def headline(evidence: Evidence, moves: Study) -> list[str]:
     return [
         f"Over all rates of Fig. 9 the throughput of each variant over that of Reno, with its 95 % interval, is: {ratios}. "
         + (
-            f"CODE is nearest to an equal share, by {ahead:.2f} before the next."
+            f"CODE is nearest to an equal share; the next variant is farther by {ahead:.2f}."
             if ahead > 0
             else f"CODE is not nearest to an equal share; another variant is nearer by {-ahead:.2f}."
         ),
-        "This is the main reading: the algorithms as the paper states them (a cut to three quarters, one cut a round trip, Delta by "
+        "This is the main reading: the algorithms as the paper states them (a reduction to three quarters, one reduction per round trip, Delta by "
         "Eq. 1), and a little random traffic at the bottleneck, which the paper does not mention. "
         f"CODE is nearest to 1 in {ahead_in} of the {len(known)} other readings tried on Fig. 9"
         + (f"; it is not with: {others}." if others else "."),
@@ -73,7 +73,7 @@ def _alone(evidence: Evidence, moves: Study) -> list[str]:
     means = replace(evidence, group="quiet").means("fig9", first)
     return [
         "In a network with only these two connections, as described in the paper, the claim does not hold: CODE gets more than "
-        f"Reno, {_words(quiet['code'])}, and the variant nearest to 1 on average is {LABELS[first]}, whose mean ratio goes from "
+        f"Reno, {_words(quiet['code'])}, and the variant nearest to 1 on average is {LABELS[first]}, with mean ratios from "
         f"{means.min():.2f} to {means.max():.2f} over the rates."
     ]
 
@@ -87,46 +87,46 @@ def decides(evidence: Evidence, moves: Study) -> list[str]:
     }
     ordered = _measured(moves.named("quiet"), "C-F13-4")
     paragraphs = [
-        "Without random elements, a drop-tail network has phase effects. A connection clocked by acknowledgements "
-        "sends one packet for each that leaves the queue; a full queue then drops the packet of the connection "
+        "Without random elements, a drop-tail network has phase effects. An ACK-clocked connection "
+        "sends one packet for each packet that leaves the queue. A full queue then drops the packet of the connection "
         "that grows in that round trip, and packets that "
-        "arrive at one instant are served by the order of components, not by chance. A third of a millisecond more on one connection's access links "
-        f"moves CODE/Reno between {min(ratios['code']):.2f} and {max(ratios['code']):.2f}, and the share of one Reno over another between "
+        "arrive at the same instant are served in the order of components, not at random. An additional delay of a third of a millisecond on one connection's access links "
+        f"changes CODE/Reno between {min(ratios['code']):.2f} and {max(ratios['code']):.2f}, and the share of one Reno over another between "
         f"{min(ratios['reno']):.2f} and {max(ratios['reno']):.2f} (table below). The delays of Figs. 7 and 8 are lost, so these phases cannot be "
-        "reproduced, and what they decide is no property of the algorithms."
+        "reproduced, and their effects are not properties of the algorithms."
         + (
             ""
             if ordered is None
-            else f" The paper's own background fact, that of two Reno connections the one with the shorter round trip gets more, holds "
+            else f" The paper's premise that, of two Reno connections, the one with the shorter round-trip time gets more holds "
             f"in such a network at {100 * ordered:.0f} % of the points of Figs. 10 to 13."
         ),
-        "The main reading therefore unlocks the phases, in the two ways that Floyd and Jacobson advise: a little random traffic at the bottleneck wherever "
+        "The main reading therefore removes phase effects in the two ways recommended by Floyd and Jacobson: a little random traffic at the bottleneck wherever "
         f"throughputs are averaged over repetitions ({100 * BASE.cross:g} % of its rate, as in this laboratory's other comparisons of long-lived "
-        "connections), and in Figs. 10 to 13, where phases differ from the start, random processing times of senders as well. Two Reno connections, in which the "
-        f"variants have no part, are then in the right order at {100 * _share_of_order(evidence):.0f} % of the points. Windows against time (Figs. 2, 3, 5, 16 to "
-        "18) are of networks without either. The paper mentions neither, and the choice was made knowing how Fig. 9 comes out with and "
-        "without it; so every other choice is shown beside.",
+        "connections), and in Figs. 10 to 13, where phases differ from the start, random processing times of senders as well. Two Reno connections, without any "
+        f"variant, are then in the expected order at {100 * _share_of_order(evidence):.0f} % of the points. Windows against time (Figs. 2, 3, 5, 16 to "
+        "18) are from networks without either. The paper mentions neither, and the choice was made with knowledge of the results for Fig. 9 with and "
+        "without it. The results of every other choice are therefore shown as well.",
     ]
     if quiet:
         paragraphs.append(
             "With phase effects, CODE gets more than Reno: "
             + "; ".join(f"{LABELS[kind]} {_words(quiet[kind])}" for kind in VARIANTS)
-            + ". Reno grows in every round trip and loses at every overflow; CODE grows in about half of them and is spared at some "
+            + ". Reno grows in every round trip and loses at every overflow; CODE grows in about half of them and loses nothing at some overflows "
             "(table below). Its window does fall to three quarters at each of its losses, as in Eq. 4; but the "
-            "two losses empty the queue so far that Delta is below epsilon times alpha, and CODE grows "
-            "immediately where it decreases in Fig. 6."
+            "two losses shorten the queue until Delta is below epsilon times alpha, and CODE grows "
+            "immediately, whereas it decreases in Fig. 6."
         )
     if jitter:
         paragraphs.append(
-            "Processing times alone, without cross traffic, break the ties but hardly change who grows at an overflow: "
+            "Processing times alone, without cross traffic, remove simultaneous arrivals but hardly change which connection grows at an overflow: "
             + "; ".join(f"{LABELS[kind]} {_words(jitter[kind])}" for kind in VARIANTS)
-            + ". It is the cross traffic that brings CODE to an equal share: it spreads the losses (table below), and its own ups and downs "
-            "make round-trip times fall often enough for CODE's thresholds to sink between two raises."
+            + ". The cross traffic brings CODE to an equal share: it distributes the losses (table below), and its variation "
+            "decreases round-trip times often enough for CODE's thresholds to fall between two increases."
         )
     if halving:
         paragraphs.append(
-            "With a cut to one half, as Linux makes and the paper does not state, CODE/Reno is "
-            f"{_words(halving['code'])} in the main reading's network."
+            "With a reduction to one half, as in Linux but not stated in the paper, CODE/Reno is "
+            f"{_words(halving['code'])} in the network of the main reading."
         )
     return paragraphs
 
@@ -135,12 +135,12 @@ def traces(evidence: Evidence) -> list[str]:
     """Return the conclusions from windows against time."""
     code, reno = rising_slopes(evidence)
     return [
-        "Fig. 2 and Fig. 3 come out as described: Vegas stays at a few packets under Reno's saw-tooth; NewVegas falls one packet a round trip "
-        "after each loss, until Delta is in its band again, and climbs one packet in two round trips to the next loss, while Reno climbs one in each.",
+        "Figs. 2 and 3 are as described: Vegas stays at a few packets below Reno's sawtooth. NewVegas decreases by one packet per round trip "
+        "after each loss until Delta is in its band again, and grows by one packet in two round trips until the next loss, while Reno grows by one in each.",
         "In Fig. 5 CODE's window is nearer to Reno's than NewVegas's is on average, but above it: without cross traffic CODE gets more than Reno. "
-        f"From its lowest window on it grows by {code:.2f} packets a round trip where Reno grows by {reno:.2f}. Reno lifts CODE's Delta as well, and the band "
+        f"From its lowest window on it grows by {code:.2f} packets per round trip, Reno by {reno:.2f}. Reno also increases CODE's Delta, and the band "
         "between the scaled thresholds narrows with each loss (2 packets at the start, 1.36 after one, 0.92 after two), so that the window shrinks "
-        "where a wide band would let it stand.",
+        "where it would be constant with a wider band.",
     ]
 
 
@@ -155,8 +155,8 @@ def analysis(evidence: Evidence) -> list[str]:
         "Two premises do not hold in the closed loop: after a common loss, CODE's window does not decrease to "
         "epsilon times its peak, and its growth is not always two thirds of Reno's. In the network with cross traffic the measured ratio is "
         f"{measured[BASE.epsilon]:.2f} at epsilon = {BASE.epsilon:g}, but it depends on epsilon less than in the model: from {measured[first]:.2f} at "
-        f"{first:g} to {measured[last]:.2f} at {last:g}, where the model has {float(np.asarray(code_tcp.throughput_ratio(first))):.2f} and "
-        f"{float(np.asarray(code_tcp.throughput_ratio(last))):.2f}. Overflows that hit one connection alone take the edge off.",
+        f"{first:g} to {measured[last]:.2f} at {last:g}, where the model predicts {float(np.asarray(code_tcp.throughput_ratio(first))):.2f} and "
+        f"{float(np.asarray(code_tcp.throughput_ratio(last))):.2f}. Overflows with a loss in only one connection weaken the dependence.",
     ]
 
 
@@ -166,12 +166,12 @@ def homogeneous(evidence: Evidence) -> list[str]:
     alone = [float(run.trace("cwnd", "first").between(0.0, 50.0).value.max()) for run in runs]
     return [
         "Here the literal rule of Table 1 does not reproduce the results of the paper. A packet that CODE adds "
-        "increases its own round-trip times; one round trip later the window does not grow, the measured time has grown, and the thresholds rise by two, of which "
-        "the next round takes back one. A single CODE connection thus raises its own thresholds, up to "
-        f"{np.mean(alone):.0f} packets at a pipe of 31 in the first 50 s of Fig. 17. NewVegas, which rises by one, does not.",
+        "increases its own round-trip times; one round trip later the window does not grow, but the measured time has increased, and the thresholds rise by two; "
+        "the next round takes back only one. A single CODE connection thus raises its own thresholds, up to "
+        f"{np.mean(alone):.0f} packets with a pipe of 31 in the first 50 s of Fig. 17. NewVegas, which raises its thresholds by one, does not.",
         "Two CODE connections eventually reach a steady state, but at arbitrary thresholds and with a longer "
-        "queue than Vegas; and a new connection that measures its BaseRTT while the queue is long mistakes it for "
-        "that of the path. The paper's curves need a rule that "
+        "queue than Vegas; and a new connection that measures its BaseRTT while the queue is long overestimates the BaseRTT of "
+        "the path. The paper's curves need a rule that "
         "compares the window with that of the round in which the round-trip time was measured; its Table 1 contradicts such a rule.",
     ]
 
@@ -182,9 +182,9 @@ def internet() -> list[str]:
     means = {column: float(np.mean(printed[column])) for column in ("RV-Vegas", "RC-Reno", "RC-CODE")}
     slower = 2 * min(means["RC-Reno"], means["RC-CODE"])
     return [
-        "The experiments on Linux (Fig. 19) and over the Internet (Fig. 20, Table 3) await the Linux testbed. What is arithmetic on the printed rounds "
-        "was done: all means and all twelve half-widths agree to the last digit.",
-        "One doubt can be stated from the numbers alone. Two equal files on one shared bottleneck of rate K end when both have passed, so the later "
-        f"one averages K/2 however the two share. The rounds with Vegas imply K = {2 * means['RV-Vegas']:.0f} KB/s, those with CODE, minutes later on the "
-        f"same path, about {slower:.0f} KB/s. The numbers fit better with senders that are each limited to about 550 KB/s and hardly meet.",
+        "The experiments on Linux (Fig. 19) and over the Internet (Fig. 20, Table 3) await the Linux testbed. The means and all twelve half-widths were recomputed from the printed rounds "
+        "and agree to the last digit.",
+        "The numbers themselves raise one doubt. Two equal files that share a bottleneck of rate K are complete when both have been sent, so the later "
+        f"one averages K/2 for any division of the rate. The rounds with Vegas imply K = {2 * means['RV-Vegas']:.0f} KB/s, those with CODE, minutes later on the "
+        f"same path, about {slower:.0f} KB/s. The numbers are more consistent with senders that are each limited to about 550 KB/s and hardly share a bottleneck.",
     ]

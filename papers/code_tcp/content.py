@@ -1,4 +1,4 @@
-"""Content of the report: the paper's figures and tables beside ours, in the paper's order."""
+"""Content of the report: the paper's figures and tables with ours, in the paper's order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 ),
                 tables.intervals(evidence),
                 tables.readings(moves),
-                Figure(svg=figures.readings(moves), caption="The same readings."),
+                Figure(svg=figures.readings(moves), caption="Throughput ratios under each reading."),
             ],
         ),
         Section(
@@ -47,8 +47,8 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
             anchor="assumptions",
             title="Stated and assumed parameters",
             blocks=[
-                Figure(svg=equal, caption="The network of Fig. 7 with our choices; drawn for 10 Mbit/s."),
-                Figure(svg=different, caption="The network of Fig. 8, drawn for a variant of 100 ms. Datagrams that leave at the first router give senders random processing times."),
+                Figure(svg=equal, caption="The network of Fig. 7 with our choices; shown with 10 Mbit/s."),
+                Figure(svg=different, caption="The network of Fig. 8, shown with 100 ms for the variant. Datagrams that leave at the first router simulate random processing times of senders."),
                 set_up.stated(),
                 set_up.assumed(),
             ],
@@ -61,20 +61,20 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 Text(paragraphs=conclusions.traces(evidence)),
             ],
         ),
-        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant with a guest: a Reno connection that grows from 10 s to 40 s in a queue that never overflows.")]),
+        Section(anchor="table-1", title="The rule of NewVegas (Table 1, Fig. 4)", blocks=[tables.table_1(), Figure(svg=figures.guests(evidence), caption="Each variant with a competing Reno connection (guest) that grows from 10 s to 40 s in a queue that never overflows.")]),
         Section(
             anchor="epsilon",
             title="The analysis of epsilon (section 3.3, Fig. 6)",
             blocks=[
                 Text(paragraphs=conclusions.analysis(evidence)),
-                Figure(svg=figures.cycle(evidence), caption="Fig. 6: the model's cycle, and the median of the measured cycles of Fig. 5, each stretched to one length."),
+                Figure(svg=figures.cycle(evidence), caption="Fig. 6: the model's cycle, and the median of the measured cycles of Fig. 5, each scaled to the same length."),
                 Figure(svg=figures.epsilon(evidence), caption="CODE/Reno against epsilon: Fig. 9 at one rate; bars: 95 % intervals."),
             ],
         ),
         Section(
             anchor="rtts",
             title="Different round-trip times (Figs. 10 to 13)",
-            blocks=[Figure(svg=figures.against_rtt(evidence), caption="Panels a: the variant has 50 ms and Reno's base round-trip time is swept; panels b: the other way round. Right: two Reno connections. Bars: 95 % intervals.")],
+            blocks=[Figure(svg=figures.against_rtt(evidence), caption="Panels a: the variant has 50 ms and Reno's base round-trip time is swept; panels b: vice versa. Right: two Reno connections. Bars: 95 % intervals.")],
         ),
         Section(anchor="buffers", title="Buffers (Fig. 14)", blocks=[Figure(svg=figures.against_buffer(evidence), caption="Fig. 14: throughput against the buffer; bars: 95 % intervals.")]),
         Section(anchor="mixes", title="Ten connections (Fig. 15)", blocks=[Figure(svg=figures.against_mix(evidence), caption="Fig. 15: mean throughput of a connection of each class; bars: 95 % intervals.")]),

@@ -23,7 +23,7 @@ from .network import BOTTLENECK, PACKET
 __all__ = ["SERVICE_S", "WARM_UP_S", "Cycle", "Growth", "cycles", "losses", "reno_cuts", "shared_losses"]
 
 WARM_UP_S = 20.0
-"""What comes before is left out: both slow starts lie there."""
+"""Earlier data, with both slow starts, is excluded."""
 
 # A recovery takes one round trip, and the round of a loss is not a round of growth.
 SKIPPED_ROUNDS = 2.0

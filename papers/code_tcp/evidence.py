@@ -33,7 +33,7 @@ class Run:
     Parameters
     ----------
     row
-        What was kept of it.
+        Its reduction.
     """
 
     row: Mapping[str, Any]
@@ -183,7 +183,7 @@ class Evidence:
     def queued(self, kind: str, rate: int) -> Values:
         """Return the mean number of packets the variant has at the bottleneck of Fig. 9, in each repetition.
 
-        By Little's law: what it delivers times what its round trips take beyond the least.
+        By Little's law: what it delivers times the excess of its round-trip time over the minimum.
         """
         return np.array(
             [

@@ -258,7 +258,7 @@ def _draw_pair(ax: Axes, run: Run, kinds: Sequence[str]) -> None:
 
 
 def newcomers(evidence: Evidence) -> str:
-    """Draw windows and queues of Figs. 16 to 18, and of CODE beside Vegas."""
+    """Draw windows and queues of Figs. 16 to 18, and of CODE with Vegas."""
     drawn, axes = plots.figure(2, 5, width=3.6, height=2.6)
     columns = (
         ("fig16", ("code", "code"), "Fig. 16: two CODE"),
@@ -285,7 +285,7 @@ def newcomers(evidence: Evidence) -> str:
 
 
 def guests(evidence: Evidence) -> str:
-    """Draw window, Delta and alpha of each variant beside a guest."""
+    """Draw window, Delta and alpha of each variant with a guest."""
     drawn, axes = plots.figure(1, 4, width=3.7, height=2.9)
     for ax, kind in zip(axes[0], VARIANTS, strict=True):
         run = evidence.all_runs(f"algorithm/guest-{kind}")[0]
@@ -309,7 +309,7 @@ def guests(evidence: Evidence) -> str:
 
 
 def homogeneous(evidence: Evidence) -> str:
-    """Draw the fairness indices of Table 2 beside those printed."""
+    """Draw the fairness indices of Table 2 with those printed."""
     drawn, axes = plots.figure(1, 3, width=4.4, height=3.0)
     for ax, kind in zip(axes[0], ("code", "newvegas", "vegas"), strict=True):
         swept = evidence.swept("table2", kind)

@@ -74,7 +74,7 @@ def tcp(kind: str, assumptions: Assumptions, **changes: Any) -> dict[str, Any]:
         "mss": f"{PACKET} bytes",
         "headers": {"data": assumptions.header, "ack": "40 bytes"},
         "initial_window": "2 segments",
-        # The receiver's window never limits, and nothing but a loss or the queue ends the first slow start.
+        # The receiver's window never limits, and only a loss or the queue ends the first slow start.
         "initial_ssthresh": "unlimited",
         "receive_buffer": "unlimited",
         "delayed_ack": "off",
@@ -134,7 +134,7 @@ def network(
     name
         Name of the scenario.
     connections
-        Who sends, each from a host of its own.
+        Who sends, each from a separate host.
     assumptions
         What the paper leaves open.
     rate
@@ -146,7 +146,7 @@ def network(
     cross
         Whether the cross traffic of the assumptions is there.
     jitter
-        Whether senders take random processing times, whatever the assumptions say.
+        Whether senders take random processing times, regardless of the assumptions.
     impairments
         What else loses packets at the bottleneck.
     **settings

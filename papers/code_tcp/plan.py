@@ -56,11 +56,11 @@ class Counts:
     phases
         Of each pair of base round-trip times that hardly differ.
     moved
-        Of each point with a moved assumption.
+        Of each point with a varied assumption.
     rtts
         Swept round-trip times of Figs. 10-13.
     moved_rates, moved_rtts, moved_buffers, moved_mixes
-        The points at which moved assumptions are tried.
+        The points at which varied assumptions are evaluated.
     variations
         Names of the moves that are tried.
     """

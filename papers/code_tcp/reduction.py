@@ -26,7 +26,7 @@ FLOWS = {
     "completion": "completion_s",
     "start": "start_s",
 }
-"""Columns with one number for each TCP connection, in the order of the scenario, and what they are called by the engine."""
+"""Columns with one number for each TCP connection, in the order of the scenario, and their names in the engine."""
 
 LINKS = {
     "queue_mean": "backlog_mean_packets",

@@ -54,7 +54,7 @@ GAIN_BUFFERS = (10, 20, 30)
 """Small buffers at which solo transfers of Vegas and Reno are compared, packets."""
 
 TRACED = {"fig2": "vegas", "fig3": "newvegas", "fig5": "code"}
-"""The figures of windows against time beside Reno, with the variant of each."""
+"""The figures of windows against time with Reno, with the variant of each."""
 
 JOINED = {
     "fig16": (("code", "code"), 5, 20.0, 200.0),
@@ -195,7 +195,7 @@ def epsilon_point(epsilon: float) -> Scenario:
 
 @cache
 def phase_point(kind: str, rate: int, variant_ms: float, reno_ms: float) -> Scenario:
-    """Return a point of Fig. 9 in which nothing is random but the starts, with base round-trip times that hardly differ."""
+    """Return a point of Fig. 9 with random starts only, with base round-trip times that hardly differ."""
     quiet = replace(BASE, cross=0.0)
     connections = [
         replace(connection, rtt_ms=rtt_ms)
@@ -206,7 +206,7 @@ def phase_point(kind: str, rate: int, variant_ms: float, reno_ms: float) -> Scen
 
 @cache
 def short_transfer(kind: str, kilobytes: int, beside: bool) -> Scenario:
-    """Return a short transfer, alone or beside one Reno connection that has run for at least 20 s."""
+    """Return a short transfer, alone or with one Reno connection that has run for at least 20 s."""
     source = {"kind": "transfer", "size": f"{kilobytes} kB"}
     start = Uniform(uniform=("20 s", "25 s"))
     connections = [Connection(name="short", tcp=tcp(kind, BASE), start=start, source=source)]

@@ -1,4 +1,4 @@
-"""What each open assumption decides: the claims on averages judged again with one assumption moved.
+"""The effect of each open assumption: the claims on averages evaluated again with one assumption varied.
 
 A moved reading is run with the seeds of the main one at some of its points, and compared with the main reading at the same
 points and repetitions, so that the difference is the assumption's.
@@ -79,7 +79,7 @@ def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) 
     claims
         All claims of the paper.
     evidence
-        The evidence of the whole reproduction.
+        The evidence of the complete reproduction.
     count
         Its replications and points.
     """

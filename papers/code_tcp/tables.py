@@ -1,4 +1,4 @@
-"""Tables of the report: the paper's beside ours, and further results."""
+"""Tables of the report: the paper's with ours, and further results."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def table_1() -> Table:
         caption="Table 1: NewVegas over six round trips, replayed by the rule",
         columns=_columns("", *(f"j + {index}" if index else "j" for index in range(6))),
         rows=rows,
-        note="What is added to a threshold takes effect in the next round trip.",
+        note="A change of a threshold takes effect in the next round trip.",
     )
 
 
 def table_2(evidence: Evidence) -> Table:
-    """Return Table 2, measured and printed, with the runs in which nothing is random."""
+    """Return Table 2, measured and printed, with the deterministic runs."""
     rows: list[list[Cell | str]] = []
     for rate in data()["table2"]["rates"]:
         row: list[Cell | str] = [f"{rate}"]
@@ -116,7 +116,7 @@ def table_3() -> Table:
         columns=_columns("round", "Reno", "Vegas", "Reno", "CODE"),
         groups=(("", 1), ("Reno against Vegas", 2), ("Reno against CODE", 2)),
         rows=rows,
-        note="Means and half-widths are computed again from the printed rounds.",
+        note="Means and half-widths are recomputed from the printed rounds.",
     )
 
 
@@ -207,7 +207,7 @@ def phases(evidence: Evidence) -> Table:
                 row.append(f"{phase_ratio(evidence, kind, rate, (variant_ms, reno_ms)):.2f}")
         rows.append(row)
     return Table(
-        caption="Random starts only: throughput of the first connection over that of Reno, its neighbour",
+        caption="Random starts only: throughput of the first connection over that of the second, Reno",
         columns=_columns(
             "base round-trip times", *[f"{rate} Mbit/s" for _ in range(2) for rate in PHASE_RATES]
         ),
@@ -276,7 +276,7 @@ def misses(findings: Sequence[Finding]) -> Table:
         caption="Claims not reproduced",
         columns=[
             Column(title="claim", align="left"),
-            Column(title="what it says", align="left"),
+            Column(title="statement", align="left"),
             Column(title="measured"),
             Column(title="evidence", align="left"),
         ],
@@ -299,8 +299,8 @@ def awaiting(findings: Sequence[Finding]) -> Table:
         columns=[
             Column(title="source", align="left"),
             Column(title="claims"),
-            Column(title="names", align="left"),
-            Column(title="why", align="left"),
+            Column(title="identifiers", align="left"),
+            Column(title="reason", align="left"),
         ],
         rows=rows,
     )

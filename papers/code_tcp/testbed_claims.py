@@ -14,7 +14,9 @@ from .printed import COLUMNS, data, interval
 from .register import claim
 
 LINUX = "It needs from the Linux testbed: kernel connections through an emulated bottleneck."
-INTERNET = "It needs from the Linux testbed: uploads over a real path, whose rate and traffic the paper does not give."
+INTERNET = (
+    "It needs from the Linux testbed: uploads over a real path; the paper does not give its rate and traffic."
+)
 
 PARTNERS = {"RV-Reno": "Vegas", "RV-Vegas": "Reno", "RC-Reno": "CODE", "RC-CODE": "Reno"}
 

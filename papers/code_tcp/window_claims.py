@@ -206,7 +206,7 @@ def _windows(run: Run) -> list[tuple[Values, Values]]:
 
 
 def settled_s(time: Values, value: Values, from_s: float) -> float:
-    """Return how long after `from_s` something comes to stay near its mean in the last quarter, s."""
+    """Return the time after `from_s` until a quantity stays near its mean of the last quarter, s."""
     final = value[time > 0.75 * time[-1]].mean()
     away = time[np.abs(value - final) > SETTLED_PACKETS]
     return max(0.0, float(away[-1]) - from_s) if away.size else 0.0

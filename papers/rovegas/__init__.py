@@ -69,7 +69,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         """Return the facts for the head of the report."""
         counts = plan.replications(settings)
         return [
-            ("replications", f"{counts.paper}; {counts.moved} with an assumption moved"),
+            ("replications", f"{counts.paper}; {counts.moved} with a varied assumption"),
             ("bursts of the variable-rate sources", f"{Assumptions().burst} on average"),
         ]
 

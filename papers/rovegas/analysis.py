@@ -1,4 +1,4 @@
-"""The fluid analysis of section 5 beside the simulation: windows by Eqs. 10 and 14 from the measured queues."""
+"""The fluid analysis of section 5 compared with the simulation: windows by Eqs. 10 and 14 from the measured queues."""
 
 from __future__ import annotations
 

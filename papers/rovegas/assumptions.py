@@ -88,9 +88,9 @@ class Assumptions:
     counts_service
         Whether the limit of a queue counts the packet in transmission.
     base_rtt
-        How RoVegas takes over a derived base round-trip time where every router has the option.
+        How RoVegas adopts a derived base round-trip time if every router has the option.
     base_rtt_mixed
-        The same where not every router has it.
+        The same if not every router has it.
     hosts_stamp
         Whether hosts add the wait in their own output queue.
     minimum_rto, tick
@@ -160,7 +160,7 @@ def vegas_rules(
     alpha, beta
         Thresholds, packets.
     base_rtt
-        How RoVegas takes over a derived base round-trip time; as in `place` when not given.
+        How RoVegas adopts a derived base round-trip time; as in `place` when not given.
     """
     congestion: str | dict[str, Any] = "reno"
     if variant != "reno":
@@ -352,4 +352,4 @@ VARIATIONS: tuple[Variation, ...] = (
     ),
     *_moved("starts of connections", CONNECTIONS, sharp=("exactly together or apart", {"jitter_s": 0.0})),
 )
-"""Every open assumption, moved one at a time."""
+"""Every open assumption, varied one at a time."""

@@ -32,7 +32,7 @@ LIMITED = (8, 16, 32)
 DROPPED, PER_ACK, BURST, DIFF = range(4)
 
 KEEP_UP_BINDS = 2.9
-"""From so many packets for each acknowledgement on the keep-up rule counts as the limit."""
+"""From this number of packets per acknowledgement on, the keep-up rule counts as the limit."""
 
 
 def _names(points: tuple[float, ...]) -> list[str]:
@@ -148,7 +148,7 @@ def largest_mean_diff_of_rovegas(evidence: Evidence) -> Outcome:
 
 @claim("RV-ANA-13")
 def share_of_acknowledgements_to_drop(evidence: Evidence) -> Outcome:
-    # By its scenario's rates: what a full forward link offers and what the backward link takes.
+    # From the rates of the scenario: the load of a full forward link and the capacity of the backward link.
     k = _offered(evidence)
     return Outcome(
         measured=float(np.asarray(model.ack_drop_ratio(k))), note="the model, at the rates of the scenario"
@@ -190,7 +190,7 @@ for _name, _index, _aim in (
 def excess_beyond_which_window_does_not_grow(evidence: Evidence) -> Outcome:
     rows = [evidence.rows("unit-keepup", "rovegas", k)[0]["guard"] for k in LIMITED]
     grew, held = max(row[0] for row in rows), min(row[1] for row in rows)
-    # The threshold lies between the greatest excess that still let the window grow and the least that did not.
+    # The threshold is between the largest excess at which the window grew and the smallest at which it did not.
     lies_at_two = grew <= 2.0 < held
     return Outcome(
         measured=2.0 if lies_at_two else (grew + held) / 2,
@@ -232,7 +232,7 @@ def _last(column: str, index: int, figure: str, variant: str) -> Callable[[Evide
 
 
 def _drawn(figure: str, variant: str) -> Callable[[Evidence], Outcome]:
-    """Return the measure of a queue as a curve of every change shows it: its greatest length; the mean goes into the note."""
+    """Return the measure of a queue from a curve of all changes: its maximum; the note has the mean."""
 
     def measure(evidence: Evidence) -> Outcome:
         mean = evidence.first("forward_queue", 0, figure, variant)

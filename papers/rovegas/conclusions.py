@@ -1,4 +1,4 @@
-"""Conclusions of the report: claims not reproduced and why, what stops the window, averaging times, inconsistencies of the paper."""
+"""Conclusions of the report: claims not reproduced and why, what limits the window, averaging times, inconsistencies of the paper."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["UNCERTAIN", "averages", "limit_at_three", "misses", "tensions"]
 MINUS = "−"
 
 UNCERTAIN = (
-    "its denominator is a few tens of kbit/s that timeouts decide, so it is the most uncertain number of the paper; what is robust is that "
-    "the gain is several times that over one bottleneck."
+    "its denominator is a few tens of kbit/s, determined by timeouts, so it is the most uncertain number of the paper. The robust result is that "
+    "the gain is several times the gain over one bottleneck."
 )
 
 
@@ -29,22 +29,22 @@ def _why(evidence: Evidence, missed: set[str]) -> list[str]:
         (
             "RV-F15-12",
             "RV-F15-13",
-        ): "Units of the fluid model for Fig. 15. The model has every connection keep the same number of packets "
-        f"queued, {target:.2f} by least squares; a band from alpha to beta lets each stop anywhere in it. The first two stop low in it: "
-        f"{one:.1f} packets wait with one connection, {two:.1f} with two. Their part in the longer queues is small, so those of three and "
+        ): "Units of the fluid model for Fig. 15. In the model every connection keeps the same number of packets "
+        f"queued, {target:.2f} by least squares; in the simulation it may be any number from alpha to beta. The first two connections stop near alpha: "
+        f"{one:.1f} packets are queued with one connection, {two:.1f} with two. They contribute little to the longer queues, so the queues of three and "
         "more connections agree.",
         (
             "RV-CTX-05",
-        ): "Packets kept by every connection that joins. The second connection starts when few packets wait, overestimates its "
-        "base round-trip time by little, and keeps what alpha and beta allow; from the third on each keeps more than beta.",
+        ): "Packets kept by every connection that joins. The second connection starts when few packets are queued, hardly overestimates its "
+        "base round-trip time, and stays between alpha and beta; from the third on, each keeps more than beta.",
         ("RV-F13-01",): f"The ratio at load 1 of Fig. 13: {UNCERTAIN}",
         (
             "RV-F18-02",
             "RV-F18-05",
             "RV-F18-06",
         ): "Fig. 18, alpha equal to beta. All connections start together in an empty network, so even "
-        "Vegas overestimates its base round-trip times by little, and both variants are nearly fair. The paper's contrast depends on its "
-        "drawing, which is lost.",
+        "Vegas hardly overestimates its base round-trip times, and both variants are nearly fair. The contrast in the paper depends on the "
+        "topology of its figure, which is lost.",
     }
     return [text for ids, text in reasons.items() if missed & set(ids)]
 
@@ -78,7 +78,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
                 columns=[
                     Column(title="", align="left"),
                     Column(title="claim", align="left"),
-                    Column(title="paper, or what has to hold"),
+                    Column(title="paper, or the accepted values"),
                     Column(title="measured"),
                     Column(title="why", align="left"),
                 ],
@@ -89,16 +89,16 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
 
 
 def limit_at_three(evidence: Evidence) -> Text:
-    """Return what stops RoVegas's window at three packets for each acknowledgement."""
+    """Return what limits RoVegas's window to three packets per ACK."""
     guard = [evidence.rows("unit-keepup", "rovegas", k)[0]["guard"] for k in (8, 16, 32)]
     grew, held = max(row[0] for row in guard), min(row[1] for row in guard)
     paragraphs = [
-        "What stops the window at three packets for each acknowledgement. The paper names the keep-up rule: no growth while the window "
-        "exceeds what is outstanding by more than two packets. Counted as the released code and ns-2 count, with the packet just "
-        f"acknowledged still outstanding, the window grew at an excess of up to {grew:.3f} and was held from {held:.3f} packets on, in "
-        "runs that begin in congestion avoidance and spread their growth over the acknowledgements. An acknowledgement of three packets "
-        "is then an excess of two and the fraction of the window: it stops a window that has grown by fractions, and lets a whole one "
-        "pass. Windows of whole packets, as slow start leaves them, are stopped at three by the limit on what an acknowledgement may "
+        "The limit of three packets per ACK. The paper attributes it to the keep-up rule: no growth while the window "
+        "exceeds the packets outstanding by more than two. The released code and ns-2 count the packet just acknowledged as "
+        f"outstanding. With this count, the window grew at an excess of up to {grew:.3f} packets and was held from {held:.3f} on, in "
+        "runs that begin in congestion avoidance and spread their growth over the ACKs. An ACK of three packets "
+        "then gives an excess of two plus the fractional part of the window. The rule stops a window with a fractional part but not a whole "
+        "one. Whole windows, as after slow start, are limited to three by the bound on the packets that an ACK may "
         "release (mechanism H)."
     ]
     if "bursts" in evidence.groups():
@@ -110,9 +110,9 @@ def limit_at_three(evidence: Evidence) -> Text:
         paragraphs.append(
             "Without that limit RoVegas reaches "
             + ", ".join(f"{ratio[0]:.2f}" for ratio in ratios)
-            + " times Vegas at k = 8, 16 and 32, beyond the 3 of Eq. 20. The paper's own text counts what is outstanding after the "
-            "acknowledgement, by which three packets are an excess of three. By that count the rule alone would stop a whole window at "
-            "three packets, and at k = 2 it would keep the window of Fig. 5 still, as the paper has it, where here it moves by a packet or two."
+            + " times Vegas at k = 8, 16 and 32, beyond the 3 of Eq. 20. The text of the paper counts the packets outstanding after the "
+            "ACK, so that three packets are an excess of three. With this count, the rule alone would stop a whole window at "
+            "three packets, and at k = 2 it would keep the window of Fig. 5 constant, as in the paper; here it varies by a packet or two."
         )
     if "access-0" in evidence.groups():
         shorter = evidence.of_group("access-0", evidence.base, 1)
@@ -121,16 +121,16 @@ def limit_at_three(evidence: Evidence) -> Text:
             shorter.first("steady", 3, "ana", "rovegas", 2),
         )
         paragraphs.append(
-            "At k = 2 RoVegas has more than one place to rest. With access links without delay, and so a round trip of 40 ms instead of "
-            f"44, slow start leaves it at a window of {rest[0][0]:.1f} packets; Diff is {rest[1][0]:.1f} there, inside alpha and beta, and "
-            f"it stays, with {shorter.throughput('ana', 'rovegas', 2)[0]:.0f} kbit/s and part of the forward link unused. The 1587.2 kbit/s "
+            "At k = 2 RoVegas has more than one steady state. With access links without delay, and so a round-trip time of 40 ms instead of "
+            f"44 ms, slow start ends at a window of {rest[0][0]:.1f} packets. Diff is then {rest[1][0]:.1f}, between alpha and beta, and the "
+            f"window remains constant: {shorter.throughput('ana', 'rovegas', 2)[0]:.0f} kbit/s, with part of the forward link unused. The 1587.2 kbit/s "
             "of the paper are reached where slow start overshoots and the window then grows from below."
         )
     return Text(paragraphs=paragraphs)
 
 
 def averages(evidence: Evidence) -> Table:
-    """Return the table of what other averaging times than ours give."""
+    """Return the table of results with other averaging times."""
     cases = (
         ("Fig. 9, load 0.9", "fig-9", "", (50, 60, 100)),
         ("Fig. 10, load 1", "fig-10", max(evidence.points("fig-10", "vegas")), (0, 10, 100)),
@@ -176,23 +176,23 @@ def tensions(evidence: Evidence) -> Section:
     rows: list[list[Cell | str]] = [
         [
             "Eq. 18",
-            "printed with RTT in its numerators; Eq. 17 gives RTT less the backward queueing time, and only then Eq. 19 follows",
-            "the form that follows is used",
+            "printed with RTT in its numerators; Eq. 17 gives RTT minus the backward queueing time, which is required for Eq. 19",
+            "the form consistent with Eq. 19 is used",
         ],
         [
             "Fig. 5 and Eq. 19",
             f"a window of 33 packets and a mean forward queue of two are a Diff of {diff:.1f}, outside alpha and beta",
-            f"mean queue {mean:.2f} packets; the two are read as the longest",
+            f"mean queue {mean:.2f} packets; two is read as the maximum",
         ],
         [
             "base round-trip time",
-            "Eq. 3 takes every derived value, which follows a reroute; the pseudocode of section 6.4 keeps the least, which does not",
+            "Eq. 3 adopts every derived value and follows a reroute; the pseudocode of section 6.4 keeps the minimum and does not",
             "both are run; the section on rerouting shows the difference",
         ],
         [
             "ratio at k = 4",
             "Eq. 20 alone allows 3, Fig. 8 shows about 2",
-            f"{four[0]:.2f}: Diff, in which packets count whose acknowledgements wait, reaches alpha before the keep-up rule binds",
+            f"{four[0]:.2f}: Diff includes packets with queued ACKs and reaches alpha before the keep-up rule takes effect",
         ],
         [
             "4.1 times higher",

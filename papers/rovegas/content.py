@@ -1,4 +1,4 @@
-"""Content of the report: the paper's figures beside ours, in the paper's order.
+"""Content of the report: the paper's figures with ours, in the paper's order.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -25,7 +25,7 @@ __all__ = ["sections"]
 
 
 def shown(values: Values, digits: int = 0, printed: float | None = None) -> Cell:
-    """Return a quantity with its interval, and the paper's number under it where there is one."""
+    """Return a quantity with its interval and, if printed, the paper's number."""
     mean, low, high = interval(values)
     text = f"{mean:.{digits}f}"
     details = [] if np.isnan(low) else [f"{low:.{digits}f} to {high:.{digits}f}"]
@@ -76,25 +76,25 @@ def _single(evidence: Evidence) -> Section:
                 columns=[
                     Column(title="", align="left"),
                     *_right(
-                        "window", "forward queue, mean", "longest", "backward queue, mean", "longest", "throughput [kbit/s]"
+                        "window", "forward queue, mean", "maximum", "backward queue, mean", "maximum", "throughput [kbit/s]"
                     ),
                 ],
                 rows=rows,
-                note="Windows and queues in packets; a packet in transmission does not wait. The paper's queue of two packets at k = 2 "
-                "cannot be a mean: with its window of 33 it would be a Diff of 5, outside alpha and beta. It is read as the longest.",
+                note="Windows and queues in packets; a packet in transmission is not counted. The paper's queue of two packets at k = 2 "
+                "cannot be a mean: with its window of 33, Diff would be 5, above beta. It is read as the maximum.",
             ),
             Figure(
                 svg=figures.model(evidence),
                 caption="Windows by Eqs. 7, 10 and 14 from the measured queues, against the simulated ones: every k, both variants.",
             ),
             Table(
-                caption="The same, with the queues in packets",
+                caption="Windows by the model and simulated, with the queues in packets",
                 columns=[
                     Column(title="variant", align="left"),
                     *_right("k", "forward queue", "backward queue", "window, model", "window, simulated", "error of the model"),
                 ],
                 rows=compared,
-                note="Where acknowledgements are dropped, packets stay in the window until a later one arrives, which the fluid does not have; nor has it the fraction of a window, which is not sent.",
+                note="If ACKs are dropped, packets stay in the window until a later ACK arrives. The fluid model has neither this effect nor the fractional part of the window, which is not sent.",
             ),
         ],
     )  # fmt: skip
@@ -126,16 +126,16 @@ def _asymmetric(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.asymmetric(evidence),
-                caption="Figs. 7 and 8: throughput in ten-second means, and once settled. Hollow: the paper's numbers; those of Vegas are u_f/k.",
+                caption="Figs. 7 and 8: throughput as ten-second means, and in steady state. Hollow: the paper's numbers; those of Vegas are u_f/k.",
             ),
             Table(
                 caption="Second half of 200 s",
                 columns=_right(
-                    "k", "Vegas [kbit/s]", "RoVegas [kbit/s]", "ratio", "most by Eq. 20", "packets for each ACK", "ACKs dropped [%]",
+                    "k", "Vegas [kbit/s]", "RoVegas [kbit/s]", "ratio", "maximum by Eq. 20", "packets per ACK", "ACKs dropped [%]",
                     "Diff", "RoVegas window [packets]",
                 ),
                 rows=rows,
-                note="Throughput of RoVegas without the option's bytes. Nothing is random here: there is one run of each.",
+                note="Throughput of RoVegas without the bytes of the option. The scenarios are deterministic: there is one run of each.",
             ),
             conclusions.limit_at_three(evidence),
         ],
@@ -161,29 +161,29 @@ def _traffic(evidence: Evidence) -> Section:
     sweeps = [_sweep(evidence, name) for name in ("fig-10", "fig-13")]
     return Section(
         anchor="traffic",
-        title="Traffic against the acknowledgements (Figs. 9, 10, 12 and 13)",
+        title="Traffic on the reverse path (Figs. 9, 10, 12 and 13)",
         blocks=[
             Figure(
                 svg=figures.traffic(evidence),
-                caption="Fig. 9: a variable-rate source of load 0.9 enters against the acknowledgements at 50 s. Bands: 90 % intervals.",
+                caption="Fig. 9: a variable-rate source of load 0.9 starts on the reverse path at 50 s. Bands: 90 % intervals.",
             ),
             Table(
                 caption="Mean throughput of Fig. 9 [kbit/s]",
-                columns=[Column(title="variant", align="left"), *_right("0 to 50 s", "50 to 200 s", "ratio of the two")],
+                columns=[Column(title="variant", align="left"), *_right("0 to 50 s", "50 to 200 s", "ratio")],
                 rows=rows,
-                note=f"RoVegas over Vegas from 50 s on: {number(float(ratio[0]))}; the paper's means give "
+                note=f"Ratio of RoVegas to Vegas from 50 s on: {number(float(ratio[0]))}; the paper's means give "
                 f"{printed['loaded']['rovegas'] / printed['loaded']['vegas']:.2f}. Correlation of their throughputs from second to second: "
-                f"{correlation[0]:.2f}. Reno is not in the figure; section 2 of the paper cites that it suffers less.",
+                f"{correlation[0]:.2f}. Reno is not in the figure; section 2 of the paper cites that it is affected less.",
             ),
             Figure(
                 svg=figures.load_sweeps(evidence),
-                caption="Figs. 10 and 13: mean throughput of 200 s, and RoVegas over Vegas, with 90 % intervals. Hollow: the paper's ratios.",
+                caption="Figs. 10 and 13: mean throughput over 200 s, and the ratio of RoVegas to Vegas, with 90 % intervals. Hollow: the paper's ratios.",
             ),
             *sweeps,
             Text(paragraphs=[f"The ratio at load 1 in the parking lot: {conclusions.UNCERTAIN}"]),
             Figure(
                 svg=figures.entering(evidence),
-                caption="Fig. 12: in the parking lot a variable-rate source of load 0.8 enters each hop in turn.",
+                caption="Fig. 12: in the parking lot, a variable-rate source of load 0.8 starts on one hop after another.",
             ),
             _entering(evidence),
         ],
@@ -209,7 +209,7 @@ def _sweep(evidence: Evidence, name: str) -> Table:
             ]
         )
     return Table(
-        caption=f"{name.replace('fig-', 'Fig. ')}: mean throughput [kbit/s], and timeouts of a run",
+        caption=f"{name.replace('fig-', 'Fig. ')}: mean throughput [kbit/s], and timeouts per run",
         columns=_right("load", "Vegas", "RoVegas", "ratio", "timeouts, Vegas", "timeouts, RoVegas"),
         rows=rows,
     )
@@ -265,19 +265,19 @@ def _persistent(evidence: Evidence) -> Section:
                 caption="Fig. 15: a connection starts every 20 s. Grey: alpha to beta packets for each connection. Hollow: the paper's numbers.",
             ),
             Table(
-                caption="Queue in the ten seconds before the next connection enters [packets], and the last base RTT of the n-th [ms]",
+                caption="Queue in the ten seconds before the next connection starts [packets], and the last base RTT of the n-th connection [ms]",
                 columns=_right(
                     "connections",
                     "Vegas",
                     "fluid model",
                     "base RTT, Vegas",
                     "RoVegas",
-                    "alpha to beta each",
+                    "alpha to beta per connection",
                     "base RTT, RoVegas",
                 ),
                 rows=rows,
                 note=f"The fixed delay is {true['vegas']:.3f} ms for Vegas and {true['rovegas']:.4f} ms for RoVegas. In "
-                "the fluid model, a connection mistakes the queue that it finds for part of its delay. The only "
+                "the fluid model, a connection takes the existing queue for part of its propagation delay. The only "
                 f"parameter of the model, the target backlog of each connection, is {target:.2f} packets by least squares, between alpha and beta.",
             ),
         ],
@@ -302,7 +302,7 @@ def _fairness(evidence: Evidence) -> Section:
                 caption=f"{name.replace('fig-', 'Fig. ')}: {words}. One run of each panel, means of five seconds.",
             ),
             Table(
-                caption=f"{name.replace('fig-', 'Fig. ')}: mean throughput of the last 40 s [kbit/s], and the fairness index of a run",
+                caption=f"{name.replace('fig-', 'Fig. ')}: mean throughput of the last 40 s [kbit/s], and fairness index per run",
                 columns=[
                     Column(title="panel", align="left"),
                     *_right("1", "2", "3", "4", "5", "fairness index"),
@@ -311,7 +311,7 @@ def _fairness(evidence: Evidence) -> Section:
                 note=(
                     "Shares of the fluid model for panel (b): "
                     + ", ".join(f"{share:.3f}" for share in fluid)
-                    + ". The paper says of the panels only that shares are unequal in (a) to (c) and equal in (d)."
+                    + ". The paper states only that shares are unequal in (a) to (c) and equal in (d)."
                 )
                 if name == "fig-17"
                 else "",
@@ -325,8 +325,8 @@ def _deployment(evidence: Evidence) -> Section:
     rows: list[list[Cell | str]] = [["vegas", shown(vegas), "", ""]]
     for point, words in (
         ("none", "no router"),
-        ("r2", "R2 alone"),
-        ("all", "all four routers, least base RTT kept"),
+        ("r2", "R2 only"),
+        ("all", "all four routers, minimum base RTT kept"),
     ):
         rate = evidence.throughput("fig-19", "rovegas", point)
         least = evidence.mean(
@@ -342,10 +342,10 @@ def _deployment(evidence: Evidence) -> Section:
                 caption="Fig. 19: parking lot, load 0.8 on every hop from 0 s, the option at R2 only.",
             ),
             Table(
-                caption="Mean throughput of 200 s [kbit/s], and the base RTT at its end [ms]",
-                columns=[Column(title="", align="left"), *_right("throughput", "over Vegas", "base RTT")],
+                caption="Mean throughput over 200 s [kbit/s], and the final base RTT [ms]",
+                columns=[Column(title="", align="left"), *_right("throughput", "ratio to Vegas", "base RTT")],
                 rows=rows,
-                note="Without a router RoVegas is Vegas with larger acknowledgements. R2 sees one of the three backward queues.",
+                note="Without such a router, RoVegas is Vegas with larger ACKs. R2 measures one of the three backward queues.",
             ),
         ],
     )
@@ -362,7 +362,7 @@ def _rerouting(evidence: Evidence) -> Section:
                 for times in ((20, begin), (begin + 20, end), (end + 20, 178))
             ]
             base = [float(row["base_curve"][int(second) - 1]) for second in (begin - 1, end - 1, 178)]
-            label = "rovegas, least base RTT kept" if variant.endswith("minimum") else variant
+            label = "rovegas, minimum base RTT kept" if variant.endswith("minimum") else variant
             rows.append(
                 [label, words, *(f"{rate:.0f}" for rate in rates), *(f"{value:.4f}" for value in base)]
             )
@@ -372,20 +372,20 @@ def _rerouting(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.rerouting(evidence),
-                caption=f"One connection; its path is longer from {begin:.0f} to {end:.0f} s. The curves of Vegas and of RoVegas that keeps the "
-                "least base RTT coincide.",
+                caption=f"One connection; its path is longer from {begin:.0f} to {end:.0f} s. The curves of Vegas and of RoVegas with the "
+                "minimum base RTT coincide.",
             ),
             Table(
-                caption="Mean throughput [kbit/s] and base RTT [ms] before, on and after the longer path",
+                caption="Mean throughput [kbit/s] and base RTT [ms] before, during and after the longer path",
                 columns=[
                     Column(title="variant", align="left"),
                     Column(title="longer by", align="left"),
                     *_right("before", "longer", "after", "base RTT before", "longer", "after"),
                 ],
                 rows=rows,
-                note="Throughput without the first 20 s of each part. RoVegas as in Eq. 3 takes over the new fixed delay with the first "
-                "acknowledgement of a packet that took the new path both ways; with the minimum base RTT, as for "
-                "mixed networks, it cannot distinguish a longer path from a queue either.",
+                note="Throughput without the first 20 s of each part. RoVegas as in Eq. 3 adopts the new fixed delay with the first "
+                "ACK that took the new path in both directions; with the minimum base RTT, as for "
+                "mixed networks, it cannot distinguish a longer path from a queue, like Vegas.",
             ),
         ],
     )
@@ -417,8 +417,8 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity
             paragraphs=[
                 "Every open assumption was varied, one at a time, and all claims were evaluated again on runs "
                 "with the same seeds and on the same number of baseline runs. Unaffected runs were not repeated. "
-                "Verdicts on claims close to their limit also change by chance: what matters is where many "
-                "change, or where a quantity changes by more than 10 % (bold)."
+                "Verdicts on claims close to their limit also change by chance. Relevant are assumptions that change many "
+                "verdicts, or a quantity by more than 10 % (bold)."
             ],
             note="Figs. 8 to 13: RoVegas over Vegas. Fig. 15: queue with eight connections, packets. Figs. 17 and 18: fairness index.",
             further=[conclusions.averages(evidence)],

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 Reading = Callable[[Row], float]
 
 PAPER = "paper"
-"""Name of the group of runs that stands for the paper; the other groups have one assumption moved."""
+"""Name of the group of runs with the main assumptions; in each other group, one assumption is varied."""
 
 RESAMPLES = 400
 ENTRY_AVERAGE_S = 10.0

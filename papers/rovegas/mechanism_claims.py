@@ -111,7 +111,7 @@ def least_fall_of_vegas_base_rtt_after_shortening(evidence: Evidence) -> Outcome
         before = _rerouted_rate(evidence, "vegas", f"shorter-{by}", SETTLED_S, begin)
         after = _rerouted_rate(evidence, "vegas", f"shorter-{by}", begin + SETTLED_S, end)
         kept.append(float((after / before)[0]))
-    # The fixed delay falls by at least 40 ms; throughput after it is within 1 % of what it was.
+    # The fixed delay falls by at least 40 ms; throughput after it is within 1 % of the previous one.
     return Outcome(
         measured=min(falls),
         holds=min(falls) > 0 and min(kept) > 0.99,
@@ -213,13 +213,13 @@ def rate_of_source_while_on(evidence: Evidence) -> Outcome:
 
 @claim("RV-MEC-19")
 def base_rtt_in_mixed_network_is_least_seen(evidence: Evidence) -> Outcome:
-    """Count the runs of the mixed network whose base round-trip time is not the least one measured."""
+    """Count the runs of the mixed network whose base round-trip time is not the minimum measured."""
     violations = rises = 0
     for point in ("none", "r2", "all"):
         for row in evidence.rows("fig-19", "rovegas", point):
             base, least_rtt = row["base_rtt"], float(row["least_rtt"])
             rises += float(base[LEAST]) != float(base[LAST]) or float(base[FIRST]) != float(base[GREATEST])
-            # Plain measurements alone: the least round-trip time. With stamped queueing it can only be less.
+            # Plain measurements only: the minimum round-trip time. With stamped queueing times it can only be smaller.
             wrong = abs(base[LAST] - least_rtt) > 1e-6 if point == "none" else base[LAST] > least_rtt + 1e-6
             violations += bool(wrong)
     return Outcome(

@@ -55,7 +55,7 @@ class Replications:
     paper
         Of the paper's experiments.
     moved
-        Of those with an assumption moved; 0 to move none.
+        Of those with a varied assumption; 0 for none.
     loads
         The loads of Figs. 10 and 13.
     """

@@ -48,7 +48,7 @@ COLUMNS = (
     "guard",
     "opening",
 )
-"""Names of the columns; `reduce` says what they hold."""
+"""Names of the columns; described in `reduce`."""
 
 SAMPLE_S = 0.02
 ROUNDING_S = 1e-6
@@ -168,7 +168,7 @@ def _windows(run: Traced) -> list[float]:
 
 
 def _base_rtts(run: Traced) -> list[float]:
-    """Return the first, least, greatest and last base round-trip time of every connection, ms."""
+    """Return the first, smallest, largest and last base round-trip time of every connection, ms."""
     found: list[float] = []
     for name in run.connections:
         base = run.trace("base_rtt", name).value
@@ -248,7 +248,7 @@ def _guard(run: Traced) -> list[float]:
     """
     acked, sent = run.trace("seq_acked", "c1"), run.trace("seq_sent", "c1")
     window, diff = run.trace("cwnd", "c1"), run.trace("vegas_diff", "c1")
-    # At an acknowledgement: the window before it, and what is outstanding after it, before anything new is sent.
+    # At an acknowledgement: the window before it, and the data outstanding after it, before new data is sent.
     before, after = window.at(acked.time, before=True), window.at(acked.time)
     newest = sent.at(acked.time, before=True) + run.payload
     excess = before - (newest - acked.value) / run.payload - 1.0
@@ -262,11 +262,11 @@ def _guard(run: Traced) -> list[float]:
 
 
 def _wire(run: Traced) -> list[float]:
-    """Return the mean size of packets on the sender's and on the receiver's access link, bytes, and most waiting backward."""
+    """Return the mean packet size on the sender's and the receiver's access link, bytes, and the maximum backward queue."""
     utilization, packets, waited = (
         run.links[name] for name in ("utilization", "packets", "backlog_max_packets")
     )
-    # Access links carry 10 Mbit/s and nothing but this connection.
+    # Access links carry 10 Mbit/s and only this connection.
     sizes = [
         float(utilization[link]) * 10e6 * _measured(run) / 8 / max(float(packets[link]), 1.0)
         for link in ("s1-r1", "d1-r2")

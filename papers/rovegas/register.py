@@ -17,7 +17,7 @@ REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
 
 def above(margins: list[Values], limit: float = 0.0, note: str = "") -> Outcome:
-    """Return the outcome of several inequalities: the least of the quantities, which must exceed `limit`."""
+    """Return the outcome of several inequalities: the smallest of the quantities, which must exceed `limit`."""
     least = np.minimum.reduce(margins)
     return outcome(least, holds=least > limit, note=note)
 

@@ -360,7 +360,7 @@ def rerouted(
     name, variant, place
         As for `alone`.
     base_rtt
-        How RoVegas takes over a derived base round-trip time.
+        How RoVegas adopts a derived base round-trip time.
     by
         ``"delay"``: the delays of the bottleneck's links double; ``"path"``: the connection crosses a third router on a way that
         is twice as long.

@@ -66,7 +66,7 @@ def study(
     claims
         All claims of the paper.
     evidence
-        The evidence of the whole reproduction.
+        The evidence of the complete reproduction.
     base
         The assumptions as they are.
     runs

@@ -35,7 +35,7 @@ SPREAD_STATEMENTS = (
 
 
 def _rests_on_spread(finding: Finding) -> bool:
-    """Return whether a claim speaks of the spread between runs, or of something divided by it."""
+    """Return whether a claim depends on the spread between runs."""
     claim = finding.claim
     return (
         claim.units == "flag"
@@ -71,25 +71,25 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                f"{len(missed)} of {len(findings)} claims are not reproduced. In {noise} of them the paper's "
-                f"number is inside our 90 % interval or the inequality is within sampling noise; {moved} hold when one open assumption "
-                "is varied by more than noise. The list of all claims gives the reason for each miss. Most of "
-                "them have three causes.",
-                f"Spread. Our runs of a cell differ {min(lan):.1f} to {max(lan):.1f} times as much as the paper's in the LAN columns. "
-                "Effects are then as large as the paper's and still smaller shares of the variation, and small effects are not "
-                f"significant: {len(on_spread)} misses are claims on shares, half-widths or significance. The paper's spread needs a "
-                "steadier background than conversations drawn anew from tcplib's tables for every run.",
-                "The Vegas background. In the paper Reno gets a little less against released Vegas than against Reno (72.4 and "
+                f"{len(missed)} of {len(findings)} claims are not reproduced. For {noise} of them, the paper's "
+                f"number is inside our 90 % interval or the inequality is within sampling noise; {moved} hold under a variation of one open "
+                "assumption whose effect exceeds noise. The list of all claims gives the reason for each miss. Most misses "
+                "have one of three causes.",
+                f"Spread. In the LAN columns, the standard deviation of our runs is {min(lan):.1f} to {max(lan):.1f} times that of the paper. "
+                "Effects of the same size then explain smaller shares of the variation, and small effects are not "
+                f"significant: {len(on_spread)} misses are claims on shares, half-widths or significance. The paper's spread requires a "
+                "steadier background than conversations drawn from tcplib's tables for every run.",
+                "The Vegas background. In the paper Reno gets slightly less against released Vegas than against Reno (72.4 and "
                 "73.4 KB/s at low load, 13.3 and 16.1 at high load), and retransmits more. Here it gets "
                 f"{mean('reno', 'vegas', 'low'):.1f} and {mean('reno', 'reno', 'low'):.1f}, {mean('reno', 'vegas', 'high'):.1f} and "
-                f"{mean('reno', 'reno', 'high'):.1f}: conversations of Vegas overshoot less and leave "
-                f"{100 * mean('reno', 'vegas', 'high', 'loss_rate'):.0f} % of the packets lost at high load where conversations of "
-                f"Reno lose {100 * mean('reno', 'reno', 'high', 'loss_rate'):.0f} %.",
+                f"{mean('reno', 'reno', 'high'):.1f}: conversations of Vegas overshoot less. "
+                f"{100 * mean('reno', 'vegas', 'high', 'loss_rate'):.0f} % of the packets are lost at high load; with conversations of "
+                f"Reno it is {100 * mean('reno', 'reno', 'high', 'loss_rate'):.0f} %.",
                 "Recovery at high load. Its changes raise throughput by "
                 f"{float(recovery['reno'].terms['rec'][0]):.1f} and {float(recovery['vegasfix'].terms['rec'][0]):.1f} KB/s here, by 9.65 "
-                "and 7.96 in the paper. Scripted losses show each algorithm at work, so that what differs is how often windows are "
+                "and 7.96 in the paper. Scripted losses show that each algorithm works, so the difference is how often windows are "
                 f"large enough for it: {unfinished('high'):.0f} % of the transfers at high load and {unfinished('wan'):.0f} % in the WAN "
-                "have not ended when their time is up, which tells that our background loads the bottleneck more.",
+                "have not finished within the time limit, which indicates that our background loads the bottleneck more.",
             ]
         ),
         Table(
@@ -104,7 +104,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
                 [name, f"{ours:.2f}", f"{paper:.2f}", f"{ours / paper:.2f}"]
                 for name, (ours, paper) in ratios.items()
             ],
-            note="KB/s in Tables VI, VII and XI, KB in Tables VIII and IX. The paper's are rebuilt from its effects and shares.",
+            note="KB/s in Tables VI, VII and XI, KB in Tables VIII and IX. Those of the paper are computed from its effects and shares.",
         ),
     ]
     sources: dict[str, list[Finding]] = {}
@@ -116,7 +116,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     ]
     blocks.append(
         Details(
-            title="the misses by table and section of the paper",
+            title="Misses by table and section of the paper",
             blocks=[
                 Table(
                     caption="Misses by source",
@@ -150,21 +150,21 @@ def tensions(evidence: Evidence) -> Section:
         [
             "half-widths labelled 90 %",
             "printed with the quantile at 0.90, which is a one-sided interval",
-            "both rows and both marks are given; no main conclusion depends on it",
+            "both rows and both marks are given; no main conclusion depends on the difference",
         ],
         [
             "Table XII, row Vegas",
-            "repeats released Vegas although the label means the corrected one",
+            "repeats released Vegas although the label means corrected Vegas",
             "both rows are given; ratios compare corrected with corrected",
         ],
         [
             "gain in the WAN",
             f"the text says 10 to 20 %, the table gives {100 * gains[0]:.0f} and {100 * gains[1]:.0f} %",
-            "the claims take the text's numbers with room for the table's",
+            "the claims use the numbers of the text, with a tolerance that includes those of the table",
         ],
         [
             "shares of single algorithms and of recovery, high load",
-            f"F, D and C add to 40 and 11 %, recovery as a phase to {shares['VII']['reno']['percent']['rec']:.0f} and {shares['VII']['vegasfix']['percent']['rec']:.0f} %",
+            f"F, D and C add up to 40 and 11 %, recovery as a phase to {shares['VII']['reno']['percent']['rec']:.0f} and {shares['VII']['vegasfix']['percent']['rec']:.0f} %",
             "checked in the section on seven factors",
         ],
         [

@@ -1,4 +1,4 @@
-"""Content of the report: the paper's tables beside ours, Fig. 2, traces, sensitivity, and inconsistencies of the paper.
+"""Content of the report: the paper's tables with ours, Fig. 2, traces, sensitivity, and inconsistencies of the paper.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -30,30 +30,30 @@ __all__ = ["sections"]
 
 LOAD_WORDS = {"low": "low load", "high": "high load", "wan": "WAN"}
 
-# Why each open assumption has the value it has, by field of `assumptions.Assumptions`.
+# The reason for each value, by field of `assumptions.Assumptions`.
 REASONS = {
-    "rate": "Fig. 1 survives as a caption; the simulator's example network of the same shape has a 200 KB/s link",
-    "delay": "as remembered of the original Vegas papers; of the values tried, the only one that meets every statement on Fig. 2",
+    "rate": "only the caption of Fig. 1 is available; the simulator's example network of the same shape has a 200 KB/s link",
+    "delay": "as in the original Vegas papers, from memory; of the values tried, the only one consistent with every statement on Fig. 2",
     "access_rate": "Ethernet",
-    "access_delay": "short beside the bottleneck",
-    "counts_service": "the simulator queues waiting messages; the one in transmission is not among them",
+    "access_delay": "short compared with the bottleneck",
+    "counts_service": "the simulator's queue holds waiting messages only, not the one in transmission",
     "mss": "a segment of 1.4 KB read as payload",
     "header": "TCP and IP without options",
     "tick": "BSD's slow timeout",
     "min_ticks": "BSD's minimum",
-    "initial_rto": "half of what BSD sets, the value its deviation stands for",
+    "initial_rto": "half of BSD's value, the value that corresponds to its deviation",
     "tick_phase": "hosts do not start together",
     "initial_ssthresh": "the largest window without scaling",
     "variation": "stated by the paper",
     "extra": "defaults of the release, which the paper does not say it changed",
     "gamma": "value of the x-kernel and of ns-2",
     "check_both": "the second acknowledgement is checked only if the first check fired, as the code ports have it",
-    "nagle": "the authors' TCP had it; the calibration of the background is without it",
-    "handshake": "the simulator runs actual implementations of TCP; the time of a transfer counts from its SYN",
+    "nagle": "the authors' TCP had it; the background was calibrated without it",
+    "handshake": "the simulator runs actual implementations of TCP; the duration of a transfer starts with its SYN",
     "warm_up_s": "calibrated",
     "conversation_cap": "calibrated",
-    "size_multiplier": "the sizes of the tables as they are",
-    "time_limit_s": "high load is more than the bottleneck carries and a transfer can starve; one that has not finished counts with what it delivered",
+    "size_multiplier": "the sizes of the tables, unchanged",
+    "time_limit_s": "high load exceeds the capacity of the bottleneck and a transfer can starve; an unfinished transfer counts with the data it delivered",
 }
 WORDS = {
     "rate": "bottleneck rate",
@@ -119,13 +119,11 @@ def _set_up(settings: Settings) -> Section:
         anchor="set-up",
         title="Set-up",
         blocks=[
-            Figure(
-                svg=figures.topology(), caption="Fig. 1: the network, with the rates and delays assumed here."
-            ),
+            Figure(svg=figures.topology(), caption="Fig. 1: the network with the assumed rates and delays."),
             Text(
                 paragraphs=[
-                    "A transfer of 1 MB crosses a bottleneck that it shares with conversations drawn from tcplib's tables, each "
-                    "its own TCP connection of the background's variant. Low load is a new conversation every 0.1 s on average, "
+                    "A transfer of 1 MB shares a bottleneck with conversations drawn from tcplib's tables; each is "
+                    "a TCP connection of the background's variant. Low load is a new conversation every 0.1 s on average, "
                     "high load every 0.03 s. Phases: ss is algorithms A and G, ca is B, rec is C, D, E and F; H, I and J are off "
                     "in all designs. `Vegas'` is Vegas with the paper's three corrections and is cell 111 of the design; Reno is "
                     "cell 000.",
@@ -172,36 +170,38 @@ def _calibration() -> Section:
                 ]
                 for row in rows
             ],
-            note="The misfit is the root of the summed squares of both relative misses.",
+            note="The misfit is the square root of the sum of squares of both relative errors.",
         )
 
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                "The paper does not say how large the background's conversations are nor how long they run before "
-                "the transfer starts. The cap on a conversation's bytes and the warm-up were fitted "
-                "once to two of the paper's numbers, Reno's throughput and retransmitted data against Reno at low "
+                "The paper states neither the sizes of the background's conversations nor how long they run before "
+                "the transfer starts. The cap on the size of a conversation and the warm-up were fitted "
+                "once to two numbers of the paper, Reno's throughput and retransmitted data against Reno at low "
                 "load, and frozen in `calibration.toml`. Everything else in this report, high load and WAN included, "
                 "is a test.",
                 f"Chosen: cap {chosen['conversation_cap']}, warm-up "
-                f"{chosen['warm_up_s']:g} s. In {chosen['runs']} runs of their own these give "
+                f"{chosen['warm_up_s']:g} s. In {chosen['runs']} separate runs, these give "
                 f"{number(chosen['throughput'])} KB/s against the paper's 73.4 and "
                 f"{number(chosen['retransmitted'])} KB against 48.6; at high load, which was not fitted, "
                 f"{number(chosen['high_throughput'])} KB/s against 16.1.",
-                f"The second number decides the warm-up: no point of the grid below {longest:g} s comes closer than a "
-                f"misfit of {short:.2f}. TELNET conversations last for minutes, so a long warm-up fills the queue with "
-                "their small packets, and the first slow start overshoots less. A factor on tcplib's sizes could take "
-                "the place of the cap; the sensitivity section moves it.",
+                f"The second number determines the warm-up: no point of the grid below {longest:g} s has a misfit below "
+                f"{short:.2f}. TELNET conversations last for minutes, so a long warm-up fills the queue with "
+                "their small packets, and the first slow start overshoots less. A factor on tcplib's sizes could replace "
+                "the cap; the sensitivity section varies it.",
             ]
         ),
         Figure(
             svg=figures.scan(frozen),
-            caption="The scan: each point of the grid by the two fitted numbers. The cross is the paper, the ring the choice.",
+            caption="The scan: each point of the grid by the two fitted numbers. Cross: the paper. Ring: the choice.",
         ),
         Details(
             title="the scan in numbers",
             blocks=[
-                table(f"The best points again, {frozen['finalist_runs']} runs each", frozen["finalists"]),
+                table(
+                    f"The best points, repeated with {frozen['finalist_runs']} runs each", frozen["finalists"]
+                ),
                 table(f"The whole grid, {frozen['scan_runs']} runs each", frozen["scan"]),
             ],
         ),
@@ -212,7 +212,7 @@ def _calibration() -> Section:
             Text(
                 paragraphs=[
                     "A second fit, to Reno's 16.1 KB/s against Reno at high load alone, is reported only for "
-                    "comparison: cap {second['conversation_cap']}, warm-up "
+                    f"comparison: cap {second['conversation_cap']}, warm-up "
                     f"{second['warm_up_s']:g} s gives {number(second['throughput'])} KB/s there and "
                     f"{number(second['low_throughput'])} KB/s at low load, where the paper has 73.4."
                 ]
@@ -224,7 +224,7 @@ def _calibration() -> Section:
 def _mean_cell(
     evidence: Evidence, metric: str, foreground: str, background: str, load: str, paper: float
 ) -> Cell:
-    """Return our mean with its interval over the paper's number."""
+    """Return our mean with its interval, and the paper's number."""
     interval = evidence.interval(metric, foreground, background, load)
     good = abs(interval.estimate / paper - 1) <= MEAN_TOLERANCE[metric, load]
     return Cell(
@@ -268,9 +268,9 @@ def _foreground_tables(evidence: Evidence) -> Section:
             rows.append(row)
         note = ""
         if table in ("IV", "V"):
-            note = "The Vegas background is the corrected one in the rows of Reno and of corrected Vegas, the released one in the row between."
+            note = "The Vegas background is corrected Vegas in the rows of Reno and of corrected Vegas, and released Vegas in the row between."
         if table == "XII":
-            # The label of the paper's Vegas row means the corrected version, its numbers are the released one's.
+            # The label of the paper's Vegas row means corrected Vegas, but its numbers are those of released Vegas.
             columns = foreground_table("IV")
             fixed: list[Cell | str] = [FOREGROUND["vegasfix"]]
             for (load, column), value in zip(columns.columns, columns.rows["vegasfix"], strict=True):
@@ -281,8 +281,8 @@ def _foreground_tables(evidence: Evidence) -> Section:
                 )
             rows.insert(2, fixed)
             note = (
-                "The paper prints one Vegas row with the numbers of released Vegas, though its label means the corrected one by then. "
-                "The row of corrected Vegas, with the numbers of Table IV, is what the rows below compare with."
+                "The paper prints one Vegas row with the numbers of released Vegas, although its label means corrected Vegas at that point. "
+                "The rows below are compared with the row of corrected Vegas, which has the numbers of Table IV."
             )
         groups = [("", 1), ("low load", 2), ("high load", 2)] if table != "X" else ()
         blocks.append(
@@ -300,7 +300,7 @@ def _foreground_tables(evidence: Evidence) -> Section:
         )
     blocks.append(
         Details(
-            title="every configuration in detail: spread, timeouts, fast retransmits, losses",
+            title="All configurations in detail: standard deviations, timeouts, fast retransmits, losses",
             blocks=[_details(evidence)],
         )
     )
@@ -349,12 +349,12 @@ def _details(evidence: Evidence) -> Table:
             Column(title=name)
             for name in (
                 "n", "mean", "interval", "sd", "mean", "interval", "sd", "coarse timeouts", "fast retransmits", "loss rate",
-                "utilization", "receive window binds", "unfinished",
+                "utilization", "receive window limits", "unfinished",
             )
         ],
         rows=rows,
-        note="Loss rate is of all data packets offered to the bottleneck in the direction of the transfer. “Receive window binds” counts the "
-        "send opportunities that the 128 KB window stopped, which matters in the WAN.",
+        note="Loss rate is of all data packets offered to the bottleneck in the direction of the transfer. “Receive window limits” counts the "
+        "send opportunities blocked by the 128 KB window, which is relevant in the WAN.",
     )  # fmt: skip
 
 
@@ -388,7 +388,7 @@ def _replay() -> Section:
                 groups=[("", 1), ("released", 5), ("corrected", 5)],
                 columns=[Column(title="event", align="left")] + [Column(title=name) for name in names * 2],
                 rows=rows,
-                note="The paper prints snd_nxt 5 after segments 5 and 6 were sent; its own results of both equations need 7.",
+                note="The paper prints snd_nxt 5 after segments 5 and 6 were sent; its results for both equations require 7.",
             )
         ],
     )
@@ -399,17 +399,18 @@ def _effect_tables(evidence: Evidence) -> Section:
     words = {"thr": "throughput, KB/s", "rtx": "retransmitted data, KB"}
     blocks: list[Block] = [
         Figure(
-            svg=figures.effects(evidence), caption="Effects with two-sided 90 % intervals, and the paper's."
+            svg=figures.effects(evidence),
+            caption="Effects with two-sided 90 % intervals, and the effects of the paper.",
         ),
         Figure(
             svg=figures.cells(evidence),
-            caption="Means of the eight cells, and those the paper's effects imply.",
+            caption="Means of the eight cells, and the means implied by the paper's effects.",
         ),
         Text(
             paragraphs=[
                 "The printed 90 % half-widths are the standard error times 1.28 to 1.30 in all ten columns: the quantile at 0.90, "
-                "which makes a one-sided 90 % (two-sided 80 %) interval. Both rows are given here. A letter n marks effects that are not "
-                "significant by the row of the same kind: first the paper's rule, then the two-sided interval.",
+                "which makes a one-sided 90 % (two-sided 80 %) interval. Both rows are given here. The letter n marks effects that are not "
+                "significant: first by the paper's rule, then by the two-sided interval.",
             ]
         ),
     ]
@@ -569,9 +570,9 @@ def _seven(evidence: Evidence) -> Section:
         blocks.append(
             Text(
                 paragraphs=[
-                    "A tension of the paper: at high load its shares of F, D and C add to 40 % against Reno and 11 % against Vegas, while recovery as one "
-                    "phase explains 65 % and 56 %. The rest would have to sit in interactions within the phase. Here the four algorithms of recovery add to "
-                    f"{shares['reno'][0]:.0f} % and {shares['vegasfix'][0]:.0f} %, with the interactions among them to {shares['reno'][1]:.0f} % and "
+                    "An inconsistency of the paper: at high load its shares of F, D and C add up to 40 % against Reno and 11 % against Vegas, while recovery as one "
+                    "phase explains 65 % and 56 %. The rest would have to be interactions within the phase. Here the four algorithms of recovery add up to "
+                    f"{shares['reno'][0]:.0f} % and {shares['vegasfix'][0]:.0f} %, and with their interactions to {shares['reno'][1]:.0f} % and "
                     f"{shares['vegasfix'][1]:.0f} %, while recovery as one phase explains {clustered['reno']:.0f} % and {clustered['vegasfix']:.0f} %.",
                 ]
             )
@@ -606,7 +607,7 @@ def _figure_2(evidence: Evidence) -> Section:
     """Return the section on Fig. 2 and fairness."""
     measured = evidence.observation("figure_2")
     rows: list[list[Cell | str]] = []
-    # Fluid model: flows join one by one, each takes the queue it finds for part of its base RTT.
+    # Fluid model: flows join one by one, and each takes the existing queue for part of its base RTT.
     fluid = (0.108, 0.121, 0.150, 0.213, 0.409)
     for index in range(5):
         rows.append(
@@ -628,8 +629,8 @@ def _figure_2(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.figure_2(measured),
-                caption="Fig. 2: five Vegas connections that start one second apart, queues of 25 segments. Starts vary by ±50 ms from run to run, because "
-                "the band between alpha and beta leaves the final windows to the start.",
+                caption="Fig. 2: five Vegas connections that start one second apart, queues of 25 segments. Starts vary by ±50 ms between runs, because "
+                "the final windows depend on the starts within the band from alpha to beta.",
             ),
             Table(
                 caption=f"Averages from 20 to 30 s over {measured['window'].shape[0]} runs",
@@ -637,12 +638,12 @@ def _figure_2(evidence: Evidence) -> Section:
                     Column(title=name)
                     for name in (
                         "connection", "window [segments]", "share", "share, fluid model", "baseRTT [ms]", "RTT [ms]", "queued [segments]",
-                        "cut above", "grow below",
+                        "decrease above", "increase below",
                     )
                 ],
                 rows=rows,
                 note="The last two columns are the thresholds beta/(1 − baseRTT/rtt) and alpha/(1 − baseRTT/rtt) of section IX-A, in segments. The fluid "
-                "model lets each flow join at equilibrium and hold the same backlog by its own estimate.",
+                "model lets each flow join in equilibrium and keep the same backlog according to its own estimate.",
             ),
         ],
     )  # fmt: skip
@@ -681,7 +682,7 @@ def _traces(evidence: Evidence) -> Section:
         title="Timeouts and recoveries",
         blocks=[
             Details(
-                title="counters of every cell of the three-factor design",
+                title="Counters of every cell of the three-factor design",
                 blocks=[
                     Table(
                         caption="Per transfer",
@@ -689,7 +690,7 @@ def _traces(evidence: Evidence) -> Section:
                         + [
                             Column(title=name)
                             for name in (
-                                "losses in first slow start", "timeouts in first slow start", "timeouts", "after several losses", "fast retransmits",
+                                "losses in first slow start", "timeouts in first slow start", "timeouts", "timeouts after several losses", "fast retransmits",
                                 "wait for new data [RTT]", "window kept",
                             )
                         ],
@@ -724,7 +725,7 @@ def sections(
                 "Every open assumption was varied, one at a time, and the claims on the tables were evaluated "
                 "again. Varied runs use the seeds of the tables and fewer replications; the baseline is evaluated "
                 "on the same number. Verdicts on claims close to their limit also change by chance, so a few "
-                "changes of either kind mean little: what matters is where many change, or where a mean changes "
+                "changes of either kind mean little. Relevant are assumptions that change many verdicts, or a mean "
                 "by more than 10 % (bold)."
             ],
             note="Means: foreground, load, background; throughput (thr) in KB/s, retransmitted data (rtx) in KB.",

@@ -35,14 +35,14 @@ the next new segment, round trips; mean share of the window that a recovery leav
 
 
 def episodes(flows: pd.DataFrame, events: pd.DataFrame | None) -> dict[str, NDArray[np.float64]]:
-    """Return `COLUMNS` for some rows of the results, one number for each flow; NaN for a mean of nothing.
+    """Return `COLUMNS` for some rows of the results, one number for each flow; NaN for a mean without values.
 
     Parameters
     ----------
     flows
         Rows of ``runs.flows``.
     events
-        The trace of their events; ``None`` if nobody asked for it, and all is NaN.
+        The trace of their events; ``None`` if it was not recorded; all values are NaN then.
     """
     if events is None:
         return {column: np.full(len(flows), np.nan) for column in COLUMNS}

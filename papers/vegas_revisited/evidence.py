@@ -131,7 +131,7 @@ class Evidence:
     seed
         Seed of the resampling.
     group
-        Which group of keys stands for the tables: ``"table"``, or the name of a variation of an assumption. What a
+        Which group of keys provides the tables: ``"table"``, or the name of a variation of an assumption. What a
         variation did not run is taken from the tables.
     replications
         Use this many runs per configuration at most, by load; ``None`` for all.

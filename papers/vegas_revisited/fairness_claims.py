@@ -226,7 +226,7 @@ def _stated_size(evidence: Evidence) -> FactorEffects:
     effects = evidence.phases("thr", "low", "reno")
     if not evidence.full:
         raise NotMeasured(
-            f"This reproduction was asked for {effects.replications} replications; the paper's number runs by default."
+            f"This reproduction has {effects.replications} replications; the default is the paper's number."
         )
     return effects
 

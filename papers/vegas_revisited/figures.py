@@ -34,7 +34,7 @@ def topology() -> str:
 
 
 def cells(evidence: Evidence) -> str:
-    """Draw the means of the cells of the three-factor design beside those the paper's effects imply."""
+    """Draw the means of the cells of the three-factor design with those implied by the paper's effects."""
     figure, axes = plots.figure(2, len(EFFECT_TABLES), width=2.75, height=2.7)
     for column, table in enumerate(EFFECT_TABLES):
         for row, background in enumerate(BACKGROUNDS):
@@ -76,7 +76,7 @@ def cells(evidence: Evidence) -> str:
 
 
 def effects(evidence: Evidence) -> str:
-    """Draw the effects of the three phases and their interactions beside the paper's."""
+    """Draw the effects of the three phases and their interactions with the paper's."""
     figure, axes = plots.figure(2, len(EFFECT_TABLES), width=2.75, height=2.5)
     position = np.arange(len(TERMS))[::-1]
     for column, table in enumerate(EFFECT_TABLES):

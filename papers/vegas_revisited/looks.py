@@ -25,7 +25,7 @@ SEEN, SEEN_VALUES = "seen", "seen_values"
 PREFIX = "look"
 
 Seen: TypeAlias = Mapping[str, Values]
-"""What is kept of a run: arrays by name. A run in which there was nothing to see has none."""
+"""The reduction of a run: arrays by name; none for a run without observations."""
 
 
 def scenario_name(look: str) -> str:

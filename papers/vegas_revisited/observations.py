@@ -36,7 +36,7 @@ COMPARED_RUNS = 3
 
 
 def switches() -> list[str]:
-    """Return the letters the engine takes as switches of single algorithms."""
+    """Return the letters that the engine accepts as switches of single algorithms."""
     accepted = []
     for letter in string.ascii_uppercase:
         try:

@@ -49,7 +49,7 @@ class Replications:
     validation, sweep
         Comparisons of implementations, and of loads.
     sensitivity
-        Configurations with an assumption moved, by load; a load that is not named is not run again.
+        Configurations with a varied assumption, by load; a load that is not named is not run again.
     """
 
     table: int

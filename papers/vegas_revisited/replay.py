@@ -54,7 +54,7 @@ class _Rounds:
     def acknowledge(self, event: str, ack: int) -> None:
         """Process an acknowledgement of everything below `ack`."""
         eq3 = eq4 = None
-        # In the corrected code, an acknowledgement of what was sent before a timeout voids a round of which nothing was sent.
+        # In the corrected code, an acknowledgement of what was sent before a timeout ends a round in which nothing was sent.
         if ack > self.beg_seq and not (self.corrected and self.snd_nxt <= self.beg_seq):
             in_transit = max(0, self.snd_nxt - self.snd_una)
             beyond_one = 0 if self.corrected else max(0, ack - self.snd_una - 1)
@@ -76,7 +76,7 @@ def replay(*, corrected: bool) -> list[Row]:
     Parameters
     ----------
     corrected
-        Whether Eq. 3 loses its last term and a round begins anew after a timeout.
+        Whether Eq. 3 omits its last term and a new round begins after a timeout.
     """
     rounds = _Rounds(corrected)
     rounds.acknowledge("0-4 acknowledged", 5)

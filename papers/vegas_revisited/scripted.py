@@ -295,7 +295,7 @@ def _largest_spike(run: TracedRun) -> dict[str, float]:
 def _widths(variant: str) -> dict[int, int]:
     """Return how many segments are outstanding when a segment is sent, by the segment's number.
 
-    A connection without loss tells. The plan needs to know before anything is run, so this connection is run for it.
+    A run without losses determines it. The plan depends on the result, so this run is made before planning.
     """
     scenario = single("after_timeout", variant)
     twin = TracedRun(dumbbell.run_many([Job(scenario)], progress=False), 0)

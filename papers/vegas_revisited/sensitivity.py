@@ -1,4 +1,4 @@
-"""What each open assumption decides: the tables' claims judged again with one assumption moved.
+"""The effect of each open assumption: the tables' claims evaluated again with one assumption varied.
 
 A moved assumption is run with the seeds of the tables, and compared with the first runs of the tables at the same number of
 replications, so that the difference is the assumption's.
@@ -16,7 +16,7 @@ from .evidence import Evidence
 
 __all__ = ["study"]
 
-# Claims whose evidence is the tables' runs and nothing else.
+# Claims with evidence only from the runs of the tables.
 TABLE_SCENARIOS = {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} | {"wan-rtx"}
 
 # Claims judged on runs of their own although they speak of a table.
@@ -53,7 +53,7 @@ def study(
     claims
         All claims of the paper.
     evidence
-        The evidence of the whole reproduction.
+        The evidence of the complete reproduction.
     replications
         Runs per configuration of the comparison, by load.
     """

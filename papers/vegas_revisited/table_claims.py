@@ -33,7 +33,7 @@ FOREGROUND = {
 }
 WHERE = {"low": "low load", "high": "high load", "wan": "WAN"}
 
-# Tolerances. They cover the sampling noise of both sides and some slack for what the model leaves out.
+# Tolerances. They cover the sampling noise of both sides and some slack for simplifications of the model.
 MEAN_TOLERANCE = {
     ("thr", "low"): 0.15,
     ("thr", "high"): 0.25,
@@ -99,7 +99,7 @@ def _foreground_claims() -> Iterator[Claim[Evidence]]:
 
 
 def _replay() -> Iterator[Claim[Evidence]]:
-    """Yield the entries of Table III and what the corrections make of them."""
+    """Yield the entries of Table III and their values with the corrections."""
     columns = data()["table_iii"]["columns"]
     rows = data()["table_iii"]["released"]
     labels = {
@@ -209,7 +209,7 @@ def _significant(
         flags = np.abs(effect) > half
         note = f"effect {effect[0]:.2f}, half-width {half[0]:.2f}"
         if flags[0] != expected:
-            # What the same effect would be worth if our runs differed as little as the paper's.
+            # The share of the same effect with the spread of the paper's runs.
             spread = printed_column(metric, load, background).s_e() / float(effects.s_e[0])
             would = abs(float(effect[0])) > float(half[0]) * spread
             note += f"; with the paper's spread the half-width would be {float(half[0]) * spread:.2f} and the effect "

@@ -39,7 +39,7 @@ class TracedRun:
         return bytes_of(self.scenario.to_dict()["flows"][0]["tcp"]["mss"])
 
     def _of_job(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of the job, which stand together."""
+        """Return the rows of the job, which are adjacent."""
         jobs = frame["job"].to_numpy()
         return frame.iloc[np.searchsorted(jobs, self._job) : np.searchsorted(jobs, self._job, side="right")]
 

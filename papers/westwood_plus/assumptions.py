@@ -32,12 +32,12 @@ WIRELESS = "wireless"
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, with our choice. `REASONS` says why each is what it is.
+    """What the paper leaves open, with our choice. `REASONS` has the reason for each.
 
     Parameters
     ----------
     wire_header
-        Bytes on the wire beside the 1500 of a segment.
+        Bytes on the wire in addition to the 1500 of a segment.
     access_rate
         Rate of the links between hosts and routers.
     bottleneck_delay
@@ -48,7 +48,7 @@ class Assumptions:
     partial_ack
         What a partial acknowledgement does to the retransmission timer in New Reno and Westwood+.
     partial_deflation
-        Whether a partial acknowledgement takes what it acknowledges out of the window's inflation, or ends it.
+        Whether a partial acknowledgement deflates the window by the data it acknowledges, or ends the inflation.
     minimum_rto, initial_rto, tick
         The retransmission timer.
     limited_transmit
@@ -107,8 +107,8 @@ class Assumptions:
 
 REASONS: Mapping[str, tuple[str, str]] = {
     "wire_header": (
-        "headers beside the 1500 bytes",
-        "Table I has 99.5 % of the link's rate, so that 1500 bytes are all there is on the wire",
+        "headers in addition to the 1500 bytes",
+        "Table I has 99.5 % of the link's rate, so that packets have 1500 bytes on the wire",
     ),
     "access_rate": ("rate of access links", "that of the multi-bottleneck network"),
     "bottleneck_delay": (
@@ -121,7 +121,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "deflation of the window at partial acknowledgements",
         "the simulator's default until May 2003: a partial acknowledgement ends the inflation",
     ),
-    "minimum_rto": ("least retransmission timeout", "the simulator's default until October 2004"),
+    "minimum_rto": ("minimum retransmission timeout", "the simulator's default until October 2004"),
     "initial_rto": ("timeout before the first sample", "the simulator's default until 2006"),
     "tick": ("tick of the timer", "the simulator's default since 2002"),
     "limited_transmit": ("limited transmit", "the simulator's default since 2001"),
@@ -135,12 +135,12 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "the original Westwood and its code; the pseudo-code alone would raise it after too high an estimate",
     ),
     "interval_rtt": ("interval of a bandwidth sample", "the last round-trip time, as §2.2 says"),
-    "minimum_interval": ("least interval", "§2.2 names none; Linux has 50 ms"),
-    "start_spread": ("flows start within [s]", "keeps replications apart; nothing is said"),
+    "minimum_interval": ("minimum interval", "§2.2 states none; Linux has 50 ms"),
+    "start_spread": ("flows start within [s]", "makes replications differ; not stated"),
     "reverse_queue": (
         "queue on the reverse path, one connection [packets]",
-        "40, as on the way out, leaves all three variants far below Table I while it is busy; 20 does not, as the readings of "
-        "Table I show",
+        "with 40, as on the forward path, all three variants are far below Table I while it is busy; with 20 they are not; see "
+        "the readings of Table I",
     ),
     "reverse_rate": ("rate of the reverse path, one connection [Mbit/s]", "a full-duplex link"),
     "connection_reverse_rtts": (
@@ -152,8 +152,8 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "spread like those of the connections",
     ),
     "channel": (
-        "what moves the lossy channel on",
-        "time, as the text has it: dwell times are stated in seconds, whether packets pass or not",
+        "what advances the lossy channel",
+        "time, as in the text: dwell times are stated in seconds",
     ),
     "wired_rate": ("rate of the wired bottleneck [Mbit/s]", "that of the other networks"),
     "cross_variant": ("cross traffic of the wireless network", "the paper's usual traffic"),
@@ -186,7 +186,7 @@ class Variation(sensitivity.Variation):
 VARIATIONS = (
     Variation(
         name="full-duplex",
-        value="queue of 40 packets on the reverse path, as on the way out",
+        value="queue of 40 packets on the reverse path, as on the forward path",
         groups=(CONNECTION,),
         changes={"reverse_queue": 40},
     ),
@@ -234,7 +234,7 @@ VARIATIONS = (
     ),
     Variation(
         name="short-rto",
-        value="least retransmission timeout 0.2 s",
+        value="minimum retransmission timeout 0.2 s",
         groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
         changes={"minimum_rto": "200 ms"},
     ),
@@ -246,7 +246,7 @@ VARIATIONS = (
     ),
     Variation(
         name="headers",
-        value="40 bytes of headers beside the 1500",
+        value="40 bytes of headers in addition to the 1500",
         groups=(CONNECTION, MANY_FLOWS),
         changes={"wire_header": 40},
     ),
@@ -282,13 +282,13 @@ VARIATIONS = (
     ),
     Variation(
         name="polled",
-        value="packets move the lossy channel on: the first one after a dwell draws the next state",
+        value="the lossy channel advances by packets: the first packet after a dwell draws the next state",
         groups=(WIRELESS,),
         changes={"channel": "poll"},
     ),
     Variation(
         name="simulator",
-        value="packets move the lossy channel on as in the simulator: each one after a dwell draws until the state has changed",
+        value="the lossy channel advances by packets as in the simulator: each packet after a dwell draws until it changes",
         groups=(WIRELESS,),
         changes={"channel": "packet"},
     ),

@@ -25,7 +25,7 @@ def _mean(evidence: Evidence, variant: str, intervals: Sequence[int]) -> float:
 
 
 def _order(results: pd.DataFrame) -> str:
-    """Return in how many readings the three variants stand in the paper's order while the reverse path is busy."""
+    """Return in how many readings the three variants are in the paper's order while the reverse path is busy."""
     means = []
     for reading in ("", *(reading.name for reading in VARIATIONS)):
         evidence = Evidence(results, reading)
@@ -34,8 +34,8 @@ def _order(results: pd.DataFrame) -> str:
     ahead = sum(west >= reno for west, reno, _ in means)
     thrice = sum(min(west, reno) >= 3 * vegas for west, reno, vegas in means)
     return (
-        f"In {ahead} of {len(means)} readings Westwood+ has at least New Reno's goodput, and in {thrice} both have at least three times "
-        "that of Vegas."
+        f"In {ahead} of {len(means)} readings Westwood+ has at least New Reno's goodput, and in {thrice} both have at least three times the goodput "
+        "of Vegas."
     )
 
 
@@ -48,28 +48,27 @@ def table_1(evidence: Evidence, results: pd.DataFrame) -> list[str]:
     paragraphs = [
         f"With a busy reverse path Westwood+ has {west / reno:.2f} times New Reno's goodput (the paper {printed_lead[0]:.2f} and {printed_lead[1]:.2f}), "
         f"and New Reno {reno / vegas:.1f} times that of Vegas. Vegas mistakes queueing on the reverse path for "
-        "congestion: its goodput is its target backlog divided by the queueing time of acknowledgements. 0.48 Mbit/s are 40 segments a second, which with its "
-        "thresholds need a wait of 25 to 90 ms on average; a queue of 40 packets of 6 ms that ten senders keep more than half full "
-        "makes them wait longer.",
+        "congestion: its goodput is its target backlog divided by the queueing time of acknowledgements. With its thresholds, 0.48 Mbit/s (40 segments per second) requires a mean queueing time of 25 to 90 ms. "
+        "A queue of 40 packets of 6 ms each, kept more than half full by ten senders, delays ACKs by more.",
     ]
     full = Evidence(results, "full-duplex")
     if "table-1/vegas" in full.counts():
         paragraphs.append(
-            f"Such a queue, the plainest reading, leaves Vegas {_mean(full, 'vegas', BUSY):.2f} and New Reno "
-            f"{_mean(full, 'newreno', BUSY):.2f} Mbit/s and misses a cell by {worst_miss(full):.0f} %. With 20 packets the worst cell is "
-            f"off by {worst_miss(evidence):.0f} %: that is the main reading. {_order(results)}"
+            f"With such a queue, the most direct reading, Vegas has {_mean(full, 'vegas', BUSY):.2f} and New Reno "
+            f"{_mean(full, 'newreno', BUSY):.2f} Mbit/s; the largest error of a cell is {worst_miss(full):.0f} %. With 20 packets, the main reading, the largest error is "
+            f"{worst_miss(evidence):.0f} %. {_order(results)}"
         )
     start = (
-        "The first interval holds the start: slow start overshoots, and some 40 segments of one window are lost. New Reno has "
+        "The first interval includes the start: slow start overshoots, and about 40 segments of one window are lost. New Reno has "
         f"{first['newreno']:.2f} Mbit/s there (the paper {paper:.2f}) and Westwood+ {first['westwoodp']:.2f} "
-        f"({printed.table_1('westwoodp')[0]:.2f}). Until May 2003 the simulator took all inflation away at a partial acknowledgement and "
-        "sent one segment a round trip until the last hole was mended."
+        f"({printed.table_1('westwoodp')[0]:.2f}). Until May 2003 the simulator removed all inflation at a partial ACK and "
+        "sent one segment per round trip until the last loss was repaired."
     )
     deflation = Evidence(results, "deflation")
     if "table-1/newreno" in deflation.counts():
         start += (
-            " Where a partial acknowledgement takes off only what it acknowledges, as RFC 6582 has it, duplicates keep the link busy "
-            f"through the recovery, and New Reno has {_mean(deflation, 'newreno', [0]):.2f} Mbit/s."
+            " If a partial ACK deflates the window only by the data it acknowledges, as in RFC 6582, duplicate ACKs keep the link busy "
+            f"during recovery, and New Reno has {_mean(deflation, 'newreno', [0]):.2f} Mbit/s."
         )
     paragraphs.append(start)
     return paragraphs
@@ -84,11 +83,11 @@ def fairness(evidence: Evidence) -> list[str]:
             key = f"fig-12/newreno/{count}"
             waits = float(evidence.stacked(key, "backlogs")[:, 0].mean()) * 1.2
             outs = float(evidence.total(key, "timeouts").mean()) / count
-            parts.append(f"{count} connections {waits:.0f} ms and {outs:.0f} timeouts each")
+            parts.append(f"{waits:.0f} ms and {outs:.0f} timeouts per connection with {count} connections")
     return [
-        "The paper explains the decreasing advantage of Westwood+ by the spacing of the round-trip times; but "
+        "The paper explains the decreasing advantage of Westwood+ by the spacing of the round-trip times, but "
         "their ratio grows with the number of connections. The queueing time, which makes all round-trip times "
-        "similar, and the share of timeouts, after which all variants behave the same, grow as well: New Reno has, with {'; '.join(parts)}.",
+        f"similar, and the share of timeouts, after which all variants behave the same, grow as well. New Reno has {'; '.join(parts)}.",
     ]
 
 
@@ -110,22 +109,22 @@ def hops(evidence: Evidence) -> list[str]:
         if count in (1, 3, 4, 5, 6)
     )
     return [
-        f"With one variant everywhere the Vegas connection has {listed} hops, Mbit/s; the better of the other two has {others}. The paper "
-        "has Vegas ahead beyond three hops.",
+        f"With one variant everywhere, the goodput of the Vegas connection in Mbit/s is {listed} hops; the better of the other two has {others}. In the paper, "
+        "Vegas is ahead beyond three hops.",
     ]
 
 
 def channel(evidence: Evidence, results: pd.DataFrame) -> list[str]:
-    """Return how the channel advances, and the effects."""
+    """Return the effects of what advances the channel."""
     shortest = bad_ms(evidence, "fig-27")[0]
     least = float(gains(evidence, "fig-27", DELAYED)[:, 0].max())
     shared = gains(evidence, "fig-30", EACH).max()
     paragraphs = [
-        "A packet takes 6 ms on the link. With a channel that changes by time, nearly no packet sees a shorter "
-        f"bad state, and Westwood+ cannot gain there: {least:.0f} % at {shortest} ms with delayed acknowledgements. The "
+        "A packet takes 6 ms on the link. If the channel advances by time, hardly any packet meets a shorter "
+        f"bad state, and Westwood+ gains little: {least:.0f} % at {shortest} ms with delayed acknowledgements. The "
         "simulator's error model advances by packets, and then every bad state affects one or two packets, "
-        "however short it is. The paper states dwell times and gives gains for a "
-        f"large set of them, and those of fig. 30 (here up to {shared:.0f} %), which only a channel that packets move on has at short dwells.",
+        "however short it is. The paper states dwell times in seconds. It also gives gains for a "
+        f"wide range of dwell times, and the gains of fig. 30 (here up to {shared:.0f} %); at short dwell times only a channel that advances by packets shows them.",
     ]
     for name in ("polled", "simulator"):
         other = Evidence(results, name)
@@ -174,7 +173,7 @@ def misses(findings: Sequence[Finding]) -> Section:
     )
 
 
-CHANNEL = "The gains depend on how often the channel loses packets; the section on the wireless hop shows those under its other rules."
+CHANNEL = "The gains depend on how often the channel loses packets; the section on the wireless hop shows the gains with other channel models."
 
 EVIDENCE = {
     "W-F27a-1": CHANNEL,
@@ -191,7 +190,7 @@ EVIDENCE = {
     ),
     "W-F32-4": (
         "At the shortest dwell times, the channel loses hardly any packets. Losses are queue drops, and "
-        "Westwood+, which keeps the queue shorter, is slightly slower."
+        "Westwood+, which keeps the queue shorter, has slightly less goodput."
     ),
 }
-"""What stands behind the misses that were seen, beside what the judgement says itself."""
+"""Causes of the misses, in addition to the explanation by the evaluation itself."""

@@ -310,7 +310,7 @@ def mean_quiet_window_of_vegas(evidence: Evidence) -> Outcome:
 
 @claim("W-F6-2")
 def deviation_of_quiet_vegas_window(evidence: Evidence) -> Outcome:
-    # The window climbs by a segment a round trip from what the busy interval left of it: the first 50 s are that.
+    # The window climbs by a segment per round trip from its value after the busy interval, during the first 50 s.
     spans = [(EDGES_S[index] + START_S, EDGES_S[index + 1]) for index in QUIET]
     return averaged(
         evidence.of(

@@ -1,4 +1,4 @@
-"""Content of the report: the paper's tables and figures beside ours, by section.
+"""Content of the report: the paper's tables and figures with ours, by section.
 
 All numbers in the text are computed from the runs or read from the paper's data.
 """
@@ -29,7 +29,7 @@ __all__ = ["sections"]
 
 INTERVALS = ("0–250 s, quiet", "250–500 s, busy", "500–750 s, quiet", "750–1000 s, busy")
 
-# Within a tenth of the paper's number a cell of Table I counts as met.
+# A cell of Table I is reproduced if it is within a tenth of the paper's number.
 NEAR = 0.10
 
 
@@ -63,11 +63,11 @@ def _set_up() -> Section:
             Text(
                 paragraphs=[
                     "As the paper states: packets of 1500 bytes, an initial window of three segments, timestamps, delayed acknowledgements "
-                    "except at receivers of Vegas and SACK, windows and thresholds that never bind, queues of rate times largest "
-                    "round-trip time, 1000 s a run. Goodput is what was delivered once, in whole packets, over the time.",
-                    "What the paper leaves open is listed with our choice and its reason; the section on sensitivity moves the choices "
-                    "one at a time. Two of them differ from the plainest reading, because that one misses printed numbers and "
-                    "another admissible one meets them: the queue on the reverse path of the single connection, and what moves the "
+                    "except at receivers of Vegas and SACK, receive windows and initial thresholds that are never reached, queues of rate times largest "
+                    "round-trip time, runs of 1000 s. Goodput counts new data delivered, in whole packets.",
+                    "What the paper leaves open is listed with our choice and its reason; the section on sensitivity varies the choices "
+                    "one at a time. Two of them differ from the most direct reading, because that reading misses printed numbers and "
+                    "another admissible reading meets them: the queue on the reverse path of the single connection, and what advances the "
                     "lossy channel.",
                 ]
             ),
@@ -102,12 +102,12 @@ def _rules(evidence: Evidence) -> Section:
                 caption="Counting acknowledgements: cases worked by hand",
                 columns=[
                     *_words(
-                        "what happened",
+                        "events",
                         "segments acknowledged (0: a duplicate)",
                         "counted, by hand",
                         "by the rule",
                     ),
-                    *_numbers("counted in all", "delivered"),
+                    *_numbers("counted, total", "delivered"),
                 ],
                 rows=rows,
                 note="Only a partial acknowledgement makes the rule count a segment twice: it subtracts the "
@@ -115,9 +115,9 @@ def _rules(evidence: Evidence) -> Section:
             ),
             Text(
                 paragraphs=[
-                    f"The engine's own count agrees: in a run with three losses alone and two within one window, its samples of the "
-                    f"bandwidth hold {counted:.0f} segments while {acknowledged:.0f} were acknowledged, one for the pair's partial "
-                    "acknowledgement. Filter, samples, growth and reaction to losses are read back from such runs and compared with "
+                    f"The engine's own count agrees: in a run with three single losses and two losses within one window, its bandwidth samples "
+                    f"contain {counted:.0f} segments while {acknowledged:.0f} were acknowledged; the difference is due to the partial "
+                    "ACK. Filter, samples, growth and reaction to losses are extracted from such runs and compared with "
                     "the formulas (claims `W-ALG-1` to `W-ALG-8`).",
                 ]
             ),
@@ -132,8 +132,8 @@ def _model(evidence: Evidence) -> Section:
         blocks=[
             Text(
                 paragraphs=[
-                    "One connection meets independent losses and a constant queueing time. Westwood+ falls with the square root of the "
-                    "round-trip time where Reno falls with the round-trip time itself, and both with the square root of the loss "
+                    "One connection has independent losses and a constant queueing time. The throughput of Westwood+ is inversely proportional to the square root of the "
+                    "round-trip time, that of Reno to the round-trip time itself, and both to the square root of the loss "
                     "rate. The two are equal only if the queueing time is half of the round-trip time; below "
                     "that, Westwood+ gets more, above it less.",
                 ]
@@ -155,8 +155,8 @@ def _estimates(evidence: Evidence) -> Section:
             Figure(
                 svg=figures.estimates(evidence),
                 caption="Fig. 1: estimates at congestion of 20 flows on 10 Mbit/s with ten New Reno senders on the reverse path, of (a) Westwood+ "
-                "and (b) the original Westwood. Dashed: the fair share. The paper has Westwood+ near 0.5 Mbit/s and Westwood up to 100 "
-                "times that.",
+                "and (b) the original Westwood. Dashed: the fair share. In the paper, Westwood+ is near 0.5 Mbit/s and Westwood up to 100 "
+                "times higher.",
             ),
             Figure(
                 svg=figures.filters(evidence),
@@ -209,11 +209,11 @@ def _readings_of_table_1(results: pd.DataFrame) -> Table:
         rows.append(row)
     quarters = ("1", "2", "3", "4")
     return Table(
-        caption="Table I under each reading of what it leaves open, Mbit/s",
-        columns=[*_words("reading"), *_numbers(*quarters * 3, "worst miss")],
+        caption="Table I under each reading, Mbit/s",
+        columns=[*_words("reading"), *_numbers(*quarters * 3, "largest error")],
         rows=rows,
         groups=[("", 1), *[(NAMES[variant], 4) for variant in VARIANTS], ("", 1)],
-        note="Intervals 1 and 3 have a quiet reverse path, 2 and 4 a busy one. Green: within 10 % of the paper's number.",
+        note="The reverse path is quiet in intervals 1 and 3 and busy in 2 and 4. Green: within 10 % of the paper's number.",
     )
 
 
@@ -236,8 +236,8 @@ def _connection(evidence: Evidence, results: pd.DataFrame) -> Section:
                         ("reno", "Fig. 8: Reno"),
                     ],
                 ),
-                caption="Windows and thresholds of the first run; grey: the reverse path is busy. The window is drawn with what duplicate "
-                "acknowledgements add to it during recovery, hence its spikes; those beyond the axis belong to the first recovery.",
+                caption="Windows and thresholds of the first run; grey: the reverse path is busy. The window is drawn with its inflation by duplicate "
+                "ACKs during recovery, which causes the spikes; those beyond the axis belong to the first recovery.",
             ),
         ],
     )
@@ -268,11 +268,11 @@ def _many_flows(evidence: Evidence) -> Section:
             ),
             Figure(
                 svg=figures.sequences(evidence),
-                caption="Figs. 14 to 16: sequence numbers of 20 connections, first run. Black: the ends of the range that the paper prints.",
+                caption="Figs. 14 to 16: sequence numbers of 20 connections, first run. Black: the range printed in the paper.",
             ),
             Table(
                 caption="Final sequence numbers of 20 connections, segments; means over the runs",
-                columns=[*_words(""), *_numbers("least", "largest", "largest over least")],
+                columns=[*_words(""), *_numbers("smallest", "largest", "largest over smallest")],
                 rows=rows,
             ),
             Text(paragraphs=conclusions.fairness(evidence)),
@@ -287,7 +287,7 @@ def _hops(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.hops(evidence),
-                caption="Figs. 18 to 25: on the left the connection over all hops, on the right its goodput and the mean of the forward cross "
+                caption="Figs. 18 to 25: left: the connection over all hops; right: total of its goodput and the mean of the forward cross "
                 "traffic; bars are 90 % intervals.",
             ),
             Text(paragraphs=conclusions.hops(evidence)),
@@ -324,7 +324,7 @@ def _wireless(evidence: Evidence, results: pd.DataFrame) -> Section:
         blocks=[
             Figure(
                 svg=figures.lossy(evidence, "fig-27", figures.PANELS),
-                caption="Fig. 27: the connection alone; bars from the least to the largest run, as in the paper.",
+                caption="Fig. 27: the connection alone; bars from the smallest to the largest run, as in the paper.",
             ),
             _gain_table(
                 evidence,
@@ -361,7 +361,7 @@ def _satellite(evidence: Evidence) -> Section:
         blocks=[
             Figure(
                 svg=figures.lossy(evidence, "fig-32", figures.PANELS),
-                caption="Fig. 32: total goodput of 20 connections; bars from the least to the largest run.",
+                caption="Fig. 32: total goodput of 20 connections; bars from the smallest to the largest run.",
             ),
             _gain_table(
                 evidence,
@@ -380,9 +380,9 @@ def _live() -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                "The paper's section 4 uploads files over the Internet with Linux implementations of New Reno and Westwood+. Nothing of it "
-                "is simulated here: its claims await the Linux testbed, and count neither as reproduced nor as missed. What is checked are "
-                "statements about the printed numbers themselves.",
+                "Section 4 of the paper uploads files over the Internet with Linux implementations of New Reno and Westwood+. These measurements "
+                "are not simulated here: the claims await the Linux testbed and count neither as reproduced nor as missed. Only "
+                "statements about the printed numbers themselves are checked.",
             ]
         )
     ]
@@ -397,7 +397,7 @@ def _live() -> Section:
                     for date, uploads, megabytes in zip(site.dates, site.uploads, site.megabytes, strict=True)
                 ],
                 note=f"Gain of Westwood+ {signed(site.gain[0], 0)} to {signed(site.gain[1], 0)} %, pipe {site.pipe[0]:g} to "
-                f"{site.pipe[1]:g} segments, least round-trip time {site.rtt_ms:g} ms (Table 5).",
+                f"{site.pipe[1]:g} segments, minimum round-trip time {site.rtt_ms:g} ms (Table 5).",
             )
         )
     return Section(anchor="live", title="Live measurements: awaiting the Linux testbed", blocks=blocks)
@@ -421,7 +421,7 @@ def sections(
         moves.section(
             paragraphs=[
                 "Each assumption is varied separately, with the same seeds, and the claims are evaluated again. "
-                f"The main reading uses the same points and runs: {size(settings).readings} runs of the single connection, fewer runs and points of experiments with many flows.",
+                f"They are compared with the main reading on the same points and runs: {size(settings).readings} runs of the single connection, and fewer runs and points of the experiments with many flows.",
             ],
             groups={group: f"Readings: {words}" for group, (words, _) in GROUPS.items()},
         ),

@@ -89,7 +89,7 @@ class Evidence:
         return np.array([measure(row) for _, row in self.runs(key).iterrows()], dtype=np.float64)
 
     def grid(self, prefix: str) -> list[str]:
-        """Return what stands behind ``prefix/`` in keys, in ascending order of the numbers.
+        """Return the parts of keys after ``prefix/``, in ascending order of the numbers.
 
         Raises
         ------

@@ -58,7 +58,7 @@ def _svg(ax: Axes) -> str:
 
 
 def _network(scenario: Scenario, **labels: str) -> str:
-    """Draw the network of a scenario, with labels beside hosts."""
+    """Draw the network of a scenario, with labels at hosts."""
     return plots.to_svg(topologies.draw(scenario, labels=labels))
 
 
@@ -318,4 +318,4 @@ def networks(usual: Assumptions) -> list[tuple[str, str]]:
 
 
 PANELS = (DELAYED, EACH)
-"""Both ways of acknowledging, as `lossy` takes them."""
+"""Both ways of acknowledging, as in `lossy`."""

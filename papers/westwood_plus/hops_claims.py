@@ -31,7 +31,7 @@ def goodput(evidence: Evidence, cross: str, c1: str, count: int) -> Values:
 
 
 def total(evidence: Evidence, cross: str, c1: str, count: int) -> Values:
-    """Return the total goodput as the paper defines it, Mbit/s: the connection's and the mean of the forward cross traffic."""
+    """Return the total goodput as defined in the paper, Mbit/s: the connection's and the mean of the forward cross traffic."""
     across = evidence.stacked(f"fig-18/{cross}/{c1}/{count}", "cross").mean(axis=1)
     result: Values = goodput(evidence, cross, c1, count) + across
     return result
@@ -158,7 +158,7 @@ def newreno_gets_more_over_plus(evidence: Evidence) -> Outcome:
 def others_exceed_fair_share_over_vegas(evidence: Evidence) -> Outcome:
     curves = [_curve(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")]
     return Outcome.share(
-        np.concatenate(curves) > 5.0, note=f"least {min(curve.min() for curve in curves):.2f} Mbit/s"
+        np.concatenate(curves) > 5.0, note=f"smallest {min(curve.min() for curve in curves):.2f} Mbit/s"
     )
 
 

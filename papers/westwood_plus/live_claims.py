@@ -81,7 +81,7 @@ def _names() -> dict[str, str]:
 
 
 AWAITED = _names()
-"""Claims that await the testbed, with what they need from it."""
+"""Claims that await the testbed, with their requirements."""
 
 for _name, _what in AWAITED.items():
     claim(_name)(_awaited(_what))

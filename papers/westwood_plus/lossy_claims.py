@@ -24,7 +24,7 @@ START_S = 50.0
 
 
 def bad_ms(evidence: Evidence, figure: str) -> list[str]:
-    """Return the dwell times of the bad state that were run, ms, as they stand in keys."""
+    """Return the dwell times of the bad state that were run, ms, in the form used in keys."""
     return evidence.grid(f"{figure}/westwoodp/{DELAYED}")
 
 
@@ -152,4 +152,4 @@ def wired_traffic_lessens_gain(evidence: Evidence) -> Outcome:
 @claim("W-F32-4")
 def plus_is_at_or_above_others(evidence: Evidence) -> Outcome:
     found = np.vstack([gains(evidence, "fig-32", acks) for acks in (DELAYED, EACH)])
-    return Outcome.share((found >= 0).all(axis=0), note=f"least gain {signed(found.min())} %")
+    return Outcome.share((found >= 0).all(axis=0), note=f"smallest gain {signed(found.min())} %")

@@ -50,7 +50,8 @@ def least_number_of_flows_that_fill_link(evidence: Evidence) -> Outcome:
     ]
     listed = ", ".join(f"{count}: {least[count]:.2f}" for count in counts[:4])
     return Outcome(
-        measured=float(enough[0]) if enough else float("nan"), note=f"least total by flows, Mbit/s: {listed}"
+        measured=float(enough[0]) if enough else float("nan"),
+        note=f"smallest total by flows, Mbit/s: {listed}",
     )
 
 
@@ -115,7 +116,7 @@ def share_of_steps_that_lessen_fairness_gap(evidence: Evidence) -> Outcome:
 
 
 def _ends(evidence: Evidence, variant: str) -> tuple[Values, Values]:
-    """Return the least and the largest final sequence number of 20 connections, for each run."""
+    """Return the smallest and the largest final sequence number of 20 connections, for each run."""
     segments = evidence.stacked(f"fig-12/{variant}/20", "segments")
     return segments.min(axis=1), segments.max(axis=1)
 

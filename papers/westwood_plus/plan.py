@@ -148,7 +148,7 @@ def size(settings: Settings) -> Size:
 
 
 def bad_name(bad_s: float) -> str:
-    """Return a dwell time as it stands in a key, in milliseconds."""
+    """Return a dwell time in ms, in the form used in keys."""
     return f"{bad_s * 1e3:g}"
 
 

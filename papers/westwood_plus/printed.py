@@ -30,7 +30,7 @@ class Site:
     gain
         Least and largest gain of Westwood+ over New Reno, %.
     pipe
-        Least and largest product of goodput and least RTT, segments of 1500 bytes.
+        Smallest and largest product of goodput and minimum RTT, segments of 1500 bytes.
     rtt_ms
         Least RTT seen, ms.
     """
@@ -55,7 +55,7 @@ def table_1(variant: str) -> tuple[float, ...]:
 
 
 def final_sequence_numbers(variant: str) -> tuple[float, float]:
-    """Return the least and the largest final sequence number of 20 connections, segments."""
+    """Return the smallest and the largest final sequence number of 20 connections, segments."""
     least, largest = data()["final-sequence-numbers"][variant]
     return float(least), float(largest)
 

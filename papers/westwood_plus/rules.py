@@ -78,7 +78,7 @@ class Case:
     by_hand
         What each counts for.
     delivered
-        Segments that reached the receiver while these came.
+        Segments that reached the receiver in this time.
     """
 
     words: str
@@ -133,7 +133,7 @@ class Cut:
     ssthresh
         The threshold it set.
     by_rule
-        The estimate times the least round-trip time, at least two segments.
+        The estimate times the minimum round-trip time, at least two segments.
     is_timeout
         Whether a timeout was the reason.
     """
@@ -150,7 +150,7 @@ def _at(row: pd.Series, quantity: str, time_s: float) -> float:
 
 
 def cuts(row: pd.Series) -> list[Cut]:
-    """Return the reactions of a connection whose threshold, window, estimate and least round-trip time were recorded."""
+    """Return the reactions of a connection whose threshold, window, estimate and minimum round-trip time were recorded."""
     found = []
     times = np.asarray(row["cwnd_s"], dtype=np.float64)
     for time_s, ssthresh in zip(row["ssthresh_s"], row["ssthresh"], strict=True):

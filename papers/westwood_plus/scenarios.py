@@ -63,7 +63,7 @@ REVERSE_FLOWS = 10
 
 
 def tcp(variant: str, assumptions: Assumptions, *, delayed_ack: bool | None = None) -> Tcp:
-    """Return a variant as the paper runs it.
+    """Return a variant as in the paper.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def connection(
     assumptions
         What the paper leaves open.
     traced
-        Whether to record its window and threshold; what it delivered is recorded every 250 s in any case.
+        Whether to record its window and threshold; delivered data is always recorded every 250 s.
     """
     backward = _reverse_rtts(assumptions.connection_reverse_rtts)
     shape = topologies.dumbbell(
@@ -289,7 +289,7 @@ def many_flows(
 def hops(
     c1: str, cross: str, count: int, assumptions: Assumptions, *, duration_s: int = DURATION_S
 ) -> Scenario:
-    """Return a connection over several bottlenecks, each with cross traffic of its own in both directions (fig. 17).
+    """Return a connection over several bottlenecks, each with its own cross traffic in both directions (fig. 17).
 
     The connection is ``f1``. Over hop k goes ``x{k}`` (the paper's C of number 2k) forward and ``b{k}`` (2k + 1) back.
 
@@ -453,7 +453,7 @@ def one_flow(
     Parameters
     ----------
     variant, assumptions, delayed_ack
-        As `wireless` takes them.
+        As in `wireless`.
     rate
         Of the link, Mbit/s.
     rtt_ms
@@ -512,7 +512,7 @@ def lossy(
     Parameters
     ----------
     variant, assumptions
-        As `wireless` takes them; acknowledgements are not delayed.
+        As in `wireless`; acknowledgements are not delayed.
     loss
         Probability of losing a packet.
     rtt_ms

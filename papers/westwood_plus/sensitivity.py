@@ -1,4 +1,4 @@
-"""What each open assumption decides: the claims judged again on the runs of other readings.
+"""The effect of each open assumption: the claims evaluated again on the runs of other readings.
 
 A reading is run with the seeds of the main one and compared with as many of its runs on the same points, so that the difference
 is the reading's.

@@ -42,8 +42,8 @@ __all__ = [
 ]
 
 PAYLOAD_BYTES = 1024
-"""Payload of a full segment. Our windows are counted in bytes, those of others in segments: of a power of two both round
-alike, and a window that is the sum of many shares of a segment reaches a whole number with the same ACK."""
+"""Payload of a full segment. Our windows are in bytes, those of other simulators in segments. With a power of two, both round
+equally, and a window that grows by fractions of a segment reaches a whole number with the same ACK."""
 
 PACKET_BITS = 8 * (PAYLOAD_BYTES + 40)
 """Bits of a full packet on the wire, with its headers; in a peer they may be two bytes longer."""
@@ -51,7 +51,7 @@ PACKET_BITS = 8 * (PAYLOAD_BYTES + 40)
 BOTTLENECK = "r1-r2"
 
 ACCESS_DELAY_US = 100.0
-"""The least propagation delay of an access link, µs."""
+"""The minimum propagation delay of an access link, µs."""
 
 # Coarse clocks tick every 10 ms.
 TICK_US = 10_000.0
@@ -69,7 +69,7 @@ def tcp(peer: Peer, variant: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A bottleneck and the way to it.
+    """A bottleneck and the path to it.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def drawn(key: str, network: Network, count: int, *, within_s: float) -> Drawn:
 
 
 def _payload_rate(scenario: Scenario) -> float:
-    """Return the most goodput that the bottleneck can carry, bit/s."""
+    """Return the maximum goodput of the bottleneck, bit/s."""
     data = scenario.resolved()
     rate = next(bits_per_second(link["rate"], "rate") for link in data["links"] if link["name"] == BOTTLENECK)
     table = data["flows"][0]["tcp"]

@@ -14,30 +14,42 @@ from dumbbell.crossvalidation.agreement import criterion, differences, ratios, w
 from dumbbell.crossvalidation.figures import scatter
 from dumbbell.crossvalidation.tables import comparison_table
 
-__all__ = ["AIM", "Measure", "blocks", "compared", "judged", "same_way"]
+__all__ = [
+    "AIM",
+    "BACKLOG",
+    "RETRANSMITTED",
+    "TIMEOUTS",
+    "Measure",
+    "blocks",
+    "compared",
+    "count",
+    "judged",
+    "same_way",
+    "share",
+]
 
 AIM = 0.90
-"""Share of the points that are to agree."""
+"""Required share of the points that agree."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A number of a run that is compared between both sides.
+    """A quantity of a run that is compared between both sides.
 
     Parameters
     ----------
     column
-        Name of the reduced number.
+        Name of the reduced column.
     label, unit
-        What it is called, and its unit.
+        Its name and unit in the report.
     kind
         ``"difference"`` of the means of both sides over the replications, or their ``"ratio"``.
     bound
         The largest difference, or distance of the ratio from 1, that counts as agreement.
     intervals
-        What the intervals over the replications have to say. ``"overlap"``: those of both means have a value in common, as
-        well. ``"equal"``: it is enough that the interval of difference or ratio contains equality, so that the two sides
-        cannot be told apart; for counts, whose means are uncertain by more than the bound.
+        The condition on the intervals over the replications. ``"overlap"``: the intervals of both means must also overlap.
+        ``"equal"``: it is sufficient that the interval of the difference or ratio contains equality, so that the two sides
+        are indistinguishable; for counts, because the uncertainty of their means exceeds the bound.
     digits
         Decimals shown.
     """
@@ -52,12 +64,29 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """What is asked for, in words."""
+        """The criterion in words."""
         bound = f"{self.bound:g}" if self.kind == "difference" else f"{100.0 * self.bound:g} %"
         unit = f" {self.unit}" if self.unit and self.kind == "difference" else ""
         if self.intervals == "overlap":
             return f"{self.label} within {bound}{unit}, intervals overlapping"
         return f"{self.label} within {bound}{unit}, or indistinguishable"
+
+
+def share(column: str, label: str) -> Measure:
+    """Return a measure of shares or indices between 0 and 1: their difference; the intervals must overlap."""
+    return Measure(column=column, label=label, kind="difference", bound=0.05, intervals="overlap")
+
+
+def count(column: str, label: str, *, unit: str = "", digits: int) -> Measure:
+    """Return a measure of counts: their ratio. An interval of the ratio that contains 1 also counts as agreement."""
+    return Measure(
+        column=column, label=label, unit=unit, kind="ratio", bound=0.1, intervals="equal", digits=digits
+    )
+
+
+RETRANSMITTED = count("retransmitted", "segments sent again", digits=1)
+TIMEOUTS = count("timeouts", "timeouts", digits=2)
+BACKLOG = count("backlog_mean", "mean backlog", unit="packets", digits=2)
 
 
 def compared(
@@ -86,7 +115,7 @@ def judged(
 ) -> Agreement:
     """Return the agreement on several measures: a criterion for each, and a row for each point and measure.
 
-    The column ``beside`` says of a disagreement what else was observed there. No cause is claimed.
+    The column ``beside`` has further observations on a disagreement. No cause is claimed.
     """
     criteria: list[Criterion] = []
     rows: list[pd.DataFrame] = []
@@ -122,7 +151,7 @@ def judged(
     return Agreement(criteria=tuple(criteria), points=points)
 
 
-# Replications in which both sides are this close took the same course.
+# Replications in which both sides are this close are counted as identical.
 ALIKE = 1e-3
 
 
@@ -134,28 +163,28 @@ def _beside(
     *,
     paired: bool,
 ) -> str:
-    """Return further observations of a point: the replications that took the same course, and other measures that disagree."""
+    """Return further observations on a point: the number of identical replications, and other measures that disagree."""
     found = []
     if paired:
         rows = results[results["point"] == point]
         wide = rows.pivot_table(index="key", columns="side", values=measure.column)
         alike = int(((wide["ours"] - wide["peer"]).abs() <= ALIKE * wide["peer"].abs()).sum())
-        found.append(f"{alike} of {len(wide)} replications alike to {ALIKE:.1%}")
+        found.append(f"{alike} of {len(wide)} replications identical within {ALIKE:.1%}")
     others = []
     for label, table in tables.items():
         row = table[table["point"] == point].iloc[0]
         if label != measure.label and not row["overlap"]:
             others.append(f"{label} {row['ours']:.4g} against {row['peer']:.4g}")
     if others:
-        found.append(f"intervals apart too: {', '.join(others)}")
+        found.append(f"other intervals that do not overlap: {', '.join(others)}")
     return "; ".join(found)
 
 
 def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text:
-    """Return the number of replications in which both sides took the same course, for each value of a factor.
+    """Return the number of replications that are identical on both sides, for each value of a factor.
 
-    Where both follow the same rules to the last packet, their runs are one run; where one packet changes places with another
-    they part, and only means over replications can be compared.
+    If both sides follow the same rules to the last packet, their runs are identical. If two packets are reordered, the runs
+    diverge, and only means over replications can be compared.
     """
     wide = results.pivot_table(index=["key", by], columns="side", values=measure.column, sort=False)
     wide = wide.reset_index()
@@ -165,7 +194,7 @@ def same_way(results: pd.DataFrame, measure: Measure, *, by: str) -> report.Text
     ]
     return report.Text(
         paragraphs=[
-            f"Replications alike on both sides to {ALIKE:.1%} ({measure.label}): {', '.join(counts)}. The others "
+            f"Replications identical on both sides within {ALIKE:.1%} ({measure.label}): {', '.join(counts)}. The others "
             "diverge at some packet, for example if one arrives at a full queue at the same instant at which "
             "another departs; their means are compared."
         ]
@@ -182,7 +211,7 @@ def blocks(
     log: bool = False,
     folded: bool = False,
 ) -> list[report.Block]:
-    """Return the figure of our means against the peer's, and the table of all points folded away; or both `folded`."""
+    """Return the figure of our means against the peer's, and the folded table of all points; both are folded if `folded`."""
     table = compared(results, measure, factors=factors, paired=paired)
     unit = f" [{measure.unit}]" if measure.unit else ""
     drawable = log and bool(((table["ours"] > 0.0) & (table["peer"] > 0.0)).any())
@@ -204,7 +233,7 @@ def blocks(
         bound=measure.bound,
     )
     apart = int((~table["agrees"]).sum())
-    title = f"{measure.label}: all {len(table)} points, {apart} of them apart"
+    title = f"{measure.label}: all {len(table)} points, {apart} of them disagree"
     if folded:
         return [report.Details(title=title, blocks=[figure, listed])]
     return [figure, report.Details(title=title, blocks=[listed])]

@@ -14,40 +14,39 @@ from dumbbell.crossvalidation.tables import peer_title
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
-from ._measures import Measure
 
 __all__ = ["GRID", "Coexistence"]
 
-# Reno where the peer has one that works; the first of these otherwise.
+# The base is the first of these that the peer has.
 BASES = ("reno", "newreno", "sack")
 
-# Those that are compared in other grids: they differ from Reno and NewReno in their recovery alone.
+# Compared in other grids: they differ from Reno and NewReno only in recovery.
 LEFT_OUT = ("tahoe", "sack")
 
 FACTORS = ("variant", "rate [Mbit/s]", "buffer [packets]")
 
 STARTS_S = 5.0
 
-# Seeds the random draws: with another text the start times, and so the results, would be other ones.
+# Seeds the random draws: another text would change the start times and the results.
 DRAWS = "pairs"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much of the grid there is.
+    """The extent of the grid.
 
     Parameters
     ----------
     rates_mbps
         Rates of the bottleneck, Mbit/s.
     buffers
-        Packets that may wait there.
+        Buffers of the bottleneck, packets.
     replications
         Random start times at each point.
     packets
-        About how many packets the bottleneck carries in a run, which says how long it lasts.
+        Approximate number of packets that the bottleneck carries in a run; determines its duration.
     shortest_s
-        How long it lasts at least, s.
+        Minimum duration of a run, s.
     """
 
     rates_mbps: tuple[float, ...]
@@ -58,48 +57,17 @@ class Extent:
 
 
 FULL = Extent(rates_mbps=(2, 5, 10, 20), buffers=(10, 20, 50), replications=20, packets=1e5, shortest_s=60.0)
-# Some twenty thousand packets of CPU time each second: what two cores do in minutes.
+# At about twenty thousand packets per second of CPU time, two cores take minutes.
 SLOW = Extent(rates_mbps=(2, 5), buffers=(10, 50), replications=20, packets=3e4, shortest_s=50.0)
 
-# Of a run, this part is left for the flows to find their shares.
+# This fraction of a run is excluded as warm-up.
 SETTLING = 0.25
 
 MEASURES = (
-    Measure(
-        column="share",
-        label="share of the other variant",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
-    Measure(
-        column="share_base",
-        label="share of the base flow",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
+    measures.share("share", "share of the other variant"),
+    measures.share("share_base", "share of the base flow"),
 )
-FURTHER = (
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
-)
+FURTHER = (measures.RETRANSMITTED, measures.TIMEOUTS, measures.BACKLOG)
 
 
 class Coexistence:
@@ -194,7 +162,7 @@ def _over_rate(results: pd.DataFrame) -> report.Figure:
             ax.set_ylim(0.0, 1.0)
     return report.Figure(
         svg=plots.to_svg(made),
-        caption="Share of the other variant beside the base flow, over the rate of the link",
+        caption="Share of the other variant against the base flow, over the rate of the link",
     )
 
 

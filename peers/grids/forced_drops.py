@@ -1,4 +1,4 @@
-"""Recoveries from forced drops: the segments of a transfer after some of one window were lost [fall1996 §3]."""
+"""Recoveries from forced drops: the segments of a transfer after losses within one window [fall1996 §3]."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ VARIANTS = ("tahoe", "reno", "newreno", "sack")
 
 FACTORS = ("variant", "dropped", "window", "window is", "first drop")
 
-# A packet takes this long on the bottleneck, which is a binary fraction: times of departures and arrivals that are equal
-# stay so in floating point.
+# The service time at the bottleneck is a binary fraction, so that equal times of departures and arrivals remain equal in
+# floating point.
 SERVICE_S = 2.0**-7
 DELAY = "43 ms"
 PHASE = "3.7 ms"
@@ -44,16 +44,16 @@ PATTERNS: tuple[tuple[int, ...], ...] = (
     (0, 2, 4, 6),
 )
 
-# A drawn repair is shown with so much before and after it, s.
+# Time shown before and after a recovery, s.
 SHOWN_AROUND_S = 0.25
 
-# Segments sent at this distance of times, in s, are at one time: what a trace rounds.
+# Times closer than this, in s, are equal: traces are rounded.
 ROUNDED_S = 2e-6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """A window and where in it the first drop is.
+    """A window and the position of its first drop.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class ForcedDrops:
     )
 
     def cases(self, peer: Peer) -> list[Case]:
-        """Return the cases: every recovery, window and pattern of drops; none for a peer of which only means are asked."""
+        """Return the cases: every recovery, window and pattern of drops; none for a peer of which only means are compared."""
         if bottlenecks.is_slow(peer):
             return []
         return [
@@ -109,7 +109,7 @@ class ForcedDrops:
             if variant in peer.variants
             for loss in LOSSES
             for pattern in PATTERNS
-            # Reach no further than the window.
+            # Not beyond the window.
             if loss.offset + pattern[-1] < loss.window
         ]
 
@@ -230,7 +230,7 @@ def _compared(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _first(ours: pd.Series[Any], peer: pd.Series[Any]) -> str:
-    """Say what is sent first on one side only."""
+    """Return the first segment that is sent on one side only."""
     pairs = list(zip(ours["sent"], peer["sent"], strict=False))
     at = next((index for index, (one, other) in enumerate(pairs) if one != other), len(pairs))
     shown = [
@@ -243,7 +243,7 @@ def _first(ours: pd.Series[Any], peer: pd.Series[Any]) -> str:
 
 
 def _table(points: pd.DataFrame) -> report.Table:
-    """Return the transfers of each recovery by the number of drops: how many, how many alike, and what they needed."""
+    """Return the transfers of each recovery by number of drops: their number, identical ones, retransmissions and timeouts."""
     rows: list[list[report.Cell | str]] = []
     for (variant, dropped), group in points.groupby(list(FACTORS[:2]), sort=False) if len(points) else ():
         alike = int(group["same_order"].sum())
@@ -276,7 +276,7 @@ def _table(points: pd.DataFrame) -> report.Table:
 
 
 def _show_repair(ax: Axes, row: pd.Series[Any]) -> None:
-    """Let a plot show what is sent from shortly before the first segment goes again to shortly after the last one does."""
+    """Limit a plot to the time from shortly before the first retransmission to shortly after the last one."""
     numbers, at = np.asarray(row["sent"]), np.asarray(row["at_ms"]) / 1e3
     _, firsts = np.unique(numbers, return_index=True)
     again = np.setdiff1d(np.arange(len(numbers)), firsts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ FACTORS = ("variant", "flows", "buffer [packets per flow]")
 # A flow's fair share is a megabit a second: five packets in a round trip without a queue.
 MBPS_PER_FLOW = 1.0
 DELAY_MS = 20.0
-# Seeds the random draws: with another text the start times, and so the results, would be other ones.
+# Seeds the random draws: another text would change the start times and the results.
 DRAWS = "crowds"
 STARTS_S = 5.0
 SETTLED_S = 10.0
@@ -34,18 +34,18 @@ SETTLED_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much of the grid there is.
+    """The extent of the grid.
 
     Parameters
     ----------
     flows
-        Numbers of flows, each with how many replications it has.
+        Numbers of flows, each with its number of replications.
     buffers
-        Packets per flow that may wait.
+        Buffers, packets per flow.
     packets
-        About how many packets the bottleneck carries in a run.
+        Approximate number of packets that the bottleneck carries in a run.
     shortest_s, longest_s
-        Bounds of how long that may take, s.
+        Bounds of the duration of a run, s.
     """
 
     flows: dict[int, int]
@@ -55,7 +55,7 @@ class Extent:
     longest_s: float
 
 
-# A run of many flows averages over its flows, so that large numbers need fewer replications.
+# A run averages over its flows, so large numbers of flows need fewer replications.
 FULL = Extent(
     flows={2: 30, 5: 30, 10: 30, 20: 30, 50: 5, 100: 5},
     buffers=(2, 8),
@@ -66,51 +66,16 @@ FULL = Extent(
 SLOW = Extent(flows={2: 20, 10: 20, 50: 5}, buffers=(2, 8), packets=2e4, shortest_s=30.0, longest_s=80.0)
 
 SHARES = (
-    Measure(column="jain", label="Jain's index", kind="difference", bound=0.05, intervals="overlap"),
-    Measure(
-        column="slowest",
-        label="share of the slowest quarter",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
-    Measure(
-        column="fastest",
-        label="share of the fastest quarter",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
+    measures.share("jain", "Jain's index"),
+    measures.share("slowest", "share of the slowest quarter"),
+    measures.share("fastest", "share of the fastest quarter"),
     Measure(column="total", label="total goodput", kind="ratio", bound=0.05, intervals="overlap"),
 )
 COUNTS = (
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=1),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
-    Measure(
-        column="backlog_max",
-        label="largest backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
+    measures.RETRANSMITTED,
+    replace(measures.TIMEOUTS, digits=1),
+    measures.BACKLOG,
+    measures.count("backlog_max", "largest backlog", unit="packets", digits=1),
 )
 MEASURES = (*SHARES, *COUNTS)
 
@@ -174,7 +139,7 @@ class ManyFlows:
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return the shares of all flows by rank, every measure, and the ratios over the number of flows."""
-        # Of the shares, the index moves at the smallest change.
+        # The index is the most sensitive measure of the shares.
         found: list[report.Block] = [measures.same_way(results, SHARES[0], by="variant"), _by_rank(results)]
         for measure in SHARES:
             found += measures.blocks(results, measure, factors=FACTORS, by="variant")

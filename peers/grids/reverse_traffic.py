@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,6 @@ from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
 
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
-from ._measures import Measure
 
 __all__ = ["GRID", "ReverseTraffic"]
 
@@ -26,51 +26,20 @@ RATE_MBPS, DELAY_MS = 10.0, 20.0
 STARTS_S, SETTLED_S, DURATION_S = 5.0, 15.0, 75.0
 REPLICATIONS = 30
 
-# For a peer whose runs are dear: the same points at a fifth of the rate, so that a run has a fifth of the packets.
+# For a peer with expensive runs: the same points at a fifth of the rate, so that a run has a fifth of the packets.
 SLOW_RATE_MBPS, SLOW_REPLICATIONS, SLOW_MIXES, SLOW_BUFFERS = 2.0, 12, ((1, 1), (1, 5)), (20,)
 
 REVERSED = "r2-r1"
 
 MEASURES = (
-    Measure(column="total", label="forward share", kind="difference", bound=0.05, intervals="overlap"),
-    Measure(
-        column="total_reverse", label="reverse share", kind="difference", bound=0.05, intervals="overlap"
-    ),
-    Measure(column="jain", label="Jain's index, forward", kind="difference", bound=0.05, intervals="overlap"),
-    Measure(
-        column="jain_reverse",
-        label="Jain's index, reverse",
-        kind="difference",
-        bound=0.05,
-        intervals="overlap",
-    ),
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog, forward",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
-    Measure(
-        column="backlog_mean_reverse",
-        label="mean backlog, reverse",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
+    measures.share("total", "forward share"),
+    measures.share("total_reverse", "reverse share"),
+    measures.share("jain", "Jain's index, forward"),
+    measures.share("jain_reverse", "Jain's index, reverse"),
+    measures.RETRANSMITTED,
+    measures.TIMEOUTS,
+    replace(measures.BACKLOG, label="mean backlog, forward"),
+    replace(measures.BACKLOG, label="mean backlog, reverse", column="backlog_mean_reverse"),
 )
 
 

@@ -26,7 +26,7 @@ FACTORS = ("variant", "rate [packets/s]", "delay [ms]", "buffer [packets]")
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much of the grid there is, and what is asked of it.
+    """The extent of the grid, and what is compared.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ FULL = Extent(
     aim=0.95,
     windows=True,
 )
-# A peer whose runs are dear has rules of its own for many a detail: what is asked of it are goodputs.
+# A peer with expensive runs differs in many details: only goodputs are compared.
 SLOW = Extent(
     services_log2=(7, 8, 10),
     delays_ms=(4.87, 24.37, 93.61),
@@ -83,7 +83,7 @@ SAMPLES_AIM = 0.99
 
 
 def extent_of(peer: Peer) -> Extent:
-    """Return how much of the grid a peer is asked for."""
+    """Return the extent of the grid for a peer."""
     return SLOW if bottlenecks.is_slow(peer) else FULL
 
 
@@ -94,7 +94,7 @@ class SingleFlows:
     title = "Single flows"
     order = 20
     question = (
-        "Does a single flow have the same window and the same goodput on both sides, whatever the rate, the delay and the "
+        "Does a single flow have the same window and the same goodput on both sides, for any rate, delay and "
         "buffer of its bottleneck?"
     )
 
@@ -142,7 +142,7 @@ class SingleFlows:
         )
 
     def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
-        """Return goodput, counts, and samples of the window with and without its inflation, as far as there are any."""
+        """Return goodput, counts, and the available samples of the window with and without its inflation."""
         at = _times(case)
         kept = bottlenecks.kept(case.scenario, run, flows=["f"])
         return {
@@ -194,7 +194,7 @@ class SingleFlows:
         return Agreement(criteria=tuple(criteria), points=points)
 
     def sections(self, results: pd.DataFrame, agreement: Agreement) -> Sequence[report.Block]:
-        """Return goodputs against each other, windows of both sides over each other, and all points."""
+        """Return goodputs against each other, windows of both sides overlaid, and all points."""
         table = ratios(results, "goodput_bps", factors=FACTORS)
         found: list[report.Block] = [
             scatter(
@@ -232,7 +232,7 @@ class SingleFlows:
         listed = points_table(agreement.points, caption="Every point")
         found.append(
             report.Details(
-                title=f"All {len(agreement.points)} points, {len(apart)} of them apart", blocks=[listed]
+                title=f"All {len(agreement.points)} points, {len(apart)} of them disagree", blocks=[listed]
             )
         )
         return found
@@ -249,7 +249,7 @@ def _times(case: Case) -> NDArray[np.float64]:
 
 
 def _windows(results: pd.DataFrame) -> pd.DataFrame:
-    """Return how far the windows are from each other, for each case with one that both sides can tell."""
+    """Return the distance of the windows, for each case in which both sides report one."""
     kept = []
     for quantity in ("cwnd_base", "cwnd"):
         known = results.groupby("key", sort=False)[quantity].transform(

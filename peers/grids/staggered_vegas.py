@@ -1,4 +1,4 @@
-"""Vegas flows that start one after another: each mistakes the existing queue for propagation delay, and the backlog grows."""
+"""Vegas flows that start one after another: each takes the existing queue for propagation delay, and the backlog grows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTERVAL = "flows so far"
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much of the grid there is.
+    """The extent of the grid.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Extent:
 FULL = Extent(rates_mbps=(4, 10, 20), delays_ms=(10, 30), flows=(4, 8), apart_s=15.0, replications=10)
 SLOW = Extent(rates_mbps=(2, 4), delays_ms=(10, 30), flows=(4,), apart_s=15.0, replications=15)
 
-# A start is drawn from this part of its interval, and what is measured of an interval begins after it.
+# A start is drawn from this fraction of its interval; the measurement of an interval begins after it.
 JITTER = 0.1
 
 SAMPLE_S = 0.005
@@ -64,13 +64,7 @@ MEASURE = Measure(
     intervals="overlap",
     digits=2,
 )
-SHARE = Measure(
-    column="jain",
-    label="Jain's index after the last start",
-    kind="difference",
-    bound=0.05,
-    intervals="overlap",
-)
+SHARE = measures.share("jain", "Jain's index after the last start")
 
 
 class StaggeredVegas:
@@ -99,7 +93,7 @@ class StaggeredVegas:
 
     @staticmethod
     def _case(peer: Peer, rate: float, delay: float, count: int, number: int, extent: Extent) -> Case:
-        # The queue has room for all that flows may keep there, and for the overshoots of slow start.
+        # The buffer has room for the backlog of all flows and for overshoots of slow start.
         network = bottlenecks.Network(rate_mbps=rate, delay_ms=delay, buffer=400)
         place = f"{rate:g} Mbit/s, {delay:g} ms"
         point = f"{place}, {count} flows"
@@ -129,7 +123,7 @@ class StaggeredVegas:
         count, apart_s = int(str(case.factors["flows"])), float(str(case.factors["apart_s"]))
         trace = run.traces["backlog"]
         times = np.arange(0.0, count * apart_s, SAMPLE_S) + SAMPLE_S / 2.0
-        # Nothing is recorded of a queue that nobody has come to.
+        # An empty queue that no packet has reached has no records.
         backlog = np.nan_to_num(sampled(trace, times, bottlenecks.BOTTLENECK))
         means = [
             float(backlog[(times >= (flow + JITTER) * apart_s) & (times < (flow + 1) * apart_s)].mean())
@@ -159,7 +153,7 @@ class StaggeredVegas:
         return Agreement(criteria=(*by_interval.criteria, *shares.criteria), points=points)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
-        """Return backlogs over time over each other, the ratio over the number of flows, and both measures."""
+        """Return overlaid backlogs over time, the ratio over the number of flows, and both measures."""
         first = results.drop_duplicates("point")
         intervals = _intervals(results)
         return [

@@ -85,7 +85,7 @@ class Law:
     Parameters
     ----------
     name, formula, source
-        What it says, in words and as a formula, and where it is from.
+        Its content in words, its formula and its source.
     quantity, unit
         What is compared.
     x_label, log
@@ -115,7 +115,7 @@ class Law:
 QUEUE_RATE = 8e6
 QUEUE_LOADS = (0.3, 0.5, 0.7, 0.8, 0.9)
 QUEUE_LOADS_EXPONENTIAL = QUEUE_LOADS[:-1]
-# A customer of exponential size is a burst of small packets in no time, this many on average.
+# A customer of exponential size is a burst of small packets at one instant, this many on average.
 PIECES = 20
 PIECE_BYTES = PACKET_BYTES // PIECES
 SOURCE_GBPS = 8 * PIECE_BYTES
@@ -160,7 +160,7 @@ def _exponential_sizes() -> list[Setting]:
     def setting(load: float) -> Setting:
         def compare(run: Observed) -> tuple[float, float]:
             link = run.links.iloc[0]
-            # What waits, and the mean rest of what is being served. Poisson arrivals find the queue as it is on average.
+            # The waiting packets, and the mean residual service time. Poisson arrivals see time averages.
             work = float(link["backlog_mean_packets"]) * piece + float(link["utilization"]) * piece / 2.0
             return 1e3 * work, 1e3 * load * service / (1.0 - load)
 
@@ -254,7 +254,7 @@ def _with_timeouts() -> list[Setting]:
     def setting(loss: float, window: int, per_ack: int) -> Setting:
         def compare(run: Observed) -> tuple[float, float]:
             flow = run.flows.iloc[0]
-            # A run of timeouts is one indication of loss; of so many timeouts, 1 - p begin a run.
+            # A sequence of timeouts is one loss indication; a fraction 1 - p of the timeouts begins a sequence.
             indications = float(flow["fast_retransmits"]) + (1.0 - loss) * float(flow["timeouts"])
             predicted = models.throughput.padhye(
                 loss_rate=indications / float(flow["segments_sent"]),
@@ -294,7 +294,7 @@ def _with_timeouts() -> list[Setting]:
 UNBOUNDED = 20_000
 
 
-# Vegas flows whose first packets find the link empty, so that each knows its base RTT.
+# Vegas flows with an empty link at their first packets, so that each measures its base RTT.
 VEGAS_RATE = 10e6
 BETWEEN_STARTS_MS = 7
 QUEUED = 3.0
@@ -458,7 +458,7 @@ SAWTOOTH_ACCESS = 1e9
 
 
 def _sawtooth() -> list[Setting]:
-    # The acknowledgement's own time on the link back, and those on four fast access links.
+    # Transmission times of the ACK on the reverse link, and on four fast access links.
     fixed_delay = 0.050 + 0.040 / SAWTOOTH_RATE + 2 * (PACKET_BITS + 320) / SAWTOOTH_ACCESS
     link = models.altman.Bottleneck(service_rate=SAWTOOTH_RATE, fixed_delay=fixed_delay)
 
@@ -516,14 +516,14 @@ LAWS = (
         x_label="load",
         tolerance=0.05,
         why=(
-            f"An exact law, with twice the waiting and longer memory than M/D/1. Customers of exponential size are bursts of "
+            f"An exact law, with twice the waiting time and longer correlations than M/D/1. Exponential customers are bursts of "
             f"{PIECES} small packets on average that arrive within nanoseconds; an arrival waits for all the work it finds."
         ),
         settings=_exponential_sizes,
     ),
     Law(
         name="1/sqrt(p) law",
-        formula="B = 1.31 / (RTT sqrt(p)), for losses each on its own",
+        formula="B = 1.31 / (RTT sqrt(p)), for independent losses",
         source="[mathis1997 §2]",
         quantity="goodput",
         unit="segments/s",
@@ -589,7 +589,7 @@ LAWS = (
 
 
 class TheoryGrid:
-    """The engine beside formulas."""
+    """The engine compared with formulas."""
 
     name = "theory"
     title = "Theory"
@@ -605,7 +605,7 @@ class TheoryGrid:
         return {f"{law.name}: {made.label}": (law, made) for law in self._laws for made in law.settings()}
 
     def cases(self, _peer: Peer | None = None) -> list[Case]:
-        """Return the cases; they are the same beside every peer."""
+        """Return the cases; they are the same for every peer."""
         return [
             Case(
                 key=f"{point}, run {number}",
@@ -636,7 +636,7 @@ class TheoryGrid:
         return {"compared": {point: list(pair) for point, pair in compared.items()}}
 
     def judge(self, results: pd.DataFrame) -> Agreement:
-        """Return, for each law, at which of its settings the measured value is the predicted one."""
+        """Return, for each law, the settings at which the measured value agrees with the predicted one."""
         points = pd.DataFrame(
             [self._judged(str(point), rows) for point, rows in results.groupby("point", sort=False)]
         )
@@ -677,7 +677,7 @@ class TheoryGrid:
 
 
 def _ratio(measured: Values, predicted: Values) -> tuple[float, float, float]:
-    """Return measured over predicted with its interval, which one run does not have."""
+    """Return the ratio of measured to predicted; with its interval if there are several runs."""
     if len(measured) < 2:
         return float(measured[0] / predicted[0]), math.nan, math.nan
     interval = statistics.paired_ratio(measured, predicted, confidence=CONFIDENCE)

@@ -25,7 +25,7 @@ FACTORS = ("variant", "losses", "lost in the mean [%]")
 # A slow wireless hop with a long round trip, and a buffer of its bandwidth-delay product.
 NETWORK = bottlenecks.Network(rate_mbps=2.0, delay_ms=50.0, buffer=25)
 STARTS_S, SETTLED_S = 1.0, 10.0
-# So many that hardly one of some two hundred comparisons is beyond its bound by chance, as one in thirty was with 20.
+# With 60 replications hardly any of about two hundred comparisons exceeds its bound by chance; with 20, one in thirty did.
 DURATION_S, REPLICATIONS = 210.0, 60
 SLOW_DURATION_S, SLOW_REPLICATIONS = 90.0, 16
 
@@ -37,13 +37,13 @@ class Channel:
     Parameters
     ----------
     kind
-        What a peer calls it in its ``impairments``.
+        Its name in the ``impairments`` of a peer.
     label
         In words.
     impairment
-        As a scenario has it.
+        The impairment of a scenario.
     mean
-        Probability of a loss, averaged over the states of a link that is always busy.
+        Mean loss probability over the states of a link that is always busy.
     """
 
     kind: str
@@ -53,11 +53,11 @@ class Channel:
 
 
 def _two_state(bad_ms: float, loss: float) -> Channel:
-    """Return a channel that is good for a second; what follows is drawn with even odds at the end of each period."""
+    """Return a channel with good periods of one second; at the end of a period, the state changes with probability 1/2."""
     return Channel(
         kind="twostate",
         label=f"{bad_ms:g} ms bad after 1 s good, {100 * loss:g} % lost in it",
-        # In ns-2, packets advance the model.
+        # In ns-2, the model advances by packets.
         impairment=TwoState(good="1 s", bad=f"{bad_ms:g} ms", loss=loss, change=0.5, clock="packet"),
         mean=loss * bad_ms / (1000.0 + bad_ms),
     )
@@ -74,35 +74,13 @@ CHANNELS = (
 )
 
 MEASURES = (
-    Measure(column="total", label="share of the link", kind="difference", bound=0.05, intervals="overlap"),
-    # Of independent samples the ratio of small goodputs is uncertain by more than a twentieth.
+    measures.share("total", "share of the link"),
+    # With independent samples, the uncertainty of the ratio of small goodputs exceeds 5 %.
     Measure(column="total", label="goodput", kind="ratio", bound=0.05, intervals="equal"),
-    Measure(
-        column="lost",
-        label="packets lost by the channel",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(
-        column="retransmitted",
-        label="segments sent again",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=1,
-    ),
-    Measure(column="timeouts", label="timeouts", kind="ratio", bound=0.1, intervals="equal", digits=2),
-    Measure(
-        column="backlog_mean",
-        label="mean backlog",
-        unit="packets",
-        kind="ratio",
-        bound=0.1,
-        intervals="equal",
-        digits=2,
-    ),
+    measures.count("lost", "packets lost by the channel", digits=1),
+    measures.RETRANSMITTED,
+    measures.TIMEOUTS,
+    measures.BACKLOG,
 )
 
 
@@ -121,7 +99,7 @@ class TwoStateLoss:
     def cases(self, peer: Peer) -> list[Case]:
         """Return the cases: every variant over every channel that the peer has, with several seeds."""
         slow = bottlenecks.is_slow(peer)
-        # A peer that lacks some of them says which it has.
+        # A peer without some of them lists those it has.
         known = getattr(peer, "impairments", ("bernoulli", "twostate"))
         return [
             self._case(peer, variant, channel, number, SLOW_DURATION_S if slow else DURATION_S)
@@ -166,7 +144,7 @@ class TwoStateLoss:
             ratio_figure(
                 measures.compared(results, MEASURES[1], factors=FACTORS, paired=False),
                 x=FACTORS[2],
-                x_label="lost in the mean",
+                x_label="mean loss",
                 x_unit="%",
                 label="goodput",
                 caption="Goodput over the mean loss of the channel, with intervals",

@@ -21,7 +21,7 @@ class Agent:
     agent, sink
         Classes of the sender and of the receiver; with delayed acknowledgements the receiver's is its ``DelAck``.
     free
-        Fields of the table that a setting of the agent follows, beside those of every agent: their name and the
+        Fields of the table that a setting of the agent follows, in addition to those of every agent: their name and the
         setting's. A name with a dot is a member of the field's table.
     """
 

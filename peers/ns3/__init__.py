@@ -76,7 +76,7 @@ class Ns3:
         return read(done.stdout, program_input)
 
     def counterfactuals(self, scenario: Scenario) -> list[Counterfactual]:
-        """Return ns-3 under our rule, for each difference that remains in a scenario, and at last under all of ours."""
+        """Return ns-3 under our rule, for each difference that remains in a scenario, and finally under all our rules."""
         remaining = differences.remaining(scenario.resolved()["flows"])
         sets = [(one,) for one in remaining]
         if len(remaining) > 1:

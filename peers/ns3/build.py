@@ -40,7 +40,7 @@ def version() -> str:
 
 
 def program() -> Path:
-    """Return the program, building it if nobody has yet.
+    """Return the program, building it if necessary.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Variants that both sides have: the tables of ours that state ns-3's rules, and how ns-3 is set to a table."""
+"""Variants that both sides have: our tables with ns-3's rules, and the ns-3 settings for a table."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ ENDLESS = 2**64 - 1
 # A queue of ns-3 counts in 32 bits.
 UNLIMITED = "4294967295p"
 
-# What lies ready to be sent beyond what was sent, in segments: much where writing often would cost time, little where
-# the source stops at a stated time, as ns-3 sends what was written before.
+# Unsent data kept in the send buffer, in segments: much to avoid frequent writes, but little if the source stops at a
+# stated time, because ns-3 sends everything written before.
 AHEAD = 256
 AHEAD_OF_STOP = 4
 

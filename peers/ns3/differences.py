@@ -28,7 +28,7 @@ class Difference:
     ns3, ours
         The two rules.
     statement
-        What tells the program to follow ours.
+        The setting that makes the program follow our rule.
     control
         Our name of the congestion control that it is a rule of; none if it is one of every flow.
     """
@@ -56,7 +56,7 @@ DIFFERENCES = (
     Difference(
         aspect="Samples of Westwood+",
         ns3="the end of a recovery counts data reported by duplicate ACKs again",
-        ours="each segment counts once, over the time its interval took",
+        ours="each segment counts once, divided by the length of its interval",
         statement="attribute our_rules::Westwood::Samples true",
         control="westwoodp",
     ),

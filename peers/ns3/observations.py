@@ -83,7 +83,7 @@ def _values(lines: Iterator[str], count: int) -> np.ndarray:
 
 
 def _flow(name: str, times: FlowTimes, counted: list[int], window: tuple[int, int], end: int) -> list[object]:
-    """Return the row of a flow; it is active as in a run of ours, from its start to its end in the window."""
+    """Return the row of a flow; it is active as in our runs, from its start to its end in the window."""
     payload, sent, resent, timeouts, completed, last_delivery = counted
     bytes_delivered = round(payload * times.mss / times.segment)
     ends = [window[1], end]
@@ -103,7 +103,7 @@ def _link(name: str, counted: list[float], span: int) -> list[object]:
 
 
 def _trace(program_input: Described, quantity: str, index: int, values: np.ndarray, end: int) -> pd.DataFrame:
-    """Return a trace in the units of ours: windows in segments, sequence numbers in bytes of the scenario."""
+    """Return a trace in our units: windows in segments, sequence numbers in bytes of the scenario."""
     of_flow = quantity not in ("backlog", "drops")
     name = (program_input.flows if of_flow else program_input.links)[index]
     value = values[:, 1]

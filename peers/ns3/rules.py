@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Retransmission timeout",
         peer="At least 1 s, in steps of 1 ms, at most 60 s. A smaller minimum gives spurious timeouts once the round-trip time "
-        "is longer. It gives up after 6 expiries in a row.",
+        "is longer. It gives up after 6 consecutive expiries.",
         matched="The minimum is set to 1 s; the limit for giving up is raised to 1000 expiries.",
     ),
     Rule(

@@ -93,7 +93,7 @@ class Outcome:
     measured
         The measured number, in the claim's units.
     low, high
-        Limits of its 90 % interval; NaN where there is none (a count, an exact replay).
+        Limits of its 90 % interval; NaN if there is none (a count, an exact replay).
     holds
         Whether the claim's inequality holds; ``None`` for a claim evaluated only by its tolerance.
     support
@@ -359,7 +359,7 @@ class Finding:
     verdict
         ``"reproduced"``, ``"not-reproduced"``, ``"not-checkable"`` or ``"awaits-testbed"``.
     measured, low, high
-        The measured number and the limits of its 90 % interval; ``None`` where there is none.
+        The measured number and the limits of its 90 % interval; ``None`` if there is none.
     support
         Share of resamples in which an inequality holds; ``None`` where nothing was resampled.
     why

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from dumbbell.errors import ResultsError
 
-__all__ = ["PARTIAL", "read_bytes", "replacing", "write_json", "write_text"]
+__all__ = ["PARTIAL", "plain", "read_bytes", "replacing", "write_json", "write_text"]
 
 PARTIAL = ".*.partial"
-"""Pattern of the files that a killed process may leave: what was written before it was whole."""
+"""Pattern of the incomplete files that a killed process may leave."""
 
 
 @contextmanager
@@ -60,6 +63,19 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+def plain(value: Any) -> Any:
+    """Return a value in the types of JSON: ``None`` instead of NaN and infinity, no NumPy numbers."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write plain data as JSON for readers and programs, see `replacing`."""
     write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
@@ -88,7 +104,7 @@ def _reason(error: OSError) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Put on the disk which files a folder has."""
+    """Flush the entries of a folder to the disk."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -25,7 +25,7 @@ MINUS = "−"
 # Relative change of a quantity above which it is shown in bold.
 FAR = 0.1
 
-# Maximum number of moves named beside a miss.
+# Maximum number of moves named for a miss.
 NAMED = 3
 
 
@@ -148,7 +148,7 @@ class Sensitivity(Generic[V]):
         return [move for move in self.moves if move.variation is not None]
 
     def named(self, name: str) -> Move[V] | None:
-        """Return the first move of a variation; ``None`` if it was not made."""
+        """Return the first move of a variation; ``None`` if there is none."""
         found = (move for move in self.moves if move.variation is not None and move.variation.name == name)
         return next(found, None)
 

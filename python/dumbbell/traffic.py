@@ -50,7 +50,7 @@ def frames_from_file(
     Raises
     ------
     ScenarioError
-        The file holds no frame, a size is no whole number of at least 0, or it is not known which column to
+        The file contains no frame, a size is not a whole number of at least 0, or it is unknown which column to
         read; the error names the file and the line.
     OSError
         The file cannot be read.

@@ -24,7 +24,7 @@ def emitted():
     return [json.loads(line) for line in EMITTED.read_text(encoding="utf-8").splitlines()]
 
 
-def test_python_toml_and_json_say_what_the_engine_reads(emitted, tmp_path):
+def test_python_toml_and_json_state_what_the_engine_reads(emitted, tmp_path):
     assert len(emitted) >= 100
     for number, case in enumerate(emitted):
         scenario = Scenario.from_dict(case["scenario"])
@@ -34,7 +34,7 @@ def test_python_toml_and_json_say_what_the_engine_reads(emitted, tmp_path):
             assert Scenario.from_file(file) == scenario, number
 
 
-def test_a_run_in_python_has_the_bits_of_one_in_rust(emitted):
+def test_a_run_from_python_has_the_same_bits_as_from_rust(emitted):
     jobs = [dumbbell.Job(Scenario.from_dict(case["scenario"]), case["seed"], case["run"]) for case in emitted]
     for job, case in zip(jobs, emitted, strict=True):
         run = dumbbell.run(job.scenario, seed=job.seed, run=job.run)

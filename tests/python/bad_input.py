@@ -1,4 +1,4 @@
-"""Every kind of bad input, once: what is changed in a valid scenario, and what the error has to name.
+"""Every kind of bad input once: the change of a valid scenario, and what the error must name.
 
 Read by the tests of scenarios and by those of the command line.
 """
@@ -173,7 +173,7 @@ CASES = [
 
 
 def spoilt(data: dict[str, Any], bad: Bad) -> dict[str, Any]:
-    """Return the scenario with the bad value in it; tables are merged into items, ``None`` takes out."""
+    """Return the scenario with the bad value; tables are merged into items, ``None`` removes a field."""
     spoilt_data = copy.deepcopy(data)
     *steps, last = bad.address.split(".") if bad.address else [""]
     at: Any = spoilt_data

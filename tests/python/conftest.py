@@ -1,4 +1,4 @@
-"""What several tests share: a small scenario, as plain data and as an object."""
+"""Shared fixtures: a small scenario as plain data and as an object."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def two_hosts_data() -> dict[str, Any]:
-    """A valid scenario as plain data, free to be changed."""
+    """A valid scenario as plain data, which tests may change."""
     return copy.deepcopy(_TWO_HOSTS)
 
 

@@ -54,7 +54,7 @@ def test_a_star_addresses_every_item():
         ),
     ],
 )
-def test_a_short_form_on_the_way_is_written_out(address, container, written):
+def test_a_short_form_on_the_path_of_an_address_is_written_out(address, container, written):
     edited = data()
     set_value(edited, address, 1)
     found = edited
@@ -71,7 +71,7 @@ def test_setting_one_mechanism_keeps_the_others():
     assert "".join(switches) == "ABCDEFGHIJ"
 
 
-def test_a_default_on_the_way_is_stated_in_full():
+def test_a_default_on_the_path_of_an_address_is_written_out():
     edited = data()
     resolved = data()
     resolved["flows"][0]["tcp"] = {
@@ -88,7 +88,7 @@ def test_a_default_on_the_way_is_stated_in_full():
     assert resolved["flows"][0]["tcp"]["mechanisms"]["A"] is True
 
 
-def test_none_takes_a_field_out():
+def test_none_removes_a_field():
     edited = data()
     set_value(edited, "nodes.h2.tick_phase", None)
     set_value(edited, "nodes.h2.tick_phase", None)
@@ -113,7 +113,7 @@ def test_values_are_read_by_the_same_addresses():
         ("links.b.c.delay.unit", "links.b.c.delay", None),
     ],
 )
-def test_an_address_that_leads_nowhere_is_refused(address, field, suggestion):
+def test_an_unknown_address_is_refused(address, field, suggestion):
     with pytest.raises(ScenarioError) as caught:
         set_value(data(), address, 1)
     assert caught.value.field == field
@@ -122,6 +122,6 @@ def test_an_address_that_leads_nowhere_is_refused(address, field, suggestion):
 
 
 @pytest.mark.parametrize("address", ["flow.fg", "flows.fg.tpc", "links.b.c.delay.unit"])
-def test_reading_nowhere_is_refused(address):
+def test_reading_an_unknown_address_is_refused(address):
     with pytest.raises(ScenarioError):
         value_at(data(), address)

@@ -229,7 +229,7 @@ def test_a_bounded_window_loses_nothing_and_an_unbounded_one_does():
 # Children
 
 
-def test_a_child_tells_what_the_engine_does():
+def test_a_child_reports_what_the_engine_reports():
     text, nothing = networks.row(2, 3.0, joined=True)
     child = measure(text, runs=3, payload=960, flows=["f"])
     done = dumbbell.run(Scenario.from_dict(json.loads(text)))
@@ -302,7 +302,7 @@ def test_contenders_take_turns(folder, tmp_path, monkeypatch):
     assert order == ["Dumbbell", "Small"] * 3
 
 
-def test_an_absent_peer_that_was_asked_for_is_exit_code_3(folder, tmp_path):
+def test_an_absent_peer_that_was_requested_is_exit_code_3(folder, tmp_path):
     result = invoke("bench", "peers", "--peer", "ns3", "--peers", folder, "--output", tmp_path)
     assert result.exit_code == 3
     assert result.stdout == ""
@@ -311,15 +311,15 @@ def test_an_absent_peer_that_was_asked_for_is_exit_code_3(folder, tmp_path):
     assert not (tmp_path / "bench-peers").exists()
 
 
-def test_an_absent_peer_that_was_not_asked_for_is_left_out_loudly(folder, tmp_path, monkeypatch):
+def test_an_absent_peer_that_was_not_requested_is_omitted_with_a_warning(folder, tmp_path, monkeypatch):
     tiny = replace(bench.CASES[0], duration_s=1.0)
     monkeypatch.setattr(against_peers, "named", lambda _: (tiny,))
     result = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path)
     assert result.exit_code == 0, result.output
     assert "Missing is SKIPPED" in result.stderr
     assert "not measured: Missing is not installed" in " ".join(result.stdout.split())
-    told = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path, "--json")
-    assert set(json.loads(told.stdout)["absent"]) == {"Missing"}
+    printed = invoke("bench", "peers", "--turns", 1, "--peers", folder, "--output", tmp_path, "--json")
+    assert set(json.loads(printed.stdout)["absent"]) == {"Missing"}
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_a_folder_without_simulators_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("contender", bench.load_contenders(), ids=lambda one: one.key)
-def test_the_peers_of_the_checkout_do_a_small_case(contender):
+def test_the_peers_of_the_checkout_run_a_small_case(contender):
     try:
         contender.prepare()
     except dumbbell.crossvalidation.PeerAbsent as absent:
@@ -404,5 +404,5 @@ def test_scale_is_a_command(tmp_path, monkeypatch):
     for text in ("Number of flows", "A long run", "run_many", "report: "):
         assert text in result.stdout
     assert ("Two threads and one" in result.stdout) == (cores() > 1)
-    told = json.loads(invoke("bench", "scale", "--quick", "--json", "--output", tmp_path).stdout)
-    assert bool(told["run_many"]) == (cores() > 1)
+    printed = json.loads(invoke("bench", "scale", "--quick", "--json", "--output", tmp_path).stdout)
+    assert bool(printed["run_many"]) == (cores() > 1)

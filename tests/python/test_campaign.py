@@ -1,4 +1,4 @@
-"""Campaigns: what is made, kept, shown and refused."""
+"""Campaigns: execution, storage, queries and errors."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ def content(folder):
     }
 
 
-def test_a_campaign_makes_each_run_once_and_resumes(base, made, tmp_path):
+def test_a_campaign_executes_each_run_once_and_resumes(base, made, tmp_path):
     wanted = Campaign(base, {QUEUE: ["5 packets", "10 packets"]}, runs=3, store=tmp_path)
     assert (len(wanted), len(wanted.points), wanted.status().missing) == (6, 2, 6)
     assert not list(tmp_path.iterdir()), "a status changes nothing"
@@ -81,7 +81,7 @@ def test_points_and_replications_are_added_later(base, made, tmp_path):
     wanted = Campaign(base, {QUEUE: ["5 packets", "10 packets"]}, runs=2, store=tmp_path).run(progress=False)
     wanted.add({QUEUE: ["10 packets", "20 packets"], "flows.fg.tcp": ["reno", "vegas"]})
     status = wanted.status()
-    # What the base says itself is no other point: two of the four are new ones of Vegas, one is a new queue.
+    # The value of the base is not a new point: two of the four are new points of Vegas, one is a new queue.
     assert (len(status.points), status.runs, status.missing) == (5, 10, 6)
     assert status.points["flows.fg.tcp"].tolist() == ["reno", "reno", "vegas", "reno", "vegas"]
     wanted.run(progress=False)
@@ -92,7 +92,7 @@ def test_points_and_replications_are_added_later(base, made, tmp_path):
     assert wanted.status().missing == 0
 
 
-def test_frames_have_the_parameters_and_what_the_engine_says(base, tmp_path):
+def test_frames_have_the_parameters_and_the_columns_of_the_engine(base, tmp_path):
     wanted = Campaign(base, {QUEUE: ["5 packets", "10 packets"]}, runs=2, store=tmp_path).run(progress=False)
     runs, flows, links = (wanted.frame(name) for name in ("runs", "flows", "links"))
     assert runs[[QUEUE, "run"]].to_numpy().tolist() == [
@@ -102,16 +102,16 @@ def test_frames_have_the_parameters_and_what_the_engine_says(base, tmp_path):
     straight = dumbbell.run_many(
         [dumbbell.Job(point.scenario, 1, run) for point in wanted.points for run in range(2)], progress=False
     )
-    for frame, told in ((flows, straight.flows), (links, straight.links)):
-        shared = [name for name in frame if name in told]
+    for frame, expected in ((flows, straight.flows), (links, straight.links)):
+        shared = [name for name in frame if name in expected]
         assert {"name", "seed", "run"} <= set(shared)
-        pd.testing.assert_frame_equal(frame[shared], told[shared], check_exact=True)
+        pd.testing.assert_frame_equal(frame[shared], expected[shared], check_exact=True)
     assert runs["fingerprint"].tolist() == straight.flows["fingerprint"].tolist()
     with pytest.raises(ScenarioError, match=r"did you mean `flows`"):
         wanted.frame("flow")
 
 
-def test_sql_asks_the_tables(base, tmp_path):
+def test_sql_queries_the_tables(base, tmp_path):
     wanted = Campaign(base, {QUEUE: ["5 packets", "10 packets"]}, runs=2, store=tmp_path).run(progress=False)
     found = wanted.sql(f'select "{QUEUE}" as q, avg(goodput_bps) as g from flows group by q order by q')
     means = wanted.frame("flows").groupby(QUEUE)["goodput_bps"].mean()
@@ -212,7 +212,7 @@ print(function_identity(reduce))
         (("UNIT = 1e3", "UNIT = np.ones(1)"), None),
     ],
 )
-def test_a_reduction_of_a_script_is_known_by_what_it_does(tmp_path, edit, is_other):
+def test_a_reduction_in_a_script_is_identified_by_its_code(tmp_path, edit, is_other):
     def identity(text):
         (tmp_path / "script.py").write_text(text, encoding="utf-8")
         return subprocess.run(
@@ -247,7 +247,7 @@ def test_a_store_does_not_depend_on_the_order_of_its_runs(tmp_path):
         cuts = np.sort(draw.choice(np.arange(1, 100), size=attempt * 3, replace=False))
         place = tmp_path / str(attempt)
         for rows in np.array_split(order, cuts) if attempt % 2 else np.split(order, cuts):
-            # Opened anew, so that some is as it was added, and some as it was read.
+            # Opened again, so that some rows are as added and some as read.
             with campaign.Store(place, ()) as store:
                 store.add(frame.iloc[rows].reset_index(drop=True))
                 if draw.random() < 0.2:
@@ -283,7 +283,7 @@ def test_a_snapshot_is_taken_while_another_process_writes(base, tmp_path):
     assert wanted.made == 4
 
 
-def test_a_snapshot_is_begun_again_where_parts_are_merged_under_it(tmp_path, monkeypatch):
+def test_a_snapshot_restarts_if_parts_are_merged_meanwhile(tmp_path, monkeypatch):
     with campaign.Store(tmp_path, ()) as store:
         for number in range(2):
             store.add(
@@ -306,7 +306,7 @@ def test_a_snapshot_is_begun_again_where_parts_are_merged_under_it(tmp_path, mon
         assert len(seen[0]) == 2
 
 
-def test_an_interruption_keeps_what_was_done(base, tmp_path, monkeypatch):
+def test_an_interruption_keeps_finished_runs(base, tmp_path, monkeypatch):
     def on_threads(reduce, threads):
         def make(planned, keep):
             runs = dumbbell.run_many([campaign.execution.job_of(one) for one in planned[:2]], progress=False)
@@ -323,7 +323,7 @@ def test_an_interruption_keeps_what_was_done(base, tmp_path, monkeypatch):
     assert wanted.run(progress=False).made == 2
 
 
-def test_replications_that_do_not_differ_are_said(base, tmp_path):
+def test_replications_that_do_not_differ_are_reported(base, tmp_path):
     wanted = Campaign(base, {"flows.fg.start": ["0 s", {"uniform": ["0 s", "1 s"]}]}, runs=3, store=tmp_path)
     for _ in range(2):
         with pytest.warns(
@@ -339,7 +339,7 @@ def test_what_has_no_effect_is_said(base, tmp_path):
         wanted.run(progress=False)
 
 
-def test_probes_that_nobody_keeps_are_said(base, tmp_path):
+def test_probes_that_are_not_stored_are_reported(base, tmp_path):
     data = base.to_dict() | {"probes": [Probe(flows=["fg"], quantities=["cwnd"]).to_dict()]}
     wanted = Campaign(dumbbell.Scenario.from_dict(data), store=tmp_path).run(progress=False)
     assert wanted.warnings == [campaign.campaign.PROBES]
@@ -464,7 +464,7 @@ def test_warnings_are_lines_of_the_command(file, tmp_path):
     assert "identical runs are not replications" in lines[0]
 
 
-def test_a_campaign_goes_where_the_file_says(file, tmp_path, monkeypatch):
+def test_a_campaign_is_stored_where_the_file_says(file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert invoke("campaign", file).exit_code == 0
     assert (tmp_path / "results" / "campaigns" / "buffers" / "links.parquet").is_file()

@@ -76,7 +76,7 @@ def client():
 
 
 @pytest.mark.parametrize("reduce", [None, goodput])
-def test_a_cluster_makes_the_same_bits(client, tmp_path, reduce):
+def test_a_cluster_gives_the_same_bits(client, tmp_path, reduce):
     wanted(tmp_path / "here", reduce=reduce).run(progress=False)
     there = wanted(tmp_path / "there", reduce=reduce).run(client, progress=False)
     assert (there.made, there.warnings) == (40, [])
@@ -107,7 +107,7 @@ def test_killed_workers_lose_nothing(client, tmp_path):
     assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
-def test_a_killed_campaign_loses_only_what_was_under_way(client, tmp_path):
+def test_a_killed_campaign_loses_only_runs_in_progress(client, tmp_path):
     size = {"duration": "60 s", "runs": 100}
     file = tmp_path / "small.toml"
     (tmp_path / "base.toml").write_text(scenario("60 s").to_toml(), encoding="utf-8")
@@ -140,7 +140,7 @@ def test_a_killed_campaign_loses_only_what_was_under_way(client, tmp_path):
     assert content(tmp_path / "straight") == content(tmp_path / "killed")
 
 
-def test_a_reduction_that_fails_is_told_and_what_was_done_is_kept(client, tmp_path):
+def test_a_failing_reduction_is_reported_and_completed_runs_are_kept(client, tmp_path):
     found = wanted(tmp_path, reduce=failing)
     with pytest.raises(ZeroDivisionError, match="nothing to divide"):
         found.run(client, progress=False)
@@ -160,14 +160,14 @@ def test_another_engine_is_refused(client, tmp_path, monkeypatch):
     assert wanted(tmp_path).status().done == 0
 
 
-def test_other_packages_are_said(client, tmp_path, monkeypatch):
+def test_different_package_versions_are_reported(client, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "computing", lambda: {"numpy": "0.1"})
     found = wanted(tmp_path, runs=1).run(client, progress=False)
     assert found.warnings
     assert all("here it is numpy 0.1" in text for text in found.warnings)
 
 
-def test_a_cluster_that_is_not_there_is_refused(tmp_path, monkeypatch):
+def test_an_unreachable_cluster_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "TIMEOUT_S", 0.5)
     with pytest.raises(ScenarioError, match="does not answer"):
         wanted(tmp_path).run("tcp://127.0.0.1:9", progress=False)
@@ -201,7 +201,7 @@ def test_batches_are_halved_down_to_a_single_run():
     assert sorted(singles) == [0, 1, 2, 3, 4]
 
 
-def test_frames_of_a_cluster_are_those_of_this_machine(client, tmp_path):
+def test_frames_of_a_cluster_equal_those_of_this_machine(client, tmp_path):
     here = wanted(tmp_path / "here", runs=2).run(progress=False)
     there = wanted(tmp_path / "there", runs=2).run(client, progress=False)
     pd.testing.assert_frame_equal(here.frame("links"), there.frame("links"), check_exact=True)

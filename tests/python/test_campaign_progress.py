@@ -1,11 +1,11 @@
-"""How long the rest takes, from costs and the time of what was made."""
+"""The remaining time, estimated from costs and the times of completed runs."""
 
 import pytest
 
 from dumbbell.campaign.progress import Pace, duration
 
 
-def test_a_stage_under_way_is_measured_by_itself_and_the_others_by_all_that_was_made():
+def test_a_running_stage_is_estimated_from_itself_and_the_others_from_all_runs():
     pace = Pace()
     pace.expect("first", 10, 10.0)
     pace.expect("second", 40, 360.0)
@@ -34,7 +34,7 @@ def test_a_stage_that_takes_longer_than_expected_is_about_to_end():
     assert pace.left(10.0) == 0.0
 
 
-def test_times_are_told_in_words():
+def test_times_are_shown_in_words():
     assert [duration(seconds) for seconds in (0.2, 99, 100, 3540, 3600, 7500)] == [
         "0 s", "99 s", "2 min", "59 min", "1 h 0 min", "2 h 5 min",
     ]  # fmt: skip

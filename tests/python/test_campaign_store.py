@@ -1,4 +1,4 @@
-"""The store of finished runs: what kills, damage and full disks leave behind, and what the next process makes of it."""
+"""The store of completed runs after kills, damage and full disks."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ def opened(place, **settings):
 
 
 def table(store):
-    """Return what is kept, by the numbers of the runs, as plain data."""
+    """Return the stored rows, by run number, as plain data."""
     frame = store.frame()
     return {
         int(row.run): (row.hash, row.seed, row.value, list(row.parts))
@@ -80,7 +80,7 @@ def test_the_number_of_files_stays_small(tmp_path):
     assert kept(tmp_path) == list(range(200))
 
 
-def test_a_fresh_store_forgets(tmp_path):
+def test_a_fresh_store_is_empty(tmp_path):
     with opened(tmp_path) as store:
         store.add(runs(0))
         (store.place / "old.parquet.damaged").touch()
@@ -109,12 +109,12 @@ def test_columns_that_were_empty_at_first_take_the_type_of_later_values(tmp_path
 
 
 class Killed(BaseException):
-    """The process is no more."""
+    """The process is killed."""
 
 
 @contextmanager
 def killed_before(step):
-    """Let a number of files appear, be renamed and be removed, and then nothing happen any more."""
+    """Allow a number of file operations (create, rename, remove), then ignore all others."""
     done = 0
 
     def counted(real):
@@ -135,7 +135,7 @@ def killed_before(step):
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_a_kill_between_any_two_steps_loses_nothing_and_is_no_damage(tmp_path, fresh):
+def test_a_kill_between_any_two_steps_loses_nothing_and_is_not_reported_as_damage(tmp_path, fresh):
     for step in range(1000):
         place = tmp_path / str(step)
         with opened(place) as store:
@@ -149,7 +149,7 @@ def test_a_kill_between_any_two_steps_loses_nothing_and_is_no_damage(tmp_path, f
                     added.append(number)
                 store.compact()
             break
-        # What was under way may be there, and what was to be forgotten.
+        # Runs in progress may be present, and parts that were to be removed.
         assert set(added) <= set(kept(place)) <= {*added, len(added), 100}
     assert step > 30
     assert kept(place) == list(range(10))
@@ -169,7 +169,7 @@ def test_a_kill_while_a_file_is_written_leaves_nothing(tmp_path):
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A store of three parts, and what it holds."""
+    """A store of three parts, and its content."""
     place = tmp_path_factory.mktemp("sound")
     with opened(place) as store:
         for number in range(9):
@@ -189,7 +189,7 @@ def damaged(sound, place, change):
 
 
 def repaired(sound, place):
-    """Open a damaged store, make what is missing again, and return what was said and how many runs were lost.
+    """Open a damaged store, repeat missing runs, and return the warnings and the number of lost runs.
 
     What it holds then is what the sound store holds, and the next process finds nothing to say.
     """
@@ -211,7 +211,7 @@ def written(sound):
     return sorted(file.name for file in folder.iterdir() if file.name != ".lock")
 
 
-def test_any_flipped_byte_is_found_and_said(sound, tmp_path):
+def test_any_flipped_byte_is_detected_and_reported(sound, tmp_path):
     draw = random.Random(1)
     folder = next(path for path in sound[0].iterdir())
     places = [(name, at) for name in written(sound) for at in range((folder / name).stat().st_size)]
@@ -231,7 +231,7 @@ def test_any_flipped_byte_is_found_and_said(sound, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_file_that_is_cut_short_is_found_and_said(sound, tmp_path, share):
+def test_a_truncated_file_is_detected_and_reported(sound, tmp_path, share):
     for name in written(sound):
 
         def cut(folder, name=name):
@@ -244,7 +244,7 @@ def test_a_file_that_is_cut_short_is_found_and_said(sound, tmp_path, share):
         assert (lost > 0) == name.endswith(".parquet")
 
 
-def test_a_file_that_is_removed_is_missed_and_said(sound, tmp_path):
+def test_a_removed_file_is_detected_and_reported(sound, tmp_path):
     for name in written(sound):
         damaged(sound, tmp_path / "store", lambda folder, name=name: (folder / name).unlink())
         said, lost = repaired(sound, tmp_path / "store")
@@ -254,7 +254,7 @@ def test_a_file_that_is_removed_is_missed_and_said(sound, tmp_path):
         assert (lost > 0) == name.endswith(".parquet")
 
 
-def test_a_part_and_the_list_removed_at_a_time_are_said_of_the_list(sound, tmp_path):
+def test_a_part_removed_together_with_the_list_is_reported_for_the_list(sound, tmp_path):
     def remove(folder):
         for name in (written(sound)[0], "parts.json"):
             (folder / name).unlink()
@@ -284,7 +284,7 @@ def test_a_damaged_part_is_set_aside_as_it_is(sound, tmp_path):
     assert (folder / f"{name}.damaged").read_bytes() == b"no parquet"
 
 
-def test_a_part_under_another_name_or_twice_is_found_and_said(sound, tmp_path):
+def test_a_renamed_or_duplicate_part_is_detected_and_reported(sound, tmp_path):
     first, second, third = (name for name in written(sound) if name.endswith(".parquet"))
 
     def swap(folder):
@@ -309,7 +309,7 @@ def test_a_part_under_another_name_or_twice_is_found_and_said(sound, tmp_path):
         assert copy in said[0]
 
 
-def test_a_part_of_another_store_is_none_of_this_one(sound, tmp_path):
+def test_a_part_of_another_store_is_rejected(sound, tmp_path):
     with opened(tmp_path / "other", identity="another-engine") as store:
         store.add(runs(0).assign(value=7.0))
         foreign = store.place / files(store)[0]
@@ -320,7 +320,7 @@ def test_a_part_of_another_store_is_none_of_this_one(sound, tmp_path):
     assert foreign.name in said[0]
 
 
-def test_a_damaged_merged_part_gives_way_to_what_was_merged(tmp_path, monkeypatch):
+def test_a_damaged_merged_part_is_replaced_by_its_sources(tmp_path, monkeypatch):
     with opened(tmp_path) as store:
         store.add(runs(0))
         store.add(runs(1))
@@ -335,7 +335,7 @@ def test_a_damaged_merged_part_gives_way_to_what_was_merged(tmp_path, monkeypatc
     assert kept(tmp_path) == [0, 1]
 
 
-def test_a_part_that_comes_back_makes_no_run_twice(sound, tmp_path):
+def test_a_part_that_reappears_duplicates_no_run(sound, tmp_path):
     first = next(name for name in written(sound) if name.endswith(".parquet"))
     folder = damaged(sound, tmp_path / "store", lambda folder: (folder / first).replace(tmp_path / first))
     repaired(sound, tmp_path / "store")
@@ -347,7 +347,7 @@ def test_a_part_that_comes_back_makes_no_run_twice(sound, tmp_path):
 
 
 def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
-    """A link that leads to itself cannot be read, by root neither."""
+    """A symbolic link to itself cannot be read, even by root."""
     for name in written(sound):
 
         def hide(folder, name=name):
@@ -355,7 +355,7 @@ def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
             (folder / name).symlink_to(name)
 
         folder = damaged(sound, tmp_path / "store", hide)
-        # Damage beside it is left for the time when all can be read.
+        # Other damage is handled once all parts are readable.
         foreign = folder / "00000000-foreign.parquet"
         foreign.touch()
         with pytest.raises(ResultsError, match="could not be read") as caught:
@@ -372,7 +372,7 @@ def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
 
 @contextmanager
 def no_file_above(size):
-    """Let no file grow beyond a size, in bytes: as on a disk that is full then."""
+    """Limit the size of files, in bytes, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -395,7 +395,7 @@ def test_what_cannot_be_written_is_named_and_loses_nothing(tmp_path, size, mergi
         assert caught.value.errno == errno.EFBIG
         assert str(store.place) in caught.value.filename
         assert sorted(table(store)) == before
-        # The engine hands over once more what was not taken.
+        # The engine passes on again what was not accepted.
         store.add(runs(50))
         assert sorted(table(store)) == [*before, 50]
     assert kept(tmp_path) == [*before, 50]
@@ -404,7 +404,7 @@ def test_what_cannot_be_written_is_named_and_loses_nothing(tmp_path, size, mergi
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 200 kB; the fixture is skipped where nobody may mount one."""
+    """A file system of 200 kB; skipped without the permission to mount one."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")
@@ -456,7 +456,7 @@ def test_a_refused_store_is_not_locked(tmp_path):
             opened(tmp_path)
 
 
-def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+def test_a_file_system_without_locks_is_reported(tmp_path, monkeypatch):
     import fcntl
 
     def refuse(*_):
@@ -465,7 +465,7 @@ def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", refuse)
     with opened(tmp_path) as one, opened(tmp_path) as other:
         assert "cannot be locked (No locks available)" in one.warnings[0]
-        # Whoever writes there at a time loses nothing that is believed, at the price of runs that are made twice.
+        # Concurrent writers lose no stored run, but may execute runs twice.
         for number in range(10):
             one.add(runs(number))
             other.add(runs(number, number + 100))

@@ -1,4 +1,4 @@
-"""How claims are written down, judged and counted."""
+"""Definition, evaluation and counting of claims."""
 
 import re
 
@@ -74,7 +74,7 @@ def test_a_claim_that_contradicts_itself_is_an_error(tmp_path, change, message):
         Register(path)
 
 
-def test_an_ordering_holds_at_a_least_share_of_the_points():
+def test_an_ordering_holds_from_a_minimum_share_of_the_points():
     def finding(flags, least=None, **rest):
         claim = Claim(
             id="x",

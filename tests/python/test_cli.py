@@ -1,4 +1,4 @@
-"""The command line, as a user meets it."""
+"""The command line as seen by a user."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def invoke(*args):
 
 
 def refused(*args):
-    """Return the one line of a refusal."""
+    """Return the single line of an error."""
     result = invoke(*args)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -148,12 +148,12 @@ def test_names_are_drawn_as_they_are_and_not_as_formulas(tmp_path, two_hosts, na
     assert {picture.name for picture in (tmp_path / "traces").glob("*.png")} == {"cwnd.png", "backlog.png"}
 
 
-def test_json_stays_alone_on_standard_output_with_traces(tmp_path, file):
+def test_json_is_the_only_standard_output_with_traces(tmp_path, file):
     result = invoke("run", file, "--json", "--trace", tmp_path / "traces")
     assert json.loads(result.stdout)["simulated_s"] == 5.0
 
 
-def test_a_trace_without_probes_is_said(tmp_path, two_hosts):
+def test_a_trace_without_probes_is_reported(tmp_path, two_hosts):
     path = tmp_path / "silent.toml"
     path.write_text(two_hosts.with_values({"probes": None}).to_toml(), encoding="utf-8")
     result = invoke("run", path, "--trace", tmp_path / "traces")
@@ -205,7 +205,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, two_hosts_data, bad):
         ("latin.toml", 'name = "\xe9"'.encode("latin-1")),
     ],
 )
-def test_files_that_are_no_scenarios_are_refused(tmp_path, name, content):
+def test_files_that_are_not_scenarios_are_refused(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     line = refused("run", path)
@@ -317,13 +317,13 @@ def test_no_command_shows_the_help():
 
 
 def opened_pipe(path):
-    """Open a named pipe for writing as soon as a reader has."""
+    """Open a named pipe for writing as soon as it has a reader."""
     deadline = time.monotonic() + 60
     while True:
         try:
             return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
         except OSError:
-            assert time.monotonic() < deadline, "nobody reads the scenario"
+            assert time.monotonic() < deadline, "the scenario was not read"
             time.sleep(0.05)
 
 
@@ -332,7 +332,7 @@ def test_an_interrupt_is_exit_code_2_without_a_traceback(tmp_path, two_hosts):
     os.mkfifo(path)
     process = start("run", path)
     try:
-        # Who opens a pipe has begun; nobody knows how long that takes on a busy machine.
+        # The process runs once it opens the pipe; the time until then is unknown on a busy machine.
         with opened_pipe(path) as pipe:
             pipe.write(two_hosts.with_values({"duration": "10000000 s", "probes": []}).to_toml().encode())
         time.sleep(2)
@@ -349,7 +349,7 @@ def test_an_interrupt_is_exit_code_2_without_a_traceback(tmp_path, two_hosts):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_reader_that_goes_away_is_no_error(file):
+def test_a_closed_output_pipe_is_not_an_error(file):
     with start("list") as process:
         process.stdout.readline()
         process.stdout.close()

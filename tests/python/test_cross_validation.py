@@ -1,4 +1,4 @@
-"""Cross-validation: finding peers and grids, running both sides, keeping what is done, judging, writing."""
+"""Cross-validation: loading peers and grids, running both sides, storing, evaluating, reporting."""
 
 import json
 import math
@@ -59,10 +59,10 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     found = {one.name: one for one in done.criteria["small-grid"]}
     assert found["goodput within 1 %"].measured == "50 % (2 of 4 points)"
     assert not found["goodput within 1 %"].holds
-    # Of two variants one has a cwnd that is off by three segments.
+    # One of two variants has a cwnd that differs by three segments.
     assert found["cwnd within one segment"].share == pytest.approx(0.5)
     assert found["cwnd within one segment"].holds
-    # Both slow points disagree, and only one of them is traced to something.
+    # Both slow points disagree, and only one of them is traced.
     traced = found["disagreements traced to a stated difference"]
     assert (traced.share, traced.holds) == (0.5, False)
     points = pd.DataFrame(done.data["grids"][1]["points"]).set_index("point")
@@ -73,7 +73,7 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     assert done.failures == done.failed_cases == {}
 
 
-def test_a_disagreement_is_traced_to_the_rule_without_which_it_is_gone(again, monkeypatch):
+def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch):
     again(grids=["small-grid"])
     small = loaded("small").PEER
 
@@ -91,32 +91,32 @@ def test_a_disagreement_is_traced_to_the_rule_without_which_it_is_gone(again, mo
             done.flows["goodput_bps"] *= self.factor
             return done
 
-    still, mended = Changed(1.05), Changed(1 / 0.9)
+    still, repaired = Changed(1.05), Changed(1 / 0.9)
 
     def counterfactuals(_peer, scenario):
         return [
             crossvalidation.Counterfactual(difference="what does not matter", peer=still),
-            crossvalidation.Counterfactual(difference="a tenth is lost", peer=mended),
+            crossvalidation.Counterfactual(difference="a tenth is lost", peer=repaired),
             crossvalidation.Counterfactual(difference="what is not asked any more", peer=Changed(2.0)),
         ]
 
     monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
-    # What is loaded stays loaded, with the method that was put into it.
+    # Loaded modules stay loaded, with the patched method.
     monkeypatch.setattr(validation, "load_peer", lambda *_: small)
     done = again(grids=["small-grid"])
-    # What the grid explains by itself is not run again, and nothing is run for what agrees.
-    assert still.ran == mended.ran == ["vegas slow"] * 3
+    # Points explained by the grid are not run again, and nothing is run for points that agree.
+    assert still.ran == repaired.ran == ["vegas slow"] * 3
     points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
     assert points.loc["vegas, slow", "explanation"].startswith("a tenth is lost (as ours: ")
     assert points.loc["vegas, slow", "ratio"] == pytest.approx(1 / 0.9)
     assert points.loc["reno, slow", "explanation"] == "it loses a tenth"
     assert points.loc["reno, fast", "explanation"] == ""
-    # These runs are kept as well.
+    # These runs are stored as well.
     again(grids=["small-grid"])
-    assert len(still.ran) == len(mended.ran) == 3
+    assert len(still.ran) == len(repaired.ran) == 3
 
 
-def test_a_disagreement_that_stays_under_our_rule_is_traced_to_nothing(again, monkeypatch):
+def test_a_disagreement_that_remains_under_our_rule_is_not_traced(again, monkeypatch):
     again(grids=["small-grid"])
     small = loaded("small").PEER
 
@@ -134,7 +134,7 @@ def test_a_disagreement_that_stays_under_our_rule_is_traced_to_nothing(again, mo
     assert points.loc["vegas, slow", "explanation"] == ""
 
 
-def test_a_grid_may_have_our_side_alone(again):
+def test_a_grid_may_have_only_our_side(again):
     done = again(grids=["formula"])
     assert [one["name"] for one in done.data["grids"]] == ["formula"]
     assert done.data["runs"] == 1
@@ -143,7 +143,7 @@ def test_a_grid_may_have_our_side_alone(again):
     assert done.holds
 
 
-def test_the_report_says_everything(again):
+def test_the_report_is_complete(again):
     done = again()
     html = done.report.read_text(encoding="utf-8")
     for text in (
@@ -172,7 +172,7 @@ def test_cpu_times_are_those_of_both_sides(again):
     assert again().data["cpu_s"] == done.data["cpu_s"]
 
 
-def test_a_part_is_spread_over_the_grid_and_always_the_same(folder):
+def test_a_share_is_spread_over_the_grid_and_always_the_same(folder):
     grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     scenario = (
         crossvalidation.load_grids(["formula"], folder)[0]
@@ -197,7 +197,7 @@ def test_a_part_is_spread_over_the_grid_and_always_the_same(folder):
     assert len({case.point for case in grids.thinned(grid, cases, 0.0001)}) == 1
 
 
-def test_a_part_is_named_in_the_report(again):
+def test_a_share_is_stated_in_the_report(again):
     done = again(share=0.5, grids=["small-grid"])
     assert done.data["grids"][0]["cases"] == 6
     html = done.report.read_text(encoding="utf-8")
@@ -205,10 +205,10 @@ def test_a_part_is_named_in_the_report(again):
     assert "about 50 % of the points" in html
 
 
-# What is kept
+# The store
 
 
-def test_a_second_cross_validation_runs_nothing_again_and_a_fresh_one_everything(again):
+def test_a_second_cross_validation_repeats_nothing_and_a_fresh_one_everything(again):
     first = again()
     ran, reduced = loaded("small").RAN, loaded("grids.small_grid").REDUCED
     assert (len(ran), len(reduced)) == (1 + 12, 24)
@@ -221,16 +221,16 @@ def test_a_second_cross_validation_runs_nothing_again_and_a_fresh_one_everything
     assert third.data["grids"] == first.data["grids"]
 
 
-def test_a_part_makes_a_start_for_the_whole(again):
+def test_runs_of_a_share_are_reused_by_the_whole_grid(again):
     assert again(share=0.5).data["runs"] == 13
     assert again().data["runs_kept_from_before"] == 13
 
 
-def test_another_peer_or_another_reduction_runs_again_what_it_concerns(again, folder):
+def test_another_peer_or_another_reduction_repeats_the_affected_runs(again, folder):
     def changed(path, old, new):
         file = folder / path
         file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        # Compiled modules are told apart by whole seconds and size, and this change may have the second and the size of the last.
+        # Compiled modules are distinguished by whole seconds and size, which this change may share with the previous one.
         shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
         for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
             del sys.modules[name]
@@ -241,12 +241,12 @@ def test_another_peer_or_another_reduction_runs_again_what_it_concerns(again, fo
     changed("grids/small_grid.py", "goodput_bps", "throughput_bps")
     assert again(grids=["small-grid"]).data["runs_kept_from_before"] == 0
     assert again(grids=["formula"]).data["runs_kept_from_before"] == 1
-    # What a grid imports decides on its reduction too.
+    # The imports of a grid are part of its reduction.
     changed("grids/_shapes.py", "np.arange(0.1", "np.arange(0.2")
     assert again().data["runs_kept_from_before"] == 0
 
 
-def test_a_damaged_part_is_said_and_its_runs_are_made_again(again, tmp_path, capsys):
+def test_a_damaged_part_is_reported_and_its_runs_are_repeated(again, tmp_path, capsys):
     first = again()
     assert first.data["warnings"] == []
     assert first.data["environment"]["packages"]["numpy"] == np.__version__
@@ -283,8 +283,8 @@ def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
     assert {point["n"] for point in done.data["grids"][0]["points"]} == {6}
 
 
-def test_a_cross_validation_that_is_killed_goes_on_where_it_was(folder, tmp_path):
-    """The peer's runs take a while each; what was finished a second before the kill is not run again."""
+def test_a_killed_cross_validation_resumes(folder, tmp_path):
+    """Each run of the peer takes some time; runs finished a second before the kill are not repeated."""
     log = tmp_path / "log"
     waits = f"""import time
         time.sleep(0.25)
@@ -319,7 +319,7 @@ def test_a_cross_validation_that_is_killed_goes_on_where_it_was(folder, tmp_path
     assert findings["runs_kept_from_before"] >= 13 + 2 + 6
     ran = log.read_text(encoding="utf-8").splitlines()
     assert len(set(ran)) == 12
-    # A kill loses what a second makes and what was under way; an interrupt loses nothing.
+    # A kill loses the runs of the last second and those in progress; an interrupt loses nothing.
     assert len(ran) <= 12 + 6
 
 
@@ -334,7 +334,7 @@ def test_two_cross_validations_do_not_write_to_one_store(again, folder, tmp_path
         again()
 
 
-# What goes wrong
+# Errors
 
 
 def test_an_absent_peer_is_one_line_and_exit_code_3(folder, tmp_path):
@@ -392,7 +392,7 @@ def test_what_cannot_be_loaded_is_named(folder, again, path, text, message):
         again()
 
 
-def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_path):
+def test_a_case_that_the_peer_refuses_does_not_affect_the_others(folder, tmp_path):
     (folder / "small" / "__init__.py").write_text(
         PEER.replace("REFUSED = []", 'REFUSED = ["vegas slow"]'), encoding="utf-8"
     )
@@ -410,13 +410,13 @@ def test_a_case_that_the_peer_refuses_takes_nothing_from_the_others(folder, tmp_
     assert "Cases in which the peer failed: 3 of 12" in (
         out / "cross-validation-small" / "index.html"
     ).read_text("utf-8")
-    # They are asked again the next time, the others are kept.
+    # They are run again the next time; the others are kept.
     again = json.loads(invoke("cross-validate", "small", "--peers", folder, "--output", out, "--json").stdout)
     assert (again["runs"], again["runs_kept_from_before"]) == (22, 22)
 
 
 @pytest.mark.parametrize("part", ["cases", "reduce", "judge", "sections"])
-def test_a_grid_that_fails_takes_nothing_from_the_others(again, folder, monkeypatch, part):
+def test_a_grid_that_fails_does_not_affect_the_others(again, folder, monkeypatch, part):
     grid = crossvalidation.load_grids(["formula"], folder)[0]
 
     def failing(*_args):
@@ -446,13 +446,13 @@ def test_two_cases_of_one_key_are_an_error(again, folder, monkeypatch):
     assert "two cases have the key" in again().failures["small-grid"]
 
 
-def test_columns_that_are_there_twice_are_an_error(again, folder, monkeypatch):
+def test_duplicate_columns_are_an_error(again, folder, monkeypatch):
     grid = crossvalidation.load_grids(["small-grid"], folder)[0]
     monkeypatch.setattr(type(grid), "reduce", lambda _self, _case, _run: {"variant": 1, "side": 2})
     assert "the columns side, variant are duplicates" in again().failures["small-grid"]
 
 
-def test_strict_asks_for_every_criterion(folder, tmp_path):
+def test_strict_requires_every_criterion(folder, tmp_path):
     def code(*args):
         return invoke(
             "cross-validate", "small", "--peers", folder, "--output", tmp_path / "out", *args
@@ -463,7 +463,7 @@ def test_strict_asks_for_every_criterion(folder, tmp_path):
     assert code("--strict", "--grid", "formula") == 0
 
 
-def test_a_part_of_the_grids_has_a_page_of_its_own(folder, tmp_path):
+def test_a_selection_of_grids_has_its_own_page(folder, tmp_path):
     out = tmp_path / "out"
 
     def pages(*args):
@@ -525,7 +525,7 @@ def test_the_interval_of_a_ratio_is_fiellers():
 
 
 def test_pairs_are_compared_replication_by_replication():
-    """Both sides vary much from replication to replication, and little from each other."""
+    """Both sides vary strongly between replications, and differ little from each other."""
     results = table(a=([30.1, 40.2, 50.0, 59.9, 70.1], [30.0, 40.0, 50.1, 60.0, 70.0])).sample(
         frac=1.0, random_state=1
     )
@@ -579,11 +579,11 @@ def test_overlap_is_that_of_the_intervals_of_both_means():
     assert crossvalidation.within(found, 1.0, "difference").tolist() == [True, False, True, True, False]
 
 
-def test_a_criterion_holds_from_its_aim_on_and_not_without_anything():
+def test_a_criterion_holds_from_its_aim_on_and_not_without_points():
     holds = [crossvalidation.counted("x", agreeing, 20, aim=0.95).holds for agreeing in (18, 19, 20)]
     assert holds == [False, True, True]
     assert not crossvalidation.counted("x", 0, 0, aim=0.0).holds
-    # Cut, not rounded: 94.99 % is not 95 %.
+    # Truncated, not rounded: 94.99 % is not 95 %.
     assert crossvalidation.counted("x", 9499, 10000, aim=0.95).measured == "94.9 % (9499 of 10000 samples)"
 
 
@@ -672,7 +672,7 @@ def test_overlays_are_drawn_of_known_cases():
             crossvalidation.overlays(results, "w", "at", keys=keys, label="cwnd", caption="c")
 
 
-# The page that shows how
+# The documentation page
 
 
 def test_the_peer_and_the_grid_of_the_page_work_as_shown(tmp_path):

@@ -21,7 +21,7 @@ from dumbbell.quantities import bits_per_second, nanoseconds
 
 SHARED = ("coexistence", "many-flows", "reverse-traffic", "two-state-loss", "staggered-vegas")
 
-# What the deciding number of each grid is; a peer that has it larger by a third is another simulator.
+# The main quantity of each grid; a peer with a value larger by a third must disagree.
 DECIDING = {
     "coexistence": "share",
     "many-flows": "total",
@@ -74,7 +74,7 @@ def table(grid: Grid, cases: list[Case]) -> pd.DataFrame:
     rows = []
     for case in cases:
         reduced = grid.reduce(case, dumbbell.run(case.scenario, seed=case.seed, run=case.run))
-        # As the store keeps it.
+        # As in the store.
         kept = json.loads(json.dumps(reduced))
         for side in ("ours", "peer"):
             rows.append({"key": case.key, "point": case.point, "side": side, **case.factors, **kept})
@@ -84,7 +84,7 @@ def table(grid: Grid, cases: list[Case]) -> pd.DataFrame:
 
 
 def first_points(cases: Sequence[Case], points: int, replications: int) -> list[Case]:
-    """Return some replications of the points that come first, of each third of the grid one."""
+    """Return some replications of the first point of each third of the grid."""
     names = list(dict.fromkeys(case.point for case in cases))
     chosen = names[:: max(1, len(names) // points)][:points]
     return [case for name in chosen for case in [one for one in cases if one.point == name][:replications]]
@@ -96,7 +96,7 @@ def rendered(grid: Grid, results: pd.DataFrame, agreement: Agreement) -> str:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_cases_are_concrete_and_drawn_alike_each_time(name):
+def test_cases_are_concrete_and_reproducible(name):
     cases = cases_of(name, slow=True)
     assert len({case.key for case in cases}) == len(cases)
     replications = Counter(case.point for case in cases)
@@ -108,7 +108,7 @@ def test_cases_are_concrete_and_drawn_alike_each_time(name):
         assert all(isinstance(flow["start"], str) for flow in data["flows"])
         senders = {flow["from"] for flow in data["flows"]}
         assert all(node["tick_phase"] != "random" for node in data["nodes"] if node["name"] in senders)
-        # Nothing but the bottleneck drops packets.
+        # Only the bottleneck drops packets.
         limits = {link["name"]: link["queue"]["limit"] for link in data["links"]}
         assert {name for name, limit in limits.items() if limit != "unlimited"} == {"r1-r2", "r2-r1"}
     factors = {case.point: dict(case.factors) for case in cases}
@@ -123,7 +123,7 @@ def test_replications_of_a_point_differ(name):
 
 
 def packets(cases: Iterable[Case]) -> float:
-    """Return how many packets bottlenecks can carry in all cases."""
+    """Return the number of packets that the bottlenecks can carry in all cases."""
     total = 0.0
     for case in cases:
         rate = next(link.rate for link in case.scenario.links if link.name == "r1-r2")
@@ -134,13 +134,13 @@ def packets(cases: Iterable[Case]) -> float:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_a_slow_peer_is_offered_a_fifth_of_the_packets_at_most(name):
+def test_a_slow_peer_gets_at_most_a_fifth_of_the_packets(name):
     few = packets(cases_of(name, slow=True))
     assert 0.0 < few < 0.2 * packets(cases_of(name, slow=False))
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_a_side_agrees_with_itself_and_not_with_one_that_gets_a_third_more(name):
+def test_a_side_agrees_with_itself_and_not_with_one_that_is_larger_by_a_third(name):
     grid = grid_named(name)
     cases = first_points(cases_of(name, slow=True), points=2, replications=3)
     results = table(grid, cases)
@@ -175,7 +175,7 @@ def test_coexistence_takes_reno_or_what_the_peer_has_instead():
     assert grid.cases(Ourselves(variants=("vegas",))) == []
 
 
-def test_channels_that_a_peer_lacks_are_left_out():
+def test_channels_that_a_peer_lacks_are_omitted():
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Without(Ourselves):
         impairments: tuple[str, ...] = ("bernoulli",)
@@ -190,17 +190,17 @@ def test_channels_that_a_peer_lacks_are_left_out():
     assert kinds == {"bernoulli"}
 
 
-def test_intervals_that_do_not_overlap_are_no_agreement_even_within_the_bound():
+def test_intervals_that_do_not_overlap_disagree_even_within_the_bound():
     grid = grid_named("coexistence")
     cases = first_points(cases_of("coexistence", slow=True), points=1, replications=3)
     results = table(grid, cases)
-    # Far from each other by their own spread of a thousandth, but near by the bound of 0.05.
+    # Far apart relative to their spread of a thousandth, but within the bound of 0.05.
     for side, share in (("ours", 0.50), ("peer", 0.52)):
         rows = results["side"] == side
         results.loc[rows, "share"] = [share, share + 0.001, share - 0.001]
     criteria = {criterion.name: criterion for criterion in grid.judge(results).criteria}
     assert criteria["share of the other variant within 0.05, intervals overlapping"].share == 0.0
-    # And near enough with a spread that makes them overlap.
+    # In agreement with a spread that makes them overlap.
     for side, share in (("ours", 0.50), ("peer", 0.52)):
         rows = results["side"] == side
         results.loc[rows, "share"] = [share, share + 0.1, share - 0.1]
@@ -211,7 +211,7 @@ def theory() -> Any:
     return imported("grids.theory", folder())
 
 
-def test_max_min_shares_fill_all_alike_up_to_their_limits():
+def test_max_min_shares_fill_all_equally_up_to_their_limits():
     flows = theory().Vegases(rtts_ms=(50,) * 4, limits=(10.0, 0.3, 0.1, 10.0))
     # 0.1 stays at its limit; a third of the 0.9 left is 0.3, where the next one stays; two share 0.6.
     assert flows.max_min() == pytest.approx([0.3, 0.3, 0.1, 0.3])
@@ -221,7 +221,7 @@ def test_max_min_shares_fill_all_alike_up_to_their_limits():
 
 @pytest.fixture(scope="module")
 def some_theory() -> tuple[Any, pd.DataFrame]:
-    """Return one or two cheap settings of every law, each a few times, and what came of them."""
+    """Return one or two cheap settings of every law with a few replications, and their results."""
     module = theory()
     wanted = {
         "M/D/1 waiting": ("load 0.5",),
@@ -269,7 +269,7 @@ def test_a_wrong_prediction_is_found_law_by_law(some_theory):
     assert not any(criterion.holds for criterion in agreement.criteria)
 
 
-def test_an_interval_beyond_the_tolerance_is_no_agreement(some_theory):
+def test_an_interval_beyond_the_tolerance_is_a_disagreement(some_theory):
     grid, results = some_theory
     point = "M/D/1 waiting: load 0.5"
     rows = results[results["point"] == point].copy()
@@ -280,7 +280,7 @@ def test_an_interval_beyond_the_tolerance_is_no_agreement(some_theory):
     assert not judged["agrees"]
 
 
-def test_a_part_of_theory_keeps_every_law():
+def test_a_share_of_theory_keeps_every_law():
     grid = theory().GRID
     cases = grid.cases()
     part = grid.thin(cases, 0.1)

@@ -1,4 +1,4 @@
-"""Cross-validation with random losses: what chance makes is told from what rules make."""
+"""Cross-validation with random losses: effects of chance are distinguished from effects of rules."""
 
 import numpy as np
 import pandas as pd
@@ -107,7 +107,7 @@ def test_a_disagreement_by_chance_alone_is_traced_to_the_losses(tmp_path):
     (folder / "grids" / "lossy.py").write_text(GRID, encoding="utf-8")
     driver = folder / "small" / "__init__.py"
     text = driver.read_text(encoding="utf-8")
-    # Other losses for both variants, and for one of them a fault of its own.
+    # Other losses for both variants, and an additional fault for one of them.
     text = text.replace("seed=seed, run=run)\n        flows", "seed=seed + 100, run=run)\n        flows")
     text = text.replace('"slow" in scenario.name', 'scenario.name == "reno lossy"')
     driver.write_text(text, encoding="utf-8")

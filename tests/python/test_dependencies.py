@@ -22,7 +22,7 @@ OPTIONAL = [Requirement(text) for name, texts in EXTRAS.items() if name != "test
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 
-# What lies beside the package and is imported by name.
+# Local modules outside the package that are imported by name.
 OWN = {"dumbbell", "conftest", "small_paper", "small_peer", "bad_input"}
 
 

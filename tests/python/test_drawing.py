@@ -1,4 +1,4 @@
-"""Drawings of networks: what is said in them, and where things stand."""
+"""Drawings of networks: labels and positions."""
 
 import itertools
 import math
@@ -31,7 +31,7 @@ def places(figure):
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_nodes_stand_apart_and_within_the_drawing(shape):
+def test_nodes_do_not_overlap_and_are_within_the_drawing(shape):
     figure = topologies.draw(shape, title="a network", labels={"s1": "greedy"})
     (ax,) = figure.axes
     assert ax.get_title() == "a network"
@@ -52,7 +52,7 @@ def test_what_links_have_in_common_is_said_once():
     assert not any("queue" in text for text in said[:-1])
 
 
-def test_a_way_back_that_differs_has_its_arrow():
+def test_a_different_reverse_link_has_an_arrow():
     shape = topologies.dumbbell(
         pairs=1,
         rate="1.6 Mbit/s",
@@ -68,7 +68,7 @@ def test_a_way_back_that_differs_has_its_arrow():
     assert said[-1] == "access links: 100 Mbit/s, 0.1 ms"
 
 
-def test_access_links_that_differ_say_so():
+def test_different_access_links_are_labelled():
     shape = topologies.last_hop_wireless(impairments=[Bernoulli(probability=0.1)])
     figure = topologies.draw(shape)
     said = texts(figure)
@@ -97,7 +97,7 @@ def test_nodes_that_stamp_queueing_times_are_tinted():
     assert texts(figure)[-1].replace("\n", " ").endswith("tinted nodes stamp queueing times")
 
 
-def test_of_many_hosts_two_and_the_last_are_drawn_and_pairs_stand_across():
+def test_two_hosts_and_the_last_are_drawn_of_many_and_pairs_are_opposite():
     figure = topologies.draw(SHAPES["satellite"])
     said = texts(figure)
     assert [name for name in said if name[0] in "sd" and name[1:].isdigit()] == [
@@ -129,7 +129,7 @@ def test_any_network_of_a_scenario_can_be_drawn():
     assert [at[name][0] for name in ("alice", "paris", "rome", "oslo", "bob")] == sorted(
         at[name][0] for name in ("alice", "paris", "rome", "oslo", "bob")
     )
-    # The direct way passes over the router between.
+    # The direct line crosses the router in between.
     assert at["the direct way"][1] > at["rome"][1]
     assert texts(figure)[-1] == "access links: 9 Mbit/s, 1 ms; queues between routers: unlimited"
 
@@ -143,13 +143,13 @@ def test_two_hosts_without_a_router_stand_beside_each_other():
     assert texts(figure) == ["1 Mbit/s, 10 ms", "left", "right", "queues between routers: unlimited"]
 
 
-def test_a_link_without_one_back_has_its_arrow():
+def test_a_link_without_a_reverse_link_has_an_arrow():
     way = {"name": "to", "from": "left", "to": "right", "rate": "1 Mbit/s", "delay": "10 ms"}
     figure = topologies.draw(topologies.Topology(nodes=("left", "right"), links=(way,)))
     assert texts(figure) == ["→ 1 Mbit/s, 10 ms", "→ queue unlimited", "left", "right"]
 
 
-def test_changes_of_a_link_are_said_with_their_times():
+def test_changes_of_a_link_are_shown_with_their_times():
     ways = [
         {"name": name, "from": a, "to": b, "rate": "1 Mbit/s", "delay": "10 ms", "changes": changes}
         for name, a, b, changes in (
@@ -166,7 +166,7 @@ def test_nothing_cannot_be_drawn():
         topologies.draw(topologies.Topology(nodes=(), links=()))
 
 
-def test_texts_for_what_is_not_there_are_refused():
+def test_labels_and_notes_for_unknown_parts_are_refused():
     shape = SHAPES["dumbbell"]
     with pytest.raises(ScenarioError, match='labels: "s3" is not accepted; expected d1, d2, s1, s2'):
         topologies.draw(shape, labels={"s3": "Vegas"})

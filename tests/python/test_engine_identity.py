@@ -68,7 +68,7 @@ def test_what_an_engine_is_built_from_decides(script, tmp_path, file, counts):
     assert (digest(script, place) != before) == counts
 
 
-def test_a_renamed_file_and_another_profile_are_another_engine(script, tmp_path):
+def test_a_renamed_file_or_another_profile_gives_another_engine(script, tmp_path):
     place = checkout(tmp_path / "one")
     before = digest(script, place)
     assert digest(script, place, PROFILE="debug") != before

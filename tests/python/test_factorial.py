@@ -77,7 +77,7 @@ def test_a_2_2_3_design_worked_by_hand():
     assert analysis.effects.to_dict() == pytest.approx({"a": 14.0, "b": 9.0, "a:b": 3.5}, abs=1e-12)
     # Errors: 00: -2, 0, 2; 01: -2, -1, 3; 10: -3, -1, 4; 11: -3, 0, 3. SSE = 8 + 14 + 26 + 18 = 66.
     # SSA = 12 * 196 = 2352, SSB = 12 * 81 = 972, SSAB = 12 * 12.25 = 147; SST = 3537,
-    # and by the other way: sum of squares 13980, less 12 * 29.5^2 = 10443.
+    # and alternatively: sum of squares 13980, less 12 * 29.5^2 = 10443.
     np.testing.assert_allclose(analysis.residuals[2], [-3.0, -1.0, 4.0], atol=1e-12)
     assert analysis.sse == pytest.approx(66.0)
     assert analysis.sum_of_squares.to_dict() == pytest.approx({"a": 2352.0, "b": 972.0, "a:b": 147.0})
@@ -272,7 +272,7 @@ def test_a_change_of_unit_shifts_only_the_mean_of_a_multiplicative_model(design,
 
 @unhurried
 @given(designs)
-def test_exchanging_the_levels_of_a_factor_turns_the_signs_of_its_effects(design):
+def test_exchanging_the_levels_of_a_factor_inverts_the_signs_of_its_effects(design):
     k, r, seed = design
     names = [f"f{i}" for i in range(k)]
     responses = random_responses(k, r, seed)
@@ -342,7 +342,7 @@ def test_a_multiplicative_model_finds_the_factors_that_multiply():
 # Common random numbers
 
 
-def test_common_random_numbers_give_each_effect_an_interval_of_its_own():
+def test_common_random_numbers_give_each_effect_its_own_interval():
     rng = np.random.default_rng(5)
     r = 12
     shared = rng.normal(0.0, 20.0, r)
@@ -396,14 +396,14 @@ def test_a_response_that_never_varies():
     assert "does not vary" in analysis.notes[0]
 
 
-def test_effects_without_any_error_are_certain_and_absent_ones_are_not():
+def test_effects_without_error_are_significant_unless_they_are_zero():
     analysis = analyse(np.repeat([[0.1], [0.1], [0.3], [0.3]], 50, axis=1), ["a", "b"])
     assert analysis.sse == 0.0
     assert analysis.significant_two_sided.to_dict() == {"a": True, "b": False, "a:b": False}
     assert analysis.p_values.to_dict() == {"a": 0.0, "b": 1.0, "a:b": 1.0}
 
 
-def test_a_text_of_many_factors_shows_what_explains_most():
+def test_the_summary_of_many_factors_shows_the_largest_effects():
     analysis = analyse(random_responses(7, 2, seed=1), list("ABCDEFG"))
     assert "other terms" in str(analysis)
     assert analysis.effects.abs().idxmax() in str(analysis).splitlines()[4]
@@ -430,7 +430,7 @@ def test_normal_errors_of_equal_variance_pass_and_others_fail():
         assert check.measures["rank_correlation_with_mean"] > 0.8
 
 
-def test_many_residuals_are_tested_otherwise_and_with_a_warning():
+def test_many_residuals_are_tested_by_another_test_with_a_warning():
     check = analyse(random_responses(8, 20, seed=3), list("ABCDEFGH")).normality()
     assert check.test == "D'Agostino-Pearson"
     assert "With 5120 residuals it finds departures too small to matter" in check.note
@@ -544,7 +544,7 @@ def test_errors_name_the_field_the_value_and_what_is_accepted(call, message):
 
 @dataclass(frozen=True)
 class Parameters:
-    """Stands for a scenario: it holds values by path."""
+    """A substitute for a scenario: values by path."""
 
     by_path: dict = field(default_factory=dict)
 
@@ -587,7 +587,7 @@ def test_a_design_sets_the_values_of_each_cell():
     assert design.sign_table()["delay:recovery"].tolist() == [1, -1, -1, 1]
 
 
-def test_runs_have_random_numbers_of_their_own_or_share_them():
+def test_runs_have_independent_or_common_random_numbers():
     independent = Design([DELAY], replications=3).jobs(Parameters(), seed=9)
     assert [(job.seed, job.run) for job in independent] == [(9, run) for run in range(6)]
     common = Design([DELAY], replications=3, random="common").jobs(Parameters(), seed=9)

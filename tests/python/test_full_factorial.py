@@ -1,4 +1,4 @@
-"""The full factorial design: its plan and blocks, what its analysis finds, and that it goes on where it stopped."""
+"""The full factorial design: its plan and blocks, its analysis, and its resumption."""
 
 import itertools
 import re
@@ -17,7 +17,7 @@ from small_paper import SMALL, write_paper
 
 PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[2] / "papers")
 FOLDER = f"{type(PAPER).__module__}.full_factorial"
-# Other tests take papers out of the interpreter.
+# Other tests unload papers.
 MODULE = sys.modules[type(PAPER).__module__]
 DESIGN, EFFECTS, CLUSTERS, CONCLUSIONS = (
     sys.modules[f"{FOLDER}.{name}"] for name in ("design", "effects", "clusters", "conclusions")
@@ -31,7 +31,7 @@ def of(mechanisms, conditions=(LOW,)):
 
 
 def made_up(experiment, replications, tables, response):
-    """Results in the order of the plan: `response` makes the means of cells, noise of standard deviation 1 is added."""
+    """Results in the order of the plan: `response` gives the means of cells; noise with standard deviation 1 is added."""
     random = np.random.default_rng(5)
     frames = []
 
@@ -59,7 +59,7 @@ def made_up(experiment, replications, tables, response):
     return pd.concat(frames, ignore_index=True)
 
 
-# Asking for it
+# Selection
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_other_papers_refuse_it(name, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path):
+def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path):
     with pytest.raises(ScenarioError, match="did you mean `full-factorial`"):
         papers.reproduce("vegas-revisited", experiment="ful-factorial", output=tmp_path, quiet=True)
 
 
-def test_an_experiment_has_runs_a_report_and_files_of_its_own(tmp_path):
+def test_an_experiment_has_its_own_runs_report_and_files(tmp_path):
     further = SMALL.replace(
         "PAPER = Small()",
         """
@@ -155,13 +155,13 @@ def test_within_a_block_any_three_mechanisms_are_balanced():
         assert all(len(set(product[block == number])) == 1 for number in range(32))
 
 
-def test_the_longest_runs_are_made_first_and_equal_ones_are_mixed():
+def test_the_longest_runs_come_first_and_equal_ones_are_shuffled():
     rows = pd.DataFrame({"seed": 1, "run": np.arange(24) // 2, "cost": [1.0] * 12 + [2.0] * 12})
     made = in_order(rows)
     assert sorted(made.index) == list(range(24))
     assert made["cost"].is_monotonic_decreasing
     assert made.index.tolist() != rows.sort_values("cost", ascending=False, kind="stable").index.tolist()
-    # Those of one run may share their beginning.
+    # Cells of the same run may share their beginning.
     assert (made["run"].to_numpy()[::2] == made["run"].to_numpy()[1::2]).all()
 
 
@@ -222,7 +222,7 @@ def test_the_parts_of_a_clustered_effect_add_up_to_it():
 
 
 def planted(letters):
-    """A raises, G lowers; C and D are worth something only together; J does something by itself."""
+    """A raises, G lowers; C and D have an effect only together; J has a main effect."""
     return (
         50
         + 4 * ("A" in letters)
@@ -232,7 +232,7 @@ def planted(letters):
     )
 
 
-def test_the_reading_names_what_was_planted_and_nothing_else():
+def test_the_reading_names_exactly_the_planted_effects():
     def read(response):
         results = made_up(of(WHOLE.mechanisms), 12, 12, response)
         return CONCLUSIONS.paragraphs(
@@ -248,7 +248,7 @@ def test_the_reading_names_what_was_planted_and_nothing_else():
     assert effect("G", found[1]) == pytest.approx(-1.5, abs=0.05)
     assert "1 of 11 in rec (CD" in found[2]
     assert effect("CD", found[2]) == pytest.approx(1.0, abs=0.05)
-    assert "no pair of mechanisms of different clusters stands out" in found[3]
+    assert "no pair of mechanisms of different clusters is significant" in found[3]
     assert effect("J", found[4]) == pytest.approx(-0.5, abs=0.05)
     assert "interaction" not in found[4].split(".", 1)[1]
     nothing = read(lambda _: 50.0)
@@ -274,7 +274,7 @@ def test_the_check_against_the_tables_can_fail():
     assert finding.verdict == "not-reproduced"
 
 
-def test_the_papers_claims_on_seven_and_ten_mechanisms_are_judged_on_the_whole_design():
+def test_claims_on_seven_and_ten_mechanisms_are_evaluated_on_the_whole_design():
     results = made_up(WHOLE, 2, 3, planted)
     results["completed"] = 1.0
     findings = {f.claim.id: f for f in WHOLE.evaluate(papers.Settings(), results, None)}
@@ -283,7 +283,7 @@ def test_the_papers_claims_on_seven_and_ten_mechanisms_are_judged_on_the_whole_d
     assert findings["VR-Q-31"].verdict == "reproduced"
 
 
-# All of it, small
+# The whole experiment, small
 
 
 @pytest.fixture
@@ -294,7 +294,7 @@ def small(monkeypatch):
     return experiment
 
 
-def test_interrupted_it_goes_on_makes_no_run_twice_and_reports(small, tmp_path, monkeypatch):
+def test_after_an_interruption_it_resumes_repeats_no_run_and_reports(small, tmp_path, monkeypatch):
     reduce, made = type(small).reduce, []
 
     def interrupted(self, runs):

@@ -17,7 +17,7 @@ from dumbbell.cli import app
 
 
 class Refused(NamedTuple):
-    """A value at an address, the path that the sentence begins with, and words that it has to have."""
+    """A value at an address, the path at the start of the message, and words that it must contain."""
 
     address: str
     value: Any
@@ -373,7 +373,7 @@ def invoke(*args):
 
 
 def one_line(result):
-    """Return the only line of a refusal."""
+    """Return the single line of an error."""
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
@@ -426,7 +426,7 @@ def test_what_looks_malformed_is_accepted_for_a_reason(tmp_path, two_hosts_data,
 
 
 @pytest.mark.parametrize(("args", "word"), COMMANDS, ids=[" ".join(args) for args, _ in COMMANDS])
-def test_a_malformed_command_line_ends_with_exit_code_2_and_says_which_part(tmp_path, two_hosts, args, word):
+def test_a_malformed_command_line_names_the_part_with_exit_code_2(tmp_path, two_hosts, args, word):
     path = tmp_path / "two-hosts.toml"
     path.write_text(two_hosts.to_toml(), encoding="utf-8")
     result = invoke(*[path if argument == "FILE" else argument for argument in args])

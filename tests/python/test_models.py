@@ -140,7 +140,7 @@ def test_rates_inside_a_burst():
     # Reno doubles: 200 - 50 = 150 in, 100 - 25 = 75 out, and twice 75 is 150 again.
     assert altman.burst_rates(LINK, "reno-slow-start") == altman.BurstRates(into=150.0, out_of=75.0)
     # Vegas doubles: 17500 / 150 = 116.667 in, 17500 / 250 = 70 out.
-    # It keeps: 70 in, 17500 / 300 = 58.333 out.
+    # Constant window: 70 in, 17500 / 300 = 58.333 out.
     doubling, constant = (altman.burst_rates(LINK, phase) for phase in ("vegas-doubling", "vegas-constant"))
     assert (doubling.into, doubling.out_of) == pytest.approx((350.0 / 3.0, 70.0))
     assert (constant.into, constant.out_of) == pytest.approx((70.0, 175.0 / 3.0))
@@ -163,12 +163,12 @@ def test_rates_are_the_fixed_point_of_sharing_and_returning(link, kind):
     assert rate == pytest.approx(expected[-1].out_of, rel=1e-6)
 
 
-def test_a_slow_burst_passes_a_queue_that_stays_empty():
+def test_a_slow_burst_leaves_the_queue_empty():
     assert altman.fifo_share(LINK, [30.0, 50.0, 100.0]).tolist() == pytest.approx([30.0, 50.0, 200.0 / 3.0])
 
 
 def test_mini_slots_of_congestion_avoidance():
-    # Standing, W = 8 < 10: T. W = 15: 15 / 50 = 0.3 s, an excess of 0.1 s.
+    # Constant, W = 8 < 10: T. W = 15: 15 / 50 = 0.3 s, an excess of 0.1 s.
     standing = altman.mini_slot(LINK, [8.0, 15.0])
     assert standing.duration.tolist() == pytest.approx([0.2, 0.3])
     assert standing.rtt.tolist() == pytest.approx([0.2, 0.3])
@@ -269,7 +269,7 @@ def test_the_window_reached_lies_in_the_stable_interval(link, alpha, gap, start)
         assert reached == start
     else:
         assert reached > window.high - 1.0 - 1e-6
-    # Where the window stands its difference is between the thresholds.
+    # If the window is constant, its difference is between the thresholds.
     diff = reached - link.bdp
     assert alpha - 1e-6 <= diff <= alpha + gap + 1e-6
 
@@ -325,7 +325,7 @@ def test_a_reno_cycle_worked_by_hand():
     assert cycle.rtt == pytest.approx(8.2 / 18.0)
 
 
-def test_round_trip_time_of_reno_goes_to_seven_ninths_of_the_largest():
+def test_round_trip_time_of_reno_approaches_seven_ninths_of_the_largest():
     link = altman.Bottleneck(service_rate=100.0, fixed_delay=0.1)
     for buffer, near in ((100.0, 2e-2), (10_000.0, 2e-4)):
         averages = altman.reno_averages(link, buffer)
@@ -389,7 +389,7 @@ def test_the_round_trip_time_lags_behind_a_growing_window():
 
 @unhurried
 @given(bottlenecks(), st.floats(0.5, 4.0), st.floats(0.0, 4.0), st.integers(1, 200))
-def test_fluid_vegas_comes_to_a_steady_state(link, alpha, gap, start):
+def test_fluid_vegas_reaches_a_steady_state(link, alpha, gap, start):
     result = altman.fluid_vegas(link, alpha=alpha, beta=alpha + gap, start=start)
     # No window falls below one packet, even where the interval lies there.
     low, high = link.bdp + alpha, max(1.0, link.bdp + alpha + gap)
@@ -639,7 +639,7 @@ def test_padhye_worked_by_hand():
 
 @unhurried
 @given(times, st.floats(0.2, 3.0), st.sampled_from([1.0, 2.0]))
-def test_padhye_goes_to_mathis_as_losses_vanish(rtt, rto, b):
+def test_padhye_converges_to_mathis_as_losses_vanish(rtt, rto, b):
     for p, near in ((1e-6, 0.1), (1e-9, 3e-3), (1e-12, 1e-4)):
         law = throughput.mathis(loss_rate=p, rtt=rtt, segments_per_ack=b)
         without = throughput.padhye_fast_retransmit_only(loss_rate=p, rtt=rtt, segments_per_ack=b)
@@ -682,7 +682,7 @@ def test_larger_windows_time_out_less_often(p, window, factor):
     assert here <= 1.0
 
 
-def test_a_limited_window_fills_every_round_when_losses_vanish():
+def test_a_limited_window_is_full_in_every_round_when_losses_vanish():
     rate = throughput.padhye(loss_rate=1e-9, rtt=0.1, rto=1.0, window_limit=20.0)
     assert rate == pytest.approx(200.0, rel=1e-4)
     assert throughput.padhye_approximate(loss_rate=1e-9, rtt=0.1, rto=1.0, window_limit=20.0) == 200.0

@@ -1,4 +1,4 @@
-"""The model against the engine: traces read by hand, the forty rows on the engine, claims judged by what they say."""
+"""The model against the engine: traces worked by hand, the forty rows on the engine, evaluation of claims."""
 
 import csv
 import math
@@ -29,7 +29,7 @@ BASE = part("assumptions").Assumptions()
 
 
 def made(scenario, runs=1):
-    """Return what is kept of runs of scenarios."""
+    """Return the reduction of runs of scenarios."""
     listed = scenario if isinstance(scenario, list) else [scenario]
     jobs = [Job(one, seed=3, run=run) for one in listed for run in range(runs)]
     return PAPER.reduce(dumbbell.run_many(jobs, threads=1, progress=False))
@@ -84,7 +84,7 @@ def test_the_film_has_its_mean_rate_in_whole_packets():
 # Traces
 
 
-def test_a_cut_is_a_fall_by_more_than_a_quarter():
+def test_a_cut_is_a_decrease_by_more_than_a_quarter():
     times = np.array([0.0, 1.0, 2.0, 3.0])
     assert traces.is_cut_after(times, np.array([10.0, 11.0, 5.0, 6.0]), 1.5)
     assert not traces.is_cut_after(times, np.array([10.0, 5.0, 6.0, 7.0]), 1.5)
@@ -92,7 +92,7 @@ def test_a_cut_is_a_fall_by_more_than_a_quarter():
 
 
 def test_cycles_count_packets_behind_a_loss_as_arrived():
-    # A window of 8 loses a packet: from the cut to 4 the 8 outstanding stand, each duplicate acknowledgement adds one to the
+    # A window of 8 loses a packet: after the reduction to 4, 8 remain outstanding, each duplicate acknowledgement adds one to the
     # window, and recovery ends with 8 acknowledged at once. Then 4 to 8 by ones, a sample and as many packets each.
     one = [(7, 8), (8, 8), (10, 8), (12, 8), (4, 4), (5, 5), (6, 6), (7, 7), (8, 8)]
     window, flight, acked, ssthresh = [], [], [], []
@@ -132,12 +132,12 @@ def test_generations_are_what_acknowledgements_release():
     assert found.rtts == pytest.approx([10.0, 10.5, 31.0 / 3.0])
 
 
-# Packets 0, 1 and 2; packet 1 is lost and sent again at 20; its acknowledgement at 30 covers packet 2 as well.
+# Packets 0, 1 and 2; packet 1 is lost and retransmitted at 20; its acknowledgement at 30 covers packet 2 as well.
 SENT_TIMES, SENT = np.array([0.0, 10.0, 11.0, 20.0, 30.0, 30.0]), np.array([0.0, 1.0, 2.0, 1.0, 3.0, 4.0])
 ACKED_TIMES, ACKED = np.array([10.0, 30.0, 40.0, 41.0]), np.array([1.0, 3.0, 4.0, 5.0])
 
 
-def test_a_packet_behind_a_loss_shows_no_round_trip_time():
+def test_a_packet_after_a_loss_gives_no_round_trip_time():
     sent_times, sent = np.append(SENT_TIMES, [40.0, 41.0, 50.0]), np.append(SENT, [5.0, 6.0, 7.0])
     acked_times, acked = np.append(ACKED_TIMES, [50.0, 51.0, 60.0]), np.append(ACKED, [6.0, 7.0, 8.0])
     found = traces.generations(sent_times, sent, acked_times, acked, 1.0)
@@ -192,7 +192,7 @@ def test_vegas_goes_on_losing_below_the_critical_buffer_only():
     assert (frame["losses"] > 0).tolist()[:2] == [True, True]
 
 
-def test_a_window_that_the_receiver_holds_has_the_round_trip_time_of_theorem_1():
+def test_a_window_limited_by_the_receiver_has_the_round_trip_time_of_theorem_1():
     place = scenarios.of_phase(grid.by_id("A14"), 1, 4, BASE)
     frame = made([scenarios.standing(place, BASE, window) for window in (13, 51)])
     for window, row in zip((13, 51), frame.itertuples(), strict=True):
@@ -209,7 +209,7 @@ def test_slow_start_of_vegas_doubles_in_every_other_mini_slot():
     assert row["windows"][:6].tolist() == [1, 2, 4, 8, 16, 32]
 
 
-def test_beside_video_both_are_read():
+def test_both_flows_beside_video_are_reduced():
     setting = plan.video_setting(300.0, 40)
     film = part("film").film(1)
     frame = made([scenarios.video(setting, BASE, variant, film) for variant in ("vegas", "reno")])
@@ -222,7 +222,7 @@ def test_beside_video_both_are_read():
 
 
 def tables(factor=1.0):
-    """Return results as the model has them, round-trip times and windows of Reno off by a factor."""
+    """Return results equal to the model, with round-trip times and windows of Reno changed by a factor."""
     rows = []
     for row in grid.GRID:
         for run in range(2):

@@ -1,4 +1,4 @@
-"""The claims on CODE are judged by what they say: on replays, on the engine's scripted runs, on made-up results."""
+"""The claims on CODE are evaluated correctly: on replays, on scripted runs of the engine, on synthetic results."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ def part(name):
 
 
 def judged(evidence, wanted):
-    """Return the findings on the claims whose scenario or name is wanted, by name."""
+    """Return the findings on the requested claims or scenarios, by name."""
     chosen = [claim for claim in PAPER.claims() if claim.scenario in wanted or claim.id in wanted]
     return {finding.claim.id: finding for finding in claims.judge(chosen, evidence)}
 
@@ -46,7 +46,7 @@ def made_up(points):
 
 
 def shares(ratios, group="base", figure="fig9", runs=3):
-    """Return made-up points of a sweep: the variant's goodput over Reno's, by variant and point."""
+    """Return synthetic points of a sweep: the variant's goodput over Reno's, by variant and point."""
     return {
         f"{group}/{figure}/{kind}/{point}": [
             [("variant", 1e6 * ratio * (1 + 0.01 * run)), ("reno", 1e6)] for run in range(runs)
@@ -64,7 +64,7 @@ def test_every_claim_has_a_measure_and_a_family():
     assert {claim.scenario for claim in PAPER.claims()} >= {"fig-9", "table-1", "eps-analysis", "startup"}
 
 
-def test_the_rule_makes_table_1_as_printed():
+def test_the_rule_reproduces_table_1():
     made, printed = part("rules").table1(), part("printed").data()["table1"]
     for name, attribute in part("rule_claims").FIELDS.items():
         assert [getattr(one, attribute) for one in made] == printed[name], name
@@ -79,9 +79,9 @@ def test_newvegas_grows_by_one_in_two_rounds_and_code_by_two_in_three():
 def test_thresholds_sink_only_while_the_round_trip_time_does_not_grow():
     rule = part("rules").Rule(w=20, alpha=2, beta=4)
     assert rule.round(3, rtt_grew=False).alpha_inc == -1
-    # At its start alpha sinks no further.
+    # Alpha does not fall below its initial value.
     assert (rule.alpha, rule.round(2, rtt_grew=False).alpha_inc) == (1, 0)
-    # Above the band the window sinks, and what lengthened the round trip was somebody else.
+    # Above the band, the window shrinks although another flow increased the round-trip time.
     one = rule.round(9, rtt_grew=True)
     assert (one.w - one.w_old, one.alpha_inc) == (-1, 1)
 
@@ -135,7 +135,7 @@ def test_processing_times_are_up_to_one_service_time():
     assert (delay["s1-r1"], delay["s2-r1"]) == ("13500 us", "1 ms")
 
 
-def test_a_quick_plan_is_the_same_twice_and_every_key_is_in_a_reading():
+def test_a_quick_plan_is_reproducible_and_every_key_is_in_a_reading():
     plan, again = PAPER.plan(QUICK), PAPER.plan(QUICK)
     assert [(run.key, run.scenario.hash, run.run) for run in plan] == [
         (run.key, run.scenario.hash, run.run) for run in again
@@ -154,7 +154,7 @@ def test_moves_of_assumptions_differ_from_the_main_reading_and_have_their_own_na
 
 @pytest.fixture(scope="module")
 def scripted():
-    """The scenarios in which one rule shows at a time, reduced as a reproduction does."""
+    """The scenarios that isolate one rule each, reduced as in a reproduction."""
     scenarios = part("algorithms").scenarios()
     jobs = [Job(scenario, seed=1) for scenario in scenarios.values()]
     frame = PAPER.reduce(dumbbell.run_many(jobs, progress=False))
@@ -182,13 +182,13 @@ def test_reduced_traces_are_read_back_by_name(scripted):
 
 
 def triangle(peak=100.0, cycle_s=10.0, end_s=100.0):
-    """Return a run of made-up cycles: the variant falls to 3/4 and climbs back, Reno halves and climbs."""
+    """Return a run of synthetic cycles: the variant decreases to 3/4 and grows, Reno halves and grows."""
     time = np.arange(0.0, end_s, 0.05)
     phase = (time % cycle_s) / cycle_s
     cwnd, reno = peak * (0.75 + 0.25 * phase), peak * (0.5 + 0.5 * phase)
     losses = np.arange(cycle_s, end_s, cycle_s)
     alpha = np.column_stack([0.68 * 50.0 * np.ones_like(losses), 50.0 * np.ones_like(losses)]).ravel()
-    # Thresholds are scaled at each loss and back at their height a second before the next.
+    # Thresholds are scaled at each loss and have their original value again a second before the next.
     changes = np.column_stack([losses, losses + cycle_s - 1.0]).ravel()
     traces = {
         "variant cwnd": (time, cwnd),
@@ -258,7 +258,7 @@ def test_pooled_intervals_follow_the_papers_rule():
     assert evidence.over_points("fig9", "code").n == 3
 
 
-def test_a_moved_assumption_is_compared_at_its_own_points_and_explains_misses():
+def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses():
     ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
     count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
@@ -274,7 +274,7 @@ def test_a_moved_assumption_is_compared_at_its_own_points_and_explains_misses():
     assert "It holds with another assumption (cross traffic: none)" in explained["C-F9-1"].why
 
 
-def test_settling_is_the_last_time_away_from_the_end():
+def test_settling_time_is_the_last_time_outside_the_final_range():
     time = np.arange(0.0, 100.0, 1.0)
     value = np.where(time < 60, 20.0, 10.0)
     assert part("window_claims").settled_s(time, value, 50.0) == 9.0

@@ -1,4 +1,4 @@
-"""RoVegas: what has to hold on the engine, and that claims are judged by what they say."""
+"""RoVegas: properties of the engine, and the evaluation of claims."""
 
 import dataclasses
 import sys
@@ -26,7 +26,7 @@ PLACE = part("assumptions").Assumptions()
 
 
 def table(configurations, runs=1):
-    """Run configurations of the paper and return their rows as a reproduction has them."""
+    """Run configurations of the paper and return their rows as in a reproduction."""
     keys = [(f"paper|{key}", scenario, run) for key, scenario in configurations for run in range(runs)]
     done = dumbbell.run_many(
         [Job(scenario=scenario, seed=1, run=run) for _, scenario, run in keys], progress=False
@@ -51,7 +51,7 @@ def judged(results):
 
 @pytest.fixture(scope="module")
 def lone():
-    """One connection over links whose rates differ."""
+    """One connection over links with different rates."""
     return table(some("ana", "fig-3", "fig-4", "fig-5"))
 
 
@@ -73,7 +73,7 @@ def rerouted():
     return table(some("ext"))
 
 
-def test_every_claim_is_there_once_with_a_measure():
+def test_every_claim_occurs_once_with_a_measure():
     listed = PAPER.claims()
     assert len(listed) == len({claim.id for claim in listed}) == 165
     assert Counter(claim.kind for claim in listed) == {
@@ -81,7 +81,7 @@ def test_every_claim_is_there_once_with_a_measure():
     }  # fmt: skip
 
 
-def test_the_claims_have_the_printed_numbers():
+def test_claims_have_the_printed_numbers():
     printed, by_id = part("printed"), {claim.id: claim.paper_value for claim in PAPER.claims()}
     ratios = printed.at_points("fig-8", "ratio")
     assert [by_id[f"RV-F8-{index:02d}"] for index in range(2, 7)] == [
@@ -127,7 +127,7 @@ def test_a_base_rtt_is_constant_to_the_nanosecond_on_a_fixed_route(lone, eight):
         assert (1e6 * np.abs(last - first) < 0.5).all()
 
 
-def test_after_a_reroute_rovegas_has_its_rate_again_and_vegas_has_not(rerouted):
+def test_after_a_reroute_rovegas_recovers_its_rate_and_vegas_does_not(rerouted):
     evidence = PAPER.evidence(papers.Settings(), rerouted, {})
     for by in ("delay", "path"):
         kept = {
@@ -138,24 +138,24 @@ def test_after_a_reroute_rovegas_has_its_rate_again_and_vegas_has_not(rerouted):
         }
         assert kept["rovegas"] == pytest.approx(1.0, abs=0.001)
         assert kept["vegas"] < 0.5
-        # With the least base RTT kept it cannot tell a longer path from a queue either.
+        # With the minimum base RTT, it cannot distinguish a longer path from a queue.
         assert kept["rovegas-minimum"] < 0.5
 
 
-def test_a_derived_base_rtt_is_the_fixed_delay_of_hand():
+def test_a_derived_base_rtt_equals_the_delay_worked_by_hand():
     # 2 (1 + 20 + 1) ms; 8000 bits at 10, 1.6 and 10 Mbit/s; 384 bits of acknowledgement at the same rates.
     by_hand = 0.044 + 8000 * (1 / 1.6e6 + 2 / 10e6) + 384 * (1 / 1.6e6 + 2 / 10e6)
     assert part("assumptions").fixed_delay_s("rovegas", PLACE) == pytest.approx(by_hand, abs=1e-12)
     assert by_hand == pytest.approx(0.0509168, abs=1e-12)
 
 
-def test_the_rules_of_the_window_are_seen_in_runs():
+def test_the_rules_of_the_window_are_visible_in_runs():
     findings = judged(table(some("unit-rule", "unit-ss", "unit-keepup")))
     for name in ("RV-MEC-06", "RV-MEC-07", "RV-MEC-08", "RV-MEC-09", "RV-MEC-10", "RV-ANA-18"):
         assert findings[name].verdict == "reproduced", findings[name].why
 
 
-def test_runs_of_one_number_meet_the_same_traffic():
+def test_runs_with_the_same_number_have_the_same_traffic():
     frame = table([pair for pair in some("fig-9") if "reno" not in pair[0]], runs=2)
     rates = {key: [row[0] for row in rows["cross_rate"]] for key, rows in frame.groupby("key")}
     assert rates["paper|fig-9|vegas"] == rates["paper|fig-9|rovegas"]
@@ -166,7 +166,7 @@ def test_wrong_results_are_not_reproduced(lone):
     wrong = lone.assign(throughput=[[2 * value for value in row] for row in lone["throughput"]])
     findings = judged(wrong)
     assert {findings[name].verdict for name in ("RV-F7-02", "RV-F8-01", "RV-ANA-08")} == {"not-reproduced"}
-    # What RoVegas carries given to Vegas, and the other way round.
+    # The throughputs of RoVegas and Vegas are exchanged.
     swapped = lone.assign(throughput=lone["throughput"])
     for k in part("scenarios").ASYMMETRIES:
         vegas, rovegas = (
@@ -184,7 +184,7 @@ def test_what_was_not_run_is_not_checkable_and_says_why(lone):
     assert "no runs of fig-9" in finding.why
 
 
-def test_every_assumption_is_explained_and_moved():
+def test_every_assumption_is_explained_and_varied():
     names = {item.name for item in dataclasses.fields(PLACE)}
     moved = {name for variation in part("assumptions").VARIATIONS for name in variation.changes}
     assert set(part("set_up").WORDS) == names == moved
@@ -193,7 +193,7 @@ def test_every_assumption_is_explained_and_moved():
         assert set(variation.touches) <= set(part("assumptions").EVERYTHING)
 
 
-def test_a_moved_assumption_changes_scenarios_and_the_place_they_are_judged_by():
+def test_a_varied_assumption_changes_scenarios_and_their_evaluation():
     experiments, variations = part("plan").experiments, part("assumptions").VARIATIONS
     base = {key: scenario.hash for key, scenario, _ in experiments(PLACE, (1.0,))}
     for variation in variations:

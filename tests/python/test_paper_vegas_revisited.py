@@ -1,4 +1,4 @@
-"""The paper's claims are judged by what they say: on made-up results, on the engine's replays, on scripted runs."""
+"""The claims of the paper are evaluated correctly: on synthetic results, on replays of the engine, on scripted runs."""
 
 import itertools
 import json
@@ -25,14 +25,14 @@ def part(name):
 
 @pytest.fixture(scope="module")
 def made_up():
-    """Results with the paper's own cell means and spread: judged right, nearly everything is reproduced."""
+    """Results with the paper's own cell means and spread: nearly everything is reproduced."""
     printed, scenarios = part("printed"), part("scenarios")
     random = np.random.default_rng(1)
     frames = []
 
     def add(key, throughput, retransmitted, spread, count=50):
         def draw(mean, sd):
-            # Standardized, so that means and spread are the paper's and the claims' own noise stays out.
+            # Standardized, so that means and spread are exactly those of the paper.
             x = random.standard_normal(count)
             return mean + sd * (x - x.mean()) / x.std(ddof=1)
 
@@ -81,7 +81,7 @@ def judged(results, observed=None):
     }
 
 
-def test_every_claim_of_the_paper_is_there_once():
+def test_every_claim_of_the_paper_occurs_once():
     listed = PAPER.claims()
     assert len(listed) == len({claim.id for claim in listed}) == 675
     assert Counter(claim.kind for claim in listed) == {
@@ -103,7 +103,7 @@ def test_the_papers_own_numbers_reproduce_the_tables(made_up):
     assert missed == []
 
 
-def test_the_papers_own_numbers_reproduce_what_the_text_says_of_the_tables(made_up):
+def test_the_papers_own_numbers_reproduce_the_text_on_the_tables(made_up):
     findings = judged(made_up)
     about_tables = [
         finding
@@ -113,7 +113,7 @@ def test_the_papers_own_numbers_reproduce_what_the_text_says_of_the_tables(made_
         and finding.measured is not None
     ]
     assert len(about_tables) > 60
-    # Made-up results of released Vegas stand in for the paired runs, whose noise is their own.
+    # Synthetic results of released Vegas replace the paired runs, which have independent noise.
     missed = {finding.claim.id for finding in about_tables if finding.verdict != "reproduced"}
     assert missed == set()
 
@@ -206,7 +206,7 @@ def test_a_full_reproduction_runs_the_papers_replications():
 
 @pytest.fixture(scope="module")
 def looked():
-    """The results of the runs that are looked at in traces, with few long ones."""
+    """The results of the traced runs, with few long ones."""
     plan = [run for run in part("observations").plan(SETTINGS) if run.stage in ("scripted runs", "figure 2")]
     runs = dumbbell.run_many([dumbbell.Job(run.scenario, run.seed, run.run) for run in plan], progress=False)
     frame = PAPER.reduce(runs)

@@ -1,4 +1,4 @@
-"""Westwood+'s rules by hand and in the engine, the networks, what is kept of a run, and the judging of claims."""
+"""Westwood+: its rules by hand and in the engine, the networks, the reduction of a run, and the evaluation of claims."""
 
 import sys
 from collections import Counter
@@ -59,7 +59,7 @@ def made_up(rows):
 
 @pytest.fixture(scope="module")
 def small():
-    """The quick plan once, on short runs but for the single connection: enough for every claim and every figure."""
+    """The quick plan with short runs except for the single connection: sufficient for every claim and figure."""
     scenarios = {}
     for planned in PAPER.plan(QUICK):
         key = planned.key
@@ -79,7 +79,7 @@ def small():
 # --- rules ---
 
 
-def test_acknowledgements_are_counted_as_by_hand():
+def test_acknowledgements_are_counted_as_worked_by_hand():
     for case in rules.CASES:
         assert tuple(rules.counted(case.acks)) == case.by_hand, case.words
         double = sum(case.by_hand) - case.delivered
@@ -114,7 +114,7 @@ def test_throughput_follows_the_two_laws(small):
     assert west == pytest.approx(-0.5, abs=0.2)
 
 
-def test_pressed_acknowledgements_mislead_westwood_and_not_westwood_plus(small):
+def test_compressed_acknowledgements_mislead_westwood_but_not_westwood_plus(small):
     findings = judged(small)
     assert findings["W-F1-3"].verdict == "reproduced"
     rows = {key: small[small["key"] == f"fig-1/{key}"].iloc[0] for key in ("westwood", "westwoodp")}
@@ -145,7 +145,7 @@ def test_round_trip_times_are_the_papers(scenario, base):
     network = scenario()
     if base == 0.14:
         network = network.with_values({"flows.f1.start": "0 s"})
-    # What lies above the propagation is transmission, and a queue that just begins.
+    # The excess over the propagation delay is transmission, and a short queue.
     assert base < least_rtt(network) < base + 0.03
 
 
@@ -164,14 +164,14 @@ def test_receivers_delay_acknowledgements_except_of_vegas_and_sack():
     assert scenarios.tcp("newreno", USUAL, delayed_ack=False).to_dict()["delayed_ack"] == "off"
 
 
-def test_the_way_back_is_busy_in_the_second_and_the_last_interval(small):
+def test_the_reverse_path_is_busy_in_the_second_and_the_last_interval(small):
     row = small[small["key"] == "table-1/vegas"].iloc[0]
     first, second, third, last = row["intervals"]
     assert min(first, third) > 1.9
     assert max(second, last) < 0.7
 
 
-# --- what is open ---
+# --- assumptions ---
 
 
 def test_every_assumption_has_a_name_and_a_reason():
@@ -195,14 +195,14 @@ def test_the_plan_has_every_run_once():
     assert counts["table-1/newreno"] == counts["fig-12/vegas/20"] == counts["fig-27/sack/each/10"] == 2
 
 
-# --- what is kept of a run ---
+# --- reduction of a run ---
 
 
 def test_an_episode_lasts_until_all_that_was_sent_is_acknowledged():
     def trace(points):
         return pd.DataFrame(points, columns=["time_s", "value"])
 
-    # Segment 1 is sent again at 5 and 2 at 6, within the episode that ends when 4 is acknowledged at 8; 5 again at 9.
+    # Segment 1 is retransmitted at 5 and 2 at 6, within the episode that ends when 4 is acknowledged at 8; 5 again at 9.
     sent = trace([(0, 0), (1, 1), (2, 2), (3, 3), (5, 1), (6, 2), (8, 4), (8.5, 5), (9, 5)])
     acked = trace([(1, 1), (8, 4), (10, 6)])
     assert reduction._episodes(sent, acked).tolist() == [5.0, 9.0]
@@ -218,7 +218,7 @@ def test_intervals_add_up_to_the_whole():
 # --- claims ---
 
 
-def test_every_claim_of_the_paper_is_there_once():
+def test_every_claim_of_the_paper_occurs_once():
     listed = PAPER.claims()
     assert len(listed) == len({claim.id for claim in listed}) == 171
     assert Counter(claim.kind for claim in listed) == {
@@ -233,7 +233,7 @@ def test_every_claim_has_a_verdict_and_the_report_its_sections(small):
     awaited = part("live_claims").AWAITED
     verdicts = {finding.claim.id: finding.verdict for finding in findings}
     assert {name for name, verdict in verdicts.items() if verdict == "awaits-testbed"} == set(awaited)
-    # The number of flows that fill the link is not looked for without a hundred of them.
+    # The number of flows that fill the link is evaluated only with a hundred flows.
     assert [name for name, verdict in verdicts.items() if verdict == "not-checkable"] == ["W-F12-1"]
     sections = PAPER.sections(QUICK, small, {}, findings)
     anchors = [section.anchor for section in sections]
@@ -274,7 +274,7 @@ def test_what_was_not_run_is_not_checkable_and_says_why():
     assert "fig-27" in finding.why
 
 
-def test_gains_are_read_off_the_means():
+def test_gains_are_computed_from_the_means():
     rows = {}
     for acks, means in (("delayed", (1.8, 1.0, None)), ("each", (1.8, 1.5, 1.2))):
         for variant, mean in zip(("westwoodp", "newreno", "sack"), means, strict=True):
@@ -293,7 +293,7 @@ def test_the_printed_sessions_add_up():
     assert all(len(site.dates) == len(site.uploads) == len(site.megabytes) for site in sites)
 
 
-def test_a_miss_names_the_reading_that_turns_it():
+def test_a_miss_names_the_reading_that_reproduces_it():
     results = printed_results()
     wrong = results.copy()
     wrong["intervals"] = wrong["intervals"].map(lambda values: values * 0.8)

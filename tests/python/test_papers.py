@@ -1,4 +1,4 @@
-"""Reproducing a paper: what is kept, what resumes, what is refused, what is written."""
+"""Reproducing a paper: storage, resumption, errors and reports."""
 
 import json
 import platform
@@ -45,7 +45,7 @@ def test_a_reproduction_writes_a_report_and_findings(folder, tmp_path, capsys):
     assert not re.search(r'(src|href)="https?:', html)
 
 
-def test_a_second_reproduction_runs_nothing_again_and_a_fresh_one_everything(folder, tmp_path):
+def test_a_second_reproduction_repeats_nothing_and_a_fresh_one_everything(folder, tmp_path):
     def again(**options):
         return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, **options)
 
@@ -62,8 +62,8 @@ def test_a_second_reproduction_runs_nothing_again_and_a_fresh_one_everything(fol
     assert reduced == [3, 2, 3]
 
 
-def test_a_changed_reduction_makes_its_runs_again(folder, tmp_path):
-    """What decides on a reduction is the module that defines it, what that imports, and the data they name."""
+def test_a_changed_reduction_repeats_its_runs(folder, tmp_path):
+    """A reduction is determined by its module, the imports of that module, and the data files that they name."""
     place = folder / "small_paper"
     text = (place / "__init__.py").read_text(encoding="utf-8")
     text = text.replace(
@@ -99,11 +99,11 @@ def test_a_changed_reduction_makes_its_runs_again(folder, tmp_path):
     assert again(factor_txt=("1.0", "2.0")) == (0, 2 * first)
     assert again(scale_py=(".read_text())", ".read_text()) * 2")) == (0, 4 * first)
     assert again(reduction_py=("FACTOR *", "FACTOR / 4 *")) == (0, first)
-    # What was kept under the reduction of before is there when that comes back.
+    # Runs stored under the previous reduction are available when it is restored.
     assert again(reduction_py=("FACTOR / 4 *", "FACTOR *")) == (3, 4 * first)
 
 
-def test_a_damaged_part_is_said_and_its_runs_are_made_again(folder, tmp_path, capsys):
+def test_a_damaged_part_is_reported_and_its_runs_are_repeated(folder, tmp_path, capsys):
     def again():
         return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
 
@@ -127,7 +127,7 @@ def test_a_damaged_part_is_said_and_its_runs_are_made_again(folder, tmp_path, ca
     assert third.data["runs_kept_from_before"] == 3
 
 
-def test_a_full_disk_is_one_line_and_leaves_the_report_of_before(folder, tmp_path):
+def test_a_full_disk_is_one_line_and_keeps_the_previous_report(folder, tmp_path):
     arguments = ["reproduce", "small-paper", "--papers", str(folder), "--output", str(tmp_path / "out")]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     report_file, results = (
@@ -135,7 +135,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_report_of_before(folder, tmp_pat
     )
     before = [file.read_bytes() for file in (report_file, results)]
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # As on a disk that is full: the report, and with more runs their part, cannot be written.
+    # As on a full disk: the report, or the part with additional runs, cannot be written.
     for size, more, file in ((6_000, [], report_file), (0, ["--runs", "9"], tmp_path / "out" / "cache")):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
         try:
@@ -162,7 +162,7 @@ def test_results_name_the_packages_they_were_computed_with(folder, tmp_path):
     assert f"numpy {np.__version__}" in done.report.read_text(encoding="utf-8")
 
 
-def test_an_interruption_keeps_what_is_done(folder, tmp_path, monkeypatch):
+def test_an_interruption_keeps_completed_runs(folder, tmp_path, monkeypatch):
     paper = papers.load("small-paper", folder)
     reduce, calls = type(paper).reduce, []
 
@@ -211,7 +211,7 @@ def test_a_column_may_hold_lists(folder, tmp_path, monkeypatch):
         return pd.DataFrame(
             {
                 "goodput": runs.flows["goodput_bps"],
-                # Nothing at all in the first run, lists of several lengths in the others.
+                # Empty in the first run, lists of several lengths in the others.
                 "window": [[float(number) for number in range(job.run)] or None for job in runs.jobs],
                 "pairs": [[[1.0, 2.0], []], np.ones((2, 3)), [np.zeros(2)]],
             }

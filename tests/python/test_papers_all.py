@@ -66,7 +66,7 @@ def test_the_counts_are_those_of_the_papers(reproduce):
     assert done.index.read_text(encoding="utf-8").count("real stacks") == 1
 
 
-def test_a_second_reproduction_of_all_makes_no_run_again(reproduce):
+def test_a_second_reproduction_of_all_repeats_no_run(reproduce):
     first, second = reproduce(), reproduce()
     assert (first.data["runs_kept_from_before"], second.data["runs_kept_from_before"]) == (0, 6)
     assert first.data["score"] == second.data["score"]

@@ -1,4 +1,4 @@
-"""A reproduction that is killed at random moments ends with the scoreboard of one that is not, and makes no run twice."""
+"""A reproduction that is killed at random moments ends with the same scoreboard as an undisturbed one and repeats no run."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from small_paper import SMALL, forget_papers, write_paper
 
 KILLS = 10
 
-# Short stages, so that runs are told of often, and a long one, in which the engine tells of them once a second.
+# Short stages with frequent progress reports, and a long one with reports of the engine once per second.
 SLOW = (
     SMALL.replace('duration="20 s"', 'duration="500 s"')
     .replace('rate="1 Mbit/s"', 'rate="10 Mbit/s"')
@@ -33,17 +33,17 @@ def command(folder, output):
 
 
 def kept(output, paper) -> list[tuple[str, int, int]]:
-    """Return the runs in the store, each as often as it is there."""
+    """Return the number of occurrences of each run in the store."""
     with store_of(paper, Path(output), fresh=False) as store:
         assert store.warnings == []
         frame: pd.DataFrame = store.frame()
     return list(frame[["hash", "seed", "run"]].itertuples(index=False, name=None))
 
 
-def test_kills_at_random_moments_change_nothing_and_no_run_is_made_twice(tmp_path, request):
+def test_kills_at_random_moments_change_nothing_and_repeat_no_run(tmp_path, request):
     folder = tmp_path / "papers"
     begun = tmp_path / "begun"
-    # The paper says when it begins to plan: before, there is nothing to lose.
+    # The paper reports the start of planning; before, there is nothing to lose.
     write_paper(
         folder, "small-paper", SLOW.replace("count = 70", f'open({str(begun)!r}, "w").close(); count = 70')
     )

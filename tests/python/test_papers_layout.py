@@ -21,7 +21,7 @@ ROLES = {
     "content.py": "the sections of the report",
 }
 
-# A file of one of these names would be a second one for a role.
+# A file with one of these names would duplicate a role.
 OTHER_NAMES = {
     "experiments.py": "plan.py",
     "networks.py": "scenarios.py",
@@ -75,7 +75,7 @@ def test_every_function_has_a_name(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reductions_stand_apart_from_claims_and_figures(name):
+def test_reductions_import_neither_claims_nor_figures(name):
     imported = {
         node.module or alias.name
         for node in ast.walk(ast.parse((PAPERS / name / "reduction.py").read_text("utf-8")))

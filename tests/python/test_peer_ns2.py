@@ -1,4 +1,4 @@
-"""The driver of ns-2: what its scripts say, what it refuses, and segment by segment what the two simulators agree on."""
+"""The driver of ns-2: its scripts, its errors, and the agreement of the two simulators segment by segment."""
 
 import dataclasses
 import os
@@ -68,7 +68,7 @@ def sent(run):
     return (trace["value"] / MSS).astype(int).tolist(), trace["time_s"].to_numpy()
 
 
-# What the script says
+# Scripts
 
 
 def test_every_variant_has_a_table_that_both_sides_accept():
@@ -77,7 +77,7 @@ def test_every_variant_has_a_table_that_both_sides_accept():
         assert commands(scenario(flow(variant)), "connection")[0][4].startswith("Agent/TCP")
 
 
-def test_packets_are_as_long_as_ours_on_the_wire():
+def test_packets_have_our_length_on_the_wire():
     text = " ".join(commands(scenario(), "connection")[0])
     assert "packetSize_ 1064 useHeaders_ 0" in text
 
@@ -114,10 +114,10 @@ def test_rules_that_it_does_not_have_are_refused_by_name(changes, field):
     assert refused.value.field == f"flows.f1.tcp.{field}"
 
 
-def test_the_first_good_period_ends_when_ours_does():
+def test_the_first_good_period_ends_with_ours():
     model = TwoState(good="1 s", bad="100 ms", loss=0.1, good_loss=0.0, change=0.5, clock="packet")
     text = PEER.script(scenario(shape=network(impairments=[model])))
-    # A packet that leaves the link at 1 s meets the model a propagation delay later.
+    # A packet that leaves the link at 1 s reaches the model a propagation delay later.
     assert "1.000000000 0.100000000 0.0 0.1 0.5 1.020123000]" in text
 
 
@@ -157,13 +157,13 @@ def test_every_rule_says_what_ns2_does_and_what_was_done():
         assert all([rule.aspect, rule.peer, rule.matched])
 
 
-def test_an_absent_program_is_told_with_the_package(monkeypatch, tmp_path):
+def test_an_absent_program_is_reported_with_its_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(crossvalidation.PeerAbsent, match="Debian package is ns2"):
         type(PEER)().version()
 
 
-def test_another_program_of_that_name_is_not_taken_for_it(monkeypatch, tmp_path):
+def test_another_program_of_the_same_name_is_rejected(monkeypatch, tmp_path):
     other = tmp_path / "ns"
     other.write_text("#!/bin/sh\necho something else\n", encoding="utf-8")
     other.chmod(other.stat().st_mode | stat.S_IXUSR)
@@ -172,10 +172,10 @@ def test_another_program_of_that_name_is_not_taken_for_it(monkeypatch, tmp_path)
         type(PEER)().version()
 
 
-# What the two agree on
+# Agreement
 
 
-def test_a_run_has_the_columns_of_ours(ns2):
+def test_a_run_has_our_columns(ns2):
     asked = scenario(probes=[Probe(quantities=["backlog"], links=["r1-r2"])], duration="2 s")
     ours, theirs = dumbbell.run(asked), ns2.run(asked)
     assert set(theirs.flows.columns) <= set(ours.flows.columns)
@@ -206,7 +206,7 @@ def test_a_flow_sends_the_same_segments_at_the_same_times(ns2, variant):
 
 
 @pytest.mark.parametrize("variant", PEER.variants)
-def test_drops_drawn_beforehand_are_repaired_alike(ns2, variant):
+def test_drops_drawn_in_advance_are_repaired_in_the_same_way(ns2, variant):
     drawn = np.random.default_rng(2).random(4000)
     packets = [int(packet) for packet in np.flatnonzero(drawn < 0.02) + 1 if packet > 6]
     shape = network(limit="100 packets", impairments=[Forced(packets=packets)])
@@ -214,12 +214,12 @@ def test_drops_drawn_beforehand_are_repaired_alike(ns2, variant):
     ours, theirs = dumbbell.run(asked), ns2.run(asked)
     assert ours.flows["segments_retransmitted"][0] >= 10
     assert sent(ours)[0] == sent(theirs)[0]
-    # We count a loss when the packet enters the link, ns-2 when it would leave it.
+    # We count a loss when the packet enters the link, ns-2 when it leaves it.
     assert theirs.links["drops_impairment"][0] == pytest.approx(ours.links["drops_impairment"][0], abs=1)
 
 
 def bursts(seed, *, good, bad, loss):
-    """Return ordinals of packets lost in bad runs, of a mean length, between good ones."""
+    """Return ordinals of packets lost in bursts with a mean length, separated by loss-free runs."""
     random = np.random.default_rng(seed)
     packets, at = [], 0
     while at < 20_000:
@@ -232,8 +232,8 @@ def bursts(seed, *, good, bad, loss):
 
 @pytest.mark.parametrize("variant", PEER.variants)
 @pytest.mark.parametrize(("good", "bad", "loss"), [(250, 50, 0.5), (250, 20, 0.1)])
-def test_long_runs_of_losses_are_repaired_alike(ns2, variant, good, bad, loss):
-    # Retransmissions are lost, timers are backed off, and data goes again that has arrived.
+def test_long_loss_bursts_are_repaired_in_the_same_way(ns2, variant, good, bad, loss):
+    # Retransmissions are lost, timers are backed off, and delivered data is retransmitted.
     timeouts = 0
     for seed in range(3):
         shape = topologies.dumbbell(
@@ -257,7 +257,7 @@ def test_long_runs_of_losses_are_repaired_alike(ns2, variant, good, bad, loss):
 
 
 @pytest.mark.parametrize("variant", ["newreno", "sack"])
-def test_delayed_acknowledgements_clock_both_alike(ns2, variant):
+def test_delayed_acknowledgements_agree(ns2, variant):
     delayed = flow(variant, delayed_ack={"segments": 2, "timer": "100 ms"})
     asked = scenario(delayed, probes=[Probe(quantities=["seq_sent"], flows=["f1"])])
     ours, theirs = dumbbell.run(asked), ns2.run(asked)
@@ -278,7 +278,7 @@ def test_opposite_flows_of_three_recoveries_send_the_same(ns2):
         assert ours == theirs
 
 
-def test_links_count_alike(ns2):
+def test_link_counters_agree(ns2):
     asked = scenario(duration="30 s", measure_from="10 s", measure_until="25 s")
     ours, theirs = dumbbell.run(asked).links, ns2.run(asked).links
     counts = ["drops_queue", "packets", "backlog_max_packets"]
@@ -288,7 +288,7 @@ def test_links_count_alike(ns2):
     assert ours["drops_queue"][0] > 0
 
 
-def test_the_tuned_one_does_the_same(ns2):
+def test_the_tuned_peer_gives_the_same_results(ns2):
     asked = scenario(flow("sack"))
     tuned = dataclasses.replace(ns2, tuned=True)
     assert tuned.identity() != ns2.identity()
@@ -319,7 +319,7 @@ def test_two_flows_of_which_one_stops_agree(ns2):
 
 
 @pytest.mark.parametrize("source", [Cbr, Poisson])
-def test_datagrams_load_the_link_as_much(ns2, source):
+def test_datagrams_load_the_link_equally(ns2, source):
     stated = source(rate="2 Mbit/s", packet="500 bytes")
     datagrams = Flow(name="u", from_="s1", to="d1", source=stated)
     asked = scenario(datagrams, duration="60 s", measure_from="10 s")
@@ -331,7 +331,7 @@ def test_datagrams_load_the_link_as_much(ns2, source):
 @pytest.mark.parametrize(
     "impairment", [Bernoulli(probability=0.02), TwoState(bad="100 ms", loss=0.2, clock="packet")]
 )
-def test_random_losses_take_the_same_share_and_depend_on_the_run(ns2, impairment):
+def test_random_losses_have_the_same_share_and_depend_on_the_run(ns2, impairment):
     load = Flow(name="u", from_="s1", to="d1", source=Cbr(rate="3 Mbit/s", packet="500 bytes"))
     asked = scenario(load, shape=network(impairments=[impairment]), duration="200 s")
     ours, theirs = (run.links.iloc[0] for run in (dumbbell.run(asked), ns2.run(asked)))

@@ -1,4 +1,4 @@
-"""The driver of ns-3: what it tells the program, what it refuses, and what the two simulators agree on."""
+"""The driver of ns-3: its descriptions for the program, its errors, and the agreement of the two simulators."""
 
 import sys
 
@@ -10,7 +10,7 @@ from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, cr
 from dumbbell.scenario import Bernoulli, Forced, LinkChange, TwoState
 
 PEER = crossvalidation.load_peer("ns3")
-# Another folder of peers, as other tests load it, takes this one out of the interpreter.
+# Loading another folder of peers, as other tests do, unloads this one.
 DESCRIPTION, BUILD = (sys.modules[f"{type(PEER).__module__}.{name}"] for name in ("description", "build"))
 
 
@@ -61,7 +61,7 @@ def relative(ours, peers):
     return ours / peers - 1.0
 
 
-# What the program is told
+# Descriptions
 
 
 def test_every_variant_has_a_table_that_both_sides_accept():
@@ -70,7 +70,7 @@ def test_every_variant_has_a_table_that_both_sides_accept():
         assert statements(scenario(flow(variant)), "flow")[0].split()[-2].startswith("ns3::Tcp")
 
 
-def test_packets_are_as_long_as_ours_on_the_wire():
+def test_packets_have_our_length_on_the_wire():
     for table in ({}, {"mss": "960 bytes", "headers": {"data": "40 bytes"}}):
         assert "attribute ns3::TcpSocket::SegmentSize 958" in statements(scenario(flow(**table)), "attribute")
 
@@ -165,7 +165,7 @@ def test_every_rule_says_what_ns3_does_and_what_was_done():
     assert all(rule.peer and rule.matched for rule in PEER.rules)
 
 
-def test_an_absent_compiler_is_told_with_the_package(monkeypatch):
+def test_an_absent_compiler_is_reported_with_its_package(monkeypatch):
     monkeypatch.setattr(BUILD.shutil, "which", lambda _name: None)
     BUILD._library.cache_clear()
     with pytest.raises(crossvalidation.PeerAbsent, match="libns3-dev"):
@@ -173,10 +173,10 @@ def test_an_absent_compiler_is_told_with_the_package(monkeypatch):
     BUILD._library.cache_clear()
 
 
-# What is observed
+# Observations
 
 
-def test_a_run_has_the_columns_of_ours(ns3):
+def test_a_run_has_our_columns(ns3):
     asked = scenario(duration="2 s")
     ours, theirs = dumbbell.run(asked), ns3.run(asked)
     assert set(theirs.flows) <= set(ours.flows)
@@ -242,13 +242,13 @@ def test_a_forced_drop_is_repaired_by_one_retransmission(ns3):
 
 
 def test_a_lost_retransmission_costs_one_timeout(ns3):
-    # Of 20 segments the 19th is lost, no three behind it tell of that, and it is lost again at the first timeout.
+    # The 19th of 20 segments is lost, too few follow for three duplicate ACKs, and it is lost again at the first timeout.
     shape = network(limit="1000 packets", impairments=[Forced(packets=[19, 21])])
     asked = scenario(flow(source=Transfer(size="19160 bytes"), initial_window="4 segments"), shape=shape)
     assert ns3.run(asked).flows["timeouts"][0] == 2
 
 
-def test_bytes_of_another_header_are_told_as_ours(ns3):
+def test_bytes_with_another_header_are_reported_as_ours(ns3):
     asked = scenario(flow(source=Transfer(size="96000 bytes"), mss="960 bytes", headers={"data": "40 bytes"}))
     assert ns3.run(asked).flows["bytes_delivered"][0] == 96_000
 
@@ -274,7 +274,7 @@ def test_a_run_ends_when_the_awaited_flows_have_completed(ns3):
     assert theirs.flows["segments_sent"][1] == 0
 
 
-def test_a_window_of_the_receiver_that_is_full_at_a_loss_does_no_harm(ns3):
+def test_a_full_receive_window_at_a_loss_does_no_harm(ns3):
     shape = network(limit="8 packets", impairments=[Bernoulli(probability=0.01)])
     asked = scenario(flow(receive_buffer="20 segments"), shape=shape)
     theirs = ns3.run(asked)
@@ -303,7 +303,7 @@ def test_bad_periods_lose_the_same_share_of_packets(ns3, clock):
     assert ours.drops_queue == theirs.drops_queue == 0
     lost = np.array([ours.drops_impairment, theirs.drops_impairment])
     shares = lost / [ours.packets, theirs.packets]
-    # Four standard errors of the difference, were the losses independent.
+    # Four standard errors of the difference for independent losses.
     assert lost.min() > 100
     assert abs(shares[0] - shares[1]) < 4.0 * np.sqrt((shares**2 / lost).sum())
 
@@ -329,7 +329,7 @@ def test_the_program_is_built_once(ns3):
     assert ns3.version() in ns3.identity()
 
 
-# What disagreements are traced to
+# Tracing of disagreements
 
 
 SAMPLED = np.arange(0.5, 20.0, 0.05)
@@ -381,11 +381,11 @@ def test_the_windows_of_newreno_and_vegas_are_those_of_ns3(ns3, asked):
 def test_under_our_rules_the_window_of_ns3_is_ours(ns3, asked):
     *_, last = ns3.counterfactuals(asked)
     assert apart(asked, last.peer.run(asked)) < 0.01
-    # As it is it is another one, so that the rules do something.
+    # Without the rules, the run differs, so they have an effect.
     assert apart(asked, ns3.run(asked)) > 0.04
 
 
-def test_each_difference_of_a_scenario_is_tried_alone_and_the_last_time_all_of_them():
+def test_each_difference_of_a_scenario_is_tried_alone_and_finally_all_together():
     def aspects(*variants):
         flows = [flow(variant, number=number) for number, variant in enumerate(variants, start=1)]
         return [one.difference.count("in ns-3") for one in PEER.counterfactuals(scenario(*flows))]
@@ -397,7 +397,7 @@ def test_each_difference_of_a_scenario_is_tried_alone_and_the_last_time_all_of_t
     assert aspects("newreno", "westwoodp") == [1, 1, 1, 1, 4]
 
 
-def test_each_counterfactual_is_a_peer_of_its_own(ns3):
+def test_each_counterfactual_is_a_separate_peer(ns3):
     offered = [one.peer for one in ns3.counterfactuals(scenario(flow("westwoodp")))]
     assert len({ns3.identity(), *(peer.identity() for peer in offered)}) == 1 + len(offered)
     assert len({ns3.title, *(peer.title for peer in offered)}) == 1 + len(offered)

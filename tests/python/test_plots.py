@@ -1,4 +1,4 @@
-"""Plots: what is drawn, in which colours, with which words at the axes."""
+"""Plots: content, colours and axis labels."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ def analysis():
     return factorial.analyse(means.to_numpy()[:, None] + rng.normal(size=(8, 10)), ["ss", "ca", "rec"])
 
 
-def test_an_algorithm_has_the_look_of_its_place_in_the_registry():
+def test_an_algorithm_has_the_style_of_its_position_in_the_registry():
     looks = plots.styles(REGISTERED[::-1])
     for place, name in enumerate(REGISTERED):
         expected = plots.COLOURS[place % len(plots.COLOURS)], plots.MARKERS[place % len(plots.MARKERS)]
@@ -37,7 +37,7 @@ def test_an_algorithm_has_the_look_of_its_place_in_the_registry():
     assert len({plots.styles(map(str, range(pairs)))[str(i)] for i in range(pairs)}) == pairs == 312
 
 
-def test_no_two_algorithms_share_a_look_nor_a_colour_or_marker_as_long_as_there_are_others():
+def test_styles_are_unique_and_colours_and_markers_are_reused_last():
     looks = plots.styles(REGISTERED)
     assert {"tahoe", "reno", "newreno", "sack", "vegas", "westwoodp"} <= set(looks)
     assert len(set(looks.values())) == len(looks)
@@ -58,7 +58,7 @@ def test_markers_have_different_outlines():
     assert len({outline(marker) for marker in plots.MARKERS}) == len(plots.MARKERS)
 
 
-# What a reader without one kind of cones sees, in linear RGB (Machado, Oliveira and Fernandes, 2009,
+# Colours as seen by a reader without one kind of cones, in linear RGB (Machado, Oliveira and Fernandes, 2009,
 # severity 1).
 SIGHTS = {
     "all": np.eye(3),
@@ -88,7 +88,7 @@ def lab(colour, sight):
 @pytest.mark.parametrize(
     ("sight", "least"), [("all", 25), ("no long", 15), ("no medium", 15), ("no short", 15)]
 )
-def test_colours_are_told_apart_by_every_reader(sight, least):
+def test_colours_are_distinguishable_with_any_colour_vision(sight, least):
     # A difference of 2.3 is just noticeable side by side; lines and markers need several times as much.
     seen = {colour: lab(colour, SIGHTS[sight]) for colour in plots.COLOURS}
     apart = {
@@ -96,7 +96,7 @@ def test_colours_are_told_apart_by_every_reader(sight, least):
         for one, two in itertools.combinations(plots.COLOURS, 2)
     }
     assert {pair: distance for pair, distance in apart.items() if distance < least} == {}
-    # Nor does any vanish on white paper.
+    # All are visible on white paper.
     assert all(100.0 - place[0] > 20.0 for place in seen.values())
 
 
@@ -129,7 +129,7 @@ def test_a_trace_is_drawn_as_steps_of_each_flow():
 
 
 @pytest.mark.parametrize("names", [2, 7, 13, 30, 60])
-def test_legends_are_whole_however_many_names_they_have(names):
+def test_legends_are_complete_with_any_number_of_names(names):
     labels = [f"a label of some length, number {number}" for number in range(names)]
     times, zeros = [0.0, 1.0], [0.0, 0.0]
     trace = pd.concat(pd.DataFrame({"time_s": times, "name": label, "value": zeros}) for label in labels)
@@ -147,7 +147,7 @@ def test_legends_are_whole_however_many_names_they_have(names):
         assert legend.y0 >= 0.0
         assert legend.x1 <= figure.bbox.width + 0.5
         assert legend.y1 <= figure.bbox.height + 0.5
-        # The legend takes nothing from the plot: the figure grows.
+        # The legend does not reduce the plot: the figure grows.
         assert ax.get_window_extent().width > 250.0
 
 
@@ -220,7 +220,7 @@ def test_published_values_are_hollow_markers_beside_a_sweep():
     assert (paper.get_color(), paper.get_marker()) == plots.style("reno")
 
 
-def test_a_long_legend_stands_beside_the_plot():
+def test_a_long_legend_is_beside_the_plot():
     def legend(count):
         series = {f"curve {n}": curve([1, 2], [n, n], 0.1) for n in range(count)}
         return plots.sweep(series, x_label="n", y_label="goodput").get_legend()
@@ -265,7 +265,7 @@ def test_a_model_is_drawn_against_the_simulation_with_its_errors():
     )
     assert ax.get_xlabel() == "throughput, simulated [packets/s]"
     assert ax.get_ylabel() == "throughput, model [packets/s]"
-    # Errors of 0, 10 and 10 per cent; what is simulated as zero has none.
+    # Errors of 0, 10 and 10 per cent; a simulated value of zero has none.
     assert ax.texts[0].get_text() == "relative error of the model\nmedian 10 %, largest 10 % (n = 3)"
     points = {line.get_label(): line for line in ax.lines}
     assert (points["vegas"].get_color(), points["vegas"].get_marker()) == plots.style("vegas")
@@ -282,7 +282,7 @@ def test_a_model_is_drawn_against_the_simulation_with_its_errors():
         plots.scatter_against([1.0, 2.0], [1.0, 2.0], by=["reno"], label="queue")
 
 
-def test_effects_are_drawn_with_the_half_widths_asked_for(analysis):
+def test_effects_are_drawn_with_the_requested_half_widths(analysis):
     ax = plots.effects(analysis, unit="KB/s")
     assert ax.get_yticklabels()[0].get_text() == "ss"
     assert ax.get_xlabel() == "effect [KB/s]"
@@ -337,7 +337,7 @@ def test_main_effects_and_interactions_show_predictions(analysis):
         plots.interaction(analysis, "ss", "x")
 
 
-def test_residual_checks_draw_every_residual_and_say_the_p_values(analysis):
+def test_residual_checks_draw_every_residual_and_show_the_p_values(analysis):
     made = plots.residual_checks(analysis, unit="KB/s")
     quantiles, predicted = made.axes
     assert len(quantiles.lines[0].get_xdata()) == len(predicted.lines[0].get_xdata()) == 80

@@ -40,5 +40,5 @@ def test_an_error_names_field_value_and_what_is_accepted(read, text, message):
 
 
 @pytest.mark.parametrize("time_ns", [0, 1, 999, 1_000, 1_001, 62_500_000, 10**9, 61 * 10**9 + 1, 10**15])
-def test_a_written_time_is_read_as_the_same_time(time_ns):
+def test_a_formatted_time_is_parsed_as_the_same_time(time_ns):
     assert nanoseconds(written_time(time_ns), "time") == time_ns

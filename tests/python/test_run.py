@@ -17,7 +17,7 @@ import pytest
 import dumbbell
 from dumbbell import Job, RunsInterrupted, Scenario
 
-# Most of these tests run one scenario several times for another reason than replications; those of warnings look at them.
+# Most of these tests repeat one scenario for reasons other than replication; the tests of warnings check the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::dumbbell.IdenticalRunsWarning")
 
 FLOW_COLUMNS = {
@@ -226,11 +226,11 @@ def test_many_runs_equal_single_runs_on_any_number_of_threads_in_any_order(two_h
     assert fingerprints([3, 5, 0, 2, 4, 1], 2) == single
 
 
-def test_runs_that_begin_alike_share_their_beginning_and_no_bit_of_difference(two_hosts):
+def test_runs_with_the_same_beginning_share_it_bit_for_bit(two_hosts):
     lossy = {"links.r1-r2.impairments": [{"kind": "bernoulli", "probability": 0.01}]}
     late = two_hosts.with_values({"flows.fg.start": "2 s", "duration": "10 s", **lossy})
     variants = [late.with_values({"flows.fg.tcp": name}) for name in ("reno", "vegas", "sack")]
-    # What begins alike need not stand together.
+    # Jobs with the same beginning need not be adjacent.
     jobs = [Job(scenario, seed=3, run=number) for scenario in variants for number in range(3)]
     jobs.insert(4, Job(two_hosts, seed=3, run=0))
     alone = [dumbbell.run(job.scenario, seed=job.seed, run=job.run).flows for job in jobs]
@@ -279,16 +279,16 @@ def test_many_runs_have_the_traces_of_the_single_ones(two_hosts):
         assert last.equals(single.traces[quantity])
 
 
-def test_finished_jobs_are_told_once_each_and_then_not_returned(two_hosts):
-    told = []
+def test_finished_jobs_are_passed_on_once_and_then_not_returned(two_hosts):
+    reported = []
     jobs = [Job(two_hosts, 1, run) for run in range(5)]
-    rest = dumbbell.run_many(jobs, threads=2, progress=False, finished=told.append)
+    rest = dumbbell.run_many(jobs, threads=2, progress=False, finished=reported.append)
     assert rest.completed == 5
     assert rest.flows.empty
     assert rest.traces == {}
-    assert sorted(job for runs in told for job in runs.completed_jobs) == list(range(5))
-    assert sum(len(runs) for runs in told) == 5
-    assert all(runs.jobs == tuple(jobs) for runs in told)
+    assert sorted(job for runs in reported for job in runs.completed_jobs) == list(range(5))
+    assert sum(len(runs) for runs in reported) == 5
+    assert all(runs.jobs == tuple(jobs) for runs in reported)
 
 
 def test_finished_jobs_alone_are_counted_from_0(two_hosts):
@@ -314,7 +314,7 @@ def test_finished_jobs_alone_are_counted_from_0(two_hosts):
     assert alone.arrow_flows.schema == runs.arrow_flows.schema
 
 
-def test_an_error_of_the_listener_ends_the_batch(two_hosts):
+def test_an_error_in_a_finished_callback_ends_the_batch(two_hosts):
     def refuse(runs):
         raise LookupError("no")
 
@@ -333,15 +333,15 @@ def test_bad_requests_are_refused(two_hosts):
         dumbbell.run_many(["scenario"])
 
 
-def test_progress_is_told(two_hosts):
-    told = []
-    dumbbell.run_many(two_hosts, runs=20, progress=lambda done, total: told.append((done, total)))
-    assert told
-    assert told == sorted(told)
-    assert told[-1] == (20, 20)
+def test_progress_is_reported(two_hosts):
+    reported = []
+    dumbbell.run_many(two_hosts, runs=20, progress=lambda done, total: reported.append((done, total)))
+    assert reported
+    assert reported == sorted(reported)
+    assert reported[-1] == (20, 20)
 
 
-def test_a_bar_is_shown_on_a_terminal_only(two_hosts, capsys, monkeypatch):
+def test_progress_bars_are_shown_on_terminals_only(two_hosts, capsys, monkeypatch):
     dumbbell.run_many(two_hosts, runs=2)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -371,7 +371,7 @@ def test_other_python_threads_run_meanwhile(long_scenario):
     assert counted > 100 * took
 
 
-def test_an_interrupted_batch_keeps_what_is_done(two_hosts, long_scenario):
+def test_an_interrupted_batch_keeps_completed_runs(two_hosts, long_scenario):
     short = [Job(two_hosts, 1, run) for run in range(4)]
     jobs = short + [Job(long_scenario, 1, run) for run in range(4, 40)]
     seen = threading.Event()
@@ -391,7 +391,7 @@ def test_an_interrupted_batch_keeps_what_is_done(two_hosts, long_scenario):
     assert str(runs.completed) in str(caught.value)
 
 
-def test_an_error_of_the_callers_progress_is_passed_on(two_hosts):
+def test_an_error_in_a_progress_callback_is_raised(two_hosts):
     def progress(done, total):
         raise RuntimeError("the caller's own")
 
@@ -423,7 +423,7 @@ def identical(record):
     return [str(one.message) for one in record if one.category is dumbbell.IdenticalRunsWarning]
 
 
-def test_replications_that_do_not_differ_are_said_once_with_the_scenario_and_a_remedy(two_hosts, recwarn):
+def test_replications_that_do_not_differ_are_reported_once_with_the_scenario_and_a_remedy(two_hosts, recwarn):
     steady = two_hosts.with_values({"name": "steady", "flows.fg.start": "1 s"})
     other = two_hosts.with_values({"name": "other", "duration": "4 s"})
     dumbbell.run_many([steady, other], runs=3, progress=False)
@@ -434,12 +434,12 @@ def test_replications_that_do_not_differ_are_said_once_with_the_scenario_and_a_r
     assert "start=Uniform(" in text
 
 
-def test_identical_runs_are_said_where_results_are_handed_over_early(two_hosts, recwarn):
+def test_identical_runs_are_reported_when_results_are_passed_on_early(two_hosts, recwarn):
     dumbbell.run_many(two_hosts, runs=3, progress=False, finished=lambda _runs: None)
     assert len(identical(recwarn)) == 1
 
 
-def test_runs_that_differ_or_are_the_same_run_twice_need_no_word(two_hosts, recwarn):
+def test_runs_that_differ_or_repeat_a_run_give_no_warning(two_hosts, recwarn):
     uniform = {"uniform": ["0 s", "1 s"]}
     drawn = two_hosts.with_values({"flows.fg.start": uniform})
     runs = dumbbell.run_many(drawn, runs=5, progress=False)
@@ -448,7 +448,7 @@ def test_runs_that_differ_or_are_the_same_run_twice_need_no_word(two_hosts, recw
     assert identical(recwarn) == []
 
 
-def test_a_scenario_that_states_something_without_effect_is_warned_of(two_hosts):
+def test_a_scenario_with_a_field_without_effect_gives_a_warning(two_hosts):
     late = two_hosts.with_values({"flows.fg.start": "9 s"})
     assert late.warnings == ("flows.fg.start: 9 s is not before the end, 5 s; the flow never starts",)
     assert two_hosts.warnings == ()

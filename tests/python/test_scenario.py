@@ -87,7 +87,7 @@ def built() -> Scenario:
 # Builders and plain data
 
 
-def test_builders_and_plain_data_say_the_same():
+def test_builders_and_plain_data_are_equivalent():
     scenario = built()
     again = Scenario.from_dict(scenario.to_dict())
     assert again == scenario
@@ -128,7 +128,7 @@ def test_toml_and_json_are_written_and_read_back(tmp_path):
     assert tomllib.loads(scenario.to_toml()) == scenario.to_dict()
 
 
-def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path):
+def test_a_byte_order_mark_is_ignored(tmp_path):
     file = tmp_path / "s.toml"
     file.write_bytes(b"\xef\xbb\xbf" + built().to_toml().encode())
     assert Scenario.from_toml(file) == built()
@@ -156,11 +156,11 @@ def test_builders_take_keywords_only():
         Node("a")
 
 
-def test_scenarios_travel_between_processes():
+def test_scenarios_can_be_pickled():
     assert pickle.loads(pickle.dumps(built())) == built()
 
 
-def test_numbers_out_of_numpy_are_plain_numbers():
+def test_numpy_numbers_become_plain_numbers():
     tcp = Tcp(
         congestion=Vegas(alpha=np.float64(1.5), fix_timeout=np.bool_(True)),
         recovery=NewRenoRecovery(max_burst=np.int64(3)),
@@ -233,7 +233,7 @@ def test_one_parameter_of_a_preset_keeps_the_others(two_hosts):
 @pytest.mark.parametrize(
     "address", ["flows.gf.start", "links.a-b.delays", "probes.7.period", "duration.unit"]
 )
-def test_an_address_that_leads_nowhere_is_refused(address):
+def test_an_unknown_address_is_refused(address):
     with pytest.raises(ScenarioError):
         built().with_values({address: "1 s"})
 
@@ -261,7 +261,7 @@ def test_builders_write_what_the_schema_accepts():
     validator().validate(built().to_dict())
 
 
-def test_the_schema_refuses_unknown_fields(two_hosts_data):
+def test_the_schema_rejects_unknown_fields(two_hosts_data):
     two_hosts_data["links"][0]["colour"] = "red"
     with pytest.raises(jsonschema.ValidationError):
         validator().validate(two_hosts_data)
@@ -448,11 +448,11 @@ def test_any_value_anywhere_is_a_scenario_or_refused(two_hosts_data, address, va
         assert Scenario.from_dict(tomllib.loads(scenario.to_toml())) == scenario
 
 
-def test_a_spoilt_scenario_was_valid_before(two_hosts_data):
+def test_a_scenario_is_valid_before_the_bad_value_is_inserted(two_hosts_data):
     Scenario.from_dict(two_hosts_data)
 
 
-def test_a_builder_of_the_wrong_place_is_refused():
+def test_a_builder_in_the_wrong_place_is_refused():
     shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")
     with pytest.raises(ScenarioError) as caught:
         shape.scenario(
@@ -489,7 +489,7 @@ def test_a_builder_of_the_wrong_place_is_refused():
         ("other.toml", b'[project]\nname = "x"\n'),
     ],
 )
-def test_files_that_are_no_scenarios_are_refused(tmp_path, name, content):
+def test_files_that_are_not_scenarios_are_refused(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ScenarioError) as caught:
@@ -520,7 +520,7 @@ def test_refusals_of_either_side_have_the_same_attributes(two_hosts_data):
         assert "; expected " in str(error)
 
 
-def test_a_scenario_too_large_to_be_one_is_refused(tmp_path, monkeypatch):
+def test_a_file_too_large_for_a_scenario_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(builders, "LARGEST_FILE_BYTES", 10)
     path = tmp_path / "large.toml"
     path.write_text(built().to_toml(), encoding="utf-8")

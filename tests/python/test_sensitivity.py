@@ -1,4 +1,4 @@
-"""What moved assumptions turn, by claims whose verdicts are known."""
+"""Effects of varied assumptions on claims with known verdicts."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def ids(findings):
     return [finding.claim.id for finding in findings]
 
 
-def test_gained_and_lost_are_verdicts_that_change_between_judged_findings(moves):
+def test_gained_and_lost_count_changed_verdicts_of_evaluated_findings(moves):
     chosen, delay, queue = moves
     assert (ids(delay.gained), ids(delay.lost), ids(delay.changed)) == (
         ["near", "far"],
@@ -59,7 +59,7 @@ def test_gained_and_lost_are_verdicts_that_change_between_judged_findings(moves)
     assert [(one.reproduced, len(one.judged)) for one in moves] == [(1, 3), (2, 3), (2, 3)]
 
 
-def test_a_miss_names_the_moves_that_take_it_out_of_its_interval(moves):
+def test_a_miss_names_the_moves_beyond_its_interval(moves):
     explained = {finding.claim.id: finding for finding in moves.explain(judge(CLAIMS, CHOSEN))}
     assert explained["far"].why.endswith("It holds with another assumption (delay: 50 ms; 20 packets).")
     # 10.5 lies between 8 and 12.5: chance alone may have done it.
@@ -77,7 +77,7 @@ def test_more_than_three_moves_are_counted():
     assert "(n: 0; n: 1; n: 2; and 2 more)" in far.why
 
 
-def test_the_section_shows_each_move_and_the_claims_it_turns(moves):
+def test_the_section_shows_each_move_and_the_verdicts_it_changes(moves):
     section = moves.section(paragraphs=["Moved."])
     (table,) = (block for block in section.blocks if isinstance(block, Table))
     assert [column.title for column in table.columns][-1] == "rate"
@@ -98,7 +98,7 @@ def test_without_moves_the_section_says_so():
     assert section.blocks[0].paragraphs == ["No assumption was varied in this reproduction."]
 
 
-def test_groups_have_tables_of_their_own():
+def test_groups_have_separate_tables():
     grouped = Sensitivity(
         [move(None, CHOSEN, group="a"), move(DELAY, CHOSEN, group="a"), move(None, CHOSEN, group="b")]
     )
@@ -111,7 +111,7 @@ def test_findings_on_other_claims_are_refused():
         Move(variation=DELAY, findings=judge(CLAIMS[:1], CHOSEN), baseline=judge(CLAIMS, CHOSEN))
 
 
-def test_quantities_that_are_not_there_are_left_out():
+def test_absent_quantities_are_omitted():
     def absent(_):
         raise NotMeasured("no")
 

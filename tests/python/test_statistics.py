@@ -103,7 +103,7 @@ def test_a_ratio_to_something_near_zero_has_no_bounds():
         statistics.mean_ratio([1.0, 2.0], [-1.0, 1.0])
 
 
-def test_an_interval_without_numbers_excludes_nothing_and_contains_nothing():
+def test_an_interval_of_nan_neither_excludes_nor_contains_a_value():
     interval = statistics.Interval(estimate=1.0, low=math.nan, high=math.nan, confidence=0.9, n=1)
     assert not interval.excludes(0.0)
     assert 1.0 not in interval
@@ -162,7 +162,7 @@ def test_adjusted_p_values_agree_with_statsmodels(p_values):
         np.testing.assert_allclose(ours, multipletests(p_values, method=theirs)[1], rtol=1e-12)
 
 
-def test_a_test_that_could_not_be_made_is_not_counted():
+def test_a_test_that_cannot_be_computed_is_not_counted():
     assert statistics.adjust_p_values([0.02, math.nan, 0.5], "holm").tolist()[::2] == [0.04, 0.5]
     assert np.isnan(statistics.adjust_p_values([math.nan], "bh")).all()
 

@@ -41,7 +41,7 @@ def test_the_error_has_the_stated_attributes():
         assert hasattr(caught.value, node.target.id)
 
 
-def test_the_module_says_what_it_is():
+def test_every_function_of_the_engine_has_a_docstring():
     for node in FUNCTIONS:
         assert getattr(_engine, node.name).__doc__, f"{node.name} is not documented"
 

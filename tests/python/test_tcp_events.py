@@ -1,4 +1,4 @@
-"""What is read from the trace of a connection's events."""
+"""Episodes extracted from the event trace of a connection."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ def test_losses_belong_to_the_timeout_that_follows() -> None:
         # Lost and repaired before the timeout.
         (1.1, 1, "loss", 0, NONE, NONE, NONE, NONE, NONE),
         (1.2, 1, "loss", 2000, NONE, NONE, NONE, NONE, NONE),
-        # A segment that is lost twice is one.
+        # A segment that is lost twice counts once.
         (1.3, 1, "loss", 2000, NONE, NONE, NONE, NONE, NONE),
         (2.0, 1, "timeout", NONE, 1000, 5000, 4000.0, 1000.0, 0.1),
         # The retransmission leaves, and is lost, at the same time.
         (2.0, 1, "loss", 1000, NONE, NONE, NONE, NONE, NONE),
         (4.0, 1, "timeout", NONE, 1000, 5000, 1000.0, 1000.0, 0.1),
         (9.0, 1, "timeout", NONE, 1000, 5000, 1000.0, 1000.0, 0.1),
-        # Of a connection that is over.
+        # An event of an earlier connection.
         (9.5, NONE, "loss", 3000, NONE, NONE, NONE, NONE, NONE),
     )
     assert losses_before_timeouts(events).to_dict() == {5: 2, 7: 1, 8: 0}
@@ -145,7 +145,7 @@ def test_losses_belong_to_the_timeout_that_follows() -> None:
 
 def test_the_first_slow_start_ends_with_the_first_exit_or_timeout() -> None:
     events = table(
-        # A SYN goes again.
+        # A SYN is retransmitted.
         (1.0, 1, "timeout", NONE, 0, 0, 1000.0, 1000.0, NONE),
         (2.0, 1, "loss", 3000, NONE, NONE, NONE, NONE, NONE),
         (2.5, 1, "slow_start_exit", NONE, 2000, 6000, 4000.0, 4000.0, 0.1),
@@ -153,7 +153,7 @@ def test_the_first_slow_start_ends_with_the_first_exit_or_timeout() -> None:
         (3.0, 1, "timeout", NONE, 3000, 7000, 4000.0, 1000.0, 0.1),
         (4.0, 1, "slow_start_exit", NONE, 5000, 9000, 4000.0, 4000.0, 0.1),
         (5.0, 1, "timeout", NONE, 6000, 9000, 4000.0, 1000.0, 0.1),
-        # Another connection's slow start goes on.
+        # The slow start of another connection continues.
         (5.0, 2, "loss", 90000, NONE, NONE, NONE, NONE, NONE),
     )
     assert in_first_slow_start(events).to_dict() == {1: True, 3: False, 4: True, 6: False, 7: True}
@@ -191,7 +191,7 @@ def test_rows_of_flows_are_added_up_by_flow_and_job() -> None:
     assert sum_by_flow(events, lost, runs.flows).tolist() == [0.0, 0.0, 6.0]
     kept = mean_by_flow(events, window_kept(events), runs.flows)
     assert np.isnan(kept).tolist() == [True, False, True]
-    # Flows that are not asked for are left out.
+    # Other flows are omitted.
     assert sum_by_flow(events, lost, runs.flows.iloc[:2]).tolist() == [0.0, 0.0]
 
 
@@ -200,7 +200,7 @@ def test_a_period_is_refused() -> None:
         scenario(quantities=("cwnd", "tcp_events"), period="1 s")
 
 
-def test_events_are_written_as_a_table_without_a_picture(tmp_path: Any) -> None:
+def test_events_are_written_as_a_table_without_a_plot(tmp_path: Any) -> None:
     file = tmp_path / "scenario.json"
     file.write_text(scenario(12, quantities=("cwnd", "tcp_events")).canonical_json)
     result = CliRunner().invoke(app, ["run", str(file), "--trace", str(tmp_path / "traces")])

@@ -1,4 +1,4 @@
-"""The field's shapes of networks."""
+"""Common topologies."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_access_rates_may_differ_between_pairs():
 
 
 def crossed(shape, pairs):
-    """What each pair crosses between routers, and how long its round trip takes, in milliseconds."""
+    """The links between routers that each pair crosses, and its round-trip time in milliseconds."""
     return [
         (
             tuple(name for name in shape.path(f"s{n}", f"d{n}") if name[0] == "r" and "-r" in name),
@@ -211,7 +211,7 @@ def test_a_satellite_is_a_long_dumbbell_that_loses_packets_both_ways():
     assert crossed(short, 1) == [(("r1-r2",), 250)]
 
 
-def test_a_chain_can_be_a_staircase_and_a_parking_lot_with_traffic_against_it():
+def test_a_chain_can_be_a_staircase_or_a_parking_lot_with_reverse_traffic():
     hop = Hop(rate="1.6 Mbit/s", delay="10 ms")
     access = {"access_rate": "10 Mbit/s", "access_delay": "1 ms"}
     stairs = topologies.chain(hops=[hop] * 5, pairs=[(n, 6) for n in range(1, 6)], **access)
@@ -366,7 +366,7 @@ def test_the_examples_run_and_draw(name, tmp_path):
         (lambda **more: topologies.chain(hops=[HOP], pairs=[(1, 2)], **more), "tick_fase", "tick_phase"),
     ],
 )
-def test_builders_refuse_arguments_that_they_do_not_know(build, argument, suggestion):
+def test_builders_refuse_unknown_arguments(build, argument, suggestion):
     with pytest.raises(ScenarioError, match="is not an argument of topologies") as caught:
         build(**{argument: "5 ms"})
     assert (caught.value.field, caught.value.value) == (argument, '"5 ms"')
@@ -422,7 +422,7 @@ BACK = {"reverse_impairments": LOSS, "reverse_changes": SLOWER}
         ),
     ],
 )
-def test_impairments_and_changes_are_on_the_links_they_are_for(build, expected):
+def test_impairments_and_changes_are_on_the_intended_links(build, expected):
     shape = build()
     assert sorted(link.name for link in shape.links if link.impairments) == expected
     assert sorted(link.name for link in shape.links if link.changes) == expected
@@ -439,7 +439,7 @@ def test_clocks_of_all_nodes_or_of_some_tick_at_a_stated_phase(build):
     assert {name: phase for name, phase in some.items() if phase} == {"s1": "0 s", "d1": "10 ms"}
 
 
-def test_links_and_nodes_that_are_not_there_are_refused_with_a_near_miss():
+def test_unknown_links_and_nodes_are_refused_with_a_near_miss():
     with pytest.raises(ScenarioError, match=r'access_impairments: "s1-r2".*did you mean `s1-r1`'):
         topologies.satellite(pairs=1, reverse_pairs=0, access_impairments={"s1-r2": LOSS})
     with pytest.raises(ScenarioError, match=r'access_changes: "r1-r2" is not accepted'):

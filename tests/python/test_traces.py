@@ -33,7 +33,7 @@ def test_the_last_value_holds_to_the_end_and_nothing_is_known_before_the_first()
     assert CURVE.integral(-3.0, 1.0) == 2.0
 
 
-def test_of_records_at_one_time_the_last_counts():
+def test_the_last_record_at_a_time_counts():
     curve = StepFunction([1.0, 1.0, 2.0], [5.0, 7.0, 1.0])
     assert curve.at(1.0) == 7.0
     assert np.isnan(curve.at(1.0, before=True))
@@ -47,7 +47,7 @@ def test_what_was_never_recorded_has_no_value():
     assert nothing.integral(0.0, 1.0) == 0.0
 
 
-def test_a_part_and_samples():
+def test_an_interval_and_samples():
     assert [part.tolist() for part in CURVE.between(1.0, 3.0)] == [[1.0], [4.0]]
     assert [part.tolist() for part in CURVE.resample(0.0, 4.0, 1.0)] == [[0, 1, 2, 3], [2, 4, 4, 0]]
 

@@ -76,7 +76,7 @@ def test_an_error_names_file_line_and_what_is_accepted(tmp_path, text, column, m
         traffic.frames_from_file(file, column=column)
 
 
-def test_a_column_or_unit_that_is_not_there_is_refused(tmp_path):
+def test_an_unknown_column_or_unit_is_refused(tmp_path):
     file = tmp_path / "film.dat"
     file.write_text(FILM)
     with pytest.raises(
@@ -108,20 +108,20 @@ def test_frames_of_a_file_are_sent_at_their_rate(tmp_path):
 @pytest.mark.parametrize(
     ("load", "off"), [(1.0, "10 ms"), (0.9, "12.222222 ms"), (0.8, "15 ms"), (0.1, "190 ms"), (2.0, "0 s")]
 )
-def test_pauses_make_up_the_mean_load(load, off):
+def test_pauses_give_the_mean_load(load, off):
     # ON share is mean over peak, load * 1.6 / 3.2.
     source = traffic.vbr(load, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "10 ms")
     assert (source.rate, source.packet, source.on, source.off) == ("3.2 Mbit/s", "1000 bytes", "10 ms", off)
 
 
-def test_bursts_offer_the_load_they_were_made_for():
+def test_bursts_offer_the_requested_load():
     source = traffic.vbr(0.8, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "100 ms")
-    # Bursts of 40 packets in the mean: what whole packets add is lost in the noise of 500 s, about 2000 bursts.
+    # Bursts of 40 packets on average: rounding to whole packets is negligible beside the noise of 500 s, about 2000 bursts.
     assert offered(source, 500) == pytest.approx(0.8 * 1.6e6, rel=4 / math.sqrt(2000))
 
 
 @pytest.mark.parametrize("load", [0.0, -1.0, 2.1, math.nan, math.inf])
-def test_a_load_above_the_peak_or_of_nothing_is_refused(load):
+def test_a_load_above_the_peak_or_of_zero_is_refused(load):
     with pytest.raises(
         ScenarioError, match=r"load: .* is not accepted; expected a number above 0, at most peak over"
     ):

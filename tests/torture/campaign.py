@@ -1,14 +1,14 @@
-"""Kills the workers of a campaign, and campaigns themselves, and looks whether their stores end as an undisturbed one's.
+"""Kill the workers of a campaign, and whole campaigns, and compare their stores with that of an undisturbed campaign.
 
 ``make torture`` runs it after the torture of the store.
 
-First a campaign runs on this machine, undisturbed: its store is the reference. Then the same runs are made on a Dask cluster
-of two local workers, of which one at a time is killed with SIGKILL, five times. Then campaigns are killed with SIGKILL at
-random moments and resumed until they are done, by turns on this machine and on the cluster; after each kill the store holds
-no run twice and all that it held before, and nothing is said of damage. In the end each store is the reference's, byte for
-byte, and each campaign says that it made what was missing and nothing else.
+First, a campaign runs undisturbed on this machine; its store is the reference. Then the same runs are executed on a Dask
+cluster of two local workers; five times, one of them is killed with SIGKILL. Then campaigns are killed with SIGKILL at random
+moments and resumed until they are complete, alternately on this machine and on the cluster. After each kill, the store
+contains no run twice and everything it contained before, and no damage is reported. At the end, each store equals the
+reference, byte for byte, and each campaign reports that it executed the missing runs and no others.
 
-``--overhead N`` compares the time of a campaign with that of `dumbbell.run_many` on the same runs instead, N times in turn.
+``--overhead N`` instead compares the time of a campaign with that of `dumbbell.run_many` on the same runs, in N turns.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BASE = Path(__file__).resolve().parents[2] / "examples" / "campaign" / "two-flow
 
 @dataclass(frozen=True)
 class Torture:
-    """The campaign, and where it is made."""
+    """The campaign, its folder, and the random numbers."""
 
     file: Path
     place: Path
@@ -62,11 +62,11 @@ class Torture:
 
     @property
     def campaign(self) -> Campaign:
-        """The campaign, to look at it."""
+        """The campaign, for inspection."""
         return Campaign.from_toml(self.file, store=self.place / "unused")
 
     def command(self, store: Path, scheduler: str | None = None) -> list[str]:
-        """Return the command that makes the campaign."""
+        """Return the command that runs the campaign."""
         command = [
             sys.executable,
             "-m",
@@ -80,23 +80,23 @@ class Torture:
         return command if scheduler is None else [*command, "--scheduler", scheduler]
 
     def kept(self, store: Path) -> Counter[tuple[str, int, int]]:
-        """Return the runs in a store, each as often as it is there; the store itself is not touched."""
+        """Return the number of occurrences of each run in a store, without changing the store."""
         found = Campaign.from_toml(self.file, store=store)
-        expect(not found.status().warnings, f"a kill was taken for damage: {found.status().warnings}")
+        expect(not found.status().warnings, f"a kill was reported as damage: {found.status().warnings}")
         return Counter(found.frame()[["hash", "seed", "run"]].itertuples(index=False, name=None))
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """End the torture if something does not hold."""
+    """Exit if a condition does not hold."""
     if not holds:
         sys.exit(f"torture: {otherwise}")
 
 
 def same(store: Path, reference: dict[str, str], when: str) -> None:
-    """End the torture if a store is not the reference's."""
+    """Exit if a store differs from the reference."""
     found = content(store)
     other = sorted(name for name in {*found, *reference} if found.get(name) != reference.get(name))
-    expect(not other, f"another store {when}: {', '.join(other)}")
+    expect(not other, f"the store differs {when}: {', '.join(other)}")
 
 
 def content(store: Path) -> dict[str, str]:
@@ -108,7 +108,7 @@ def content(store: Path) -> dict[str, str]:
     }
 
 
-# What Dask looks at itself for, several hundred times a second, is no cost of a campaign.
+# Dask profiles itself several hundred times per second, which is not a cost of a campaign.
 UNWATCHED = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -118,7 +118,7 @@ UNWATCHED = {
 
 @contextmanager
 def cluster() -> Iterator[LocalCluster]:
-    """Yield a cluster of two workers, each a process with one thread that a nanny starts again when it dies."""
+    """Yield a cluster of two workers, each a process with one thread; a nanny restarts killed workers."""
     with (
         dask.config.set(UNWATCHED),
         LocalCluster(
@@ -129,18 +129,18 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 def workers(client: Client) -> list[int]:
-    """Return the ids of the workers' processes."""
+    """Return the process ids of the workers."""
     found = client.run(os.getpid, on_error="ignore")
     return sorted(found.values())
 
 
 def started(command: list[str]) -> subprocess.Popen[str]:
-    """Return a process that was started."""
+    """Start a command and return its process."""
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finished(said: tuple[str, str], code: int) -> dict[str, Any]:
-    """Return what a campaign that came to its end says of itself."""
+    """Return the JSON output of a completed campaign."""
     expect(code == 0, f"exit code {code}: {said[1]}")
     found: dict[str, Any] = json.loads(said[0])
     expect(found["missing"] == 0, f"{found['missing']} runs are missing")
@@ -149,7 +149,7 @@ def finished(said: tuple[str, str], code: int) -> dict[str, Any]:
 
 
 def undisturbed(torture: Torture) -> tuple[dict[str, str], float]:
-    """Make the campaign on this machine, and return its store and the time it took, s."""
+    """Run the campaign on this machine, and return the digests of its store and the time, s."""
     store, begin = torture.place / "reference", time.monotonic()
     done = subprocess.run(torture.command(store), capture_output=True, text=True, check=False)
     finished((done.stdout, done.stderr), done.returncode)
@@ -157,7 +157,7 @@ def undisturbed(torture: Torture) -> tuple[dict[str, str], float]:
 
 
 def killed_workers(torture: Torture, kills: int, reference: dict[str, str]) -> None:
-    """Make the campaign on a cluster while one of its workers is killed at a time."""
+    """Run the campaign on a cluster while its workers are killed one at a time."""
     store, begin = torture.place / "workers", time.monotonic()
     moments = sorted(torture.draw.uniform(0.02, 0.8) for _ in range(kills))
     with cluster() as found, Client(found) as client:
@@ -173,17 +173,17 @@ def killed_workers(torture: Torture, kills: int, reference: dict[str, str]) -> N
             process.kill()
             process.wait()
     found_runs = finished(said, process.returncode)
-    expect(found_runs["made"] == found_runs["runs"], "runs were made twice")
+    expect(found_runs["made"] == found_runs["runs"], "runs were executed twice")
     same(store, reference, "after kills of workers")
     print(
         f"workers: {kills} killed in a campaign of {found_runs['runs']} runs on two, {_since(begin)}: "
-        "the store is the undisturbed one, byte for byte",
+        "the store equals the reference, byte for byte",
         flush=True,
     )
 
 
 def killed_campaigns(torture: Torture, kills: int, reference: dict[str, str]) -> None:
-    """Kill campaigns at random moments and resume them, by turns on this machine and on a cluster."""
+    """Kill campaigns at random moments and resume them, alternately on this machine and on a cluster."""
     killed, done, begin = 0, 0, time.monotonic()
     with cluster() as found:
         while killed < kills:
@@ -193,7 +193,7 @@ def killed_campaigns(torture: Torture, kills: int, reference: dict[str, str]) ->
                 process = started(
                     torture.command(store, found.scheduler_address if (killed + done) % 2 else None)
                 )
-                # Some kills meet a campaign that has not made anything, some one that is about to end.
+                # Some kills happen before the first run is stored, some shortly before the end.
                 enough = before.total() + torture.draw.uniform(-0.05, 0.3) * len(torture.campaign)
                 while killed < kills and process.poll() is None and torture.kept(store).total() < enough:
                     time.sleep(0.05)
@@ -204,20 +204,20 @@ def killed_campaigns(torture: Torture, kills: int, reference: dict[str, str]) ->
                 said = process.communicate()
                 now = torture.kept(store)
                 expect(max(now.values(), default=1) == 1, "a run is in the store twice")
-                expect(before <= now, "a kept run was lost")
+                expect(before <= now, "a stored run was lost")
                 if process.returncode != -signal.SIGKILL:
                     break
                 before = now
                 killed += 1
             found_runs = finished(said, process.returncode)
             made = found_runs["runs"] - before.total()
-            expect(found_runs["made"] == made, f"{found_runs['made']} runs were made instead of {made}")
+            expect(found_runs["made"] == made, f"{found_runs['made']} runs were executed instead of {made}")
             same(store, reference, "after kills of the campaign")
             shutil.rmtree(store)
             done += 1
     print(
-        f"campaigns: {killed} kills in {done} campaigns of {found_runs['runs']} runs, {_since(begin)}: no run kept twice, "
-        "none lost, none made again, each store the undisturbed one, byte for byte",
+        f"campaigns: {killed} kills in {done} campaigns of {found_runs['runs']} runs, {_since(begin)}: no run stored twice, "
+        "none lost, none repeated, each store equals the reference, byte for byte",
         flush=True,
     )
 
@@ -225,7 +225,7 @@ def killed_campaigns(torture: Torture, kills: int, reference: dict[str, str]) ->
 def overhead(torture: Torture, turns: int) -> None:
     """Compare the times of campaigns with those of `dumbbell.run_many` on the same runs."""
     jobs = [dumbbell.Job(point.scenario, 1, run) for point in torture.campaign.points for run in point.runs]
-    # In one order for all, so that all have the same to do.
+    # The same order for all.
     random.Random(1).shuffle(jobs)
     names = ("run_many", "campaign", "cluster")
     walls: dict[str, list[float]] = {name: [] for name in names}
@@ -279,7 +279,7 @@ def _since(begin: float) -> str:
 
 
 def main() -> None:
-    """Torture campaigns."""
+    """Run the torture of campaigns."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -290,7 +290,7 @@ def main() -> None:
     parser.add_argument(
         "--overhead", type=int, default=0, help="turns of a comparison with run_many, instead"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of kills")
     parser.add_argument("--place", type=Path, help="folder to work in")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dumbbell-torture-") as temporary:

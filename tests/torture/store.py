@@ -1,15 +1,15 @@
-"""Kills and damages the store of a real paper's reproduction, and looks whether its verdicts stay what they are.
+"""Kill reproductions of a paper and damage their stores, and compare the verdicts with those of an undisturbed reproduction.
 
-``make torture`` runs it; it is no part of ``make test``, because it takes as long as some hundred reproductions.
+``make torture`` runs it. It is not part of ``make test``, because it takes as long as several hundred reproductions.
 
-First, reproductions are killed with SIGKILL at random moments and resumed until they are done. After each kill the store
-holds no run twice and all that it held before, nothing has been said of damage, and a report that is there is whole. In the
-end the claims are those of a reproduction that nobody killed, and no kept run was made again.
+First, reproductions are killed with SIGKILL at random moments and resumed until they are complete. After each kill, the
+store contains no run twice and everything it contained before, no damage has been reported, and an existing report is
+complete. At the end, the claims equal those of an undisturbed reproduction, and no stored run was repeated.
 
-Then a store of several parts is damaged, again and again from its sound state: a byte is flipped, a file is cut short or
-removed, of one part, of several, or of their list. What resumes has to say something of every damaged file, make again what
-was lost and nothing else, and come to the same table of results, bit by bit. That table is all that claims are judged on;
-of some of the damaged stores (``--judged``) the command itself makes a report all the same, and its claims are compared.
+Then copies of an intact store of several parts are damaged: a byte is flipped, or a file is truncated or removed; the file
+is one part, several, or their list. The resumed reproduction must report every damaged file, repeat the lost runs and no
+others, and give the same table of results, bit for bit. Claims depend on this table only. For some of the damaged stores
+(``--judged``), the command also writes a report, and its claims are compared.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from dumbbell.papers.runs import PaperRuns, store_of
 
 LIST = "parts.json"
 
-# Additions of the store that is damaged: seven merged parts of eight, and seven small ones.
+# Additions to the store that is damaged: seven merged parts of eight additions, and seven small parts.
 ADDITIONS = 63
 
 
 @dataclass(frozen=True)
 class Torture:
-    """What is reproduced, and where."""
+    """The paper, the folder, and the random numbers."""
 
     paper: str
     place: Path
@@ -57,14 +57,14 @@ class Torture:
         return [*command, "--output", str(output)]
 
     def reproduced(self, output: Path) -> tuple[dict[str, Any], list[str]]:
-        """Return the findings of a reproduction that nobody kills, and its warnings."""
+        """Return the findings of an undisturbed reproduction, and its warnings."""
         done = subprocess.run(self.command(output), capture_output=True, text=True, check=False)
         expect(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
         warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
         return json.loads(done.stdout), warnings
 
     def resumed(self, output: Path) -> tuple[list[str], int, pd.DataFrame]:
-        """Return what is said of a store, how many runs are made again, and the table of results."""
+        """Return the warnings on a store, the number of repeated runs, and the table of results."""
         paper = papers.load(self.paper)
         with store_of(paper, output, fresh=False) as store, Display(sys.stderr, quiet=True) as display:
             work = PaperRuns(paper, Settings(quick=True), store)
@@ -73,7 +73,7 @@ class Torture:
             return store.warnings, work.total - work.reused, work.table()
 
     def kept(self, output: Path) -> Counter[tuple[str, int, int]]:
-        """Return the runs in the store, each as often as it is there; the store itself is not touched."""
+        """Return the number of occurrences of each run in the store, without changing the store."""
         paper = papers.load(self.paper)
         if not (output / "cache").exists():
             return Counter()
@@ -81,19 +81,19 @@ class Torture:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(output / "cache", copy / "cache")
         with store_of(paper, copy, fresh=False) as store:
-            expect(not store.warnings, f"a kill was taken for damage: {store.warnings}")
+            expect(not store.warnings, f"a kill was reported as damage: {store.warnings}")
             names = store.frame()[["hash", "seed", "run"]]
         return Counter(names.itertuples(index=False, name=None))
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """End the torture if something does not hold."""
+    """Exit if a condition does not hold."""
     if not holds:
         sys.exit(f"torture: {otherwise}")
 
 
 def same_verdicts(found: dict[str, Any], reference: dict[str, Any]) -> bool:
-    """Return whether two reproductions came to the same."""
+    """Return whether two reproductions have the same verdicts."""
     return all(found[part] == reference[part] for part in ("score", "claims", "runs"))
 
 
@@ -108,21 +108,21 @@ def kills(torture: Torture, count: int, reference: dict[str, Any], pause_s: floa
                 torture.command(output), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
             )
             try:
-                # Claims and report take longer than runs are apart; most reproductions shall come to their end.
+                # Claims and report take longer than the interval between runs; most reproductions should finish.
                 longest_s = 4 * pause_s if before.total() == reference["runs"] else pause_s
                 process.wait(timeout=torture.draw.uniform(0.0, longest_s))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
             said = process.communicate()[1]
             expect(process.returncode in (0, -signal.SIGKILL), f"exit code {process.returncode}: {said}")
-            expect("warning: " not in said, f"a kill was taken for damage: {said}")
+            expect("warning: " not in said, f"a kill was reported as damage: {said}")
             now = torture.kept(output)
             expect(max(now.values(), default=1) == 1, "a run is in the store twice")
-            expect(before <= now, "a kept run was lost")
+            expect(before <= now, "a stored run was lost")
             for file in output.glob("*/results.json"):
                 json.loads(file.read_text(encoding="utf-8"))
             for file in output.glob("*/report.html"):
-                expect(file.read_text(encoding="utf-8").rstrip().endswith("</html>"), f"{file} is cut short")
+                expect(file.read_text(encoding="utf-8").rstrip().endswith("</html>"), f"{file} is truncated")
             before = now
             if process.returncode == 0:
                 break
@@ -133,13 +133,13 @@ def kills(torture: Torture, count: int, reference: dict[str, Any], pause_s: floa
                     flush=True,
                 )
         found, _ = torture.reproduced(output)
-        expect(same_verdicts(found, reference), "other verdicts after kills")
-        expect(found["runs_kept_from_before"] == len(before), "a kept run was made again")
+        expect(same_verdicts(found, reference), "verdicts differ after kills")
+        expect(found["runs_kept_from_before"] == len(before), "a stored run was repeated")
         finished += 1
         shutil.rmtree(output)
     print(
-        f"kills: {killed} in {finished} reproductions, {_since(begin)}: verdicts as without, no run kept twice, "
-        "none lost, none made again, no false warning"
+        f"kills: {killed} in {finished} reproductions, {_since(begin)}: same verdicts, no run stored twice, "
+        "none lost, none repeated, no false warning"
     )
 
 
@@ -159,37 +159,35 @@ def corruptions(torture: Torture, count: int, judged: int, reference: dict[str, 
         chosen = torture.draw.sample(files, torture.draw.choice((1, 1, 1, 2, 3)))
         for file in chosen:
             kinds[_damage(file, torture.draw)] += 1
-        # Without a list that can be trusted nobody knows which parts are missing: that is said of the list.
+        # Without an intact list, missing parts are unknown; the warning then names the list.
         named = [file for file in chosen if file.exists() or folder / LIST not in chosen or file.name == LIST]
         is_judged = number * judged // count != (number + 1) * judged // count
         if is_judged:
             found, warnings = torture.reproduced(output)
-            expect(same_verdicts(found, reference), f"other verdicts after damage of {chosen}")
+            expect(same_verdicts(found, reference), f"verdicts differ after damage of {chosen}")
             warnings = [text.removeprefix("warning: ") for text in warnings]
-            expect(found["warnings"] == warnings, "the report does not say what was said")
+            expect(found["warnings"] == warnings, "the warnings of the report differ")
             lost = found["runs"] - found["runs_kept_from_before"]
         else:
             warnings, lost, table = torture.resumed(output)
             pd.testing.assert_frame_equal(table, results, check_exact=True)
         for file in named:
-            expect(
-                any(file.name in text for text in warnings), f"nothing was said of {file.name}: {warnings}"
-            )
-        expect(len(warnings) == len(named), f"too much was said: {warnings}")
+            expect(any(file.name in text for text in warnings), f"no warning on {file.name}: {warnings}")
+        expect(len(warnings) == len(named), f"unexpected warnings: {warnings}")
         expect(max(torture.kept(output).values()) == 1, "a run is in the store twice")
         files_damaged += len(chosen)
         runs_lost += lost
         if number % 10 == 9:
-            print(f"{number + 1} corruptions, {runs_lost} runs made again, {_since(begin)}", flush=True)
+            print(f"{number + 1} corruptions, {runs_lost} runs repeated, {_since(begin)}", flush=True)
     listed = ", ".join(f"{kind} {times}" for kind, times in sorted(kinds.items()))
     print(
-        f"corruptions: {count} with {files_damaged} damaged files ({listed}), {_since(begin)}: each file was named, "
-        f"{runs_lost} runs were made again, results as without, {judged} judged with the same verdicts"
+        f"corruptions: {count} with {files_damaged} damaged files ({listed}), {_since(begin)}: each file was reported, "
+        f"{runs_lost} runs were repeated, same results, {judged} evaluated with the same verdicts"
     )
 
 
 def _split(torture: Torture, finished: Path, sound: Path) -> pd.DataFrame:
-    """Make a store of several parts of a finished one, and return its table of results."""
+    """Split a complete store into several parts, and return its table of results."""
     paper = papers.load(torture.paper)
     with store_of(paper, finished, fresh=False) as store:
         frame = store.frame()
@@ -197,12 +195,12 @@ def _split(torture: Torture, finished: Path, sound: Path) -> pd.DataFrame:
         for rows in np.array_split(np.arange(len(frame)), ADDITIONS):
             store.add(frame.iloc[rows].reset_index(drop=True))
     said, lost, table = torture.resumed(sound)
-    expect((said, lost) == ([], 0), "a sound store is resumed in vain")
+    expect((said, lost) == ([], 0), "an intact store gives warnings or repeats runs")
     return table
 
 
 def _damage(file: Path, draw: random.Random) -> str:
-    """Damage a file, and return how."""
+    """Damage a file, and return the kind of damage."""
     kind = draw.choice(("flipped", "flipped", "cut short", "removed"))
     size = file.stat().st_size
     if kind == "flipped":
@@ -221,17 +219,17 @@ def _since(begin: float) -> str:
 
 
 def main() -> None:
-    """Torture the store of a paper."""
+    """Run the torture of the store of a paper."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--paper", default="code-tcp", help="which paper to reproduce")
     parser.add_argument("--kills", type=int, default=100, help="number of kills")
     parser.add_argument("--corruptions", type=int, default=200, help="number of damaged stores")
-    parser.add_argument("--judged", type=int, default=20, help="of these, how many to judge in full")
+    parser.add_argument("--judged", type=int, default=20, help="number of these with a full evaluation")
     parser.add_argument("--pause", type=float, default=12.0, help="longest time until a kill, s")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments and the damage")
-    parser.add_argument("--place", type=Path, help="folder to work in, whose reference is used again")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments and the damage")
+    parser.add_argument("--place", type=Path, help="folder to work in; its reference is reused")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dumbbell-torture-") as temporary:
         place = arguments.place or Path(temporary)

@@ -1,4 +1,4 @@
-"""The tutorials of CONTRIBUTING.md, taken word for word.
+"""The tutorials of CONTRIBUTING.md, executed verbatim.
 
 The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that
 a second tutorial builds only what has changed.
@@ -19,22 +19,22 @@ REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
 REGISTRY_LINE = re.compile(r'^ {4}"(\w+)" => \w+::\w+,$', flags=re.MULTILINE)
 QUEUES = "crates/dumbbell-net/src/queues/mod.rs"
 
-# Tests of the package whose cases follow from what is registered.
+# Tests of the package with cases from the registry.
 OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py", "test_stub.py", "test_run.py")
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
-# Tests of the copy only: what is new is listed, and a scenario that names it runs.
+# Tests of the copy: the new entry is listed, and a scenario that names it runs.
 RUN_DISCIPLINE = (Path(__file__).parent / "new_discipline.rs").read_text(encoding="utf-8")
 RUN_IN_SIMULATOR = (Path(__file__).parent / "new_algorithm.rs").read_text(encoding="utf-8")
 
 
 def blocks() -> dict[str, str]:
-    """Return the code blocks of CONTRIBUTING.md by the path that stands alone on the line before them."""
+    """Return the code blocks of CONTRIBUTING.md by the path on the line before them."""
     return dict(re.findall(r"^`([^`\n]+)`\n\n```\w+\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
 
 
 def run(command: str, folder: Path) -> str:
-    """Run a command and return what it printed; fail with everything it said unless it succeeds."""
+    """Run a command and return what it printed; fail with its complete output unless it succeeds."""
     done = subprocess.run(
         command.split(),
         cwd=folder,
@@ -54,13 +54,13 @@ def run(command: str, folder: Path) -> str:
 
 @pytest.fixture
 def checkout() -> Path:
-    """Copy what git knows of the checkout, as a checkout of its own with everything in the index."""
+    """Copy the files that git tracks to a separate checkout with everything in the index."""
     copy = TARGET / "tutorials"
     shutil.rmtree(copy, ignore_errors=True)
     for name in run("git ls-files --cached --others --exclude-standard", ROOT).splitlines():
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            # The times go along: cargo builds again what is newer than its last build.
+            # Times are copied too: cargo rebuilds files newer than its last build.
             shutil.copy2(ROOT / name, copy / name)
     run("git init --quiet", copy)
     run("git add --all", copy)
@@ -122,7 +122,7 @@ def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
     check_in_simulator(checkout, name)
 
 
-def test_a_twentieth_congestion_control_is_one_file_and_one_line_too(checkout: Path) -> None:
+def test_a_twentieth_congestion_control_is_also_one_file_and_one_line(checkout: Path) -> None:
     names = []
     while len(registered(checkout)) < 20:
         names.append(add_algorithm(checkout, suffix="" if not names else chr(ord("a") + len(names)))[0])

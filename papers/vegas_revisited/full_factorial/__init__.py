@@ -60,7 +60,7 @@ AGREEMENT: Claim[Agreement] = Claim(
 
 
 class FullFactorial:
-    """The experiment, as `dumbbell.papers` takes it.
+    """The experiment, in the form required by `dumbbell.papers`.
 
     Parameters
     ----------
@@ -101,10 +101,10 @@ class FullFactorial:
         return list(planned(settings, self.mechanisms, self.conditions))
 
     def observe(self, _settings: Settings, _steps: Steps) -> None:
-        """Return nothing: all is in the runs."""
+        """Return nothing: all evidence is in the runs."""
 
     def studies(self, results: pd.DataFrame) -> list[effects.Study]:
-        """Return the analyses of both responses under every condition; made once for a table of results."""
+        """Return the analyses of both responses under every condition; computed once per table of results."""
         if self._studied is None or self._studied[0] is not results:
             self._studied = (
                 results,

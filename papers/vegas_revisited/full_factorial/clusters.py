@@ -1,4 +1,4 @@
-"""What three clusters of mechanisms can and cannot show, in numbers of the full design.
+"""What three clusters of mechanisms show and conceal, computed from the full design.
 
 The paper's 2^3 design is 8 of the 1,024 cells: A and G are switched together, C, D, E and F are, and H, I and J are off. On
 those cells a product of signs such as A G is always +1 and C D E is always that of rec, so each of the eight effects is a
@@ -65,7 +65,7 @@ def inside(phase: str, mechanisms: str) -> list[str]:
 
 @cache
 def _aliases(mechanisms: str) -> list[tuple[str, str, int, int]]:
-    """Return of every term, and of the mean: its name, that in the 2^3 design, the part it makes there, and its sign."""
+    """Return of every term, and of the mean: its name, its name and part in the 2^3 design, and its sign."""
     found = []
     for letters in combinations(mechanisms):
         outside = sum(letter not in CLUSTERED for letter in letters)
@@ -82,7 +82,7 @@ def _aliases(mechanisms: str) -> list[tuple[str, str, int, int]]:
 
 
 def contributions(study: Study) -> dict[str, list[Interval]]:
-    """Return what each effect of the 2^3 design is made of.
+    """Return the composition of each effect of the 2^3 design.
 
     Returns
     -------
@@ -128,8 +128,8 @@ def clustered(study: Study) -> factorial.Analysis:
 def coherence(study: Study, phase: str) -> float:
     """Return the square of the sum of the members' effects over that sum if all were of their mean square and one sign.
 
-    It is 1 where all members of a cluster do the same, 1 over their number where one does everything, and 0 where they
-    cancel.
+    It is 1 if all members of a cluster have the same effect, the reciprocal of their number if only one has an effect, and
+    0 if they cancel.
     """
     effects = study.analysis.effects[list(PHASE_LETTERS[phase])].to_numpy()
     squares = len(effects) * float((effects**2).sum())
@@ -137,7 +137,7 @@ def coherence(study: Study, phase: str) -> float:
 
 
 def against_each_other(study: Study, phase: str) -> tuple[list[str], list[str]]:
-    """Return the members of a cluster that raise, and those that lower the response; both lists stand out of the noise."""
+    """Return the members of a cluster that raise, and those that lower the response; both only with significant effects."""
     effects = study.analysis.effects
     members = [letter for letter in PHASE_LETTERS[phase] if letter in study.standing_out]
     return [m for m in members if effects[m] > 0], [m for m in members if effects[m] < 0]
@@ -145,7 +145,7 @@ def against_each_other(study: Study, phase: str) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """The extreme of all combinations beside that of the clustered design with everything on.
+    """The best of all combinations, compared with the cell of the clustered design with everything on.
 
     Parameters
     ----------
@@ -154,9 +154,9 @@ class Contrast:
     mean
         Its mean response.
     difference
-        Difference from the cell with A to G on, run by run. Its interval holds together with those of all other cells.
+        Difference from the cell with A to G on, run by run. Its interval is simultaneous with those of all other cells.
     better, worse
-        How many of all combinations are surely above, and surely below that cell.
+        Number of combinations that are significantly above and below that cell.
     """
 
     letters: str
@@ -167,9 +167,9 @@ class Contrast:
 
 
 def outstanding_cells(study: Study, *, highest: bool) -> Contrast:
-    """Return the combination with the highest or the lowest mean response beside A to G.
+    """Return the combination with the highest or the lowest mean response, compared with A to G.
 
-    The extreme of 1,024 means is flattered by chance; its interval is corrected for having been chosen among all.
+    The extreme of 1,024 means is biased by the selection; its interval is corrected for it.
     """
     values = study.analysis.responses
     names = combinations(study.mechanisms)
@@ -208,7 +208,7 @@ class Comparison:
     design, tables
         The effect from either, with its own 90 % interval.
     difference
-        Of the first less the second, with its 90 % interval.
+        The first minus the second, with its 90 % interval.
     joint_half_width
         Half-width of the difference's interval that holds for all comparisons at once.
     printed

@@ -23,10 +23,10 @@ from .effects import KINDS, Study, kind
 __all__ = ["extremes_table", "inside_table", "paragraphs", "plain_term"]
 
 CLUSTERS = [phase for phase, letters in PHASE_LETTERS.items() if len(letters) > 1]
-"""The clusters that can hide something: those of several mechanisms."""
+"""The clusters of several mechanisms."""
 
 NAMED = 3
-"""How many effects of a kind are named in the text."""
+"""Number of effects of a kind that are named in the text."""
 
 
 def plain_term(term: str) -> str:
@@ -42,12 +42,12 @@ def _effects(study: Study, terms: Sequence[str]) -> str:
     return ", ".join(words) + (f" and {more} more" if more else "")
 
 
-def _everywhere(studies: Sequence[Study], tell: Callable[[Study], str], nothing: str) -> str:
+def _everywhere(studies: Sequence[Study], describe: Callable[[Study], str], nothing: str) -> str:
     """Return the findings of each study, by response; studies without findings are omitted."""
     parts = []
     for title, group in groupby(studies, key=lambda study: study.response.title):
-        told = [(study.condition.title, tell(study)) for study in group]
-        found = "; ".join(f"{condition}: {text}" for condition, text in told if text)
+        texts = [(study.condition.title, describe(study)) for study in group]
+        found = "; ".join(f"{condition}: {text}" for condition, text in texts if text)
         parts.append(f"On {title}, {found}." if found else f"On {title}, {nothing}.")
     return " ".join(parts)
 
@@ -85,7 +85,7 @@ def _outside(study: Study) -> str:
     if not found:
         return ""
     alone = [term for term in found if ":" not in term]
-    main = f"{_effects(study, alone)} {study.response.unit} by themselves" if alone else "none by itself"
+    main = f"{_effects(study, alone)} {study.response.unit} as main effects" if alone else "no main effect"
     together = len(found) - len(alone)
     return f"{main}" + (
         f", and {together} interaction{'s' if together > 1 else ''} with them" if together else ""
@@ -97,32 +97,32 @@ def _shares(study: Study) -> str:
     members = list(PHASE_LETTERS["rec"])
     one_by_one = float(study.analysis.percent[members].sum())
     as_one = float(clustered(study).percent["rec"])
-    return f"{as_one:.1f} % as one, {one_by_one:.1f} % one by one (coherence {coherence(study, 'rec'):.2f})"
+    return f"{as_one:.1f} % as one factor, {one_by_one:.1f} % individually (coherence {coherence(study, 'rec'):.2f})"
 
 
 def paragraphs(studies: Sequence[Study]) -> list[str]:
     """Return the reading, a paragraph for each question."""
     throughput = [study for study in studies if study.response.metric == "thr"]
     return [
-        "The three-factor design switches A with G, and C with D, E and F. On its eight cells the product of two mechanisms of one "
-        "cluster never changes, so every interaction of an even number of them is hidden in its mean, and one of "
+        "The three-factor design switches A with G, and C with D, E and F. In its eight cells, the product of two mechanisms of one "
+        "cluster is constant, so every interaction of an even number of them is part of the mean, and every interaction of "
         "an odd number is part of the cluster's effect. It cannot distinguish members that help each other from "
         "members that counteract each other, and says nothing about H, I and J. An effect is named below if its interval, corrected for all effects of "
         "its column, excludes 0; effects are half the change from off to on.",
-        "Against each other. A cluster shows the sum of its members. "
-        + _everywhere(studies, _against, "no cluster has members that stand out with opposite signs"),
-        "Interactions inside the clusters that stand out. "
-        + _everywhere(studies, _inside, "no interaction inside a cluster stands out"),
-        "Pairs across clusters that stand out: what an interaction of the phases is made of. "
-        + _everywhere(studies, _between, "no pair of mechanisms of different clusters stands out"),
-        "H, I and J, which the paper's designs leave off. "
-        + _everywhere(studies, _outside, "no effect with H, I or J stands out"),
+        "Opposite signs. The effect of a cluster is the sum of the effects of its members. "
+        + _everywhere(studies, _against, "no cluster has members with significant effects of opposite sign"),
+        "Significant interactions within clusters. "
+        + _everywhere(studies, _inside, "no interaction within a cluster is significant"),
+        "Significant pairs across clusters, the components of interactions of the phases. "
+        + _everywhere(studies, _between, "no pair of mechanisms of different clusters is significant"),
+        "H, I and J, which are off in the paper's designs. "
+        + _everywhere(studies, _outside, "no effect with H, I or J is significant"),
         "Shares of variation do not add up over a cluster: as one factor its share grows with the square of the sum of the members' "
-        "effects, one by one with the sum of their squares. Coherence is the one over the other, with the number of members "
-        "taken out: 1 if all do the same, 0.25 if one of four does everything, 0 if they cancel. Recovery explains, of the "
+        "effects, individually with the sum of their squares. Coherence is the ratio of the two divided by the number of members: "
+        "1 if all have the same effect, 0.25 if only one of four has an effect, 0 if they cancel. Recovery explains, of the "
         "variation of throughput, in "
         + "; in ".join(f"{study.condition.title}: {_shares(study)}" for study in throughput)
-        + ". The first share is of the variation among the eight cells, the second of that among all of the design's.",
+        + ". The first share refers to the variation among the eight cells, the second to that among all cells of the design.",
     ]
 
 
@@ -156,7 +156,7 @@ def inside_table(studies: Sequence[Study]) -> Table:
                 ]
             )
     return Table(
-        caption="A cluster's effect in the eight cells of the three-factor design, and its members over all cells of the full one",
+        caption="Effect of each cluster in the eight cells of the three-factor design, and effects of its members over all cells of the full design",
         columns=[Column(title=name, align="left") for name in ("response", "condition", "cluster")]
         + [
             Column(title="effect as one"),
@@ -167,13 +167,13 @@ def inside_table(studies: Sequence[Study]) -> Table:
             Column(title="their share [%]"),
         ],
         rows=rows,
-        note="In KB/s and KB. The effect as one is measured with everything outside as in the three-factor design, the members "
+        note="In KB/s and KB. The effect as one is measured with the other mechanisms as in the three-factor design, those of the members "
         "over all settings of the others. An n marks members that are not significant.",
     )
 
 
 def extremes_table(studies: Sequence[Study]) -> Table:
-    """Return the best of all combinations under every condition, beside what the paper's Vegas has on."""
+    """Return the best combination under every condition, compared with that of the paper's Vegas."""
     rows: list[list[Cell | str]] = []
     for study in studies:
         more_is_better = study.response.metric == "thr"
@@ -198,9 +198,15 @@ def extremes_table(studies: Sequence[Study]) -> Table:
         columns=[Column(title=name, align="left") for name in ("", "condition", "on")]
         + [
             Column(title=name)
-            for name in ("mean", f"less {CLUSTERED}", "interval", "surely better", "surely worse")
+            for name in (
+                "mean",
+                f"minus {CLUSTERED}",
+                "interval",
+                "significantly better",
+                "significantly worse",
+            )
         ],
         rows=rows,
-        note=f"In KB/s and KB. Differences are taken replication by replication, and their intervals hold for all combinations at once, which "
-        f"allows for the choice of the best. The last columns count the combinations whose interval lies wholly on one side of {CLUSTERED}.",
+        note=f"In KB/s and KB. Differences are paired by replication, and their intervals hold for all combinations simultaneously, which "
+        f"accounts for the selection of the best. The last columns count the combinations with an interval entirely on one side of {CLUSTERED}.",
     )

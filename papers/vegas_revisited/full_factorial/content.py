@@ -23,7 +23,7 @@ from .effects import CONFIDENCE, Study, surviving
 __all__ = ["sections"]
 
 LARGEST = 20
-"""How many of the largest effects stand in the text; all are folded away below."""
+"""Number of the largest effects shown directly; a folded table below has all of them."""
 
 
 def _by_response(studies: Sequence[Study]) -> list[list[Study]]:
@@ -103,25 +103,25 @@ def _design(studies: Sequence[Study]) -> Section:
                 paragraphs=[
                     f"Every combination of the mechanisms {studies[0].mechanisms[0]} to {studies[0].mechanisms[-1]}: "
                     f"{len(analysis.cells)} cells with {runs} replications each, for every load and background, with the corrections "
-                    "of `Vegas'` in foreground and background, and everything else as in the paper's tables.",
-                    f"The cells of a replication come in {groups} blocks of {len(analysis.cells) // groups}. Cells of a block share their random numbers: the "
-                    "same conversations and the same start of the transfer meet each of them. Blocks have random numbers of their own, and so have "
+                    "of `Vegas'` in foreground and background, and otherwise as in the paper's tables.",
+                    f"The cells of a replication are divided into {groups} blocks of {len(analysis.cells) // groups}. Cells of a block share their random numbers: "
+                    "they have the same conversations and the same start of the transfer. Random numbers are independent between blocks and between "
                     f"replications. Within a block any {len(apart[0]) - 1} mechanisms are balanced; {len(apart)} interactions of {len(apart[0])} and more "
-                    "differ between blocks only and carry the blocks' luck, which their errors count. The standard error of an effect comes from "
-                    f"its {runs} values in single replications, with {runs - 1} degrees of freedom: replications are independent of each other, "
-                    "whatever the cells of one have in common. That asks neither for equal variances of the cells nor for cells that react "
-                    "alike to a block, which a pooled error would; and each value is a mean over all cells, and so close to normal.",
-                    f"A column has {count} effects. Intervals are after Bonferroni: the quantile 1 − {1 - CONFIDENCE:.1f}/(2 × {count}) of Student's t, "
-                    f"{quantile:.2f}, so that all of a column hold together with {100 * CONFIDENCE:.0f} %. An effect stands out if its interval excludes 0. "
+                    "differ between blocks only and are confounded with the variation between blocks, which their errors include. The standard error of an effect is computed from "
+                    f"its {runs} values in single replications, with {runs - 1} degrees of freedom, because replications are independent of each other. "
+                    "Unlike a pooled error, this assumes neither equal variances of the cells nor equal reactions of the cells "
+                    "to a block. Each value is a mean over all cells, and therefore close to normal.",
+                    f"A column has {count} effects. Intervals are corrected by Bonferroni's method: the quantile 1 − {1 - CONFIDENCE:.1f}/(2 × {count}) of Student's t, "
+                    f"{quantile:.2f}, so that all intervals of a column hold simultaneously with {100 * CONFIDENCE:.0f} %. An effect is significant if its interval excludes 0. "
                     f"The p values corrected by Holm's method bound the probability of any false positive in a column by {100 * (1 - CONFIDENCE):.0f} %, once for the column and once for "
-                    f"all {count * len(studies)} effects of the report together, and q values after Benjamini and Hochberg, which bound the share of false ones among "
-                    "the findings.",
+                    f"all {count * len(studies)} effects of the report. The q values by Benjamini and Hochberg bound the share of false positives among "
+                    "the significant effects.",
                     *_few(runs),
                 ]
             ),
             Table(
-                caption="Columns: their variation, and how many effects stand out",
-                groups=[("", 3), ("share of the variation [%]", 3), ("", 1), ("effects that stand out", 4)],
+                caption="Columns: variation and number of significant effects",
+                groups=[("", 3), ("share of the variation [%]", 3), ("", 1), ("significant effects", 4)],
                 columns=[Column(title="response", align="left"), Column(title="condition", align="left")]
                 + [
                     Column(title=name)
@@ -138,11 +138,11 @@ def _design(studies: Sequence[Study]) -> Section:
 
 
 def _few(runs: int) -> list[str]:
-    """Return a warning for designs whose replications are too few for intervals of use."""
+    """Return a warning for designs with too few replications for useful intervals."""
     if runs >= 10:
         return []
     return [
-        f"With {runs} replications, these intervals are so wide that hardly any effect is significant: such a report shows the layout, not the findings."
+        f"With {runs} replications, the intervals are so wide that hardly any effect is significant. Such a report shows the layout, not the findings."
     ]
 
 
@@ -156,7 +156,7 @@ def _reading(studies: Sequence[Study]) -> Section:
     for group in _by_response(studies):
         blocks.append(
             Details(
-                title=f"what each effect of the three-factor design is made of: {group[0].response.title}",
+                title=f"Composition of each effect of the three-factor design: {group[0].response.title}",
                 blocks=[_contributions(study) for study in group],
             )
         )
@@ -185,7 +185,7 @@ def _contributions(study: Study) -> Table:
             *(Column(title=part) for part in PARTS),
         ],
         rows=rows,
-        note=f"Each row adds up to its second column. Clusters: {clusters}. The mean's first part is that of all cells; half-widths are those of single 90 % intervals.",
+        note=f"The parts of each row add up to its second column. Clusters: {clusters}. The first part of the mean is the mean over all cells; half-widths are those of individual 90 % intervals.",
     )
 
 
@@ -213,9 +213,9 @@ def _variation(studies: Sequence[Study]) -> Section:
                 caption=f"Shares of the variation of {group[0].response.title}, %",
                 groups=_groups(group, 3),
                 columns=[Column(title="", align="left")]
-                + [Column(title=name) for _ in group for name in ("share", "by chance", "stand out")],
+                + [Column(title=name) for _ in group for name in ("share", "by chance", "significant")],
                 rows=rows,
-                note="By chance: what as many effects would explain if none of them were real. Clusters: AG, B, CDEF.",
+                note="By chance: the share that this number of effects would explain if none were real. Clusters: AG, B, CDEF.",
             )
         )
     return Section(
@@ -236,8 +236,8 @@ def _main(studies: Sequence[Study]) -> Section:
     blocks: list[Block] = [
         Figure(
             svg=figures.main_effects(studies),
-            caption="The mean without and with each mechanism, over all settings of the others, with the intervals of the effects that hold for all "
-            "effects of a column. Grey: the interval holds 0.",
+            caption="The mean without and with each mechanism, over all settings of the others, with the simultaneous intervals of the effects of "
+            "a column. Grey: the interval contains 0.",
         )
     ]
     for group in _by_response(studies):
@@ -254,14 +254,14 @@ def _main(studies: Sequence[Study]) -> Section:
                 columns=[Column(title="", align="left")]
                 + [Column(title=name) for _ in group for name in ("effect", "share")],
                 rows=rows,
-                note="An effect is half the change from off to on. Grey: the interval holds 0.",
+                note="An effect is half the change from off to on. Grey: the interval contains 0.",
             )
         )
     return Section(anchor="main-effects", title="Main effects", blocks=blocks)
 
 
 def _effect_cell(study: Study, term: str) -> Cell:
-    """Return an effect with the half-width that holds for all of its column."""
+    """Return an effect with its simultaneous half-width."""
     outstanding = term in study.standing_out
     return Cell(
         text=f"{signed(float(study.analysis.effects[term]))} ± {_width(float(study.joint_half_widths[term]))}",
@@ -277,8 +277,8 @@ def _interactions(studies: Sequence[Study]) -> Section:
         blocks.append(
             Figure(
                 svg=figures.interactions(group),
-                caption=f"The pairs that interact most in {group[0].response.title}: the mean at both levels of one, by those of the other. Parallel lines would "
-                "mean that they do not.",
+                caption=f"The pairs with the largest interactions in {group[0].response.title}: mean at both levels of one mechanism, for both levels of the other. Parallel lines would "
+                "mean no interaction.",
             )
         )
     for group in _by_response(studies):
@@ -310,12 +310,12 @@ def _all(studies: Sequence[Study]) -> Section:
     blocks: list[Block] = [
         Figure(
             svg=figures.half_normal(studies),
-            caption="The sizes of all effects against half-normal quantiles. Effects that are nothing but noise are on a line through the origin.",
+            caption="The sizes of all effects against half-normal quantiles. Effects that are only noise are on a line through the origin.",
         ),
         Text(
             paragraphs=[
-                "Effects are ranked by the share of the variation they explain. The file `effects.csv` beside this report has them all, with standard errors and "
-                "p values before correction."
+                "Effects are ranked by the share of the variation they explain. The file `effects.csv` in the folder of this report has all effects, with standard errors and "
+                "uncorrected p values."
             ]
         ),
     ]
@@ -324,7 +324,7 @@ def _all(studies: Sequence[Study]) -> Section:
         blocks.append(_ranked(study, f"The {LARGEST} largest effects: {title}", study.ranking.head(LARGEST)))
         blocks.append(
             Details(
-                title=f"all {len(study.ranking)} effects: {title}",
+                title=f"All {len(study.ranking)} effects: {title}",
                 blocks=[_ranked(study, title[:1].upper() + title[1:], study.ranking)],
             )
         )
@@ -360,18 +360,18 @@ def _ranked(study: Study, caption: str, ranking: pd.DataFrame) -> Table:
 
 
 def _agreement(studies: Sequence[Study], agreement: Agreement) -> Section:
-    """Return the section on the eight clustered cells beside the runs of the paper's tables."""
+    """Return the section that compares the eight clustered cells with the runs of the paper's tables."""
     cells = ", ".join(
         letters or "none" for letters in ("", "CDEF", "B", "BCDEF", "AG", "ACDEFG", "ABG", CLUSTERED)
     )
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                f"The three-factor design of Tables VI to IX is eight of the cells: {cells}, with all other mechanisms off. Nothing is averaged over. Their effects "
+                f"The three-factor design of Tables VI to IX consists of eight of the cells: {cells}, with all other mechanisms off and no averaging. Their effects "
                 f"are compared with those of the runs of the tables (stage “{TABLES}”), which have the scenarios and the random numbers of the paper's reproduction "
-                "and are independent of the design's.",
-                f"Of {agreement.count} effects the 90 % intervals of both overlap in {agreement.overlapping}; the 90 % interval of the difference holds 0 in "
-                f"{agreement.agreeing}, where chance alone would leave about {0.9 * agreement.count:.0f}; corrected for all comparisons, it does in "
+                "and are independent of the runs of the design.",
+                f"Of {agreement.count} effects the 90 % intervals of both overlap in {agreement.overlapping}. The 90 % interval of the difference contains 0 in "
+                f"{agreement.agreeing}; about {0.9 * agreement.count:.0f} are expected by chance. Corrected for all comparisons, it contains 0 in "
                 f"{agreement.agreeing_jointly}.",
             ]
         )
@@ -402,7 +402,7 @@ def _agreement(studies: Sequence[Study], agreement: Agreement) -> Section:
                     ]
                     for c in own
                 ],
-                note="Green: the 90 % interval of the difference holds 0. Grey: it does once corrected for all comparisons. Red: it does not.",
+                note="Green: the 90 % interval of the difference contains 0. Grey: only the interval corrected for all comparisons does. Red: neither does.",
             )
         )  # fmt: skip
     return Section(anchor="agreement", title="The clustered tables within the design", blocks=blocks)

@@ -65,7 +65,7 @@ CLUSTERED = "".join(sorted("".join(PHASE_LETTERS.values())))
 TABLES, ALL = "clustered tables", "all combinations"
 """What progress and run times call the runs of the paper's tables, and those of the design.
 
-The conditions are mixed: runs at high load take much longer, and the time left is told right from the start.
+The conditions are mixed: runs at high load take much longer, and the remaining time is then estimated well from the start.
 """
 
 
@@ -141,7 +141,7 @@ def blocks(mechanisms: str) -> NDArray[np.int64]:
 
 
 def between_blocks(mechanisms: str) -> list[str]:
-    """Return the terms that are the same in all cells of a block, whose effects carry the blocks' luck; shortest first."""
+    """Return the terms that are constant within blocks, and so confounded with the variation between them; shortest first."""
     products: set[frozenset[str]] = {frozenset()}
     for word in BLOCK_WORDS:
         products |= {product ^ (set(word) & set(mechanisms)) for product in products}
@@ -156,7 +156,7 @@ def runs_per_cell(settings: Settings) -> int:
 
 
 def _scenarios(condition: Condition, mechanisms: str) -> Iterator[tuple[str, Scenario]]:
-    """Yield every combination with its scenario; they differ in the mechanisms of the foreground, and in nothing else."""
+    """Yield every combination with its scenario; they differ only in the mechanisms of the foreground."""
     first = experiment("fix:", condition.background, condition.load, calibrated())
     flows = {flow.name: flow for flow in first.flows if isinstance(flow, Flow)}
     foreground = flows[FOREGROUND]

@@ -1,8 +1,8 @@
 """The effects of the full design, with simultaneous intervals, and the variation they explain.
 
-A column of the report has 1,023 effects. At the paper's confidence of 90 % about a hundred of them would stand out by chance
-alone, so each column is corrected for their number: intervals after Bonferroni, which hold for all effects of the column at
-once, p values after Holm, and beside them q values after Benjamini and Hochberg, which bound the share of false findings.
+A column of the report has 1,023 effects. At the paper's confidence of 90 % about a hundred of them would be significant by
+chance, so each column is corrected for their number: simultaneous intervals by Bonferroni's method, p values by Holm's, and q
+values by that of Benjamini and Hochberg, which bound the share of false positives.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Share:
     kind
         One of `KINDS`.
     count, standing_out
-        How many effects are of this kind, and how many of them stand out of the noise.
+        Number of effects of this kind, and of significant ones among them.
     percent
         Share of the variation they explain, %.
     by_chance
@@ -85,7 +85,7 @@ class Study:
     condition, response
         Of what.
     analysis
-        The analysis of the design; each effect has an error of its own, from its values in single replications.
+        The analysis of the design; each effect has its own error, from its values in single replications.
     """
 
     condition: Condition
@@ -160,7 +160,7 @@ def studies(
 
 
 def surviving(found: Sequence[Study]) -> NDArray[np.bool_]:
-    """Return which effects still stand out, after Holm, when those of all columns are tested together.
+    """Return which effects are significant by Holm's method when those of all columns are tested together.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def surviving(found: Sequence[Study]) -> NDArray[np.bool_]:
 
 
 def table(found: Sequence[Study]) -> pd.DataFrame:
-    """Return all effects of all studies, one row for each, for a file beside the report."""
+    """Return all effects of all studies, one row for each, for a file in the folder of the report."""
     frames = []
     for study in found:
         frame = study.ranking.reset_index()

@@ -32,7 +32,7 @@ def _rows(studies: Sequence[Study]) -> list[list[Study]]:
 
 
 def _by_response(studies: Sequence[Study], height: float, draw: Callable[[Study, Axes], object]) -> str:
-    """Draw every study in axes of its own: one row for each response, one column for each condition."""
+    """Draw every study in separate axes: one row for each response, one column for each condition."""
     rows = _rows(studies)
     figure, axes = plots.figure(len(rows), len(rows[0]), width=WIDTH, height=height)
     for row, drawn in zip(axes, rows, strict=True):

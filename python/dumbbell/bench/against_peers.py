@@ -1,4 +1,4 @@
-"""The same work in Dumbbell and in other simulators, in turn."""
+"""The same work in Dumbbell and in other simulators, in alternation."""
 
 from __future__ import annotations
 

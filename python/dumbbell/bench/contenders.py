@@ -74,7 +74,7 @@ class Contender(Protocol):
         """Return its version; `dumbbell.crossvalidation.PeerAbsent` if it is not on this machine."""
 
     def prepare(self) -> None:
-        """Build what has to be built before the first run."""
+        """Perform the builds that precede the first run."""
 
     def tcp(self, variant: str) -> Mapping[str, Any]:
         """Return the ``tcp`` table of its closest counterpart of ``reno``, ``newreno`` or ``sack``."""
@@ -93,7 +93,7 @@ class Dumbbell:
     Parameters
     ----------
     like
-        The simulator whose rules it follows, so that it sends the same packets at the same times.
+        The simulator with the rules that it follows, so that it sends the same packets at the same times.
     """
 
     like: Contender
@@ -139,7 +139,7 @@ def measured(text: str, runs: int, flows: Sequence[str] | None = None) -> Measur
     runs
         How many times.
     flows
-        Names of the flows whose packets are counted; all by default.
+        Names of the flows with counted packets; all by default.
     """
     child = measure(text, runs=runs, payload=PAYLOAD, flows=flows)
     return Measured(

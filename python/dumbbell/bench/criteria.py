@@ -34,7 +34,7 @@ class Criterion:
 def at_least(
     name: str, value: float, aim: float, *, unit: str = "", digits: int = 1, beside: str = ""
 ) -> Criterion:
-    """Return the criterion that a value is at least so large.
+    """Return the criterion that a value reaches a minimum.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def at_least(
     digits
         Decimals of the measured value.
     beside
-        Text beside the measured value, without influence on the result.
+        Text shown with the measured value, without effect on the result.
     """
     wanted = f"at least {aim:g}{unit}"
     remark = f", {beside}" if beside else ""

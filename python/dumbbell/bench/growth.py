@@ -163,7 +163,7 @@ class Idle:
 
 @dataclass(frozen=True, kw_only=True)
 class Batches:
-    """Batches of runs on one thread, on two, and in two processes that have nothing in common, in turn.
+    """Batches of runs on one thread, on two, and in two independent processes, in alternation.
 
     Parameters
     ----------

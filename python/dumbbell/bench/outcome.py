@@ -13,8 +13,7 @@ import dumbbell
 from dumbbell.bench.criteria import Criterion
 from dumbbell.campaign import engine_identity
 from dumbbell.environment import environment
-from dumbbell.files import write_json, write_text
-from dumbbell.papers.reproduction import plain
+from dumbbell.files import plain, write_json, write_text
 from dumbbell.run import cores
 
 __all__ = ["Benched", "load", "machine", "written"]
@@ -74,7 +73,7 @@ def written(
     Parameters
     ----------
     place
-        The folder, made if there is none.
+        The folder; created if necessary.
     page
         The report.
     criteria, absent

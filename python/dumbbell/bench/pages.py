@@ -99,7 +99,7 @@ def peers_page(
         notice.append(f"A trial: the runs have {100 * share:g} % of their full length.")
     return render_page(
         title="Speed of Dumbbell and its peers",
-        subtitle="The same scenarios in every simulator, in turn, and the cost of a delivered packet in each.",
+        subtitle="The same scenarios in every simulator, in alternation, and the cost of a delivered packet in each.",
         facts=facts,
         notice=" ".join(notice),
         sections=[

@@ -174,7 +174,7 @@ def _threads(batches: Sequence[Batches], plan: Plan) -> list[Block]:
     about = Text(
         paragraphs=[
             f"Replications of one NewReno flow of 10 Mbit/s, {plan.batch_s:g} s each, with `run_many` on one thread, on two, and "
-            "in two independent processes with half of the runs each, in turn. This measures wall-clock time, so "
+            "in two independent processes with half of the runs each, in alternation. This measures wall-clock time, so "
             "nothing else may run on the machine. If the processes do not gain either, the limit is the machine, "
             "not contention between threads.",
             "Batches have several sizes because some machines, including virtual ones, are slower during the first "

@@ -64,7 +64,7 @@ class ClusterError(ConnectionError):
     """The scheduler is gone, or a run kills its workers. Completed runs are kept; the same campaign resumes."""
 
 
-class OtherEngine(RuntimeError):  # noqa: N818 - told by a worker, and turned into a refusal
+class OtherEngine(RuntimeError):  # noqa: N818 - raised by a worker, and turned into a refusal
     """A worker has another build of the engine.
 
     Parameters
@@ -204,7 +204,7 @@ def checked(client: Client) -> list[str]:
     warnings: list[str] = []
     for worker, answer in found.items():
         if isinstance(answer, OSError):
-            # It is gone already; its work goes to others.
+            # It is gone already; its work is reassigned.
             continue
         if isinstance(answer, Exception):
             raise refusal(

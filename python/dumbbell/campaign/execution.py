@@ -16,7 +16,7 @@ from dumbbell.run import Job, Runs
 __all__ = ["Reduction", "job_of", "on_threads", "reduced"]
 
 Reduction = Callable[[Runs], "pd.DataFrame | pa.Table"]
-"""Returns what is kept of some finished runs: a row for each of ``runs.jobs``, in their order.
+"""Returns the reduction of some finished runs: a row for each of ``runs.jobs``, in their order.
 
 What it keeps of a run may depend on that run alone: which runs it is given together is up to the order in which they end.
 """

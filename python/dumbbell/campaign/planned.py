@@ -19,7 +19,17 @@ from dumbbell.campaign.store import INDEX, Store, arrow
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.scenario import Scenario
 
-__all__ = ["Interrupted", "Keep", "Make", "Planned", "PlannedRuns", "cost", "in_order", "interrupted"]
+__all__ = [
+    "Interrupted",
+    "Keep",
+    "Make",
+    "Planned",
+    "PlannedRuns",
+    "cost",
+    "in_order",
+    "interrupted",
+    "runs_text",
+]
 
 
 class Planned(Protocol):
@@ -45,7 +55,7 @@ class Planned(Protocol):
 P = TypeVar("P", bound=Planned)
 
 Keep = Callable[[Sequence[int], "pd.DataFrame | pa.Table"], None]
-"""Called with the positions of finished runs in the list to make, and a table with a row for each of them, in this order.
+"""Called with the positions of finished runs in the list, and a table with a row for each of them, in this order.
 
 The table is empty for runs that failed: they count as done in the progress, and nothing is kept of them.
 """
@@ -194,6 +204,11 @@ def interrupted(works: Iterable[_Counted], place: object) -> Interrupted:
     return Interrupted(
         f"interrupted; {made} of {total} runs are kept in {place}, and the same command resumes"
     )
+
+
+def runs_text(total: int, reused: int) -> str:
+    """Return the number of runs as the head of a report states it."""
+    return f"{total}, {reused} of them reused" if reused else str(total)
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:

@@ -29,7 +29,7 @@ __all__ = ["Display", "Pace", "duration"]
 LINE_S = 30.0
 
 Advance = Callable[[int, float], None]
-"""Called with the number of runs made and their cost."""
+"""Called with the number of completed runs and their cost."""
 
 
 def duration(seconds: float) -> str:
@@ -116,7 +116,7 @@ class _Left(ProgressColumn):
         self._plain = TimeRemainingColumn()
 
     def render(self, task: Task) -> Text:
-        """Return the text beside a bar."""
+        """Return the text of a bar."""
         if not task.fields.get("whole"):
             return self._plain.render(task)
         left = self._pace.left(time.monotonic())

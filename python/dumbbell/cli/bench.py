@@ -1,4 +1,4 @@
-"""``dumbbell bench``: how fast Dumbbell is beside other simulators, and how its cost grows."""
+"""``dumbbell bench``: the speed of Dumbbell and of other simulators, and the growth of its cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def peers(
     output: Path | None,
     folder: Path | None,
 ) -> None:
-    """Measure Dumbbell and other simulators in turn, and print what came of it."""
+    """Measure Dumbbell and other simulators in alternation, and print the results."""
     try:
         done = bench.bench_peers(peers=names, cases=cases, turns=turns, output=output, folder=folder)
     except PeerAbsent as absent:
@@ -45,7 +45,7 @@ def peers(
 
 
 def scale(*, quick: bool, json_output: bool, output: Path | None) -> None:
-    """Measure how Dumbbell's cost grows, and print what came of it."""
+    """Measure the growth of Dumbbell's cost, and print the results."""
     try:
         done = bench.bench_scale(plan=bench.QUICK if quick else bench.FULL, output=output)
     except RuntimeError as failure:

@@ -25,7 +25,7 @@ def campaign(
     fresh: bool,
     json_output: bool,
 ) -> None:
-    """Make what is missing of a campaign and write its tables, or only say how far it is."""
+    """Execute the missing runs of a campaign and write its tables, or only print its status."""
     wanted = Campaign.from_toml(file, store=output)
     if status:
         found = wanted.status()

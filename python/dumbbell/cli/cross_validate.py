@@ -40,7 +40,7 @@ def cross_validate(
     fresh: bool,
     folder: Path | None,
 ) -> None:
-    """Run grids on both sides, print the criteria and end with the exit code that says what came of it."""
+    """Run grids on both sides, print the criteria and exit with the code of the result."""
     try:
         done = crossvalidation.cross_validate(
             peer,

@@ -1,4 +1,4 @@
-"""How the command line says no, or warns: one line on standard error, an exit code, never a traceback."""
+"""Errors and warnings of the command line: one line on standard error, an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioError
 
 __all__ = ["UNFINISHED", "guarded", "note", "refuse"]
 
-UNFINISHED = 2  # of refused input and of interrupts alike
+UNFINISHED = 2  # of rejected input and of interrupts
 
 Parameters = ParamSpec("Parameters")
 
 
 def note(text: str) -> None:
-    """Write one line to standard error, beside the results on standard output."""
+    """Write one line to standard error; results are on standard output."""
     typer.echo(text, err=True)
 
 
@@ -53,7 +53,7 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except ScenarioError as error:
             refuse(str(error))
         except BrokenPipeError:
-            # The reader of a pipe went away, as `head` does. What is left in the buffer has nowhere to go.
+            # The pipe was closed, as by `head`. The rest of the buffer cannot be written.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as error:
@@ -70,6 +70,6 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
 
 def refuse(text: str) -> NoReturn:
-    """Say what is wrong in one line and end with the exit code of bad input."""
+    """Print the error in one line and exit with the code of bad input."""
     note("error: " + " ".join(text.split()))
     raise typer.Exit(UNFINISHED)

@@ -26,7 +26,7 @@ class Column:
     Parameters
     ----------
     heading
-        What stands over it; the unit is in its second line.
+        Title of the column; the unit is in its second line.
     key
         The field of the records it shows.
     scale
@@ -51,7 +51,7 @@ class Column:
 
 class _Output(Console):
     def on_broken_pipe(self) -> None:
-        # The reader of a pipe went away; the command line answers that in one place for all commands.
+        # The pipe was closed; the command line handles this in one place for all commands.
         raise BrokenPipeError from None
 
 

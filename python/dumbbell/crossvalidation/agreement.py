@@ -28,7 +28,7 @@ from dumbbell.statistics import Interval
 __all__ = ["counted", "criterion", "differences", "distances", "overlap", "ratios", "shares", "within"]
 
 CONFIDENCE = 0.95
-"""Probability that an interval covers the true value, unless another one is asked for."""
+"""Probability that an interval covers the true value, unless another one is requested."""
 
 Sample = NDArray[np.float64]
 

@@ -78,7 +78,7 @@ def scatter(
     ax.plot(line, line, color=GREY, linewidth=0.9, zorder=0)
     for away in (-bound, bound) if bound is not None else ():
         ax.plot(line, line * (1.0 + away) if "ratio" in table.columns else line + away * scale, **BOUND)
-    # Equal axes, so that the diagonal goes from corner to corner.
+    # Equal axes, so that the diagonal connects the corners.
     ax.set(xlim=(low, high), ylim=(low, high))
     scale_by_logarithm(ax, ["x", "y"] if log else [])
     ax.set_xlabel(with_unit(f"{label}, {peer_title(table)}", unit))

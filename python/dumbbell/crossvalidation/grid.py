@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import report
+from dumbbell.checkout import member_of
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.errors import refusal
@@ -101,7 +102,7 @@ class Agreement:
     criteria
         The measures of agreement.
     points
-        One row per point: ``point``, the factors, what was measured, ``agrees`` (bool) and ``explanation`` (text: the
+        One row per point: ``point``, the factors, the measured values, ``agrees`` (bool) and ``explanation`` (text: the
         stated difference of rules that a disagreement is traced to, empty where none is known).
     """
 
@@ -125,7 +126,7 @@ class Grid(Protocol):
     order
         Its place in the report; grids of one number are sorted by name.
     question
-        One sentence that says what it asks.
+        The question of the grid, one sentence.
     """
 
     name: str
@@ -199,15 +200,9 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
 
 def _loaded(file: Path, place: Path) -> Grid:
     module = imported(".".join(file.relative_to(place).with_suffix("").parts), place)
-    grid: Grid | None = getattr(module, "GRID", None)
-    missing = ["GRID"] if grid is None else [part for part in REQUIRED if not hasattr(grid, part)]
-    if grid is None or missing:
-        raise refusal(
-            "grid",
-            str(file),
-            "the members of dumbbell.crossvalidation.Grid",
-            problem=f"has no {', '.join(missing)}",
-        )
+    grid: Grid = member_of(
+        module, "GRID", REQUIRED, kind="grid", name=str(file), protocol="dumbbell.crossvalidation.Grid"
+    )
     return grid
 
 

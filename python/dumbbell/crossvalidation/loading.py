@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import os
 import sys
 from pathlib import Path
 from types import ModuleType
 
-import dumbbell
+from dumbbell.checkout import folder_of, forget, where
 from dumbbell.errors import refusal
-from dumbbell.papers.paper import where
 
 __all__ = ["PACKAGE", "folder", "imported"]
-
-FOLDER_VARIABLE = "DUMBBELL_PEERS"
 
 PACKAGE = "dumbbell_peers"
 """Name under which the folder is imported, so that its modules may import each other relatively."""
@@ -35,16 +30,7 @@ def folder(path: str | Path | None = None) -> Path:
     ScenarioError
         There is no such folder.
     """
-    stated = path or os.environ.get(FOLDER_VARIABLE)
-    place = Path(stated) if stated else Path(dumbbell.__file__).resolve().parents[2] / "peers"
-    if not place.is_dir():
-        raise refusal(
-            "peers",
-            str(place),
-            f"the peers/ folder of a checkout, given by --peers or by the environment variable {FOLDER_VARIABLE}",
-            problem="is not a folder",
-        )
-    return place.resolve()
+    return folder_of("peers", path).resolve()
 
 
 def imported(name: str, place: Path) -> ModuleType:
@@ -64,7 +50,7 @@ def imported(name: str, place: Path) -> ModuleType:
     """
     root = sys.modules.get(PACKAGE)
     if root is None or list(root.__path__) != [str(place)]:
-        _forget()
+        forget(PACKAGE)
         root = ModuleType(PACKAGE)
         root.__path__ = [str(place)]
         sys.modules[PACKAGE] = root
@@ -73,13 +59,7 @@ def imported(name: str, place: Path) -> ModuleType:
     try:
         return importlib.import_module(f"{PACKAGE}.{name}")
     except Exception as error:
-        _forget()
+        forget(PACKAGE)
         raise refusal(
             "peers", name, "a module that can be imported", problem=f"cannot be loaded: {where(error, place)}"
         ) from error
-
-
-def _forget() -> None:
-    """Remove everything imported from a folder of peers from the interpreter."""
-    for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
-        del sys.modules[name]

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from dumbbell.checkout import member_of
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
@@ -33,7 +34,7 @@ REQUIRED = (
 GRIDS = "grids"
 
 
-class PeerAbsent(RuntimeError):  # noqa: N818 - what a command says and ends with
+class PeerAbsent(RuntimeError):  # noqa: N818 - the message and exit of a command
     """A peer is not on this machine.
 
     Parameters
@@ -129,7 +130,7 @@ class Counterfactual:
     difference
         The two rules in a sentence, as ``"Reports at a timeout: kept in ns-3, cleared in ours"``.
     peer
-        The peer under our rule. Its ``identity`` differs from that of the peer as it is.
+        The peer under our rule. Its ``identity`` differs from that of the unchanged peer.
     """
 
     difference: str
@@ -149,11 +150,11 @@ class Peer(Protocol):
     title
         Its name in the report, as ``"ns-2"``.
     package
-        The Debian package that brings it.
+        The Debian package that contains it.
     variants
-        Names of ours (``"tahoe"``, ``"reno"``, …) that it has a counterpart for.
+        Our names (``"tahoe"``, ``"reno"``, …) of the variants that it has.
     rules
-        How each of its defaults and faults that matter was matched.
+        How each relevant default and fault was matched.
     """
 
     name: str
@@ -179,14 +180,14 @@ class Peer(Protocol):
         variant
             One of `variants`.
         changes
-            Fields of the table that shall be different.
+            Fields of the table to change.
         """
 
     def identity(self) -> str:
         """Return the identity of this peer and driver; runs stored under another identity are repeated."""
 
     def prepare(self) -> None:
-        """Build what has to be built before the first run."""
+        """Perform the builds that precede the first run."""
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
         """Run a scenario in a separate process. Several threads may call it at the same time.
@@ -231,13 +232,12 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     names = available(path)
     if name not in names:
         raise refusal("peer", name, f"one of {', '.join(names)}", names=names, problem="is not a known peer")
-    peer: Peer | None = getattr(imported(name, folder(path)), "PEER", None)
-    missing = ["PEER"] if peer is None else [part for part in REQUIRED if not hasattr(peer, part)]
-    if peer is None or missing:
-        raise refusal(
-            "peer",
-            name,
-            "the members of dumbbell.crossvalidation.Peer",
-            problem=f"has no {', '.join(missing)}",
-        )
+    peer: Peer = member_of(
+        imported(name, folder(path)),
+        "PEER",
+        REQUIRED,
+        kind="peer",
+        name=name,
+        protocol="dumbbell.crossvalidation.Peer",
+    )
     return peer

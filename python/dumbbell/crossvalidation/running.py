@@ -29,16 +29,16 @@ from dumbbell.campaign import (
 )
 from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, cost
+from dumbbell.checkout import where
 from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
 from dumbbell.crossvalidation.peer import Observed, Peer
-from dumbbell.papers.paper import where
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 
 __all__ = ["GridRuns", "checked"]
 
 COLUMNS = ("reduced", "cpu_s")
-"""What is kept of a run: what the grid made of it, as JSON text, and the CPU time it took, s."""
+"""The stored columns of a run: the reduction of the grid as JSON text, and the CPU time, s."""
 
 RESERVED_COLUMNS = ("key", "point", "side")
 
@@ -69,7 +69,7 @@ class GridRuns:
     place
         Folder for the stores.
     folder
-        The folder of the peers; the lines in it that a failure came through are named.
+        The folder of the peers; errors name the line in it.
     fresh
         Delete stored runs.
     sides
@@ -364,4 +364,6 @@ def _plain(value: Any) -> Any:
     """Return plain data for types that JSON does not know."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} in what a grid keeps of a run; accepted: what JSON can hold")
+    raise TypeError(
+        f"{type(value).__name__} in the reduction of a grid; accepted: values that JSON can represent"
+    )

@@ -46,7 +46,7 @@ def sampled(trace: pd.DataFrame, at: ArrayLike, name: str | None = None) -> NDAr
     Parameters
     ----------
     trace
-        The columns ``time_s`` (s, ascending for each name) and ``value``, and ``name`` if it is asked for.
+        The columns ``time_s`` (s, ascending for each name) and ``value``, and ``name`` if it is requested.
     at : array_like, shape (n,)
         Times, s.
     name
@@ -104,7 +104,7 @@ def largest_distance(
     Parameters
     ----------
     trace_a, trace_b
-        The columns ``time_s`` and ``value``, and ``name`` if it is asked for.
+        The columns ``time_s`` and ``value``, and ``name`` if it is requested.
     at : array_like, shape (n,)
         Times, s.
     bound

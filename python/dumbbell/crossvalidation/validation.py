@@ -14,7 +14,8 @@ import numpy as np
 
 import dumbbell
 from dumbbell.campaign import Display, duration, engine_identity
-from dumbbell.campaign.planned import interrupted
+from dumbbell.campaign.planned import interrupted, runs_text
+from dumbbell.checkout import where
 from dumbbell.crossvalidation.agreement import counted
 from dumbbell.crossvalidation.grid import Criterion, load_grids, sides_of, thinned
 from dumbbell.crossvalidation.loading import folder
@@ -24,9 +25,7 @@ from dumbbell.crossvalidation.running import GridRuns, checked
 from dumbbell.crossvalidation.tracing import traced
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, refusal
-from dumbbell.files import write_json, write_text
-from dumbbell.papers.paper import where
-from dumbbell.papers.reproduction import plain
+from dumbbell.files import plain, write_json, write_text
 from dumbbell.run import cores
 
 __all__ = ["CrossValidation", "cross_validate"]
@@ -295,13 +294,12 @@ def _grid_data(one: Judged) -> dict[str, Any]:
 
 def _facts(peer: Peer, data: Mapping[str, Any], judged: Sequence[Judged]) -> list[tuple[str, str]]:
     """Return the pairs of name and value at the head of the report."""
-    kept = data["runs_kept_from_before"]
     return [
         ("Dumbbell", data["engine"]),
         (peer.title, data["version"]),
         environment_fact(),
         ("cases", cases_text(judged)),
-        ("runs", f"{data['runs']}, {kept} of them reused" if kept else str(data["runs"])),
+        ("runs", runs_text(data["runs"], data["runs_kept_from_before"])),
         ("CPU time, Dumbbell", cpu_text(data["cpu_s"]["ours"])),
         (f"CPU time, {peer.title}", cpu_text(data["cpu_s"]["peer"])),
         ("run time", duration(data["run_time_s"])),

@@ -2,7 +2,7 @@
 
 A 2^k r design runs every combination of k factors, each at a low and a high level, r times. Its analysis
 gives the effect of every factor and of every interaction, how much of the variation each explains, and which
-of them stand out of the noise [jain1991 chapters 17 and 18].
+of them are significant [jain1991 chapters 17 and 18].
 
 The standard order of the cells is that of counting in binary with the first factor slowest: 000, 001, 010,
 ..., 111 for three factors, 1 being the high level.

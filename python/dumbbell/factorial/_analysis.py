@@ -217,7 +217,7 @@ def analyse(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Analysis:
-    """The analysis of a design; made by `analyse`.
+    """The analysis of a design; returned by `analyse`.
 
     Effects, sums of squares and standard errors are in the unit of the response (or its square), and of
     log10 of the response in the multiplicative model. Terms are "ss" or "ss:ca", main effects first.
@@ -271,7 +271,7 @@ class Analysis:
         return _transform.terms(self.factors, self.order)
 
     def _fit(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Effects by term number, 0 for what is not in the model; shape (2^k, ...)."""
+        """Effects by term number, 0 for terms outside the model; shape (2^k, ...)."""
         count = deviations.shape[0]
         everything = _transform.signed_sums(deviations) / count
         # The rounding error of an effect that is exactly zero must not look like a small effect.

@@ -28,11 +28,11 @@ class Check:
     test : str
         Which test.
     statistic, p_value : float
-        NaN if the test could not be made; `note` says why.
+        NaN if the test could not be computed; `note` gives the reason.
     note : str
         What to keep in mind when reading it.
     measures : dict of str to float
-        How large the departure is, whatever its significance.
+        The size of the departure, regardless of its significance.
     """
 
     test: str

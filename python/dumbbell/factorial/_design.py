@@ -109,7 +109,7 @@ class Design:
     replications : int
         r >= 1. Without replication (r = 1) there is no estimate of the error.
     random : {"independent", "common"}
-        Whether every run has random numbers of its own, or replication j of all cells shares the same ones.
+        Whether every run has its own random numbers, or replication j of all cells shares them.
         Common random numbers make effects more precise; their analysis treats replications as blocks.
 
     Examples

@@ -39,7 +39,7 @@ def factor_names(factors: Any) -> tuple[str, ...]:
 
 
 def term_number(names: tuple[str, ...], members: Sequence[str]) -> int:
-    """Return the number of the term made of these factors."""
+    """Return the number of the term of these factors."""
     for name in members:
         if name not in names:
             raise ValueError(f"factor = {name!r}; accepted: {', '.join(names)}")

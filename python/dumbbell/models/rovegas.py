@@ -63,7 +63,7 @@ __all__ = [
 KEEP_UP_PACKETS = 3.0
 """Data packets per acknowledgement at which the window stops growing, before Eq. 20.
 
-The window is then 3 > 2 packets ahead of what is outstanding."""
+The window then exceeds the packets outstanding by 3 > 2."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +94,7 @@ class Path:
 
     @property
     def asymmetry(self) -> float:
-        """Asymmetric factor, k = u_f / u_b, without unit; asymmetric is what is above 1."""
+        """Asymmetric factor, k = u_f / u_b, without unit; asymmetric if above 1."""
         return self.forward_rate / self.backward_rate
 
     @property
@@ -105,7 +105,7 @@ class Path:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bounds:
-    """The least and the greatest value of a quantity in steady state, in its unit."""
+    """The minimum and maximum of a quantity in steady state, in its unit."""
 
     low: Numbers
     high: Numbers
@@ -326,7 +326,7 @@ def vegas_steady_state(path: Path, *, alpha: float = 1.0, beta: float = 3.0) -> 
 def throughput_ratio_bounds(asymmetry: ArrayLike) -> Bounds:
     """Throughput of RoVegas over that of Vegas, without unit, for k > 1 (Eq. 20).
 
-    1 < F <= 3. Acknowledgements are dropped until each stands for F data packets, and at three the keep-up
+    1 < F <= 3. Acknowledgements are dropped until each acknowledges F data packets, and at three the keep-up
     rule stops the window. `high` is also kept to k, because no more than u_f = k T_Vegas gets through; that
     half is not printed. `low` is exclusive. F counts packets: the bytes of the option come off by
     `goodput_share`.
@@ -351,7 +351,7 @@ def ack_drop_ratio(packets_per_ack: ArrayLike) -> Numbers:
     Parameters
     ----------
     packets_per_ack : array_like
-        F, data packets that each acknowledgement which arrives stands for, at least 1, one being sent for
+        F, data packets per acknowledgement that arrives, at least 1, with one sent for
         every packet. At the keep-up limit F = 3 it is 2/3.
 
     Examples
@@ -363,7 +363,7 @@ def ack_drop_ratio(packets_per_ack: ArrayLike) -> Numbers:
 
 
 def goodput_share(*, packet_size: ArrayLike = 1000.0, option_size: ArrayLike = 8.0) -> Numbers:
-    """Fraction of a packet that remains beside the AQT option, without unit.
+    """Fraction of a packet that remains in addition to the AQT option, without unit.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ def goodput_share(*, packet_size: ArrayLike = 1000.0, option_size: ArrayLike = 8
 def persistent_queue(flows: int, *, backlog: float = 1.0) -> NDArray[np.float64]:
     """Bottleneck queue after each of n Vegas connections has joined, packets, shape (n,).
 
-    Connection i mistakes the queue Q(i-1) that it finds for propagation delay, and keeps `backlog` packets beyond it.
+    Connection i takes the existing queue Q(i-1) for propagation delay, and keeps `backlog` packets beyond it.
     Its share of the rate is then backlog / (Q(n) - Q(i-1)), and the shares add to 1, which is an equation for
     Q(n). RoVegas, whose base round-trip time contains no queue, has n times `backlog`.
 

@@ -1,4 +1,4 @@
-"""Reproducing all papers in turn, with an index page of their reports."""
+"""Reproducing all papers one after another, with an index page of their reports."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from rich.console import Console
 from dumbbell import claims, report
 from dumbbell.campaign import Display, duration, engine_identity
 from dumbbell.campaign.cluster import cluster_of
-from dumbbell.campaign.planned import interrupted
+from dumbbell.campaign.planned import interrupted, runs_text
+from dumbbell.checkout import where
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
-from dumbbell.files import write_json, write_text
-from dumbbell.papers.paper import Paper, Settings, available, folder, load, where
-from dumbbell.papers.reproduction import Reproduction, finish, plain, settings_of, share_text
+from dumbbell.files import plain, write_json, write_text
+from dumbbell.papers.paper import Paper, Settings, available, folder, load
+from dumbbell.papers.reproduction import Reproduction, finish, settings_of, share_text
 from dumbbell.papers.runs import PaperRuns, store_of
 from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
 
@@ -82,7 +83,7 @@ def reproduce_all(
     Raises
     ------
     ScenarioError
-        A setting is out of range, there is not a folder of papers, or another process is writing to one of the stores.
+        A setting is out of range, the folder of papers does not exist, or another process is writing to one of the stores.
     ResultsError
         A file of a store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
@@ -235,7 +236,7 @@ def _write(
             ("engine", engine_identity()),
             environment_fact(),
             ("seed", str(settings.seed)),
-            ("runs", f"{runs}, {reused} of them reused" if reused else str(runs)),
+            ("runs", runs_text(runs, reused)),
             ("run time", duration(run_time_s)),
         ],
         notice="Quick mode: fewer replications than the papers and shorter sweeps, so that intervals are wide."

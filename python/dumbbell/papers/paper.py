@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +11,9 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-import dumbbell
 from dumbbell import claims, report
-from dumbbell.errors import ScenarioError, refusal
+from dumbbell.checkout import folder_of, forget, member_of, where
+from dumbbell.errors import refusal
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 
@@ -28,10 +26,7 @@ __all__ = [
     "experiment_of",
     "folder",
     "load",
-    "where",
 ]
-
-FOLDER_VARIABLE = "DUMBBELL_PAPERS"
 
 # The required members of a paper; the other members of `Paper` are optional.
 REQUIRED = (
@@ -170,16 +165,7 @@ def folder(path: str | Path | None = None) -> Path:
     ScenarioError
         There is no such folder.
     """
-    stated = path or os.environ.get(FOLDER_VARIABLE)
-    place = Path(stated) if stated else Path(dumbbell.__file__).resolve().parents[2] / "papers"
-    if not place.is_dir():
-        raise refusal(
-            "papers",
-            str(place),
-            f"the papers/ folder of a checkout, given by --papers or by the environment variable {FOLDER_VARIABLE}",
-            problem="is not a folder",
-        )
-    return place
+    return folder_of("papers", path)
 
 
 def available(path: str | Path | None = None) -> list[str]:
@@ -219,12 +205,14 @@ def load(name: str, path: str | Path | None = None) -> Paper:
     module_name = f"dumbbell_paper_{place.name}"
     if module_name not in sys.modules:
         _import(name, module_name, place)
-    paper: Paper | None = getattr(sys.modules[module_name], "PAPER", None)
-    missing = ["PAPER"] if paper is None else [part for part in REQUIRED if not hasattr(paper, part)]
-    if paper is None or missing:
-        raise refusal(
-            "paper", name, "the members of dumbbell.papers.Paper", problem=f"has no {', '.join(missing)}"
-        )
+    paper: Paper = member_of(
+        sys.modules[module_name],
+        "PAPER",
+        REQUIRED,
+        kind="paper",
+        name=name,
+        protocol="dumbbell.papers.Paper",
+    )
     return paper
 
 
@@ -267,29 +255,7 @@ def _import(name: str, module_name: str, place: Path) -> None:
     try:
         specification.loader.exec_module(module)
     except Exception as error:
-        for part in [part for part in sys.modules if part.split(".")[0] == module_name]:
-            del sys.modules[part]
+        forget(module_name)
         raise refusal(
             "paper", name, "a folder that can be imported", problem=f"cannot be loaded: {where(error, place)}"
         ) from error
-
-
-def where(error: BaseException, place: Path) -> str:
-    """Return the message of an exception, with the last line in a folder on its traceback.
-
-    Parameters
-    ----------
-    error
-        The exception.
-    place
-        The folder of a paper.
-    """
-    text = str(error) if isinstance(error, ScenarioError) else f"{type(error).__name__}: {error}"
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{text} in {error.filename}"
-    inside = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).resolve().is_relative_to(place.resolve())
-    ]
-    return f"{text} (line {inside[-1].lineno} of {inside[-1].filename})" if inside else text

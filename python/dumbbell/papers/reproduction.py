@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -11,23 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 
 from dumbbell import claims, report
 from dumbbell.campaign import Display, engine_identity
 from dumbbell.campaign.cluster import cluster_of
-from dumbbell.campaign.planned import interrupted
+from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
-from dumbbell.files import write_json, write_text
+from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.paper import Settings, experiment_of, load
 from dumbbell.papers.runs import PaperRuns, store_of
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Reproduction", "finish", "plain", "reproduce", "settings_of", "share_text"]
+__all__ = ["Reproduction", "finish", "reproduce", "settings_of", "share_text"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,19 +52,6 @@ class Reproduction:
     findings: Sequence[claims.Finding]
     data: Mapping[str, Any]
     run_time_s: float
-
-
-def plain(value: Any) -> Any:
-    """Return `value` as JSON can hold it: no NaN, no NumPy numbers."""
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def share_text(row: Mapping[str, Any]) -> str:
@@ -160,7 +145,7 @@ def finish(
     facts = [
         ("engine", engine_identity()),
         environment_fact(),
-        ("runs", f"{work.total}, {work.reused} of them reused" if work.reused else str(work.total)),
+        ("runs", runs_text(work.total, work.reused)),
         ("seed", str(settings.seed)),
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),

@@ -66,7 +66,7 @@ class PaperRuns(PlannedRuns[PlannedRun]):
 
 
 def _reduction(paper: Paper) -> Callable[[Runs], pd.DataFrame]:
-    """Return the reduction of a paper, which tells when it does not keep to what the paper says."""
+    """Return the reduction of a paper, with a check of the columns of its result."""
 
     def reduce(runs: Runs) -> pd.DataFrame:
         frame = paper.reduce(runs)

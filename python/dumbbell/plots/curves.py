@@ -188,7 +188,7 @@ def sweep(
     Parameters
     ----------
     series : mapping of str or (label, algorithm) to (x, mean, low, high)
-        By algorithm or label; with a pair, the label stands in the legend and the algorithm decides on
+        By algorithm or label; with a pair, the label is shown in the legend and the algorithm decides on
         colour and marker. Curves of one algorithm differ by the style of their line. An interval that is
         not finite, as of one replication, is not drawn. A mean that is not finite leaves a gap.
     x_label, y_label : str

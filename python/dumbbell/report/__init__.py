@@ -239,7 +239,7 @@ class Entry:
     groups
         The counts of its verdicts by group, as in the scoreboard of `render`.
     runs
-        What stands over the counts, such as how many runs they are from.
+        Text above the counts, such as the number of runs.
     notice
         A remark on the paper.
     """

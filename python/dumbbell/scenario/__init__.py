@@ -122,7 +122,7 @@ class Probe(Part):
         ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``; of links: ``backlog``,
         ``drops``, ``losses``.
     flows, links
-        Names of what is observed; ``*`` for all.
+        Names of the observed items; ``*`` for all.
     period
         Sampling period, a time; without it every change is recorded.
     """

@@ -68,7 +68,7 @@ class Flow(Part):
     name
         The flow's name, unique among flows.
     from_, to
-        Names of the nodes it goes between.
+        Names of its source and destination nodes.
     source
         Its traffic source; by default it always has data.
     tcp

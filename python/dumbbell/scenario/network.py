@@ -84,7 +84,7 @@ class Red(Queue):
     max_p
         Probability of a mark or drop at the upper threshold, above 0 and at most 1; where it begins if `adaptive`.
     gentle
-        Whether the probability rises to 1 at twice the upper threshold instead of at once.
+        Whether the probability rises to 1 at twice the upper threshold instead of immediately.
     adaptive
         Whether `max_p` is adapted so that the average stays between the thresholds.
     interval
@@ -167,7 +167,7 @@ class FqCoDel(Queue):
     limit
         Packets that may wait in all queues together; beyond it the queue with the most bytes drops from its head.
     drop_batch
-        Most packets that are dropped at once then, and at most half of that queue.
+        Maximum number of packets dropped at once in this case; at most half of that queue.
     target, interval, mtu, ecn
         As for `CoDel`, for each queue.
     """

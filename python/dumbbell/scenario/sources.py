@@ -156,7 +156,7 @@ class Video(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class Frames(Source):
-    """Video frames of stated sizes at a constant frame rate; after the last comes the first again.
+    """Video frames of stated sizes at a constant frame rate; after the last frame, the sequence repeats.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def draw(
         A topology, or a scenario whose nodes and links are drawn. A node with one neighbour is a host,
         unless that neighbour is such a node too; all others are routers.
     labels
-        Texts beside hosts, by name, such as their traffic.
+        Labels of hosts, by name, such as their traffic.
     notes
         Texts below the line between two routers, by the name of a link between them.
     title

@@ -309,13 +309,13 @@ def chain(
         Nodes that stamp packets with their queueing time, for flows that carry the option: all including hosts
         (True), none, or those named.
     **access
-        The access links, as `Access` says: 100 Mbit/s, 0.1 ms and queues without bound unless stated. Also the
+        The access links, see `Access`: 100 Mbit/s, 0.1 ms and unlimited queues unless stated. Also the
         `tick_phase` of nodes.
 
     Raises
     ------
     ScenarioError
-        There is no hop or no pair, a router is not there, what is given per pair is not one per pair, a
+        There is no hop or no pair, a router does not exist, a per-pair value does not have one entry per pair, a
         round-trip time is shorter than the hops it crosses, a name is no node's or link's, or an argument is
         not known.
 
@@ -388,7 +388,7 @@ def counted(field: str, value: int, least: int) -> int:
     Raises
     ------
     ScenarioError
-        It is no whole number of at least `least`.
+        It is not a whole number of at least `least`.
     """
     try:
         number = operator.index(value)
@@ -462,7 +462,7 @@ def access_delays(rtt: str, crossed_ns: int, field: str) -> tuple[str, str]:
     Raises
     ------
     ScenarioError
-        It is no time, or shorter than what is crossed.
+        It is not a time, or shorter than the path.
     """
     left = nanoseconds(rtt, field) - crossed_ns
     if left < 0:

@@ -74,12 +74,12 @@ def dumbbell(
     aqt
         Which nodes stamp queueing times, as in `chain`.
     **access
-        The access links, as in `chain`; what is per pair includes the reverse pairs.
+        The access links, as in `chain`; per-pair values include the reverse pairs.
 
     Raises
     ------
     ScenarioError
-        There is no pair, what is given per pair is not one per pair, or a round-trip time is shorter than
+        There is no pair, a per-pair value does not have one entry per pair, or a round-trip time is shorter than
         the bottleneck's.
     """
     hop = Hop(
@@ -134,7 +134,7 @@ def parking_lot(
     Raises
     ------
     ScenarioError
-        There is no hop, what is given per pair is not one per pair, or a round-trip time is shorter than
+        There is no hop, a per-pair value does not have one entry per pair, or a round-trip time is shorter than
         the hops it crosses.
     """
     spans = [(1, counted("hops", hops, 1) + 1)] + [(index, index + 1) for index in range(1, hops + 1)]
@@ -191,7 +191,7 @@ def multi_bottleneck(
     Raises
     ------
     ScenarioError
-        There is no hop, what is given per pair is not one per pair, or a round-trip time is shorter than
+        There is no hop, a per-pair value does not have one entry per pair, or a round-trip time is shorter than
         the hops it crosses.
 
     Notes
@@ -254,7 +254,7 @@ def last_hop_wireless(
     Parameters
     ----------
     cross_pairs, reverse_pairs
-        Numbers of pairs on the wired bottleneck beside the wireless one, zero or more.
+        Numbers of additional pairs on the wired bottleneck, zero or more.
     rate, delay, queue
         The wireless link's, in either direction. The default queue holds the bandwidth-delay product of the
         first pair.
@@ -280,7 +280,7 @@ def last_hop_wireless(
     Raises
     ------
     ScenarioError
-        A number of pairs is below zero, what is given per pair is not one per pair, or a round-trip time is
+        A number of pairs is below zero, a per-pair value does not have one entry per pair, or a round-trip time is
         shorter than the links it crosses.
 
     Notes
@@ -381,7 +381,7 @@ def satellite(
     Raises
     ------
     ScenarioError
-        There is no pair, what is given per pair is not one per pair, or a round-trip time is shorter than
+        There is no pair, a per-pair value does not have one entry per pair, or a round-trip time is shorter than
         the bottleneck's.
 
     Notes

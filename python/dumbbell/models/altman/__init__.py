@@ -1,4 +1,4 @@
-"""TCP Vegas and TCP Reno beside constant-rate traffic at one bottleneck.
+"""TCP Vegas and TCP Reno with constant-rate traffic at one bottleneck.
 
 Source
 ------
@@ -11,7 +11,7 @@ Model
 One window-controlled source shares a first-in-first-out bottleneck with constant-rate traffic. Generation n
 is the W packets that the acknowledgements of generation n - 1 release, and mini-slot n lasts from the last
 acknowledgement of generation n - 1 to the last of generation n. Infinite data, an acknowledgement for every
-packet and none lost, no limit by the receiver. While the window stands every acknowledgement releases one
+packet and none lost, no limit by the receiver. While the window is constant, every acknowledgement releases one
 packet; in congestion avoidance the last one of a generation releases two; in slow start each releases two, in
 every other mini-slot for Vegas. With mu the service rate, lambda the constant rate, nu = mu - lambda, T the
 smallest round-trip time and B the buffer, the largest excess delay is B / mu.
@@ -24,7 +24,7 @@ it has no part in.
 
 Units and range
 ---------------
-Packets, seconds, packets per second. Windows are real numbers of at least 1 where one mini-slot is asked for,
+Packets, seconds, packets per second. Windows are real numbers of at least 1 for a single mini-slot,
 and whole numbers where a window grows by one packet at a time. The closed forms are good for loads lambda /
 mu up to about 1/2 and windows of some ten packets; at higher loads the round-trip time lags behind the window
 by mu / nu packets.

@@ -1,4 +1,4 @@
-"""Parameters of the model and what is accepted as one."""
+"""Parameters of the model and their accepted values."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Bottleneck:
 
 
 def refuse_beyond(field: str, value: float, window: float) -> None:
-    """Refuse what would have to be followed through too many windows."""
+    """Reject parameters that would require too many windows."""
     if window > MAX_WINDOW:
         raise refusal(field, value, f"a value that keeps windows at or below {MAX_WINDOW} packets")
 

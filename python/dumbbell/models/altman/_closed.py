@@ -34,7 +34,7 @@ class StableWindow:
     Attributes
     ----------
     low, high : float
-        nu T + alpha and nu T + beta: the window stands anywhere between.
+        nu T + alpha and nu T + beta: the window may settle anywhere between.
     grown_high : float
         nu T + alpha + 1: a window that grew from below stops between `low` and this, up to a packet more for
         the lag of its own last packet.
@@ -134,7 +134,7 @@ class RenoAverages:
 
 
 def stable_window(bottleneck: Bottleneck, *, alpha: float = 1.0, beta: float = 3.0) -> StableWindow:
-    """Interval in which the window of Vegas stands (Corollary 1 (i)).
+    """Interval in which the window of Vegas settles (Corollary 1 (i)).
 
     From alpha T / (W - alpha) <= epsilon <= beta T / (W - beta) with epsilon = W / nu - T:
     nu T + alpha <= W <= nu T + beta.
@@ -199,7 +199,7 @@ def stable_window_reached(
     _, growth = slot_times(bottleneck, candidates, "growth")
     _, standing = slot_times(bottleneck, candidates, "constant")
     # With alpha below 1 the extra packet's own delay may stop the growth for one mini-slot, in which the
-    # window stands and sees less than alpha: it has to pass as both.
+    # window is constant and the difference below alpha: both round-trip times have to pass the test.
     rtt = np.where(candidates > window, np.minimum(growth, standing), standing)
     passed = candidates * (1.0 - bottleneck.base_rtt / rtt) >= low - ROUNDING * candidates
     return int(candidates[np.argmax(passed)])
@@ -229,7 +229,7 @@ def slow_start_threshold(
         Threshold, packets, greater than 0.
     slot : {"doubling", "constant"}
         Whether every mini-slot is tested, in which case the doubling one decides, or only the one in which
-        the window stands. The paper leaves it open.
+        the window is constant. The paper leaves it open.
 
     Examples
     --------
@@ -441,7 +441,7 @@ def critical_buffer(
 def smallest_stable_buffer(
     bottleneck: Bottleneck, *, alpha: float = 1.0, flows: int = 1, counts_service: bool = False
 ) -> int:
-    """b_min, smallest whole buffer with which Vegas stands still, packets: floor(B*) + 1 (Theorem 2).
+    """b_min, smallest whole buffer with which the window of Vegas is stable, packets: floor(B*) + 1 (Theorem 2).
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ def behaves_like_reno(
 
 
 def reno_peak(bottleneck: Bottleneck, buffer: float) -> float:
-    """W_max of one flow, refused where there is no cycle or one too long to follow."""
+    """W_max of one flow, with an error if there is no cycle or it is too long to compute."""
     peak = float(loss_window(bottleneck, one_not_negative("buffer", buffer, "packets")))
     if peak < 2.0:
         raise refusal(

@@ -46,13 +46,13 @@ class FluidVegasResult:
     Attributes
     ----------
     window : float
-        Mean window of the steady state, packets; a whole number where the window stands.
+        Mean window of the steady state, packets; a whole number if the window is constant.
     throughput : float
         Packets/s of the steady state.
     rtt : float
         Average round-trip time of its packets, s.
     steady : tuple of FluidSlot
-        The mini-slots that recur: one where the window stands, several where it hunts.
+        The mini-slots that recur: one if the window is constant, several if it oscillates.
     slots : tuple of FluidSlot
         The way there from the start, with the steady state once at its end.
     """
@@ -153,7 +153,7 @@ def fluid_vegas(
 ) -> FluidVegasResult:
     """Congestion avoidance of Vegas mini-slot by mini-slot, up to its steady state.
 
-    Growth by a packet: delta = D + 1 / nu and rtt = D + min(1 / nu, mu / (nu^2 W)). A window that stands or
+    Growth by a packet: delta = D + 1 / nu and rtt = D + min(1 / nu, mu / (nu^2 W)). A window that is constant or
     falls: both D. The window grows where W (1 - T / rtt) is below alpha, falls where it is above beta, to
     no less than a packet. With thresholds less than two packets apart it often hunts: what it adds is seen
     too late.
@@ -165,7 +165,7 @@ def fluid_vegas(
     alpha, beta : float
         Thresholds, packets, 0 < alpha <= beta.
     start : int
-        Window of the first generation, which meets an empty queue, packets, at least 1.
+        Window of the first generation, with an empty queue, packets, at least 1.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def fluid_slow_start_threshold(bottleneck: Bottleneck, *, gamma: float = 1.0, sl
     gamma : float
         Threshold, packets, greater than 0.
     slot : {"doubling", "constant"}
-        Whether every mini-slot is tested, or only the one in which the window stands.
+        Whether every mini-slot is tested, or only the one in which the window is constant.
 
     Examples
     --------

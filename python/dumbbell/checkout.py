@@ -1,0 +1,106 @@
+"""Parts of a checkout that the package does not contain: the folders of papers and of peers.
+
+Papers and peers differ in how they are imported. What they share is here: finding the folder, checking what a module
+defines, cleaning up after a failed import, and locating an error in the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import dumbbell
+from dumbbell.errors import ScenarioError, refusal
+
+__all__ = ["folder_of", "forget", "member_of", "where"]
+
+
+def folder_of(name: str, path: str | Path | None = None) -> Path:
+    """Return a folder of the checkout.
+
+    Parameters
+    ----------
+    name
+        Its name in the checkout, ``"papers"`` or ``"peers"``.
+    path
+        The folder, if it is known. Otherwise the environment variable ``DUMBBELL_PAPERS`` or ``DUMBBELL_PEERS`` names
+        it. The default is the folder of the checkout that the package runs from.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such folder.
+    """
+    variable = f"DUMBBELL_{name.upper()}"
+    stated = path or os.environ.get(variable)
+    place = Path(stated) if stated else Path(dumbbell.__file__).resolve().parents[2] / name
+    if not place.is_dir():
+        raise refusal(
+            name,
+            str(place),
+            f"the {name}/ folder of a checkout, given by --{name} or by the environment variable {variable}",
+            problem="is not a folder",
+        )
+    return place
+
+
+def member_of(
+    module: ModuleType, member: str, required: Sequence[str], *, kind: str, name: str, protocol: str
+) -> Any:
+    """Return the paper, peer or grid that a module defines.
+
+    Parameters
+    ----------
+    module
+        The imported module.
+    member
+        Name of the value, as ``"PAPER"``.
+    required
+        The attributes it must have.
+    kind, name
+        What an error names: ``"paper"``, ``"peer"`` or ``"grid"``, and which one.
+    protocol
+        The protocol of the value, as ``"dumbbell.papers.Paper"``.
+
+    Raises
+    ------
+    ScenarioError
+        The value or one of its attributes is missing.
+    """
+    found = getattr(module, member, None)
+    missing = [member] if found is None else [part for part in required if not hasattr(found, part)]
+    if missing:
+        raise refusal(kind, name, f"the members of {protocol}", problem=f"has no {', '.join(missing)}")
+    return found
+
+
+def forget(package: str) -> None:
+    """Remove a package and its modules from the interpreter, so that the next import reads them again."""
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        del sys.modules[name]
+
+
+def where(error: BaseException, place: Path) -> str:
+    """Return the message of an exception, with the last line of its traceback in a folder.
+
+    Parameters
+    ----------
+    error
+        The exception.
+    place
+        The folder of a paper, or of the peers.
+    """
+    text = str(error) if isinstance(error, ScenarioError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{text} in {error.filename}"
+    inside = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).resolve().is_relative_to(place.resolve())
+    ]
+    return f"{text} (line {inside[-1].lineno} of {inside[-1].filename})" if inside else text
