@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "COUNTS",
     "Aims",
     "AwaitsTestbed",
     "Claim",
+    "Evidence",
     "Finding",
     "Kind",
     "NotMeasured",
@@ -37,6 +39,7 @@ __all__ = [
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
 Verdict = Literal["reproduced", "not-reproduced", "not-checkable", "awaits-testbed"]
+Evidence = Literal["measured", "arithmetic", "definition"]
 
 E = TypeVar("E")
 
@@ -52,8 +55,21 @@ GROUPS: Mapping[str, tuple[Kind, ...]] = {
     "values and ratios": ("value", "ratio"),
 }
 
+COUNTS = (
+    "reproduced",
+    "missed",
+    "share",
+    "arithmetic",
+    "definition",
+    "refuted",
+    "awaiting",
+    "unchecked",
+    "repeated",
+)
+"""What a row of a scoreboard counts."""
+
 FIELDS = {"source", "kind", "statement", "scenario"}
-OPTIONAL_FIELDS = {"units", "paper", "within", "relative", "bound", "share"}
+OPTIONAL_FIELDS = {"evidence", "repeats", "units", "paper", "within", "relative", "bound", "share"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +226,11 @@ class Claim(Generic[E]):
         decides.
     scenario
         The scenarios on which it is evaluated.
+    evidence
+        ``"measured"`` if a simulation produces the number, ``"arithmetic"`` if it follows from numbers printed in the
+        paper, ``"definition"`` if it holds by definition or is an input. Only measured claims count in the shares.
+    repeats
+        The claim of the paper that states the same, which then counts alone; empty if there is none.
     """
 
     id: str
@@ -224,6 +245,20 @@ class Claim(Generic[E]):
     bound: str = ""
     share: float | None = None
     scenario: str = ""
+    evidence: Evidence = "measured"
+    repeats: str = ""
+
+    @property
+    def allowed(self) -> float:
+        """Largest accepted difference from the paper's number, in the claim's units; NaN without a tolerance."""
+        if self.tolerance_kind == "order" or self.paper_value is None:
+            return math.nan
+        return self.tolerance * abs(self.paper_value) if self.tolerance_kind == "rel" else self.tolerance
+
+    @property
+    def tolerates_zero(self) -> bool:
+        """Whether the tolerance around a number other than zero includes zero, and with it the opposite sign."""
+        return bool(self.paper_value) and self.allowed >= abs(self.paper_value or 0.0)
 
     def rule(self) -> str:
         """Return the evaluation rule in words."""
@@ -232,18 +267,19 @@ class Claim(Generic[E]):
             return " ".join(part for part in (self.bound, least) if part) or "strict on the means"
         if self.tolerance == 0.0:
             return "exact"
+        zero = ", which includes zero" if self.tolerates_zero else ""
         if self.tolerance_kind == "rel":
-            return f"within {100 * self.tolerance:g} %"
-        return f"within {self.tolerance:g}{f' {self.units}' if self.units else ''}"
+            return f"within {100 * self.tolerance:g} %{zero}"
+        return f"within {self.tolerance:g}{f' {self.units}' if self.units else ''}{zero}"
 
 
 class Register(Generic[E]):
     """The claims of a paper: statements from a TOML file, and measures from decorated functions.
 
-    The file has one table for each claim, under its name: ``source``, ``kind``, ``statement`` and ``scenario``, which
-    every claim has, and ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
-    where ``relative`` is true), ``bound`` (in words, what has to hold) and ``share`` (the least share of points or runs in
-    which an ordering has to hold), which it has where they apply.
+    The file has one table for each claim, under its name. ``source``, ``kind``, ``statement`` and ``scenario`` are
+    required. Optional are ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
+    if ``relative`` is true), ``bound`` (in words, what has to hold), ``share`` (the minimum share of points or runs in
+    which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`.
 
     Parameters
     ----------
@@ -276,6 +312,8 @@ class Register(Generic[E]):
         problems += [f"`{field}` is not known" for field in sorted(entry.keys() - FIELDS - OPTIONAL_FIELDS)]
         if "kind" in entry and entry["kind"] not in get_args(Kind):
             problems.append(f'`kind` is "{entry["kind"]}"; accepted: {", ".join(get_args(Kind))}')
+        if "evidence" in entry and entry["evidence"] not in get_args(Evidence):
+            problems.append(f'`evidence` is "{entry["evidence"]}"; accepted: {", ".join(get_args(Evidence))}')
         if "within" in entry and "paper" not in entry:
             problems.append("`within` requires `paper`")
         if "relative" in entry and "within" not in entry:
@@ -344,6 +382,8 @@ class Register(Generic[E]):
             tolerance=float(within or 0),
             bound=entry.get("bound", ""),
             share=entry.get("share"),
+            evidence=entry.get("evidence", "measured"),
+            repeats=entry.get("repeats", ""),
             measure=self._measures[name],
         )
 
@@ -379,6 +419,11 @@ class Finding:
         """Whether the claim could be checked."""
         return self.verdict in ("reproduced", "not-reproduced")
 
+    @property
+    def counts(self) -> bool:
+        """Whether the claim counts in the shares: it is measured, could be checked, and repeats no other claim."""
+        return self.is_judged and self.claim.evidence == "measured" and not self.claim.repeats
+
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for JSON."""
         return {
@@ -389,6 +434,9 @@ class Finding:
             "units": self.claim.units,
             "scenario": self.claim.scenario,
             "rule": self.claim.rule(),
+            "evidence": self.claim.evidence,
+            "repeats": self.claim.repeats or None,
+            "tolerates_zero": self.claim.tolerates_zero,
             "verdict": self.verdict,
             "measured": self.measured,
             "low": self.low,
@@ -417,8 +465,7 @@ def _within(claim: Claim[Any], measured: float) -> bool:
     paper = claim.paper_value
     if paper is None:
         raise ValueError(f"claim {claim.id} has a tolerance but no value to compare with")
-    allowed = claim.tolerance * abs(paper) if claim.tolerance_kind == "rel" else claim.tolerance
-    return abs(measured - paper) <= allowed + ROUNDING * max(1.0, abs(paper))
+    return abs(measured - paper) <= claim.allowed + ROUNDING * max(1.0, abs(paper))
 
 
 def _passed(claim: Claim[Any], outcome: Outcome) -> bool:
@@ -520,27 +567,33 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
 
 
 def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> dict[str, Any]:
-    """Return the counts of verdicts of some findings, and the share reproduced of those that could be checked."""
-    reproduced = sum(finding.verdict == "reproduced" for finding in findings)
-    missed = sum(finding.verdict == "not-reproduced" for finding in findings)
-    awaiting = sum(finding.verdict == "awaits-testbed" for finding in findings)
-    checked = reproduced + missed
-    share = 100 * reproduced / checked if checked else math.nan
+    """Return the counts of some findings, and the share reproduced of those that count."""
+    once = [finding for finding in findings if not finding.claim.repeats]
+    judged = [finding for finding in once if finding.is_judged]
+    counted = [finding for finding in judged if finding.counts]
+    others = [finding for finding in judged if not finding.counts]
+    reproduced = sum(finding.verdict == "reproduced" for finding in counted)
+    awaiting = sum(finding.verdict == "awaits-testbed" for finding in once)
+    share = 100 * reproduced / len(counted) if counted else math.nan
     return {
         "name": name,
         "reproduced": reproduced,
-        "missed": missed,
-        "unchecked": len(findings) - checked - awaiting,
+        "missed": len(counted) - reproduced,
+        "arithmetic": sum(finding.claim.evidence == "arithmetic" for finding in others),
+        "definition": sum(finding.claim.evidence == "definition" for finding in others),
+        "refuted": sum(finding.verdict == "not-reproduced" for finding in others),
         "awaiting": awaiting,
+        "unchecked": len(once) - len(judged) - awaiting,
+        "repeated": len(findings) - len(once),
         "share": None if math.isnan(share) else share,
-        "percent": f"{share:.1f} %" if checked else "–",
-        "width": f"{share:.1f}" if checked else "0",
+        "percent": f"{share:.1f} %" if counted else "–",
+        "width": f"{share:.1f}" if counted else "0",
         "aim": aim,
     }
 
 
 def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[str, Any]:
-    """Return the counts of verdicts: over all, by group of kinds, by kind and by source.
+    """Return the counts of findings: over all, by group of kinds, by kind and by source.
 
     Parameters
     ----------
@@ -552,8 +605,10 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
     Returns
     -------
     dict
-        ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced``, ``missed``, ``unchecked``,
-        ``awaiting`` (the testbed), ``share`` (percent of those that could be checked) and ``aim`` (percent, or ``None``).
+        ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced`` and ``missed`` (of the measured
+        claims), ``share`` (percent reproduced of these), ``aim`` (percent, or ``None``), ``arithmetic`` and
+        ``definition`` (claims on other evidence), ``refuted`` (those of them that do not hold), ``awaiting`` (the
+        testbed), ``unchecked``, and ``repeated`` (claims that state the same as another one, counted nowhere else).
     """
     groups = [_tally("all", findings)]
     groups += [
@@ -570,7 +625,7 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
         "groups": groups,
         "kinds": [_tally(name, members) for name, members in by_kind.items()],
         "sources": [_tally(name, members) for name, members in by_source.items()],
-        "note": "Shares are of the claims that could be checked.",
+        "note": "Shares are of the measured claims that could be checked.",
     }
 
 

@@ -5,7 +5,17 @@ import re
 import numpy as np
 import pytest
 
-from dumbbell.claims import Aims, AwaitsTestbed, Claim, NotMeasured, Outcome, Register, judge, scoreboard
+from dumbbell.claims import (
+    COUNTS,
+    Aims,
+    AwaitsTestbed,
+    Claim,
+    NotMeasured,
+    Outcome,
+    Register,
+    judge,
+    scoreboard,
+)
 
 FILE = """
 [A-2]
@@ -156,6 +166,62 @@ def test_the_scoreboard_counts_shares_of_what_could_be_checked():
     row = groups["orderings, signs and shapes"]
     counted = ("reproduced", "missed", "unchecked", "awaiting", "share")
     assert tuple(row[name] for name in counted) == (1, 1, 1, 1, 50.0)
+
+
+def test_only_measured_claims_count_and_each_once():
+    def claim(name, holds, **rest):
+        return Claim(
+            id=name,
+            source="s",
+            kind="ordering",
+            statement="",
+            measure=lambda _: Outcome.of(1.0, holds=holds),
+            **rest,
+        )
+
+    findings = judge(
+        [
+            claim("a", True),
+            claim("b", False),
+            claim("same-as-a", True, repeats="a"),
+            claim("sum-of-print", True, evidence="arithmetic"),
+            claim("wrong-print", False, evidence="arithmetic"),
+            claim("default", True, evidence="definition"),
+        ],
+        None,
+    )
+    row = scoreboard(findings)["groups"][0]
+    assert {name: row[name] for name in COUNTS} == {
+        "reproduced": 1,
+        "missed": 1,
+        "share": 50.0,
+        "arithmetic": 2,
+        "definition": 1,
+        "refuted": 1,
+        "awaiting": 0,
+        "unchecked": 0,
+        "repeated": 1,
+    }
+    assert [finding.to_dict()["evidence"] for finding in findings[3:]] == ["arithmetic"] * 2 + ["definition"]
+
+
+@pytest.mark.parametrize(
+    ("paper_value", "kind", "tolerance", "includes"),
+    [(2.0, "abs", 2.0, True), (2.0, "abs", 1.9, False), (-3.0, "rel", 1.0, True), (0.0, "abs", 1.0, False)],
+)
+def test_a_tolerance_that_includes_zero_says_so(paper_value, kind, tolerance, includes):
+    claim = Claim(
+        id="x",
+        source="s",
+        kind="value",
+        statement="",
+        measure=lambda _: Outcome.of(0.0),
+        paper_value=paper_value,
+        tolerance_kind=kind,
+        tolerance=tolerance,
+    )
+    assert claim.tolerates_zero is includes
+    assert ("includes zero" in claim.rule()) is includes
 
 
 def test_the_aims_are_those_of_the_paper():

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from dumbbell.papers.paper import load
 
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
@@ -84,3 +85,12 @@ def test_reductions_import_neither_claims_nor_figures(name):
     }
     assert not {module for module in imported if module.endswith("_claims")}
     assert not imported & {"figures", "content", "tables", "conclusions", "evidence", "sensitivity", "plan"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_repeated_claim_repeats_one_that_counts(name):
+    claims = {claim.id: claim for claim in load(name.replace("_", "-")).claims()}
+    repeated = {claim.id: claim.repeats for claim in claims.values() if claim.repeats}
+    assert {
+        key: other for key, other in repeated.items() if other not in claims or claims[other].repeats
+    } == {}

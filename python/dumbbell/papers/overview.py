@@ -22,7 +22,7 @@ from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.paper import Paper, Settings, available, folder, load
-from dumbbell.papers.reproduction import Reproduction, finish, settings_of, share_text
+from dumbbell.papers.reproduction import Reproduction, finish, settings_of, share_text, unmeasured_text
 from dumbbell.papers.runs import PaperRuns, store_of
 from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
 
@@ -169,18 +169,14 @@ def _print_summary(overview: Overview) -> None:
         console.print(_line(done))
     row = overview.data["score"]["all"]
     console.print(
-        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced, {row['unchecked']} not checkable, "
-        f"{row['awaiting']} await the testbed; "
+        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced, {unmeasured_text(row)}; "
         f"{overview.data['runs']} runs, {duration(overview.run_time_s)}"
     )
     console.print(f"index: {overview.index.resolve()}")
 
 
 def _score(board: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        row["name"]: {key: row[key] for key in ("reproduced", "missed", "unchecked", "awaiting", "share")}
-        for row in board["groups"]
-    }
+    return {row["name"]: {key: row[key] for key in claims.COUNTS} for row in board["groups"]}
 
 
 def _write(
@@ -294,12 +290,6 @@ def _entries(
     return entries
 
 
-def _unjudged(counts: Mapping[str, Any]) -> str:
-    """Return in words how many claims have no verdict."""
-    words = (("unchecked", "not checkable"), ("awaiting", "await the testbed"))
-    return ", ".join(f"{counts[key]} {said}" for key, said in words if counts[key])
-
-
 def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section:
     """Return the scoreboard by paper and group of claims."""
 
@@ -311,7 +301,7 @@ def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section
             row += [
                 Cell(
                     text=f"{counts['reproduced']} of {counts['reproduced'] + counts['missed']}",
-                    detail=_unjudged(counts),
+                    detail=unmeasured_text(counts),
                 ),
                 Cell(
                     text=share_text(counts),
@@ -337,7 +327,7 @@ def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section
                     *(cells(reproduction.data["title"], reproduction.data["score"]) for reproduction in done),
                     cells("all papers", score),
                 ],
-                note="Shares are of the claims that could be checked.",
+                note="Shares are of the measured claims that could be checked.",
             )
         ],
     )

@@ -25,7 +25,9 @@ from dumbbell.papers.runs import PaperRuns, store_of
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Reproduction", "finish", "reproduce", "settings_of", "share_text"]
+__all__ = ["Reproduction", "finish", "reproduce", "settings_of", "share_text", "unmeasured_text"]
+
+EVIDENCE_WORDS = {"measured": "", "arithmetic": "arithmetic on print", "definition": "definition or input"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,19 @@ def share_text(row: Mapping[str, Any]) -> str:
     return "–" if row["share"] is None else f"{row['share']:.1f} %"
 
 
+def unmeasured_text(row: Mapping[str, Any]) -> str:
+    """Return how many claims a row of a score leaves out of its share, by reason, for reading."""
+    words = {
+        "arithmetic": "arithmetic on print",
+        "definition": "definition or input",
+        "refuted": "of these do not hold",
+        "awaiting": "await the testbed",
+        "unchecked": "not checkable",
+        "repeated": "repeat another claim",
+    }
+    return ", ".join(f"{row[key]} {said}" for key, said in words.items() if row[key])
+
+
 def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
     """Return the findings as shown in the report's list of claims."""
     number = claims.number
@@ -71,6 +86,8 @@ def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
                 "id": claim.id,
                 "source": claim.source,
                 "kind": claim.kind,
+                "evidence": EVIDENCE_WORDS[claim.evidence],
+                "repeats": claim.repeats,
                 "statement": claim.statement,
                 "tolerance": claim.rule(),
                 "paper": f"{number(claim.paper_value, digits=4)}{unit}"
@@ -165,10 +182,7 @@ def finish(
             "run_time_s": round(run_time_s, 1),
             "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
             "score": {
-                row["name"]: {
-                    key: row[key] for key in ("reproduced", "missed", "unchecked", "awaiting", "share", "aim")
-                }
-                for row in score["groups"]
+                row["name"]: {key: row[key] for key in (*claims.COUNTS, "aim")} for row in score["groups"]
             },
             "facts": dict(facts),
             "warnings": work.store.warnings,
@@ -296,8 +310,8 @@ def _print_summary(done: Reproduction) -> None:
     for name, row in done.data["score"].items():
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""
         console.print(
-            f"{name}: {row['reproduced']} reproduced, {row['missed']} not reproduced, "
-            f"{row['unchecked']} not checkable, {row['awaiting']} await the testbed; {share_text(row)}{aim}"
+            f"{name}: {row['reproduced']} reproduced, {row['missed']} not reproduced, {share_text(row)}{aim}"
+            f"{f'; {others}' if (others := unmeasured_text(row)) else ''}"
         )
     console.print(f"{done.data['runs']} runs, {done.run_time_s:.0f} s")
     console.print(f"report: {done.report.resolve()}")

@@ -199,9 +199,10 @@ def render(
         Pairs of name and value shown under the heading, such as the engine's version.
     scoreboard
         The counts of verdicts: ``groups`` and ``sources``, each a list of rows with ``name``, ``reproduced``,
-        ``missed``, ``unchecked``, ``awaiting``, ``percent`` and optionally ``aim`` (percent).
+        ``missed``, ``percent``, optionally ``aim`` (percent), and the other counts of `dumbbell.claims.scoreboard`.
     claims
-        One mapping for each claim: ``id``, ``source``, ``kind``, ``statement``, ``paper``, ``measured``, ``interval``,
+        One mapping for each claim: ``id``, ``source``, ``kind``, ``evidence`` (in words, empty if measured), ``repeats``,
+        ``statement``, ``paper``, ``measured``, ``interval``,
         ``tolerance``, ``verdict``, ``why``.
     sections
         The rest of the report.
