@@ -18,9 +18,12 @@ from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table, printed_column
 from .register import share_of
 from .replay import replay
-from .scenarios import BACKGROUNDS
+from .scenarios import ALIASES, BACKGROUNDS
 
 __all__ = ["claims"]
+
+Configuration = tuple[str, str, str, str]
+"""Metric, foreground, background and load."""
 
 QUANTITY = {"thr": ("mean throughput", "KB/s"), "rtx": ("mean retransmitted data", "KB")}
 SHORT = {"throughput": "thr", "retransmissions": "rtx"}
@@ -32,6 +35,14 @@ FOREGROUND = {
     "vegas-onlyca": "corrected Vegas with only ca",
 }
 WHERE = {"low": "low load", "high": "high load", "wan": "WAN"}
+NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+NUMBERS = {numeral: number for number, numeral in enumerate(NUMERALS, start=1)}
+
+# The background was fitted to these two means.
+FITTED = ("VR-T1-01", "VR-T2-01")
+
+# Place of the half-width among the claims of a column: after the mean, the effects, the shares and the error.
+HALF_WIDTH = 2 * len(TERMS) + 3
 
 # Tolerances. They cover the sampling noise of both sides and some slack for simplifications of the model.
 MEAN_TOLERANCE = {
@@ -66,13 +77,10 @@ def _mean(metric: str, foreground: str, background: str, load: str) -> Callable[
     return measure
 
 
-def _foreground_claims() -> Iterator[Claim[Evidence]]:
-    """Yield the means of Tables I, II, IV, V, XII and X."""
+def _means() -> Iterator[tuple[str, str, Configuration, float]]:
+    """Yield the claim, the table, the configuration and the value of the means of Tables I, II, IV, V, XII and X."""
     for table in ("I", "II", "IV", "V", "XII", "X"):
         printed = foreground_table(table)
-        metric = SHORT[printed.metric]
-        words, units = QUANTITY[metric]
-        number = {"I": 1, "II": 2, "IV": 4, "V": 5, "XII": 12, "X": 10}[table]
         serial = itertools.count(1)
         for foreground, values in printed.rows.items():
             for (load, column), value in zip(printed.columns, values, strict=True):
@@ -80,22 +88,42 @@ def _foreground_claims() -> Iterator[Claim[Evidence]]:
                 background = column
                 if column == "vegas" and table not in ("I", "II") and foreground != "vegas":
                     background = "vegasfix"
-                against = FOREGROUND[background]
-                remark = ""
-                if table == "XII" and foreground == "vegas":
-                    remark = "; the row repeats released Vegas although its label means the corrected one"
-                yield Claim(
-                    id=f"VR-T{number}-{next(serial):02d}",
-                    source=f"table {table}",
-                    kind="value",
-                    statement=f"{words} of {FOREGROUND[foreground]} against {against}, {WHERE[load]}{remark}",
-                    units=units,
-                    paper_value=value,
-                    tolerance_kind="rel",
-                    tolerance=MEAN_TOLERANCE[metric, load],
-                    scenario=f"table-{number}",
-                    measure=_mean(metric, foreground, background, load),
-                )
+                name = f"VR-T{NUMBERS[table]}-{next(serial):02d}"
+                yield name, table, (SHORT[printed.metric], foreground, background, load), value
+
+
+def _first_claims() -> dict[Configuration, str]:
+    """Return the first claim on the mean of each configuration: the tables print many means more than once."""
+    first: dict[Configuration, str] = {}
+    for name, _, configuration, _ in _means():
+        first.setdefault(configuration, name)
+    return first
+
+
+def _foreground_claims() -> Iterator[Claim[Evidence]]:
+    """Yield the printed means."""
+    first = _first_claims()
+    for name, table, configuration, value in _means():
+        metric, foreground, background, load = configuration
+        words, units = QUANTITY[metric]
+        against = FOREGROUND[background]
+        remark = ""
+        if table == "XII" and foreground == "vegas":
+            remark = "; the row repeats released Vegas although its label means the corrected one"
+        yield Claim(
+            id=name,
+            source=f"table {table}",
+            kind="value",
+            evidence="definition" if name in FITTED else "measured",
+            repeats="" if first[configuration] == name else first[configuration],
+            statement=f"{words} of {FOREGROUND[foreground]} against {against}, {WHERE[load]}{remark}",
+            units=units,
+            paper_value=value,
+            tolerance_kind="rel",
+            tolerance=MEAN_TOLERANCE[metric, load],
+            scenario=f"table-{NUMBERS[table]}",
+            measure=_mean(*configuration),
+        )
 
 
 def _replay() -> Iterator[Claim[Evidence]]:
@@ -123,6 +151,7 @@ def _replay() -> Iterator[Claim[Evidence]]:
                 id=f"VR-T3-{next(serial):02d}",
                 source="table III",
                 kind="value",
+                evidence="arithmetic",
                 statement=f"released Vegas, {rows[row][0]}: {labels[column]}{remark}",
                 units="segments",
                 paper_value=float(value),
@@ -134,6 +163,7 @@ def _replay() -> Iterator[Claim[Evidence]]:
         id=f"VR-T3-{next(serial):02d}",
         source="table III",
         kind="ordering",
+        evidence="arithmetic",
         statement="released Vegas expects less than it gets at both checks",
         scenario="table-3",
         measure=_broken_invariant,
@@ -146,6 +176,7 @@ def _replay() -> Iterator[Claim[Evidence]]:
             id=f"VR-T3-{next(serial):02d}",
             source="table III / sec VII-C",
             kind="value",
+            evidence="arithmetic",
             statement=f"derived: corrected Vegas, {name} check: {labels[column]}",
             units="segments",
             paper_value=float(fixed[name][index]),
@@ -235,6 +266,11 @@ def _signed(
     return measure
 
 
+def _column_prefix(table: str, background: str) -> str:
+    """Return how the names of the claims on a column of effects begin."""
+    return f"VR-T{NUMBERS[table]}{'R' if background == 'reno' else 'V'}"
+
+
 def _effect_claims() -> Iterator[Claim[Evidence]]:
     """Yield effects, shares, half-widths, marks and signs of Tables VI to IX and XI."""
     for table, background in itertools.product(EFFECT_TABLES, BACKGROUNDS):
@@ -242,7 +278,7 @@ def _effect_claims() -> Iterator[Claim[Evidence]]:
         metric, load = SHORT[column.metric], column.load
         verb = "throughput" if metric == "thr" else "retransmitted data"
         units = QUANTITY[metric][1]
-        number = {"VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11}[table]
+        number = NUMBERS[table]
         serial = itertools.count(1)
         place = f"{WHERE[load]}, {FOREGROUND[background]} background"
 
@@ -258,7 +294,7 @@ def _effect_claims() -> Iterator[Claim[Evidence]]:
             **rest: Any,
         ) -> Claim[Evidence]:
             return Claim(
-                id=f"VR-T{number}{'R' if background == 'reno' else 'V'}-{next(serial):02d}",
+                id=f"{_column_prefix(table, background)}-{next(serial):02d}",
                 source=f"table {table}",
                 statement=f"{statement}, {place}",
                 scenario=f"table-{number}",
@@ -308,6 +344,7 @@ def _effect_claims() -> Iterator[Claim[Evidence]]:
             "derived: the shares of the effects and of the error add to 100",
             _sum_of_shares(metric, load, background),
             kind="value",
+            evidence="definition",
             units="%",
             paper_value=round(sum(column.percent.values()), 2),
             tolerance_kind="abs",
@@ -341,6 +378,8 @@ def _effect_claims() -> Iterator[Claim[Evidence]]:
 def _cell_claims() -> Iterator[Claim[Evidence]]:
     """Yield the means of the cells, which the paper does not print but its effects determine."""
     serial = itertools.count(1)
+    first = _first_claims()
+    names = {cell: name for name, cell in ALIASES.items()}
     for table, background, cell in itertools.product(EFFECT_TABLES, BACKGROUNDS, CELLS):
         column = effect_column(table, background)
         metric = SHORT[column.metric]
@@ -349,11 +388,12 @@ def _cell_claims() -> Iterator[Claim[Evidence]]:
             f"{phase} {'on' if bit == '1' else 'off'}"
             for phase, bit in zip(("ss", "ca", "rec"), cell, strict=True)
         )
-        number = {"VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11}[table]
+        number = NUMBERS[table]
         yield Claim(
             id=f"VR-CELL-{next(serial):02d}",
             source=f"table {table} (derived)",
             kind="value",
+            repeats=first.get((metric, names.get(f"cell{cell}", cell), background, column.load), ""),
             statement=f"derived: {words} with {levels}, from the effects; {WHERE[column.load]}, "
             f"{FOREGROUND[background]} background",
             units=units,
@@ -375,14 +415,17 @@ def _spread_claims() -> Iterator[Claim[Evidence]]:
         metric, load = SHORT[column.metric], column.load
         units = QUANTITY[metric][1]
         place = f"{WHERE[load]}, {FOREGROUND[background]} background"
-        number = {"VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11}[table]
+        number = NUMBERS[table]
         common: dict[str, Any] = {
             "source": f"table {table} (derived)",
             "kind": "value",
             "scenario": f"table-{number}",
         }
+        # Both are the printed half-width but for a factor.
+        half_width = f"{_column_prefix(table, background)}-{HALF_WIDTH:02d}"
         yield Claim(
             id=f"VR-SE-{next(serial):02d}",
+            repeats=half_width,
             statement=f"derived: standard deviation between runs of a cell, {place}",
             units=units,
             paper_value=round(column.s_e(), 2),
@@ -393,6 +436,7 @@ def _spread_claims() -> Iterator[Claim[Evidence]]:
         )
         yield Claim(
             id=f"VR-SE-{next(serial):02d}",
+            repeats=half_width,
             statement=f"derived: half-width of a two-sided 90 % interval, with the quantile at 0.95, {place}",
             units=units,
             paper_value=round(float(stats.t.ppf(0.95, 392)) * column.s_q(), 2),
@@ -403,6 +447,7 @@ def _spread_claims() -> Iterator[Claim[Evidence]]:
         )
         yield Claim(
             id=f"VR-SE-{next(serial):02d}",
+            evidence="definition",
             statement=f"derived: the printed half-width over the standard error is the quantile at 0.90, {place}",
             paper_value=round(column.half_width / column.s_q(), 3),
             tolerance_kind="abs",
@@ -421,7 +466,7 @@ def _flip_claims() -> Iterator[Claim[Evidence]]:
         column = effect_column(table, background)
         metric, load = SHORT[column.metric], column.load
         half = float(stats.t.ppf(0.95, 392)) * column.s_q()
-        number = {"VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11}[table]
+        number = NUMBERS[table]
         for term in TERMS:
             if term in column.not_significant or abs(column.effect[term]) > half:
                 continue
@@ -436,9 +481,6 @@ def _flip_claims() -> Iterator[Claim[Evidence]]:
                 scenario=f"table-{number}",
                 measure=_significant(metric, load, background, term, expected=False, which="hw_two_sided"),
             )
-
-
-Configuration = tuple[str, str, str, str]
 
 
 def _ratio(over: Configuration, under: Configuration) -> Callable[[Evidence], Outcome]:
@@ -460,7 +502,7 @@ def _ratio_claims() -> Iterator[Claim[Evidence]]:
     def claim(
         statement: str, tables: tuple[str, str], over: Configuration, under: Configuration, tolerance: float
     ) -> Claim[Evidence]:
-        number = {"I": 1, "II": 2, "IV": 4, "V": 5, "X": 10, "XII": 12}[tables[0]]
+        number = NUMBERS[tables[0]]
         return Claim(
             id=f"VR-RAT-{next(serial):02d}",
             source=f"table {tables[0]} (derived)",
