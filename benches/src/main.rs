@@ -17,11 +17,11 @@ use report::Turns;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: dumbbell-benches [--case NAME]... [--seconds-per-case SECONDS] [--smoke] [--json]
-  --case NAME               only this case, or the cases whose names begin so; again for more
+  --case NAME               run this case, or all cases whose names begin with NAME; may be repeated
   --seconds-per-case SECONDS
-                            CPU seconds a case may take before no further turn begins (20); it has three turns at least
-  --smoke                   one turn of two fifths of the packets, to see that it works
-  --json                    one JSON object instead of the table";
+                            CPU time per case, in seconds; at least three turns are run [default: 20]
+  --smoke                   run one turn with two fifths of the packets, to check that the benchmarks work
+  --json                    print one JSON object instead of the table";
 
 /// Minimum number of turns per case, for a median and a spread.
 const MIN_TURNS: usize = 3;

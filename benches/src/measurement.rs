@@ -107,18 +107,18 @@ impl Measurement {
 
     /// Runs in a new process.
     pub fn in_new_process(case: &Case, contender: Contender, share: f64) -> Result<Measurement, String> {
-        let program =
-            std::env::current_exe().map_err(|error| format!("this program is not found: {error}"))?;
+        let program = std::env::current_exe()
+            .map_err(|error| format!("cannot determine the path of this program: {error}"))?;
         let output = Command::new(program)
             .args([CHILD, case.name, contender.name(), &share.to_string()])
             .output()
-            .map_err(|error| format!("a measurement does not start: {error}"))?;
+            .map_err(|error| format!("cannot start a measurement: {error}"))?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
             return Err(format!("{} of {} failed: {}", contender.name(), case.name, stderr.trim()));
         }
         let text = String::from_utf8_lossy(&output.stdout);
-        Measurement::from_json(&text).ok_or_else(|| format!("a measurement is not understood: {text}"))
+        Measurement::from_json(&text).ok_or_else(|| format!("invalid output of a measurement: {text}"))
     }
 
     /// Runs the measurement given by the arguments of a child process: case, contender, and share of the packets.
@@ -134,7 +134,7 @@ impl Measurement {
             other => return Err(format!("\"{other}\" is neither engine nor bare")),
         };
         let share = share.parse().ok().filter(|share| (1e-3..=1e3).contains(share));
-        Measurement::take(case, contender, share.ok_or("a share is a number from 0.001 to 1000")?)
+        Measurement::take(case, contender, share.ok_or("share: expected a number from 0.001 to 1000")?)
     }
 
     /// As one JSON object.

@@ -100,8 +100,9 @@ pub fn table(all: &[Turns]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     let mut text = String::from(
-        "Millions of delivered data packets per CPU second: median (smallest to largest) of so many turns. The bare loop passes the same packets\n\
-         over the same links, with the engine's ring buffers, event heap and chaining of links, and has no TCP.\n\n",
+        "Millions of delivered data packets per CPU second: median (minimum to maximum) over the turns. The bare loop\n\
+         passes the same packets over the same links, with the engine's ring buffers, event heap and chaining of links,\n\
+         but without TCP.\n\n",
     );
     for row in &rows {
         let mut line = String::new();
@@ -186,7 +187,7 @@ mod tests {
         let mut second = turns();
         second.case = CASES[3].clone();
         let text = table(&[turns(), second]);
-        let rows: Vec<&str> = text.lines().skip(3).collect();
+        let rows: Vec<&str> = text.lines().skip(4).collect();
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[1].chars().count(), rows[2].chars().count());
         assert!(rows[1].contains("2.00") && rows[1].contains("(1.00 to 4.00)"), "{text}");

@@ -61,10 +61,7 @@ def _where(evidence: Evidence, figure: str, found: Values) -> str:
 def _least(figure: str, acks: str) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         found = gains(evidence, figure, acks)
-        gaining = found[found > 0]
-        if not gaining.size:
-            return Outcome(measured=float("nan"), holds=False, note="Westwood+ gains nowhere")
-        return Outcome(measured=float(gaining.min()), note=_where(evidence, figure, found))
+        return Outcome(measured=float(found.min()), note=_where(evidence, figure, found))
 
     return measure
 
