@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from dumbbell.papers.paper import load
 
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
