@@ -27,6 +27,8 @@ pub struct Case {
     pub buffer: u32,
     /// Discipline of that queue, with default parameters otherwise.
     pub queue: &'static str,
+    /// Discipline of the queue for the acknowledgements on the reverse link.
+    pub reverse_queue: &'static str,
     /// Packets that the bottleneck can transmit during the run, in millions.
     pub million_packets: f64,
 }
@@ -39,16 +41,26 @@ const fn case(
     buffer: u32,
     million_packets: f64,
 ) -> Case {
-    Case { name, flows, variant, mechanisms: "", megabits, buffer, queue: "droptail", million_packets }
+    Case {
+        name,
+        flows,
+        variant,
+        mechanisms: "",
+        megabits,
+        buffer,
+        queue: "droptail",
+        reverse_queue: "droptail",
+        million_packets,
+    }
 }
 
-/// The same network with another discipline. Comparison with drop-tail gives its cost per packet.
+/// The same network with another discipline at the bottleneck. Comparison with drop-tail gives its cost per packet.
 const fn discipline(name: &'static str, queue: &'static str) -> Case {
     Case { queue, ..case(name, 20, "sack", 100, 1000, 3.0) }
 }
 
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
-pub const CASES: [Case; 10] = [
+pub const CASES: [Case; 11] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     case("b", 10, "reno", 50, 100, 3.0),
     case("c100", 100, "reno", 1000, 1000, 3.0),
@@ -58,6 +70,8 @@ pub const CASES: [Case; 10] = [
     discipline("red", "red"),
     discipline("codel", "codel"),
     discipline("fqcodel", "fqcodel"),
+    // The reverse link is scheduled as well.
+    Case { reverse_queue: "fqcodel", ..discipline("fqcodel2", "fqcodel") },
     // Paced senders, for comparison with the case "droptail".
     Case { mechanisms: "J", ..discipline("paced", "droptail") },
 ];
@@ -82,22 +96,23 @@ impl Case {
         let flows = if self.flows == 1 { "flow" } else { "flows" };
         let (count, variant, megabits, buffer, queue) =
             (self.flows, self.variant, self.megabits, self.buffer, self.queue);
-        format!("{count} {variant} {flows}, {megabits} Mbit/s, {queue}, buffer {buffer}")
+        let reverse = if self.reverse_queue == "droptail" { "" } else { " in both directions" };
+        format!("{count} {variant} {flows}, {megabits} Mbit/s, {queue}{reverse}, buffer {buffer}")
     }
 
     /// The scenario, shortened to `share` of its packets.
     pub fn scenario(&self, share: f64) -> Result<Scenario, SpecError> {
         let packet_bits = f64::from((PAYLOAD + HEADER) * 8);
         let duration = self.million_packets * share * packet_bits / f64::from(self.megabits);
-        let limit = match self.queue {
-            "fqcodel" => json!(self.buffer),
-            _ => json!(format!("{} packets", self.buffer)),
-        };
-        let queue = json!({ "kind": self.queue, "limit": limit });
-        let bottleneck = |from: &str, to: &str| {
+        let bottleneck = |from: &str, to: &str, queue: &str| {
+            let limit = match queue {
+                "fqcodel" => json!(self.buffer),
+                _ => json!(format!("{} packets", self.buffer)),
+            };
             json!({
                 "name": format!("{from}-{to}"), "from": from, "to": to,
-                "rate": format!("{} Mbit/s", self.megabits), "delay": "20 ms", "queue": queue,
+                "rate": format!("{} Mbit/s", self.megabits), "delay": "20 ms",
+                "queue": { "kind": queue, "limit": limit },
             })
         };
         let access = |from: &str, to: &str| {
@@ -107,7 +122,7 @@ impl Case {
             })
         };
         let mut nodes = vec![json!("r1"), json!("r2")];
-        let mut links = vec![bottleneck("r1", "r2"), bottleneck("r2", "r1")];
+        let mut links = vec![bottleneck("r1", "r2", self.queue), bottleneck("r2", "r1", self.reverse_queue)];
         let mut flows = Vec::new();
         for number in 0..self.flows {
             let (source, sink) = (format!("s{number}"), format!("d{number}"));

@@ -136,7 +136,7 @@ impl ScheduledLink {
     /// Tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
-        let in_service = self.next_token().into_iter();
+        let in_service = self.in_service.iter().map(|service| self.backlog.packet(service.slot).token);
         let departed = self.departed.iter().map(|departed| departed.token);
         waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
     }
@@ -176,10 +176,13 @@ impl ScheduledLink {
         None
     }
 
-    /// Token of the packet in service, which departs next; for prefetching.
+    /// Token of the packet that the next poll returns, if it has departed or is in service; for prefetching.
     #[inline]
     pub fn next_token(&self) -> Option<u64> {
-        self.in_service.map(|service| self.backlog.packet(service.slot).token)
+        match self.departed.front() {
+            Some(departed) => Some(departed.token),
+            None => self.in_service.map(|service| self.backlog.packet(service.slot).token),
+        }
     }
 
     /// The next dropped packet, in order of time.

@@ -62,10 +62,10 @@ impl Rule {
 }
 
 /// The state of CoDel for one queue.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Controller {
-    /// Time at which the sojourn time will have been above the target for an interval.
-    first_above: Option<Time>,
+    /// Time at which the sojourn time will have been above the target for an interval; [`Time::NEVER`] while it is below.
+    first_above: Time,
     drop_next: Time,
     /// Packets dropped in this dropping state.
     count: u32,
@@ -74,20 +74,34 @@ pub struct Controller {
     is_dropping: bool,
 }
 
+impl Default for Controller {
+    fn default() -> Self {
+        Controller {
+            first_above: Time::NEVER,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+            is_dropping: false,
+        }
+    }
+}
+
 impl Controller {
     /// Dequeues a packet, and reports whether it may be dropped [RFC 8289 §5.6].
     #[inline(always)]
     fn pop(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<(Slot, bool)> {
         let Some(slot) = backlog.pop(queue) else {
-            self.first_above = None;
+            self.first_above = Time::NEVER;
             return None;
         };
         if now.since(backlog.packet(slot).entered) < rule.target || queue.bytes() <= rule.mtu {
-            self.first_above = None;
+            self.first_above = Time::NEVER;
             return Some((slot, false));
         }
-        let first_above = *self.first_above.get_or_insert(now + rule.interval);
-        Some((slot, now >= first_above))
+        if self.first_above == Time::NEVER {
+            self.first_above = now + rule.interval;
+        }
+        Some((slot, now >= self.first_above))
     }
 
     /// Dequeues the packet that departs at `now` [RFC 8289 §5.5]; `None` if none is left.

@@ -45,28 +45,27 @@ impl Discipline for FqCoDel {
     }
 }
 
-/// The list that contains a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum List {
-    #[default]
-    Inactive,
-    New,
-    Old,
-}
-
 /// No queue.
 const END: u32 = u32::MAX;
+/// The successor of a queue that is not in a list.
+const INACTIVE: u32 = u32::MAX - 1;
 
-/// The queue of some flows.
-#[derive(Clone, Copy, Debug, Default)]
+/// The queue of some flows, in one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct FlowQueue {
     packets: Fifo,
     controller: Controller,
     /// Bytes that it may still send in this round; negative if the last packet exceeded them.
-    credits: i64,
+    credits: i32,
     /// The next queue in its list.
     next: u32,
-    list: List,
+}
+
+impl Default for FlowQueue {
+    fn default() -> Self {
+        FlowQueue { packets: Fifo::default(), controller: Controller::default(), credits: 0, next: INACTIVE }
+    }
 }
 
 /// A list of active queues in the order of service, linked by queue numbers.
@@ -111,7 +110,7 @@ impl QueueList {
 #[derive(Clone, Debug)]
 pub struct FlowQueues {
     rule: Rule,
-    quantum: i64,
+    quantum: i32,
     limit: usize,
     drop_batch: usize,
     /// Salt of the flow hash, so that collisions differ between runs.
@@ -161,7 +160,7 @@ impl AtDeparture for FqCoDel {
     fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
         FlowQueues {
             rule: Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn },
-            quantum: self.quantum.0 as i64,
+            quantum: self.quantum.0 as i32,
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
             salt: random.uniform_between(0.0, f64::from(u32::MAX)) as u32,
@@ -176,8 +175,7 @@ impl AtDeparture for FqCoDel {
         let number = state.queue_of(packet.flow);
         let queue = &mut state.queues[number as usize];
         backlog.push(&mut queue.packets, packet);
-        if queue.list == List::Inactive {
-            queue.list = List::New;
+        if queue.next == INACTIVE {
             queue.credits = state.quantum;
             state.new.push(number, &mut state.queues);
         }
@@ -195,12 +193,12 @@ impl AtDeparture for FqCoDel {
             let queue = state.queues.get_mut(number as usize)?;
             if queue.credits > 0 {
                 if let Some(slot) = queue.controller.dequeue(&state.rule, now, &mut queue.packets, backlog) {
-                    queue.credits -= i64::from(backlog.packet(slot).size);
+                    queue.credits -= backlog.packet(slot).size as i32;
                     return Some(slot);
                 }
                 list.remove_first(queue.next);
                 if !is_new {
-                    queue.list = List::Inactive;
+                    queue.next = INACTIVE;
                     continue;
                 }
                 // An empty new queue joins the old queues. Otherwise, a flow could stay new and starve them.
@@ -208,7 +206,6 @@ impl AtDeparture for FqCoDel {
                 queue.credits += state.quantum;
                 list.remove_first(queue.next);
             }
-            queue.list = List::Old;
             state.old.push(number, &mut state.queues);
         }
     }
