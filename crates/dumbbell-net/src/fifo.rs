@@ -422,17 +422,7 @@ mod tests {
     }
 
     fn packet(size: u32) -> Packet<()> {
-        Packet {
-            size,
-            owner: 0,
-            generation: 0,
-            kind: PacketKind::Data,
-            ecn: Ecn::NotEct,
-            flow: 0,
-            timestamp: Time::ZERO,
-            queueing: Time::ZERO,
-            payload: (),
-        }
+        Packet { kind: PacketKind::Data, ..Packet::of_size(size, ()) }
     }
 
     #[test]

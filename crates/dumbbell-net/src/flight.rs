@@ -146,21 +146,9 @@ impl<P: Copy> Flights<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::PacketKind;
-    use dumbbell_units::Ecn;
 
     fn packet(owner: u32) -> Packet<()> {
-        Packet {
-            size: 1000,
-            owner,
-            generation: 0,
-            kind: PacketKind::Data,
-            ecn: Ecn::NotEct,
-            flow: 0,
-            timestamp: Time::ZERO,
-            queueing: Time::ZERO,
-            payload: (),
-        }
+        Packet { owner, ..Packet::of_size(1000, ()) }
     }
 
     #[test]

@@ -309,21 +309,10 @@ impl MergePoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_net::PacketKind;
-    use dumbbell_units::{Ecn, Stream};
+    use dumbbell_units::Stream;
 
     fn packet(owner: u32) -> Packet<()> {
-        Packet {
-            size: 1000,
-            owner,
-            generation: 0,
-            kind: PacketKind::Data,
-            ecn: Ecn::NotEct,
-            flow: 0,
-            timestamp: Time::ZERO,
-            queueing: Time::ZERO,
-            payload: (),
-        }
+        Packet { owner, ..Packet::of_size(1000, ()) }
     }
 
     /// `feeders` links that feed link 0, whose delay is 100 ns.

@@ -314,3 +314,20 @@ fn a_window_beyond_the_end_missing_flows_and_empty_probes_are_refused() {
     scenario["probes"] = json!([{ "flows": ["f"], "quantities": [] }]);
     assert_eq!(refused_field(&scenario), "probes.0.quantities");
 }
+
+#[test]
+fn nagle_holds_back_keystrokes_but_not_the_end_of_a_transfer() {
+    // 1,500 bytes are a full segment and a partial one; waiting for an ACK would take a second round trip of 100 ms.
+    let tcp = json!({ "variant": "reno", "mss": "1000 bytes" });
+    let source = json!({ "kind": "transfer", "size": "1500 bytes" });
+    let transfer = outcome(&with_flow(two_hosts("10 Mbit/s", "50 ms", json!({})), "f", tcp, source));
+    assert!(flow(&transfer).completion_s.expect("complete") < 0.11);
+    let segments = |nagle: bool| {
+        let tcp = json!({ "variant": "reno", "nagle": nagle });
+        let mix = json!({ "telnet": 1.0, "ftp": 0.0, "nntp": 0.0, "smtp": 0.0 });
+        let source = json!({ "kind": "tcplib", "interarrival": "500 ms", "mix": mix });
+        let network = two_hosts("10 Mbit/s", "500 ms", json!({}));
+        flow(&outcome(&with_flow(network, "f", tcp, source))).segments_sent
+    };
+    assert!(segments(true) < segments(false), "{} and {}", segments(true), segments(false));
+}

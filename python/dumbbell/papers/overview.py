@@ -169,7 +169,8 @@ def _print_summary(overview: Overview) -> None:
         console.print(_line(done))
     row = overview.data["score"]["all"]
     console.print(
-        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced, {unmeasured_text(row)}; "
+        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced"
+        f"{f', {others}' if (others := unmeasured_text(row)) else ''}; "
         f"{overview.data['runs']} runs, {duration(overview.run_time_s)}"
     )
     console.print(f"index: {overview.index.resolve()}")

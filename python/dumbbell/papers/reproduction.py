@@ -66,7 +66,7 @@ def unmeasured_text(row: Mapping[str, Any]) -> str:
     words = {
         "arithmetic": "arithmetic on print",
         "definition": "definition or input",
-        "refuted": "of these do not hold",
+        "refuted": "of those not reproduced",
         "awaiting": "await the testbed",
         "unchecked": "not checkable",
         "repeated": "repeat another claim",
