@@ -46,8 +46,10 @@ class Assumptions:
     check_both
         Whether mechanism D checks the second acknowledgement even if the first check did not fire.
     nagle
-        Whether Nagle's algorithm holds back keystrokes. The authors' TCP had it, but the background is calibrated
-        without it.
+        Whether Nagle's algorithm holds back keystrokes. The authors' TCP had it.
+    background_buffer
+        Send and receive buffers of the background's hosts. The paper gives 128 KB for the measured transfer; the authors'
+        TCP has 4 KiB by default.
     handshake
         Whether connections open with a handshake, as the implementations that the simulator runs do.
     warm_up_s
@@ -77,7 +79,8 @@ class Assumptions:
     extra: str = "HI"
     gamma: float = 1.0
     check_both: bool = False
-    nagle: bool = False
+    nagle: bool = True
+    background_buffer: str = "4 KiB"
     handshake: bool = True
     warm_up_s: float = 10.0
     conversation_cap: str | None = "1 MB"

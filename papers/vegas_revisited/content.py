@@ -144,8 +144,8 @@ def _set_up(settings: Settings) -> Section:
 
 def _design_sizes(settings: Settings) -> str:
     counts = replications(settings)
-    seven = ", ".join(f"{count} ({load} load)" for load, count in counts.seven.items())
-    return f"{seven} and {counts.ten} runs per cell; 2^10 at low load against Reno"
+    seven, ten = counts.seven * settings.seeds, counts.ten * settings.seeds
+    return f"{seven} and {ten} runs per cell; 2^10 at high load against Reno"
 
 
 def _calibration() -> Section:
@@ -508,7 +508,7 @@ def _seven(evidence: Evidence) -> Section:
                     row += [
                         Cell(
                             text=signed(effect),
-                            tone="muted" if abs(effect) <= float(design.hw_two_sided[0]) else "",
+                            tone="muted" if abs(effect) <= float(design.half_width[0]) else "",
                         ),
                         f"{share:.1f}",
                     ]
@@ -520,7 +520,7 @@ def _seven(evidence: Evidence) -> Section:
                 share = sum(float(values[0]) for term, values in design.percent.items() if "_" in term)
                 interactions += ["", f"{share:.1f}"]
                 errors += ["", f"{float(design.percent['error'][0]):.1f}"]
-                half += [f"{float(design.hw_two_sided[0]):.2f}", ""]
+                half += [f"{float(design.half_width[0]):.2f}", ""]
             rows += [interactions, errors, half]
             blocks.append(
                 Table(

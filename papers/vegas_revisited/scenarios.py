@@ -83,7 +83,7 @@ def cell_letters(cell: str) -> str:
     return "".join(sorted("".join(chosen)))
 
 
-def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
+def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> dict[str, Any]:
     """Return the ``tcp`` table of a variant.
 
     Parameters
@@ -93,6 +93,8 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
         ``"fix:LETTERS"`` and ``"released:LETTERS"`` for any set of mechanisms.
     assumptions
         What the paper leaves open.
+    buffer
+        Send and receive buffer. The paper gives that of the measured transfer. [hengartner2000 §V]
     """
     common: dict[str, Any] = {
         "rules": "bsd",
@@ -101,8 +103,8 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
         "headers": {"data": assumptions.header, "ack": "40 bytes"},
         "initial_window": "1 segment",
         "initial_ssthresh": assumptions.initial_ssthresh,
-        "receive_buffer": "128 KiB",
-        "send_buffer": "128 KiB",
+        "receive_buffer": buffer,
+        "send_buffer": buffer,
         "timer": {
             "kind": "bsd",
             "tick": assumptions.tick,
@@ -233,7 +235,13 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
                     "tcp": tcp(foreground, place),
                     "source": {"kind": "transfer", "size": f"{TRANSFER} bytes"},
                 },
-                {"name": "bg", "from": "h2", "to": "h4", "tcp": tcp(background, place), "source": source},
+                {
+                    "name": "bg",
+                    "from": "h2",
+                    "to": "h4",
+                    "tcp": tcp(background, place, buffer=assumptions.background_buffer),
+                    "source": source,
+                },
             ],
             "probes": [{"flows": ["fg"], "quantities": [EVENTS]}],
         }
