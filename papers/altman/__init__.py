@@ -46,17 +46,19 @@ class Altman(ClaimedPaper[Evidence]):
 
     def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
-        return Evidence(results, seed=settings.seed)
+        return Evidence(results, seed=settings.seed, seeds=settings.seeds)
 
     def study(
         self,
-        _settings: Settings,
+        settings: Settings,
         claims: Sequence[Claim[Evidence]],
         evidence: Evidence,
         findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
         """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence, findings)
+        return sensitivity.study(
+            claims, evidence, findings, plan.replications(settings).moved, seed=settings.seed
+        )
 
     def content(
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
@@ -81,7 +83,7 @@ class Altman(ClaimedPaper[Evidence]):
         counts = plan.replications(settings)
         return (
             f"Quick mode: {counts.grid} runs of each row and {counts.threshold} of each buffer. Intervals are wide, claims "
-            "close to their limit change by chance, and the buffer sweeps are not repeated with varied assumptions."
+            "close to their limit change by chance, and no assumption is varied."
         )
 
 

@@ -76,11 +76,25 @@ class Evidence:
         Seed of the resampling.
     group
         `BASE`, or the name of a variation. Runs missing in a variation are taken from the base.
+    seeds
+        The number of seeds the results of the base are from. Each has runs of all phases.
+    phases
+        The number of phases by key, if `results` is a choice of some complete table; otherwise counted.
     """
 
-    def __init__(self, results: pd.DataFrame, *, seed: int = 1, group: str = BASE) -> None:
+    def __init__(
+        self,
+        results: pd.DataFrame,
+        *,
+        seed: int = 1,
+        group: str = BASE,
+        seeds: int = 1,
+        phases: Mapping[str, int] | None = None,
+    ) -> None:
         self.results = results
         self.group = group
+        self._seeds = seeds
+        self._phases = phases
         self._seed = seed
         self._variation = next((moved for moved in VARIATIONS if moved.name == group), None)
 
@@ -88,9 +102,19 @@ class Evidence:
     def _by_key(self) -> dict[str, pd.DataFrame]:
         return {str(key): rows for key, rows in self.results.groupby("key", sort=False)}
 
+    @cached_property
+    def phases(self) -> Mapping[str, int]:
+        """The number of phases by key; runs with one number modulo it have the same phase."""
+        if self._phases is not None:
+            return self._phases
+        return {
+            key: len(rows) // (self._seeds if key.startswith(f"{BASE}|") else 1)
+            for key, rows in self._by_key.items()
+        }
+
     def moved(self, group: str) -> Evidence:
         """Return the evidence of a variation."""
-        other = Evidence(self.results, seed=self._seed, group=group)
+        other = Evidence(self.results, seed=self._seed, group=group, seeds=self._seeds, phases=self._phases)
         other.__dict__["_by_key"] = self._by_key
         return other
 
@@ -148,10 +172,11 @@ class Evidence:
 
     def settings(self, name: str, row: Setting) -> list[Setting]:
         """Return the row as each run of a configuration had it, with the model's reading of T."""
-        count = len(self.frame(name))
+        rows = self.frame(name)
+        count = self.phases[str(rows["key"].iloc[0])]
         assumptions = self._assumptions(name)
         service = self._variation.service if self._variation is not None else "mu"
-        places = [of_phase(row, run, count, assumptions) for run in range(count)]
+        places = [of_phase(row, int(run) % count, count, assumptions) for run in rows["run"]]
         return [place if service == "mu" else place.with_service("nu") for place in places]
 
     def model(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
+from dumbbell.sensitivity import REPLICATIONS
 
 from . import scenarios
 from .assumptions import VARIATIONS, Assumptions, Mover
@@ -140,9 +141,14 @@ def replications(settings: Settings) -> Replications:
     """Return the number of runs of each group."""
     if settings.quick:
         grid = settings.runs or 4
-        return Replications(grid=grid, cycles=4, threshold=4, video=4, law=2, moved=2, moved_threshold=0)
+        return Replications(grid=grid, cycles=4, threshold=4, video=4, law=2, moved=0, moved_threshold=0)
     grid = settings.runs or 12
-    return Replications(grid=grid, cycles=8, threshold=8, video=12, law=6, moved=4, moved_threshold=4)
+    if not settings.sensitivity:
+        return Replications(grid=grid, cycles=8, threshold=8, video=12, law=6, moved=0, moved_threshold=0)
+    # A sweep has so many runs at each of its buffers.
+    return Replications(
+        grid=grid, cycles=8, threshold=8, video=12, law=6, moved=REPLICATIONS, moved_threshold=4
+    )
 
 
 def _seed(settings: Settings, name: str) -> int:
@@ -287,7 +293,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
         made.add(f"{BASE}|evolution/{variant}", "figures", scenario, _seed(settings, "evolution"), 0)
     made.video(BASE, "figures", base, counts.video, own=True)
     made.laws(counts.law)
-    for variation in VARIATIONS:
+    for variation in VARIATIONS if counts.moved else ():
         moved = variation.moved
         made.grid(
             variation.name, "sensitivity", variation.kinds, moved, counts.moved, counts.cycles, variation.reno

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity
+from dumbbell.sensitivity import Move, Sensitivity, placebo
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
+from .plan import BASE
 
 __all__ = ["study"]
 
@@ -16,9 +19,14 @@ CHANGED = "claims measured differently"
 
 
 def study(
-    claims: Sequence[Claim[Evidence]], evidence: Evidence, findings: Sequence[Finding]
+    claims: Sequence[Claim[Evidence]],
+    evidence: Evidence,
+    findings: Sequence[Finding],
+    runs: int,
+    *,
+    seed: int,
 ) -> Sensitivity[Variation]:
-    """Return the effects of all moves that were run or need no run.
+    """Return the effects of all moves that were run or need no run, and the placebo; nothing without runs.
 
     Parameters
     ----------
@@ -28,11 +36,24 @@ def study(
         The evidence of the assumptions as chosen.
     findings
         The findings on it.
+    runs
+        Runs of a configuration with a varied assumption.
+    seed
+        Seed of the placebo.
     """
+    if not runs:
+        return Sensitivity()
     moves: list[Move[Variation]] = [Move(variation=None, findings=findings, baseline=findings)]
     for variation in VARIATIONS:
         if variation.kinds and not evidence.has_runs(variation.name):
             continue
         moved = judge(claims, evidence.moved(variation.name))
         moves.append(Move(variation=variation, findings=moved, baseline=findings))
-    return Sensitivity(moves)
+    missed = {finding.claim.id for finding in findings if finding.holds is False}
+    doubtful = [claim for claim in claims if claim.id in missed]
+    unvaried = evidence.results[evidence.results["key"].astype(str).str.startswith(f"{BASE}|")]
+
+    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
+        return judge(doubtful, Evidence(drawn, seed=seed, phases=evidence.phases))
+
+    return Sensitivity(moves, placebo(unvaried, lambda _: runs, judged, seed=seed))
