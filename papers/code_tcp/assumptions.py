@@ -12,7 +12,7 @@ from typing import Literal
 
 from dumbbell import sensitivity
 
-__all__ = ["BASE", "VARIATIONS", "Assumptions", "Variation"]
+__all__ = ["BASE", "LITERAL", "LITERAL_GROUP", "VARIATIONS", "Assumptions", "Variation"]
 
 Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"]
 
@@ -94,7 +94,13 @@ class Assumptions:
 
 
 BASE = Assumptions()
-"""The main reading."""
+"""The main reading, the one we hold to be best supported."""
+
+LITERAL = replace(BASE, cross=0.0)
+"""The literal reading: no traffic and no processing times but those the paper states."""
+
+LITERAL_GROUP = "literal"
+"""Its name in the keys of runs."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dumbbell.claims import Finding
+from dumbbell.papers import Reading
 from dumbbell.report import Details, Figure, Section, Text
 
-from . import conclusions, figures, set_up, tables
+from . import conclusions, figures, literal, set_up, tables
 from .evidence import Evidence
 from .sensitivity import Study
 
 __all__ = ["sections"]
 
 
-def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> list[Section]:
+def sections(
+    evidence: Evidence, findings: Sequence[Finding], moves: Study, judged: Sequence[Reading]
+) -> list[Section]:
     """Return the sections of the report."""
     equal, different = figures.networks()
     return [
@@ -43,6 +46,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 Figure(svg=figures.against_rate(replace(evidence, group="quiet")), caption="Fig. 9 without cross traffic; fewer rates and repetitions."),
             ],
         ),
+        literal.compared(judged, evidence),
         Section(
             anchor="assumptions",
             title="Stated and assumed parameters",

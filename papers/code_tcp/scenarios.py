@@ -205,17 +205,17 @@ def phase_point(kind: str, rate: int, variant_ms: float, reno_ms: float) -> Scen
 
 
 @cache
-def short_transfer(kind: str, kilobytes: int, beside: bool) -> Scenario:
+def short_transfer(kind: str, kilobytes: int, beside: bool, assumptions: Assumptions) -> Scenario:
     """Return a short transfer, alone or with one Reno connection that has run for at least 20 s."""
     source = {"kind": "transfer", "size": f"{kilobytes} kB"}
     start = Uniform(uniform=("20 s", "25 s"))
-    connections = [Connection(name="short", tcp=tcp(kind, BASE), start=start, source=source)]
+    connections = [Connection(name="short", tcp=tcp(kind, assumptions), start=start, source=source)]
     if beside:
-        connections.append(Connection(name="reno", tcp=tcp("reno", BASE)))
+        connections.append(Connection(name="reno", tcp=tcp("reno", assumptions)))
     return network(
         f"startup {kind} {kilobytes}",
         connections,
-        BASE,
+        assumptions,
         rate=10,
         duration_s=200.0,
         from_s=0.0,

@@ -306,7 +306,7 @@ def share_of_short_transfers_reno_finishes_first(evidence: Evidence) -> Outcome:
                 np.array(
                     [
                         run.one("completion", "short")
-                        for run in evidence.all_runs(f"startup/{kind}/{size}/{place}")
+                        for run in evidence.all_runs(f"{evidence.group}/startup/{kind}/{size}/{place}")
                     ]
                 )
                 for kind in ("reno", "code")

@@ -143,7 +143,7 @@ def test_a_quick_plan_is_reproducible_and_every_key_is_in_a_reading():
     groups = {run.key.split("/")[0] for run in plan}
     variations = set(part("plan").counts(QUICK).variations)
     assert variations <= {variation.name for variation in part("assumptions").VARIATIONS}
-    assert groups >= {"base", "algorithm", "fig5-cross", "phase", "epsilon", "startup", *variations}
+    assert groups >= {"base", "algorithm", "fig5-cross", "phase", "epsilon", "literal", *variations}
 
 
 def test_moves_of_assumptions_differ_from_the_main_reading_and_have_their_own_names():
