@@ -9,7 +9,7 @@ from dumbbell.claims import Finding
 from dumbbell.papers import Reading
 from dumbbell.report import Details, Figure, Section, Text
 
-from . import conclusions, figures, literal, set_up, tables
+from . import conclusions, examined, figures, literal, set_up, tables
 from .evidence import Evidence
 from .sensitivity import Study
 
@@ -100,7 +100,7 @@ def sections(
                 "mixes, and compared with the main reading at the same points and repetitions."
             ]
         ),
-        Section(anchor="misses", title="Claims not reproduced, and why", blocks=[tables.misses(findings)]),
+        Section(anchor="misses", title="Claims not reproduced, and why", blocks=[*examined.blocks(findings, moves), tables.misses(findings)]),
         Section(
             anchor="testbed",
             title="Claims awaiting the Linux testbed (Figs. 19, 20, Table 3)",

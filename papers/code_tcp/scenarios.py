@@ -153,7 +153,7 @@ def _sampled(flows: Sequence[str], *, alpha: Sequence[str] = ()) -> list[Probe]:
 
 
 @cache
-def window_run(figure: str, assumptions: Assumptions, cross: bool = False) -> Scenario:
+def window_run(figure: str, assumptions: Assumptions) -> Scenario:
     """Return a run of Figs. 2, 3 and 5: a variant and Reno that start together, to a second."""
     kind = TRACED[figure]
     start = Uniform(uniform=("0 s", "1 s"))
@@ -162,7 +162,14 @@ def window_run(figure: str, assumptions: Assumptions, cross: bool = False) -> Sc
         Connection(name="reno", tcp=tcp("reno", assumptions)),
     ]
     probes = _sampled(("variant", "reno"), alpha=() if kind == "vegas" else ("variant",))
-    return network(figure, connections, assumptions, rate=10, cross=cross, probes=probes)
+    return network(
+        figure,
+        connections,
+        assumptions,
+        rate=assumptions.window_rate,
+        cross=assumptions.window_cross,
+        probes=probes,
+    )
 
 
 @cache

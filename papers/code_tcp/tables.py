@@ -229,7 +229,7 @@ def transfers(evidence: Evidence) -> Table:
         row: list[Cell | str] = [f"{size} kB"]
         for place in ("alone", "beside"):
             for kind in ("reno", "code"):
-                runs = evidence.all_runs(f"{evidence.group}/startup/{kind}/{size}/{place}")
+                runs = evidence.short(kind, size, place)
                 row.append(f"{np.mean([run.one('completion', 'short') for run in runs]):.2f}")
         rows.append(row)
     return Table(
