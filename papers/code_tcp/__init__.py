@@ -81,7 +81,10 @@ class CodeTcp(ClaimedPaper[Evidence]):
         count = plan.counts(settings)
         return [
             ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with a varied assumption"),
-            ("main reading", f"cut to three quarters, {100 * BASE.cross:g} % cross traffic in sweeps"),
+            (
+                "main reading",
+                f"cut to three quarters, thresholds not below 1 and 3, {100 * BASE.cross:g} % cross traffic in sweeps",
+            ),
         ]
 
     def notice(self, settings: Settings) -> str:

@@ -165,7 +165,7 @@ VARIATIONS = (
         value="10 %",
         assumptions=replace(BASE, cross=0.1),
         text="none is mentioned",
-        figures=("fig9", "fig14", "fig15"),
+        figures=("fig9", "rtt", "fig14", "fig15"),
     ),
     Variation(
         name="jitter",

@@ -29,8 +29,8 @@ CAUSES: Mapping[str, str] = {
     "starts. The paper shows one run. Random traffic in this figure as well would give the order.",
     "C-F12-2": "The paper says that the curves of NewVegas fluctuate; the rule compares coefficients of variation. Vegas gets so little that random traffic scatters "
     "it as much in relative terms, although less in bits per second.",
-    "C-F13-4": "The premise is about drop-tail networks without phase effects. Where the two base round-trip times differ by less than half, the random traffic "
-    "does not remove them all.",
+    "C-F13-4": "Only base round-trip times of 50 and 60 ms are out of order. The random traffic does not remove all phase effects where the "
+    "times differ so little; with twice as much the ratio comes nearer to 1, and at 20 Mbit/s the order is right. The paper does not state the rate.",
     "C-F14b-1": "The mean ratio at ten packets is above 1, but random traffic takes places of a queue of ten packets, and single repetitions fall on either "
     "side. Without it Vegas-A gets more in all of them.",
     "C-F14d-3": "Random traffic brings CODE near an equal share, and the largest buffers fall on either side of it. Without random traffic CODE gets more at every "

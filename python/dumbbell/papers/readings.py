@@ -42,7 +42,7 @@ class Reading:
     findings: Sequence[Finding]
 
     def scores(self) -> dict[str, dict[str, Any]]:
-        """Return ``orderings`` and ``values``, each with the counted claims ``reproduced`` and ``missed``, and the ``share`` in percent."""
+        """Return ``orderings`` and ``values``: counted claims ``reproduced`` and ``missed``, and their ``share``, percent."""
         rows = {row["name"]: row for row in scoreboard(self.findings)["groups"]}
         return {key: {name: rows[group][name] for name in COUNTED} for key, group in GROUPS.items()}
 
