@@ -120,7 +120,7 @@ def decides(evidence: Evidence, moves: Study) -> list[str]:
         paragraphs.append(
             "Processing times alone, without cross traffic, remove simultaneous arrivals but hardly change which connection grows at an overflow: "
             + "; ".join(f"{LABELS[kind]} {_words(jitter[kind])}" for kind in VARIANTS)
-            + ". The cross traffic brings CODE to an equal share: it distributes the losses (table below), and its variation "
+            + ". The cross traffic brings CODE close to an equal share: it distributes the losses (table below), and its variation "
             "decreases round-trip times often enough for CODE's thresholds to fall between two increases."
         )
     if halving:
