@@ -51,9 +51,7 @@ def _missed(findings: Sequence[Finding]) -> list[Finding]:
     return [
         finding
         for finding in findings
-        if finding.counts
-        and finding.verdict == "not-reproduced"
-        and finding.claim.kind in ("ordering", "sign", "shape")
+        if finding.counts and finding.holds is False and finding.claim.kind in ("ordering", "sign", "shape")
     ]
 
 
@@ -70,13 +68,16 @@ def _tried(name: str, moves: Study) -> list[tuple[Variation, Finding, Finding]]:
 
 def _summary(finding: Finding, moves: Study) -> list[Cell | str]:
     tried = _tried(finding.claim.id, moves)
-    holds = [variation.label for variation, _, after in tried if after.verdict == "reproduced"]
+    holds = [variation.label for variation, _, after in tried if after.holds]
+    by_chance = "" if finding.claim.id in moves.explained else " (not beyond chance)"
     return [
         finding.claim.id,
         finding.claim.statement,
         number(finding.measured),
         CAUSES.get(finding.claim.id, UNKNOWN),
-        f"{len(holds)} of {len(tried)}" + (f": {'; '.join(holds)}" if holds else "") if tried else UNTRIED,
+        f"{len(holds)} of {len(tried)}" + (f": {'; '.join(holds)}{by_chance}" if holds else "")
+        if tried
+        else UNTRIED,
     ]
 
 
@@ -111,7 +112,7 @@ def _details(finding: Finding, moves: Study) -> Details | None:
 
 
 def _holds(finding: Finding) -> Cell:
-    held = finding.verdict == "reproduced"
+    held = bool(finding.holds)
     return Cell(text="yes" if held else "no", tone="good" if held else "bad", hint=finding.why)
 
 

@@ -270,7 +270,7 @@ def misses(findings: Sequence[Finding]) -> Table:
     rows: list[list[Cell | str]] = [
         [finding.claim.id, finding.claim.statement, number(finding.measured), finding.why]
         for finding in findings
-        if finding.verdict == "not-reproduced"
+        if finding.holds is False
     ]
     return Table(
         caption="Claims not reproduced",

@@ -15,7 +15,7 @@ from dumbbell.papers import ClaimedPaper, PlannedRun, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import assumptions, content, observations, plan, reduction, sensitivity, table_claims
+from . import assumptions, ceiling, content, observations, plan, reduction, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
@@ -61,17 +61,22 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         """Return the evidence the claims are judged on."""
         full = plan.replications(settings).table == 50
         seen = observations.conclude(results)
-        return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
+        return Evidence(results, seen | dict(observed), seed=settings.seed, seeds=settings.seeds, full=full)
+
+    def ceilings(self, findings: Sequence[Finding]) -> Mapping[str, float]:
+        """Return the shares of claims that sampling in the paper itself allows, percent."""
+        return ceiling.ceilings(self.claims(), findings)
 
     def study(
         self,
         settings: Settings,
         claims: Sequence[Claim[Evidence]],
         evidence: Evidence,
-        _findings: Sequence[Finding],
+        findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
         """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence, plan.replications(settings).sensitivity)
+        counts = plan.replications(settings).sensitivity
+        return sensitivity.study(claims, evidence, findings, counts, seed=settings.seed)
 
     def content(
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
@@ -86,7 +91,8 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         return [
             (
                 "replications",
-                f"{counts.table} (tables), {_by_load(counts.pair)} (pairs), {_by_load(counts.seven)} (2^7), {counts.ten} (2^10)",
+                f"{counts.table} (tables), {_by_load(counts.pair)} (pairs), {counts.seven} (2^7), "
+                f"{counts.ten} (2^10), each with every seed",
             ),
             (
                 "calibrated",
@@ -100,8 +106,8 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         if settings.quick:
             return (
                 f"Quick mode: {counts.table} replications for the tables instead of the paper's 50, and "
-                f"{_by_load(counts.seven)} for the seven-factor design. Intervals are wide, and claims close to "
-                "their limit change sides by chance."
+                f"{counts.seven} for the seven-factor design. Intervals are wide, claims close to their limit change sides "
+                "by chance, and no assumption is varied."
             )
         if counts.table != 50:
             return f"{counts.table} replications for the tables instead of the paper's 50."

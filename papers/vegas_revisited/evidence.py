@@ -30,6 +30,12 @@ __all__ = ["Evidence", "FactorEffects"]
 
 Values = NDArray[np.float64]
 
+PAPER_RUNS = 50
+"""Runs per configuration in the paper. [hengartner2000 §VIII]"""
+
+RESAMPLES = 400
+"""Number of resamples of the runs."""
+
 METRICS = {"thr": "throughput", "rtx": "retransmitted"}
 """Columns of the results by the name a quantity has in claims."""
 
@@ -46,8 +52,11 @@ class FactorEffects:
         Shares of variation by term and ``"error"``, %, with resamples.
     s_e
         Standard deviation of the errors, with resamples.
+    half_width
+        Half-width of the two-sided 90 % interval of every effect.
     hw_one_sided, hw_two_sided
-        Half-widths of the intervals of every effect: with the quantile at 0.90, as the paper printed, and at 0.95.
+        Half-widths with the paper's number of replications: with the quantile at 0.90, as printed, and at 0.95. Marks of
+        significance and printed half-widths are compared with these, however many runs there are here.
     cells, replications
         Size of the design.
     """
@@ -55,6 +64,7 @@ class FactorEffects:
     terms: Mapping[str, Values]
     percent: Mapping[str, Values]
     s_e: Values
+    half_width: Values
     hw_one_sided: Values
     hw_two_sided: Values
     cells: int
@@ -62,12 +72,12 @@ class FactorEffects:
 
     @property
     def s_q(self) -> Values:
-        """Standard error of an effect."""
-        return self.s_e / math.sqrt(self.cells * self.replications)
+        """Standard error of an effect with the paper's number of replications."""
+        return self.s_e / math.sqrt(self.cells * PAPER_RUNS)
 
     def interval(self, term: str) -> tuple[float, float]:
         """Return the two-sided 90 % interval of an effect."""
-        effect, half = float(self.terms[term][0]), float(self.hw_two_sided[0])
+        effect, half = float(self.terms[term][0]), float(self.half_width[0])
         return effect - half, effect + half
 
     def percent_interval(self, term: str) -> tuple[float, float]:
@@ -105,15 +115,16 @@ def _effects(means: Values, variances: Values, replications: int, names: Sequenc
     total = squares.sum(axis=0) + sse
     degrees = cells * (replications - 1)
     s_e = np.sqrt(sse / degrees) if degrees else np.full(means.shape[1], np.nan)
-    s_q = s_e / math.sqrt(cells * replications)
     labels = ["_".join(names[index] for index in subset) or "mean" for subset in subsets]
-    one, two = (stats.t.ppf(q, degrees) if degrees else math.nan for q in (0.90, 0.95))
+    own = stats.t.ppf(0.95, degrees) if degrees else math.nan
+    one, two = stats.t.ppf((0.90, 0.95), cells * (PAPER_RUNS - 1)) / math.sqrt(cells * PAPER_RUNS)
     return FactorEffects(
         terms=dict(zip(labels, effects, strict=True)),
         percent=dict(zip(labels[1:], 100 * squares / total, strict=True)) | {"error": 100 * sse / total},
         s_e=s_e,
-        hw_one_sided=one * s_q,
-        hw_two_sided=two * s_q,
+        half_width=own * s_e / math.sqrt(cells * replications),
+        hw_one_sided=one * s_e,
+        hw_two_sided=two * s_e,
         cells=cells,
         replications=replications,
     )
@@ -135,6 +146,10 @@ class Evidence:
         variation did not run is taken from the tables.
     replications
         Use this many runs per configuration at most, by load; ``None`` for all.
+    seeds
+        The number of seeds the results are from.
+    resamples
+        Number of resamples; 0 for estimates alone.
     full
         Whether these are the replications the paper states, against which the size of its design can be judged.
     """
@@ -147,10 +162,14 @@ class Evidence:
         seed: int = 1,
         group: str = "table",
         replications: Mapping[str, int] | None = None,
+        seeds: int = 1,
+        resamples: int = RESAMPLES,
         full: bool = True,
     ) -> None:
         self.results = results
         self.observed = observed
+        self.seeds = seeds
+        self._resamples = resamples
         self.full = full
         self._seed = seed
         self._group = group
@@ -164,7 +183,13 @@ class Evidence:
     def with_group(self, group: str, replications: Mapping[str, int]) -> Evidence:
         """Return the evidence of a variation, or of the tables, at a limited number of replications."""
         other = Evidence(
-            self.results, self.observed, seed=self._seed, group=group, replications=replications, full=False
+            self.results,
+            self.observed,
+            seed=self._seed,
+            group=group,
+            replications=replications,
+            resamples=self._resamples,
+            full=False,
         )
         other.__dict__["_by_key"] = self._by_key
         return other
@@ -218,8 +243,14 @@ class Evidence:
         Configurations that were run with common random numbers are resampled together.
         """
         group, name = key.split("/", 1)
-        stream = f"{group}/{name.rsplit('|', 1)[-1]}" if group == "pair" else f"{self._group}>{key}"
-        return resample_weights(count, seed=stable_seed(self._seed, f"resample/{stream}/{count}"))
+        if group == "table":
+            stream = f"{self._group}>{key}"
+        elif group == "pair":
+            stream = f"{group}/{name.rsplit('|', 1)[-1]}"
+        else:
+            stream = f"{group}/{name.split('|', 1)[-1]}"
+        seed = stable_seed(self._seed, f"resample/{stream}/{count}")
+        return resample_weights(count, seed=seed, resamples=self._resamples)
 
     def mean(self, key: str, column: str) -> Values:
         """Return the mean of a column over the runs of a key, with resamples. Missing values are left out."""

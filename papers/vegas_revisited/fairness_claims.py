@@ -234,7 +234,7 @@ def _stated_size(evidence: Evidence) -> FactorEffects:
 @claim("VR-EX-04")
 def runs_of_three_factor_design(evidence: Evidence) -> Outcome:
     effects = _stated_size(evidence)
-    return Outcome.of(float(effects.cells * effects.replications))
+    return Outcome.of(float(effects.cells * effects.replications / evidence.seeds))
 
 
 @claim("VR-EX-05")
@@ -249,7 +249,7 @@ def effects_of_ten_factor_design(evidence: Evidence) -> Outcome:
 
 @claim("VR-EX-07")
 def replications_of_cell(evidence: Evidence) -> Outcome:
-    return Outcome.of(float(_stated_size(evidence).replications))
+    return Outcome.of(float(_stated_size(evidence).replications / evidence.seeds))
 
 
 # Cited work

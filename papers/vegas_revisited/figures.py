@@ -97,7 +97,7 @@ def effects(evidence: Evidence) -> str:
             ax.errorbar(
                 [float(ours.terms[term][0]) for term in TERMS],
                 position,
-                xerr=float(ours.hw_two_sided[0]),
+                xerr=float(ours.half_width[0]),
                 fmt="o", color=OURS, markersize=4, capsize=2, linewidth=1, label="measured, 90 %",
             )  # fmt: skip
             ax.set_yticks(position, TERMS if column == 0 else [""] * len(TERMS), fontsize=7)
@@ -181,8 +181,8 @@ def scan(calibration: Mapping[str, Any]) -> str:
         ax.plot(
             x,
             y,
-            plots.MARKERS[index],
-            color=plots.COLOURS[index],
+            plots.MARKERS[index % len(plots.MARKERS)],
+            color=plots.COLOURS[index % len(plots.COLOURS)],
             markersize=4,
             label=f"warm-up {warm_up:g} s",
         )

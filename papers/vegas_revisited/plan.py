@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
+from dumbbell.sensitivity import REPLICATIONS
 
 from .assumptions import VARIATIONS, calibrated, varied
 from .printed import CELLS
 from .scenarios import BACKGROUNDS, LOADS, SWEEP, experiment, preset_vegas, stable_seed, sweep
 
 __all__ = [
+    "CHOSEN",
     "STAGES",
     "Replications",
     "pair_configurations",
@@ -31,10 +33,10 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Replications:
-    """Runs per configuration of each group.
+    """Runs per configuration of each group with one seed.
 
-    The paper's number is 50 for the tables. It gives none for the other designs; small differences between released and
-    corrected Vegas need many paired runs. A run at high load costs about twenty times one at low load.
+    The paper's number is 50 for the tables. It gives none for the other designs; five seeds together make 50 for the 2^7
+    design and 5 for the 2^10 design. Small differences between released and corrected Vegas need many paired runs.
 
     Parameters
     ----------
@@ -43,9 +45,9 @@ class Replications:
     pair
         Configurations compared run by run with common random numbers, by load.
     seven
-        Cells of the 2^7 design, by load.
+        Cells of the 2^7 design.
     ten
-        Cells of the 2^10 design (low load, Reno background).
+        Cells of the 2^10 design (high load, Reno background).
     validation, sweep
         Comparisons of implementations, and of loads.
     sensitivity
@@ -54,7 +56,7 @@ class Replications:
 
     table: int
     pair: Mapping[str, int]
-    seven: Mapping[str, int]
+    seven: int
     ten: int
     validation: int
     sweep: int
@@ -68,21 +70,22 @@ def replications(settings: Settings) -> Replications:
         return Replications(
             table=table,
             pair={"low": 4 * table, "high": table},
-            seven={"low": 2, "high": 2},
+            seven=2,
             ten=1,
             validation=2,
             sweep=4,
-            sensitivity={"low": 2},
+            sensitivity={},
         )
     table = settings.runs or 50
     return Replications(
         table=table,
-        pair={"low": 8 * table, "high": 2 * table},
-        seven={"low": max(2, table // 2), "high": max(2, table // 10)},
-        ten=2,
+        pair={"low": 4 * table, "high": table},
+        seven=max(2, table // 5),
+        ten=1,
         validation=10,
         sweep=20,
-        sensitivity={"low": min(8, table), "high": 2},
+        # A run in the WAN costs as much as ten others.
+        sensitivity=dict.fromkeys(("low", "high"), REPLICATIONS) if settings.sensitivity else {},
     )
 
 
@@ -131,6 +134,9 @@ def pair_configurations() -> Iterator[tuple[str, str, str]]:
             yield foreground, background, load
 
 
+CHOSEN = "chosen"
+"""Group of the runs with the chosen assumptions that variations are compared with."""
+
 STAGES = {
     "table": "tables",
     "pair": "paired runs",
@@ -175,12 +181,13 @@ def plan(settings: Settings) -> list[PlannedRun]:
     add("pair/cell000|vegas-nof|high", without_f, "pair/high", counts.pair["high"])
     for load, background in itertools.product(("low", "high"), BACKGROUNDS):
         for letters in seven_cells():
-            name = f"{letters or 'none'}|{background}|{load}"
             scenario = experiment(f"fix:{letters}", background, load, base)
-            add(f"seven/{name}", scenario, f"seven/{name}", counts.seven[load])
+            # Runs of one number meet the same background in every cell, and its warm-up is simulated once.
+            key = f"seven/{letters or 'none'}|{background}|{load}"
+            add(key, scenario, f"seven/{background}|{load}", counts.seven)
     for letters in ten_cells():
-        name = f"{letters or 'none'}|reno|low"
-        add(f"ten/{name}", experiment(f"fix:{letters}", "reno", "low", base), f"ten/{name}", counts.ten)
+        scenario = experiment(f"fix:{letters}", "reno", "high", base)
+        add(f"ten/{letters or 'none'}|reno|high", scenario, "ten/reno|high", counts.ten)
     for load, background in itertools.product(("low", "high"), BACKGROUNDS):
         for variant in ("reno", "cell000"):
             name = f"{background}|{load}"
@@ -195,6 +202,12 @@ def plan(settings: Settings) -> list[PlannedRun]:
     for gap in SWEEP:
         for variant in ("cell000", "cell111"):
             add(f"sweep/{variant}|{gap}", sweep(variant, gap, base), f"sweep/{gap}", counts.sweep)
+    if counts.sensitivity:
+        for foreground, background, load in table_configurations():
+            if load in counts.sensitivity:
+                name = f"{foreground}|{background}|{load}"
+                scenario = experiment(foreground, background, load, base)
+                add(f"{CHOSEN}/{name}", scenario, f"moved/{background}|{load}", counts.sensitivity[load])
     for variation in VARIATIONS:
         moved = varied(variation, base)
         only_released = set(variation.changes) == {"extra"}
@@ -204,6 +217,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
                 continue
             name = f"{foreground}|{background}|{load}"
             scenario = experiment(foreground, background, load, moved)
-            # The seeds of the tables' runs: what differs is the assumption.
-            add(f"{variation.name}/{name}", scenario, f"table/{name}", counts.sensitivity[load])
+            # The same seeds for all variations: what differs is the assumption. Runs of one number meet the same
+            # background, whose warm-up is simulated once.
+            add(f"{variation.name}/{name}", scenario, f"moved/{background}|{load}", counts.sensitivity[load])
     return runs

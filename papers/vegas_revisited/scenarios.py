@@ -83,7 +83,7 @@ def cell_letters(cell: str) -> str:
     return "".join(sorted("".join(chosen)))
 
 
-def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
+def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> dict[str, Any]:
     """Return the ``tcp`` table of a variant.
 
     Parameters
@@ -93,6 +93,8 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
         ``"fix:LETTERS"`` and ``"released:LETTERS"`` for any set of mechanisms.
     assumptions
         What the paper leaves open.
+    buffer
+        Send and receive buffer. The paper gives that of the measured transfer. [hengartner2000 §V]
     """
     common: dict[str, Any] = {
         "rules": "bsd",
@@ -101,8 +103,8 @@ def tcp(variant: str, assumptions: Assumptions) -> dict[str, Any]:
         "headers": {"data": assumptions.header, "ack": "40 bytes"},
         "initial_window": "1 segment",
         "initial_ssthresh": assumptions.initial_ssthresh,
-        "receive_buffer": "128 KiB",
-        "send_buffer": "128 KiB",
+        "receive_buffer": buffer,
+        "send_buffer": buffer,
         "timer": {
             "kind": "bsd",
             "tick": assumptions.tick,
@@ -218,10 +220,11 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
     if assumptions.conversation_cap is not None:
         source["conversation_cap"] = assumptions.conversation_cap
     start = assumptions.warm_up_s
+    limit = assumptions.far_time_limit_s if load == "wan" else assumptions.time_limit_s
     _MADE[identity] = Scenario.from_dict(
         {
             "name": f"vegas-revisited {foreground} {background} {load}",
-            "duration": f"{start + assumptions.time_limit_s:g} s",
+            "duration": f"{start + limit:g} s",
             "stop_when_complete": ["fg"],
             **network(place, queue=setting.queue, hosts=[("h1", "h3"), ("h2", "h4")]),
             "flows": [
@@ -233,7 +236,13 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
                     "tcp": tcp(foreground, place),
                     "source": {"kind": "transfer", "size": f"{TRANSFER} bytes"},
                 },
-                {"name": "bg", "from": "h2", "to": "h4", "tcp": tcp(background, place), "source": source},
+                {
+                    "name": "bg",
+                    "from": "h2",
+                    "to": "h4",
+                    "tcp": tcp(background, place, buffer=assumptions.background_buffer),
+                    "source": source,
+                },
             ],
             "probes": [{"flows": ["fg"], "quantities": [EVENTS]}],
         }

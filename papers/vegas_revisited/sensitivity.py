@@ -1,20 +1,23 @@
 """The effect of each open assumption: the tables' claims evaluated again with one assumption varied.
 
-A moved assumption is run with the seeds of the tables, and compared with the first runs of the tables at the same number of
-replications, so that the difference is the assumption's.
+A varied assumption is compared with as many runs of the chosen assumptions that met the same arrivals, so that the
+difference is the assumption's. The placebo is a random choice of as many runs of the tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dumbbell.claims import Claim, judge
-from dumbbell.sensitivity import Move, Sensitivity
+import pandas as pd
+
+from dumbbell.claims import Claim, Finding, judge
+from dumbbell.sensitivity import Move, Sensitivity, placebo
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
+from .plan import CHOSEN
 
-__all__ = ["study"]
+__all__ = ["study", "tested"]
 
 # Claims with evidence only from the runs of the tables.
 TABLE_SCENARIOS = {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} | {"wan-rtx"}
@@ -43,10 +46,26 @@ def _means(evidence: Evidence) -> dict[str, float | None]:
     }
 
 
+def tested(claims: Sequence[Claim[Evidence]]) -> list[Claim[Evidence]]:
+    """Return the claims that are judged on the runs of the tables alone."""
+    return [
+        claim
+        for claim in claims
+        if claim.scenario in TABLE_SCENARIOS
+        and claim.id not in OTHER_EVIDENCE
+        and "table III" not in claim.source
+    ]
+
+
 def study(
-    claims: Sequence[Claim[Evidence]], evidence: Evidence, replications: Mapping[str, int]
+    claims: Sequence[Claim[Evidence]],
+    evidence: Evidence,
+    findings: Sequence[Finding],
+    replications: Mapping[str, int],
+    *,
+    seed: int,
 ) -> Sensitivity[Variation]:
-    """Return the baseline and every variation that was run.
+    """Return the baseline, every variation that was run, and the placebo; nothing if none was run.
 
     Parameters
     ----------
@@ -54,18 +73,18 @@ def study(
         All claims of the paper.
     evidence
         The evidence of the complete reproduction.
+    findings
+        The findings from it.
     replications
         Runs per configuration of the comparison, by load.
+    seed
+        Seed of the placebo.
     """
-    tested = [
-        claim
-        for claim in claims
-        if claim.scenario in TABLE_SCENARIOS
-        and claim.id not in OTHER_EVIDENCE
-        and "table III" not in claim.source
-    ]
-    base = evidence.with_group("table", replications)
-    baseline = judge(tested, base)
+    if not replications:
+        return Sensitivity()
+    doubtful = tested(claims)
+    base = evidence.with_group(CHOSEN, replications)
+    baseline = judge(doubtful, base)
     moves: list[Move[Variation]] = [
         Move(variation=None, findings=baseline, baseline=baseline, shown=_means(base))
     ]
@@ -76,9 +95,19 @@ def study(
         moves.append(
             Move(
                 variation=variation,
-                findings=judge(tested, moved),
+                findings=judge(doubtful, moved),
                 baseline=baseline,
                 shown=_means(moved),
             )
         )
-    return Sensitivity(moves)
+    missed = {finding.claim.id for finding in findings if finding.holds is False}
+    doubted = [claim for claim in doubtful if claim.id in missed]
+    tables = evidence.results[evidence.results["key"].astype(str).str.startswith("table/")]
+
+    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
+        return judge(doubted, Evidence(drawn, evidence.observed, seed=seed, full=False, resamples=0))
+
+    def count(key: str) -> int:
+        return replications.get(key.rsplit("|", 1)[-1], 0)
+
+    return Sensitivity(moves, placebo(tables, count, judged, seed=seed))

@@ -1,9 +1,11 @@
 """Claims of a paper and their evaluation.
 
 A claim is a sentence of a paper together with a function from evidence (the results of runs) to a measured number with
-an interval. The verdict follows from the number alone; the interval is shown beside it. A function whose evidence
-is missing raises `NotMeasured` with the reason, and the claim is not checkable. A function whose claim only real
-machines can check raises `AwaitsTestbed`.
+an interval. The verdict follows from the interval: a claim is reproduced if the whole interval is accepted, not
+reproduced if none of it is, and undecided otherwise. An inequality is decided if nearly all resamples of the runs agree
+on it. The share of reproduced claims counts estimates, so that undecided claims count by the side they fall on. A
+function whose evidence is missing raises `NotMeasured` with the reason, and the claim is not checkable. A function whose
+claim only real machines can check raises `AwaitsTestbed`.
 
 The statement of a claim is in a TOML file, its measure in a function; a `Register` connects the two.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +36,13 @@ __all__ = [
     "Register",
     "Verdict",
     "judge",
+    "measured_score",
     "number",
     "scoreboard",
 ]
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
-Verdict = Literal["reproduced", "not-reproduced", "not-checkable", "awaits-testbed"]
+Verdict = Literal["reproduced", "not-reproduced", "undecided", "not-checkable", "awaits-testbed"]
 Evidence = Literal["measured", "arithmetic", "definition"]
 
 E = TypeVar("E")
@@ -46,8 +50,8 @@ E = TypeVar("E")
 # Relative slack for floating-point sums if a tolerance of zero requires equality.
 ROUNDING = 1e-9
 
-# A statement that fewer or more than these shares of resamples support is taken to be outside sampling noise.
-NOISE_BAND = (0.05, 0.95)
+# An inequality that at most or at least these shares of the resamples support is decided.
+DECIDED = (0.05, 0.95)
 
 # The groups the claims are counted in.
 GROUPS: Mapping[str, tuple[Kind, ...]] = {
@@ -55,9 +59,14 @@ GROUPS: Mapping[str, tuple[Kind, ...]] = {
     "values and ratios": ("value", "ratio"),
 }
 
+# What the groups are called in data.
+SHORT_GROUPS = ("orderings", "values")
+
 COUNTS = (
     "reproduced",
+    "undecided",
     "missed",
+    "holding",
     "share",
     "arithmetic",
     "definition",
@@ -397,7 +406,9 @@ class Finding:
     claim
         The claim.
     verdict
-        ``"reproduced"``, ``"not-reproduced"``, ``"not-checkable"`` or ``"awaits-testbed"``.
+        ``"reproduced"``, ``"not-reproduced"``, ``"undecided"``, ``"not-checkable"`` or ``"awaits-testbed"``.
+    holds
+        Whether the claim holds for the estimate alone; ``None`` if it could not be checked.
     measured, low, high
         The measured number and the limits of its 90 % interval; ``None`` if there is none.
     support
@@ -408,6 +419,7 @@ class Finding:
 
     claim: Claim[Any]
     verdict: Verdict
+    holds: bool | None
     measured: float | None
     low: float | None
     high: float | None
@@ -417,7 +429,7 @@ class Finding:
     @property
     def is_judged(self) -> bool:
         """Whether the claim could be checked."""
-        return self.verdict in ("reproduced", "not-reproduced")
+        return self.holds is not None
 
     @property
     def counts(self) -> bool:
@@ -438,6 +450,7 @@ class Finding:
             "repeats": self.claim.repeats or None,
             "tolerates_zero": self.claim.tolerates_zero,
             "verdict": self.verdict,
+            "holds": self.holds,
             "measured": self.measured,
             "low": self.low,
             "high": self.high,
@@ -479,12 +492,32 @@ def _passed(claim: Claim[Any], outcome: Outcome) -> bool:
     return claim.share is not None and outcome.measured >= claim.share - ROUNDING
 
 
+def _verdict(claim: Claim[Any], outcome: Outcome, passed: bool) -> Verdict:
+    """Return the verdict on a claim: that of the estimate, unless the interval or the resamples allow both."""
+    if outcome.holds is not None:
+        decided = math.isnan(outcome.support) or not DECIDED[0] < outcome.support < DECIDED[1]
+        # A count of resamples cannot overrule the estimate: where they disagree, nothing is decided.
+        agrees = math.isnan(outcome.support) or (outcome.support > 0.5) == passed
+        decided = decided and agrees
+    elif claim.tolerance_kind == "order" or math.isnan(outcome.low) or math.isnan(outcome.measured):
+        decided = True
+    else:
+        paper = claim.paper_value if claim.paper_value is not None else math.nan
+        ends = [_within(claim, limit) for limit in (outcome.low, outcome.high)]
+        # The interval may also contain the accepted range.
+        disjoint = not any(ends) and not outcome.low <= paper <= outcome.high
+        decided = all(ends) if passed else disjoint
+    if not decided:
+        return "undecided"
+    return "reproduced" if passed else "not-reproduced"
+
+
 def _known(value: float) -> float | None:
     """Return the value, or ``None`` for NaN."""
     return None if math.isnan(value) else value
 
 
-def _reason(claim: Claim[Any], outcome: Outcome, passed: bool) -> str:
+def _reason(claim: Claim[Any], outcome: Outcome, passed: bool, verdict: Verdict) -> str:
     """Return the reason for a verdict."""
     parts: list[str] = []
     unit = f" {claim.units}" if claim.units not in ("", "-", "flag", "sign") else ""
@@ -510,9 +543,13 @@ def _reason(claim: Claim[Any], outcome: Outcome, passed: bool) -> str:
                 )
     elif not passed:
         parts.append(f"the inequality does not hold ({number(outcome.measured)}{unit})")
+    if verdict == "undecided" and outcome.holds is None and passed:
+        parts.append(
+            f"undecided: the 90 % interval is not all {claim.rule()} of {number(claim.paper_value)}{unit}"
+        )
     if not math.isnan(outcome.support) and outcome.holds is not None:
         share = 100 * outcome.support
-        if NOISE_BAND[0] < outcome.support < NOISE_BAND[1]:
+        if DECIDED[0] < outcome.support < DECIDED[1]:
             parts.append(f"inside sampling noise: it holds in {share:.0f} % of the resamples")
         elif not passed:
             parts.append(f"it holds in {share:.0f} % of the resamples")
@@ -543,6 +580,7 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
                 Finding(
                     claim=claim,
                     verdict="awaits-testbed" if isinstance(reason, AwaitsTestbed) else "not-checkable",
+                    holds=None,
                     measured=None,
                     low=None,
                     high=None,
@@ -552,15 +590,17 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
             )
             continue
         passed = _passed(claim, outcome)
+        verdict = _verdict(claim, outcome, passed)
         findings.append(
             Finding(
                 claim=claim,
-                verdict="reproduced" if passed else "not-reproduced",
+                verdict=verdict,
+                holds=passed,
                 measured=_known(outcome.measured),
                 low=_known(outcome.low),
                 high=_known(outcome.high),
                 support=_known(outcome.support),
-                why=_reason(claim, outcome, passed),
+                why=_reason(claim, outcome, passed, verdict),
             )
         )
     return findings
@@ -572,16 +612,19 @@ def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> di
     judged = [finding for finding in once if finding.is_judged]
     counted = [finding for finding in judged if finding.counts]
     others = [finding for finding in judged if not finding.counts]
-    reproduced = sum(finding.verdict == "reproduced" for finding in counted)
+    verdicts = Counter(finding.verdict for finding in counted)
+    holding = sum(finding.holds is True for finding in counted)
     awaiting = sum(finding.verdict == "awaits-testbed" for finding in once)
-    share = 100 * reproduced / len(counted) if counted else math.nan
+    share = 100 * holding / len(counted) if counted else math.nan
     return {
         "name": name,
-        "reproduced": reproduced,
-        "missed": len(counted) - reproduced,
+        "reproduced": verdicts["reproduced"],
+        "undecided": verdicts["undecided"],
+        "missed": verdicts["not-reproduced"],
+        "holding": holding,
         "arithmetic": sum(finding.claim.evidence == "arithmetic" for finding in others),
         "definition": sum(finding.claim.evidence == "definition" for finding in others),
-        "refuted": sum(finding.verdict == "not-reproduced" for finding in others),
+        "refuted": sum(finding.holds is False for finding in others),
         "awaiting": awaiting,
         "unchecked": len(once) - len(judged) - awaiting,
         "repeated": len(findings) - len(once),
@@ -605,8 +648,9 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
     Returns
     -------
     dict
-        ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced`` and ``missed`` (of the measured
-        claims), ``share`` (percent reproduced of these), ``aim`` (percent, or ``None``), ``arithmetic`` and
+        ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced``, ``undecided`` and ``missed`` (of
+        the measured claims), ``holding`` (those of them whose estimate holds), ``share`` (the same, percent), ``aim``
+        (percent, or ``None``), ``arithmetic`` and
         ``definition`` (claims on other evidence), ``refuted`` (those of them that do not hold), ``awaiting`` (the
         testbed), ``unchecked``, and ``repeated`` (claims that state the same as another one, counted nowhere else).
     """
@@ -625,8 +669,47 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
         "groups": groups,
         "kinds": [_tally(name, members) for name, members in by_kind.items()],
         "sources": [_tally(name, members) for name, members in by_source.items()],
-        "note": "Shares are of the measured claims that could be checked.",
+        "note": "Shares are of the measured claims that could be checked, and count estimates: an undecided claim counts "
+        "by the side its estimate falls on.",
     }
+
+
+def measured_score(
+    seeds: Sequence[Sequence[Finding]], ceilings: Mapping[str, float] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return the headline: the share of measured claims that hold, as a mean over seeds.
+
+    Parameters
+    ----------
+    seeds
+        The findings on all claims, from the runs of each seed alone.
+    ceilings
+        The share that sampling in the paper itself allows, percent, by group; for papers that print their errors.
+
+    Returns
+    -------
+    dict
+        ``orderings`` (with signs and shapes) and ``values`` (with ratios), each with ``mean`` and ``sd`` over the seeds
+        (percent, percentage points; ``None`` where there is none), ``ceiling`` (percent or ``None``), ``seeds`` (their
+        number), ``shares`` (of each seed, percent) and ``claims`` (the number of measured claims).
+    """
+    score: dict[str, dict[str, Any]] = {}
+    for (name, kinds), short in zip(GROUPS.items(), SHORT_GROUPS, strict=True):
+        counted = [
+            [finding.holds is True for finding in findings if finding.counts and finding.claim.kind in kinds]
+            for findings in seeds
+        ]
+        shares = [100 * float(np.mean(flags)) for flags in counted if flags]
+        score[short] = {
+            "name": name,
+            "mean": float(np.mean(shares)) if shares else None,
+            "sd": float(np.std(shares, ddof=1)) if len(shares) > 1 else None,
+            "ceiling": (ceilings or {}).get(short),
+            "seeds": len(seeds),
+            "shares": shares,
+            "claims": max((len(flags) for flags in counted), default=0),
+        }
+    return score
 
 
 def _by(findings: Sequence[Finding], key: Callable[[Finding], str]) -> dict[str, list[Finding]]:

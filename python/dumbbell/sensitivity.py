@@ -3,7 +3,11 @@
 An assumption that a paper leaves open is chosen, and then varied, one at a time, to other admissible values. The
 claims are evaluated again on the varied runs and compared with the findings on the same number of runs with the
 chosen assumptions, so that the difference is due to the assumption. `Sensitivity` collects the moves of a paper,
-names the moves that turn a miss, and writes the section of the report.
+names the moves that explain a miss, and writes the section of the report.
+
+A claim close to its limit also changes sides by chance. A move therefore explains a miss only if a placebo does not:
+other runs with the chosen assumptions, as many as the move has, relabelled as a variation. With many moves one of
+them is likely to be lucky, so the placebo gets as many attempts as there are moves.
 """
 
 from __future__ import annotations
@@ -12,11 +16,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+import numpy as np
+import pandas as pd
+
 from dumbbell import plots
 from dumbbell.claims import Finding, NotMeasured, number
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
 
-__all__ = ["Move", "Sensitivity", "Variation", "quantities"]
+__all__ = [
+    "PLACEBO_DRAWS",
+    "REPLICATIONS",
+    "Move",
+    "Sensitivity",
+    "Variation",
+    "placebo",
+    "quantities",
+    "relabelled",
+]
 
 E = TypeVar("E")
 
@@ -27,6 +43,15 @@ FAR = 0.1
 
 # Maximum number of moves named for a miss.
 NAMED = 3
+
+REPLICATIONS = 20
+"""Minimum number of runs of each configuration with a varied assumption."""
+
+PLACEBO_DRAWS = 200
+"""Number of times the runs with the chosen assumptions are relabelled."""
+
+# A miss is explained if all moves together would turn it by chance with at most this probability.
+CHANCE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,30 +123,30 @@ class Move(Generic[V]):
 
     @property
     def reproduced(self) -> int:
-        """Number of claims reproduced with the move, of those in `judged`."""
-        return sum(after.verdict == "reproduced" for _, after in self.judged)
+        """Number of claims that hold with the move, of those in `judged`."""
+        return sum(after.holds is True for _, after in self.judged)
 
     @property
     def changed(self) -> list[Finding]:
-        """Findings with the move whose measured number or verdict differs."""
+        """Findings with the move whose measured number differs, or the side that the estimate falls on."""
         return [
             after
             for before, after in zip(self.baseline, self.findings, strict=True)
-            if before.measured != after.measured or before.verdict != after.verdict
+            if before.measured != after.measured or before.holds != after.holds
         ]
 
     @property
     def gained(self) -> list[Finding]:
-        """Findings with the move on claims that are reproduced only with it."""
-        return [after for before, after in self._turned() if after.verdict == "reproduced"]
+        """Findings with the move on claims that hold only with it."""
+        return [after for _, after in self._turned() if after.holds]
 
     @property
     def lost(self) -> list[Finding]:
-        """Findings with the move on claims that are reproduced only without it."""
-        return [after for before, after in self._turned() if before.verdict == "reproduced"]
+        """Findings with the move on claims that hold only without it."""
+        return [after for _, after in self._turned() if not after.holds]
 
     def _turned(self) -> Iterator[tuple[Finding, Finding]]:
-        return ((before, after) for before, after in self.judged if before.verdict != after.verdict)
+        return ((before, after) for before, after in self.judged if before.holds != after.holds)
 
 
 class Sensitivity(Generic[V]):
@@ -131,10 +156,19 @@ class Sensitivity(Generic[V]):
     ----------
     moves
         The moves in order; the assumptions as chosen come first in each group, if they are shown.
+    placebo
+        The findings on claims from each relabelling of the runs with the chosen assumptions, see `placebo`. Empty where
+        runs with the same assumptions do not differ.
     """
 
-    def __init__(self, moves: Iterable[Move[V]] = ()) -> None:
+    def __init__(self, moves: Iterable[Move[V]] = (), placebo: Sequence[Sequence[Finding]] = ()) -> None:
         self.moves = list(moves)
+        self._held: dict[str, list[bool]] = {}
+        for draw in placebo:
+            for finding in draw:
+                self._held.setdefault(finding.claim.id, []).append(finding.holds is True)
+        self.explained: list[str] = []
+        self.placebo_explains = 0.0
 
     def __iter__(self) -> Iterator[Move[V]]:
         return iter(self.moves)
@@ -153,23 +187,70 @@ class Sensitivity(Generic[V]):
         return next(found, None)
 
     def explain(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Return the findings with, for each miss, the varied assumptions under which the claim holds.
+        """Return the findings with, for each miss, the varied assumptions that explain it.
 
-        Only moves that take the measured number out of its interval are named: others change sides by chance.
+        A move explains a miss if the claim holds with it, and if the same number of placebos would turn the claim with a
+        probability of at most 10 %. Sets `explained` (the ids of the explained claims) and `placebo_explains` (how many
+        claims placebos explain by the same rule, on relabellings that the rule has not seen).
         """
-        turned: dict[str, list[str]] = {}
-        missed = {finding.claim.id: finding for finding in findings if finding.verdict == "not-reproduced"}
+        missed = [finding.claim.id for finding in findings if finding.holds is False]
+        labels: dict[str, list[str]] = {}
+        tried: dict[str, int] = {}
         for move in self.varied:
-            for gain in move.gained:
-                finding = missed.get(gain.claim.id)
-                if finding is not None and gain.measured is not None and not _inside(finding, gain.measured):
-                    turned.setdefault(gain.claim.id, []).append(move.label)
+            for before, after in move.judged:
+                if before.measured != after.measured or before.holds != after.holds:
+                    tried[after.claim.id] = tried.get(after.claim.id, 0) + 1
+                    if after.holds:
+                        labels.setdefault(after.claim.id, []).append(move.label)
+        self.explained = [
+            name for name in missed if name in labels and self._is_beyond_chance(name, tried[name])
+        ]
+        self.placebo_explains = self._by_placebo({name: tried[name] for name in missed if name in tried})
+        known = set(self.explained)
         return [
-            replace(finding, why=f"{finding.why} {_holds_with(turned[finding.claim.id])}".strip())
-            if finding.claim.id in turned
+            replace(
+                finding, why=f"{finding.why} {self._explanation(finding.claim.id, labels, known)}".strip()
+            )
+            if finding.claim.id in tried and finding.holds is False
             else finding
             for finding in findings
         ]
+
+    def _is_beyond_chance(self, name: str, tries: int, draws: slice = slice(None)) -> bool:
+        """Return whether so many placebos turn a claim with a probability of at most `CHANCE`."""
+        held = self._held.get(name, [])[draws]
+        return not held or 1 - (1 - float(np.mean(held))) ** tries <= CHANCE
+
+    def _by_placebo(self, tried: Mapping[str, int]) -> float:
+        """Return how many claims placebos explain on average: one half of the draws sets the rule, the other is tried."""
+        total = 0.0
+        for name, tries in tried.items():
+            held = self._held.get(name, [])
+            half = len(held) // 2
+            if half and self._is_beyond_chance(name, tries, slice(0, half)):
+                total += 1 - (1 - float(np.mean(held[half:]))) ** tries
+        return total
+
+    @staticmethod
+    def _explanation(name: str, labels: Mapping[str, Sequence[str]], explained: set[str]) -> str:
+        if name in explained:
+            return _holds_with(labels[name])
+        if name in labels:
+            return "Not explained: runs with the chosen assumptions turn it as often as a varied assumption does."
+        return "Not explained: no varied assumption turns it."
+
+    @property
+    def placebo_share(self) -> float | None:
+        """Share of the explanations that placebos also earn, from 0 to 1; ``None`` without explanations."""
+        return self.placebo_explains / len(self.explained) if self.explained else None
+
+    def explanations(self) -> dict[str, float | int | None]:
+        """Return the numbers of explained claims, and of those that placebos explain, as plain data for JSON."""
+        return {
+            "explained": len(self.explained),
+            "by_placebo": round(self.placebo_explains, 2),
+            "share": self.placebo_share,
+        }
 
     def section(
         self,
@@ -197,7 +278,8 @@ class Sensitivity(Generic[V]):
             return Section(anchor="sensitivity", title="Sensitivity", blocks=[*blocks, *further])
         blocks = [
             Text(paragraphs=paragraphs),
-            Figure(svg=self.figure(), caption="Claims that change their verdict."),
+            Text(paragraphs=[self._placebo_text()]),
+            Figure(svg=self.figure(), caption="Claims that change their side."),
         ]
         for group, caption in (groups or {"": "Effect of varying one assumption"}).items():
             own = [move for move in self.moves if move.group == group]
@@ -207,6 +289,24 @@ class Sensitivity(Generic[V]):
             anchor="sensitivity",
             title="Sensitivity",
             blocks=[*blocks, *map(_details, self._turning()), *further],
+        )
+
+    def _placebo_text(self) -> str:
+        text = (
+            f"{len(self.explained)} misses are explained by a varied assumption: the claim holds with it, and as many "
+            "placebos as there are variations would turn the claim with a probability of at most 10 %. A placebo is the "
+            "chosen assumptions with other runs, as many as a variation has."
+        )
+        if not self._held:
+            return f"{text} Runs with the same assumptions do not differ here, so a placebo explains nothing."
+        share = (
+            ""
+            if self.placebo_share is None
+            else f", {100 * self.placebo_share:.0f} % of the number explained"
+        )
+        return (
+            f"{text} By the same rule, placebos that the rule has not seen explain {self.placebo_explains:.1f} "
+            f"claims{share}."
         )
 
     def _turning(self) -> list[Move[V]]:
@@ -239,14 +339,59 @@ def quantities(shown: Mapping[str, Callable[[E], float]], evidence: E) -> dict[s
     return found
 
 
-def _inside(finding: Finding, measured: float) -> bool:
-    """Return whether a number lies inside the interval of a finding."""
-    return finding.low is not None and finding.high is not None and finding.low <= measured <= finding.high
-
-
 def _holds_with(labels: Sequence[str]) -> str:
     more = f"; and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
     return f"It holds with another assumption ({'; '.join(labels[:NAMED])}{more})."
+
+
+def relabelled(
+    results: pd.DataFrame, count: Callable[[str], int], generator: np.random.Generator
+) -> pd.DataFrame:
+    """Return a table of results with a random choice of the runs of each key.
+
+    Keys with the same number of runs get the same positions, so that paired runs stay paired.
+
+    Parameters
+    ----------
+    results
+        The table of results.
+    count
+        The number of runs to choose for a key; all of them if it has fewer.
+    generator
+        The source of the choice.
+    """
+    orders: dict[int, np.ndarray] = {}
+    chosen = []
+    for key, rows in results.groupby("key", sort=False).indices.items():
+        if len(rows) not in orders:
+            orders[len(rows)] = generator.permutation(len(rows))
+        chosen.append(rows[orders[len(rows)][: count(str(key))]])
+    return results.iloc[np.concatenate(chosen)] if chosen else results
+
+
+def placebo(
+    results: pd.DataFrame,
+    count: Callable[[str], int],
+    findings: Callable[[pd.DataFrame], Sequence[Finding]],
+    *,
+    seed: int,
+    draws: int = PLACEBO_DRAWS,
+) -> list[Sequence[Finding]]:
+    """Return the findings from relabelled runs with the chosen assumptions.
+
+    Parameters
+    ----------
+    results, count
+        See `relabelled`; only the runs with the chosen assumptions.
+    findings
+        Evaluates the claims on a table of results.
+    seed
+        Seed of the choices.
+    draws
+        Number of relabellings.
+    """
+    generator = np.random.default_rng([seed, draws])
+    return [findings(relabelled(results, count, generator)) for _ in range(draws)]
 
 
 def _table(moves: Sequence[Move[V]], caption: str, note: str) -> Table:

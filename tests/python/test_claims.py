@@ -1,5 +1,6 @@
 """Definition, evaluation and counting of claims."""
 
+import math
 import re
 
 import numpy as np
@@ -14,6 +15,7 @@ from dumbbell.claims import (
     Outcome,
     Register,
     judge,
+    measured_score,
     scoreboard,
 )
 
@@ -133,9 +135,86 @@ def test_an_ordering_inside_noise_says_so():
         measure=lambda _: Outcome.of(values, holds=values > 0),
     )
     (finding,) = judge([claim], None)
-    assert finding.verdict == "reproduced"
+    assert (finding.verdict, finding.holds) == ("undecided", True)
     assert finding.support == 0.5
     assert "inside sampling noise" in finding.why.lower()
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [
+        ((9.5, 10.5), "reproduced"),
+        ((9.5, 11.5), "undecided"),
+        ((11.5, 12.5), "not-reproduced"),
+        ((10.5, 12.5), "undecided"),
+        ((8.0, 12.5), "undecided"),
+        ((math.nan, math.nan), None),
+    ],
+)
+def test_a_tolerance_is_judged_on_the_whole_interval(interval, verdict):
+    estimate = 10.0 if verdict is None else sum(interval) / 2
+
+    def measure(_):
+        return Outcome(measured=estimate, low=interval[0], high=interval[1])
+
+    claim = Claim(
+        id="x",
+        source="s",
+        kind="value",
+        statement="",
+        measure=measure,
+        paper_value=10.0,
+        tolerance_kind="abs",
+        tolerance=1.0,
+    )
+    (finding,) = judge([claim], None)
+    assert finding.verdict == (verdict or "reproduced")
+    assert finding.holds is (abs(estimate - 10) <= 1)
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict"), [(20, "reproduced"), (15, "undecided"), (1, "undecided"), (0, "undecided")]
+)
+def test_an_inequality_is_decided_by_nearly_all_resamples(held, verdict):
+    flags = np.array([True] + [True] * held + [False] * (20 - held))
+    claim = Claim(
+        id="x",
+        source="s",
+        kind="ordering",
+        statement="",
+        measure=lambda _: Outcome.of(flags.astype(float), holds=flags),
+    )
+    (finding,) = judge([claim], None)
+    assert (finding.verdict, finding.holds) == (verdict, True)
+
+
+def test_the_headline_is_a_mean_over_seeds_of_the_estimates_that_hold():
+    def judged(*held):
+        return judge(
+            [
+                Claim(
+                    id=f"c{number}",
+                    source="s",
+                    kind="ordering",
+                    statement="",
+                    measure=lambda _, flag=flag: Outcome.of(1.0, holds=flag),
+                )
+                for number, flag in enumerate(held)
+            ],
+            None,
+        )
+
+    score = measured_score([judged(True, True), judged(True, False)], {"orderings": 92.5})
+    assert score["orderings"]["mean"] == 75.0
+    assert score["orderings"]["sd"] == pytest.approx(50 / math.sqrt(2))
+    assert score["orderings"]["shares"] == [100.0, 50.0]
+    assert (score["orderings"]["ceiling"], score["orderings"]["seeds"], score["orderings"]["claims"]) == (
+        92.5,
+        2,
+        2,
+    )
+    assert (score["values"]["mean"], score["values"]["sd"], score["values"]["claims"]) == (None, None, 0)
+    assert measured_score([judged(True)])["orderings"]["sd"] is None
 
 
 def test_the_scoreboard_counts_shares_of_what_could_be_checked():
@@ -193,7 +272,9 @@ def test_only_measured_claims_count_and_each_once():
     row = scoreboard(findings)["groups"][0]
     assert {name: row[name] for name in COUNTS} == {
         "reproduced": 1,
+        "undecided": 0,
         "missed": 1,
+        "holding": 1,
         "share": 50.0,
         "arithmetic": 2,
         "definition": 1,

@@ -322,6 +322,7 @@ def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
     count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
     study = part("sensitivity").study(PAPER.claims(), evidence, count)
     findings = [f for f in claims.judge(PAPER.claims(), evidence) if f.claim.id in ("C-F9c-1", "C-F9d-1")]
+    study.explain(findings)
     text, table, details = part("examined").blocks(findings, study)
     assert len(table.rows) == 1
     assert table.rows[0][0] == "C-F9c-1"

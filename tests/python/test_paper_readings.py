@@ -17,7 +17,14 @@ def finding(name, verdict, *, kind="ordering", evidence="measured", measured=0.5
         measure=lambda _: Outcome(measured=0.0),
     )
     return Finding(
-        claim=claim, verdict=verdict, measured=measured, low=None, high=None, support=None, why="because"
+        claim=claim,
+        verdict=verdict,
+        holds=None if verdict == "not-checkable" else verdict == "reproduced",
+        measured=measured,
+        low=None,
+        high=None,
+        support=None,
+        why="because",
     )
 
 
@@ -39,12 +46,12 @@ def test_scores_count_measured_claims_by_group():
     assert BEST.to_dict() == {
         "name": "best",
         "statement": "the best one",
-        "orderings": {"reproduced": 2, "missed": 0, "share": 100.0},
-        "values": {"reproduced": 1, "missed": 1, "share": 50.0},
+        "orderings": {"holding": 2, "claims": 2, "share": 100.0},
+        "values": {"holding": 1, "claims": 2, "share": 50.0},
     }
     assert LITERAL.scores() == {
-        "orderings": {"reproduced": 1, "missed": 1, "share": 50.0},
-        "values": {"reproduced": 0, "missed": 1, "share": 0.0},
+        "orderings": {"holding": 1, "claims": 2, "share": 50.0},
+        "values": {"holding": 0, "claims": 1, "share": 0.0},
     }
 
 

@@ -1,10 +1,12 @@
 """Effects of varied assumptions on claims with known verdicts."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dumbbell.claims import Claim, NotMeasured, Outcome, judge
 from dumbbell.report import Details, Figure, Table
-from dumbbell.sensitivity import Move, Sensitivity, Variation, quantities
+from dumbbell.sensitivity import Move, Sensitivity, Variation, placebo, quantities, relabelled
 
 DELAY = Variation(name="delay", assumption="delay", value="50 ms")
 QUEUE = Variation(name="queue", assumption="", value="20 packets")
@@ -59,14 +61,58 @@ def test_gained_and_lost_count_changed_verdicts_of_evaluated_findings(moves):
     assert [(one.reproduced, len(one.judged)) for one in moves] == [(1, 3), (2, 3), (2, 3)]
 
 
-def test_a_miss_names_the_moves_beyond_its_interval(moves):
-    explained = {finding.claim.id: finding for finding in moves.explain(judge(CLAIMS, CHOSEN))}
+def drawn(near, far=15.0):
+    """The findings from a relabelling of runs with the chosen assumptions."""
+    return judge(CLAIMS[:2], {"near": near, "far": far})
+
+
+def test_a_miss_is_explained_by_moves_that_a_placebo_does_not_equal(moves):
+    # One relabelling in four turns "near", none turns "far".
+    moves = Sensitivity(moves.moves, [drawn(12.0), drawn(12.0), drawn(12.0), drawn(10.5)] * 50)
+    findings = judge(CLAIMS, CHOSEN)
+    explained = {finding.claim.id: finding for finding in moves.explain(findings)}
     assert explained["far"].why.endswith("It holds with another assumption (delay: 50 ms; 20 packets).")
-    # 10.5 lies between 8 and 12.5: chance alone may have done it.
-    assert "another assumption" not in explained["near"].why
-    assert [finding.verdict for finding in explained.values()] == [
-        finding.verdict for finding in judge(CLAIMS, CHOSEN)
+    assert "Not explained: runs with the chosen assumptions turn it as often" in explained["near"].why
+    assert "xplained" not in explained["kept"].why
+    assert [finding.verdict for finding in explained.values()] == [finding.verdict for finding in findings]
+    assert moves.explained == ["far"]
+    assert moves.explanations() == {"explained": 1, "by_placebo": 0.0, "share": 0.0}
+
+
+def test_many_moves_need_a_rarer_placebo():
+    many = [
+        move(Variation(name=str(n), assumption="n", value=str(n)), CHOSEN | {"near": 10.0 + n / 100})
+        for n in range(20)
     ]
+    draws = [drawn(12.0)] * 98 + [drawn(10.5)] * 2
+    # 2 % are rare for one move, and one of twenty would be lucky in a third of all cases.
+    assert Sensitivity(many[:1], draws).explain(judge(CLAIMS, CHOSEN))[0].why.endswith("(n: 0).")
+    assert "Not explained" in Sensitivity(many, draws).explain(judge(CLAIMS, CHOSEN))[0].why
+
+
+def test_the_share_of_placebo_explanations_is_that_of_unseen_relabellings(moves):
+    moves = Sensitivity(moves.moves, [drawn(12.0)] * 50 + [drawn(12.0), drawn(10.5)] * 25)
+    moves.explain(judge(CLAIMS, CHOSEN))
+    # By the first half "near" is beyond chance; one move tried it, and half of the second half turns it.
+    assert moves.explanations()["by_placebo"] == 0.5
+    assert moves.explained == ["far"]
+
+
+def test_relabelled_runs_of_a_pair_stay_paired():
+    results = pd.DataFrame({"key": ["a", "b"] * 10, "run": np.repeat(np.arange(10), 2)})
+    chosen = relabelled(results, lambda _: 4, np.random.default_rng(1))
+    runs = {key: rows["run"].tolist() for key, rows in chosen.groupby("key")}
+    assert runs["a"] == runs["b"]
+    assert len(set(runs["a"])) == 4
+
+
+def test_a_placebo_evaluates_other_runs_each_time():
+    results = pd.DataFrame({"key": ["a"] * 100, "value": np.arange(100.0)})
+    means = placebo(results, lambda _: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50)
+    assert len({mean for (mean,) in means}) > 40
+    assert means == placebo(
+        results, lambda _: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50
+    )
 
 
 def test_more_than_three_moves_are_counted():

@@ -173,6 +173,12 @@ def reproduce_command(
         int | None, typer.Option("--runs", help="Number of replications per configuration.")
     ] = None,
     seed: Seed = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", metavar="N", help="Number of seeds, from --seed on; default: 5, with --quick 1."
+        ),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
     ] = None,
@@ -196,6 +202,7 @@ def reproduce_command(
         output=output,
         runs=runs,
         seed=seed,
+        seeds=seeds,
         threads=threads,
         scheduler=scheduler,
         fresh=fresh,

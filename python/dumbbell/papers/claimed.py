@@ -83,12 +83,22 @@ class ClaimedPaper(ABC, Generic[E]):
     def evaluate(
         self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
     ) -> list[Finding]:
-        """Return the findings on every claim; misses name the varied assumptions that turn them."""
+        """Return the findings on every claim; misses name the varied assumptions that explain them."""
         evidence, claims = self.evidence(settings, results, observed), self.claims()
         findings = judge(claims, evidence)
         self._moves = self.study(settings, claims, evidence, findings)
         self.judged_readings = self.readings(settings, evidence)
         return self._moves.explain(findings)
+
+    def findings(
+        self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
+    ) -> list[Finding]:
+        """Return the findings on every claim from the runs of one seed, without explanations."""
+        return judge(self.claims(), self.evidence(settings, results, observed))
+
+    def explanations(self) -> Mapping[str, Any] | None:
+        """Return how many misses of the last evaluation varied assumptions and placebos explain; ``None`` without a study."""
+        return self._moves.explanations() if self._moves.varied else None
 
     def sections(
         self,

@@ -22,7 +22,16 @@ from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.paper import Paper, Settings, available, folder, load
-from dumbbell.papers.reproduction import Reproduction, finish, settings_of, share_text, unmeasured_text
+from dumbbell.papers.reproduction import (
+    Reproduction,
+    finish,
+    headline_text,
+    rows_of,
+    seeds_text,
+    settings_of,
+    share_text,
+    unmeasured_text,
+)
 from dumbbell.papers.runs import PaperRuns, store_of
 from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
 
@@ -65,6 +74,7 @@ def reproduce_all(
     output: str | Path | None = None,
     runs: int | None = None,
     seed: int = 1,
+    seeds: int | None = None,
     threads: int | None = None,
     fresh: bool = False,
     papers: str | Path | None = None,
@@ -89,7 +99,7 @@ def reproduce_all(
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
-    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads, on=on)
+    settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=seeds, threads=threads, on=on)
     place = Path(output) if output is not None else Path("results")
     begin = time.monotonic()
     loaded, failures = _load_all(papers)
@@ -157,9 +167,7 @@ def _failure(name: str, error: Exception, papers: str | Path | None) -> str:
 
 def _line(done: Reproduction) -> str:
     """Return a one-line summary of a paper."""
-    parts = [
-        f"{share_text(row)} of {name}" for name, row in done.data["score"].items() if name in claims.GROUPS
-    ]
+    parts = [f"{row['name']} {headline_text(row)}" for row in done.data["score"]["measured"].values()]
     return f"{done.paper}: {', '.join(parts)}; {done.data['runs']} runs, {duration(done.run_time_s)}"
 
 
@@ -169,7 +177,7 @@ def _print_summary(overview: Overview) -> None:
         console.print(_line(done))
     row = overview.data["score"]["all"]
     console.print(
-        f"all papers: {row['reproduced']} reproduced, {row['missed']} not reproduced"
+        f"all papers: {row['reproduced']} reproduced, {row['undecided']} undecided, {row['missed']} not reproduced"
         f"{f', {others}' if (others := unmeasured_text(row)) else ''}; "
         f"{overview.data['runs']} runs, {duration(overview.run_time_s)}"
     )
@@ -204,6 +212,7 @@ def _write(
             "engine": engine_identity(),
             "environment": environment(),
             "seed": settings.seed,
+            "seeds": settings.seeds,
             "quick": settings.quick,
             "runs": runs,
             "runs_kept_from_before": reused,
@@ -232,7 +241,7 @@ def _write(
         facts=[
             ("engine", engine_identity()),
             environment_fact(),
-            ("seed", str(settings.seed)),
+            ("seed" if settings.seeds == 1 else "seeds", seeds_text(settings)),
             ("runs", runs_text(runs, reused)),
             ("run time", duration(run_time_s)),
         ],
@@ -296,12 +305,12 @@ def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section
 
     def cells(title: str, score: Mapping[str, Any]) -> list[Cell | str]:
         row: list[Cell | str] = [title]
-        for counts in score.values():
+        for counts in rows_of(score).values():
             aim = counts.get("aim")
             reached = aim is not None and counts["share"] is not None and counts["share"] >= aim
             row += [
                 Cell(
-                    text=f"{counts['reproduced']} of {counts['reproduced'] + counts['missed']}",
+                    text=f"{counts['holding']} of {counts['reproduced'] + counts['undecided'] + counts['missed']}",
                     detail=unmeasured_text(counts),
                 ),
                 Cell(
@@ -321,7 +330,7 @@ def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section
                 caption="Claims by paper and group",
                 columns=[
                     Column(title="paper", align="left"),
-                    *(Column(title=title) for _ in titles for title in ("reproduced", "share")),
+                    *(Column(title=title) for _ in titles for title in ("hold", "share")),
                 ],
                 groups=[("", 1), *((title, 2) for title in titles)],
                 rows=[

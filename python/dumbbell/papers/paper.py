@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,6 +45,10 @@ REQUIRED = (
 )
 
 
+SEEDS = 2**64
+"""Number of seeds there are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How a paper is to be reproduced.
@@ -60,12 +64,27 @@ class Settings:
         Seed all seeds are derived from.
     threads
         Threads to run on; ``None`` for all cores.
+    seeds
+        Number of seeds, from `seed` on. All runs are repeated with each.
+    sensitivity
+        Whether runs with varied assumptions are planned. They are made with the first seed alone.
     """
 
     quick: bool = False
     runs: int | None = None
     seed: int = 1
     threads: int | None = None
+    seeds: int = 1
+    sensitivity: bool = True
+
+    def each(self) -> list[Settings]:
+        """Return the settings of each seed."""
+        return [
+            replace(
+                self, seed=(self.seed + index) % SEEDS, seeds=1, sensitivity=self.sensitivity and index == 0
+            )
+            for index in range(self.seeds)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +129,14 @@ class Paper(Protocol):
     determine `reduce` are part of the store's key (see `dumbbell.campaign.sources`), and a change of one repeats
     the runs. A paper therefore defines its reduction in a module that does not import claims and figures, and
     declares ``reduce = staticmethod(reduction.reduce)``: then an edit of a claim repeats no run.
+
+    The runs of all seeds are evaluated together for the verdicts: `plan` is called once for each seed, and the table of
+    results has the runs of all of them, numbered from 0 for each key. `findings` evaluates the runs of one seed for the
+    headline, which is a mean over seeds; without it, `evaluate` does.
+
+    A paper may have ``ceilings``, a function of the findings that returns the shares of claims that sampling in the paper
+    itself allows (percent), by the short names of the groups of claims; ``explanations``, a function without arguments that
+    returns how many misses varied assumptions and placebos explain; and ``readings``, see `dumbbell.papers.readings`.
 
     A paper may also have ``aims``, the target shares of reproduced claims; `claims.Aims` has the defaults. It may
     have ``files``, a function of the settings and the results that returns texts by file name, written beside the

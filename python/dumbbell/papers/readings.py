@@ -20,8 +20,6 @@ __all__ = ["Reading", "section"]
 GROUPS: Mapping[str, str] = {"orderings": "orderings, signs and shapes", "values": "values and ratios"}
 """Keys in the JSON of the groups that claims are counted in."""
 
-COUNTED = ("reproduced", "missed", "share")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
@@ -42,9 +40,14 @@ class Reading:
     findings: Sequence[Finding]
 
     def scores(self) -> dict[str, dict[str, Any]]:
-        """Return ``orderings`` and ``values``: counted claims ``reproduced`` and ``missed``, and their ``share``, percent."""
+        """Return ``orderings`` and ``values``: the ``claims`` counted, those ``holding``, and the ``share``, percent."""
         rows = {row["name"]: row for row in scoreboard(self.findings)["groups"]}
-        return {key: {name: rows[group][name] for name in COUNTED} for key, group in GROUPS.items()}
+        found = {}
+        for key, group in GROUPS.items():
+            row = rows[group]
+            counted = row["reproduced"] + row["undecided"] + row["missed"]
+            found[key] = {"holding": row["holding"], "claims": counted, "share": row["share"]}
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return name, statement and scores as plain data for JSON."""
@@ -53,7 +56,7 @@ class Reading:
 
 def _score(score: Mapping[str, Any]) -> Cell:
     share = "–" if score["share"] is None else f"{score['share']:.1f} %"
-    return Cell(text=share, detail=f"{score['reproduced']} of {score['reproduced'] + score['missed']}")
+    return Cell(text=share, detail=f"{score['holding']} of {score['claims']}")
 
 
 def _scores(readings: Sequence[Reading]) -> Table:
@@ -63,7 +66,7 @@ def _scores(readings: Sequence[Reading]) -> Table:
         label = Cell(text=reading.name, tone="" if place else "strong")
         rows.append([label, reading.statement, *(_score(scores[key]) for key in GROUPS)])
     return Table(
-        caption="Measured claims reproduced under each reading",
+        caption="Measured claims that hold under each reading",
         columns=[
             Column(title="reading", align="left"),
             Column(title="what it contains", align="left"),
@@ -75,18 +78,17 @@ def _scores(readings: Sequence[Reading]) -> Table:
 
 
 def _differing(readings: Sequence[Reading]) -> list[list[Finding]]:
-    """Return the findings of each reading on every counted claim that has not the same verdict under all."""
+    """Return the findings of each reading on every counted claim that does not hold, or fail, under all."""
     by_claim = zip(*(reading.findings for reading in readings), strict=True)
     counted = ([*findings] for findings in by_claim if any(finding.counts for finding in findings))
-    return [findings for findings in counted if len({finding.verdict for finding in findings}) > 1]
+    return [findings for findings in counted if len({finding.holds for finding in findings}) > 1]
 
 
 def _verdict(finding: Finding) -> Cell:
-    held, missed = finding.verdict == "reproduced", finding.verdict == "not-reproduced"
     return Cell(
         text=number(finding.measured),
         detail=finding.verdict.replace("-", " "),
-        tone="good" if held else "bad" if missed else "muted",
+        tone="good" if finding.holds else "muted" if finding.holds is None else "bad",
         hint=finding.why,
     )
 
@@ -98,7 +100,7 @@ def _differences(readings: Sequence[Reading]) -> Table:
         paper = number(claim.paper_value) if claim.paper_value is not None else ""
         rows.append([claim.id, claim.statement, paper, claim.rule(), *map(_verdict, findings)])
     return Table(
-        caption="Claims whose verdict depends on the reading",
+        caption="Claims that hold under one reading only",
         columns=[
             Column(title="claim", align="left"),
             Column(title="statement", align="left"),

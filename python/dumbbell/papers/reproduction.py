@@ -20,12 +20,26 @@ from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.paper import Settings, experiment_of, load
-from dumbbell.papers.runs import PaperRuns, store_of
+from dumbbell.papers.runs import PaperRuns, pooled, store_of
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Reproduction", "finish", "reproduce", "settings_of", "share_text", "unmeasured_text"]
+__all__ = [
+    "Reproduction",
+    "finish",
+    "headline_text",
+    "reproduce",
+    "rows_of",
+    "seeds_text",
+    "settings_of",
+    "share_text",
+    "unmeasured_text",
+]
+
+FULL_SEEDS = 5
+QUICK_SEEDS = 1
+MAX_SEEDS = 100
 
 EVIDENCE_WORDS = {"measured": "", "arithmetic": "arithmetic on print", "definition": "definition or input"}
 
@@ -74,6 +88,30 @@ def unmeasured_text(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{row[key]} {said}" for key, said in words.items() if row[key])
 
 
+def rows_of(score: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows of a score that count verdicts, by name."""
+    return {name: row for name, row in score.items() if name != "measured"}
+
+
+def seeds_text(settings: Settings) -> str:
+    """Return the seeds of a reproduction, for reading."""
+    last = settings.each()[-1].seed
+    return str(settings.seed) if settings.seeds == 1 else f"{settings.seed} to {last}"
+
+
+def headline_text(row: Mapping[str, Any]) -> str:
+    """Return the headline of a group of claims, for reading: the share of measured claims that hold."""
+    if row["mean"] is None:
+        return "–"
+    ceiling = "" if row["ceiling"] is None else f", sampling in the paper allows {row['ceiling']:.1f} %"
+    spread = "" if row["sd"] is None else f" ± {row['sd']:.1f} points over {row['seeds']} seeds"
+    return f"{row['mean']:.1f} %{spread}{ceiling}"
+
+
+def _headline(measured: Mapping[str, Any]) -> list[str]:
+    return [f"measured {row['name']}: {headline_text(row)}" for row in measured.values()]
+
+
 def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
     """Return the findings as shown in the report's list of claims."""
     number = claims.number
@@ -107,9 +145,15 @@ def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
 
 
 def settings_of(
-    *, quick: bool, runs: int | None, seed: int, threads: int | None, on: Client | str | None = None
+    *,
+    quick: bool,
+    runs: int | None,
+    seed: int,
+    threads: int | None,
+    seeds: int | None = None,
+    on: Client | str | None = None,
 ) -> Settings:
-    """Return the settings of a reproduction.
+    """Return the settings of a reproduction. Without `seeds`, there are five, and one in quick mode.
 
     Raises
     ------
@@ -120,9 +164,17 @@ def settings_of(
         raise refusal("runs", runs, "a whole number from 2")
     if not 0 <= seed < 2**64:
         raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
+    if seeds is not None and not 1 <= seeds <= MAX_SEEDS:
+        raise refusal("seeds", seeds, f"a whole number from 1 to {MAX_SEEDS}")
     if threads is not None and (on is not None or threads < 1):
         raise refusal("threads", threads, "a whole number from 1, without a cluster")
-    return Settings(quick=quick, runs=runs, seed=seed, threads=threads)
+    return Settings(
+        quick=quick,
+        runs=runs,
+        seed=seed,
+        threads=threads,
+        seeds=seeds if seeds is not None else QUICK_SEEDS if quick else FULL_SEEDS,
+    )
 
 
 def finish(
@@ -146,12 +198,21 @@ def finish(
     paper, settings = work.paper, work.settings
     begin = time.monotonic()
     work.complete(display, client)
-    results = work.table()
+    tables = work.tables()
+    results = pooled(tables)
     start = time.monotonic()
     observed = paper.observe(settings, display.steps)
-    judged = display.steps("claims and report", 2)
+    judged = display.steps("claims and report", 1 + len(tables))
     findings = paper.evaluate(settings, results, observed)
     judged()
+    by_seed = [findings] if len(tables) == 1 else []
+    evaluate_seed = getattr(paper, "findings", paper.evaluate)
+    for each, table in zip(settings.each() if not by_seed else [], tables, strict=False):
+        by_seed.append(evaluate_seed(each, table, observed))
+        judged()
+    headline = claims.measured_score(
+        by_seed, paper.ceilings(findings) if hasattr(paper, "ceilings") else None
+    )
     sections = paper.sections(settings, results, observed, findings)
     further = paper.files(settings, results) if hasattr(paper, "files") else {}
     judged()
@@ -163,7 +224,7 @@ def finish(
         ("engine", engine_identity()),
         environment_fact(),
         ("runs", runs_text(work.total, work.reused)),
-        ("seed", str(settings.seed)),
+        ("seed" if settings.seeds == 1 else "seeds", seeds_text(settings)),
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
         *(("warning", text) for text in work.store.warnings),
@@ -176,6 +237,7 @@ def finish(
             "engine": engine_identity(),
             "environment": environment(),
             "seed": settings.seed,
+            "seeds": settings.seeds,
             "quick": settings.quick,
             "runs": work.total,
             "runs_kept_from_before": work.reused,
@@ -183,7 +245,9 @@ def finish(
             "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
             "score": {
                 row["name"]: {key: row[key] for key in (*claims.COUNTS, "aim")} for row in score["groups"]
-            },
+            }
+            | {"measured": headline},
+            "explanations": paper.explanations() if hasattr(paper, "explanations") else None,
             "facts": dict(facts),
             "warnings": work.store.warnings,
             "claims": [finding.to_dict() for finding in findings],
@@ -194,6 +258,7 @@ def finish(
         subtitle=paper.citation,
         facts=facts,
         scoreboard=score,
+        headline=_headline(headline),
         claims=_claim_rows(findings),
         sections=sections,
         notice=paper.notice(settings),
@@ -224,6 +289,7 @@ def reproduce(
     output: str | Path | None = None,
     runs: int | None = None,
     seed: int = 1,
+    seeds: int | None = None,
     threads: int | None = None,
     fresh: bool = False,
     papers: str | Path | None = None,
@@ -249,6 +315,9 @@ def reproduce(
         by default.
     seed
         Seed all seeds are derived from, at least 0.
+    seeds
+        Number of seeds to repeat everything with, from `seed` on; 5 by default, 1 in quick mode and for an experiment. The
+        verdicts are on the runs of all seeds; the headline is a mean over seeds.
     threads
         Threads to run on; all cores by default.
     fresh
@@ -277,7 +346,9 @@ def reproduce(
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
-    settings = settings_of(quick=quick, runs=runs, seed=seed, threads=threads, on=on)
+    if seeds is None and experiment is not None:
+        seeds = 1
+    settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=seeds, threads=threads, on=on)
     paper = load(name, papers)
     if experiment is not None:
         paper = experiment_of(paper, experiment)
@@ -307,11 +378,13 @@ def reproduce(
 
 def _print_summary(done: Reproduction) -> None:
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    for name, row in done.data["score"].items():
+    for name, row in rows_of(done.data["score"]).items():
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""
         console.print(
-            f"{name}: {row['reproduced']} reproduced, {row['missed']} not reproduced, {share_text(row)}{aim}"
-            f"{f'; {others}' if (others := unmeasured_text(row)) else ''}"
+            f"{name}: {row['reproduced']} reproduced, {row['undecided']} undecided, {row['missed']} not reproduced, "
+            f"{share_text(row)}{aim}{f'; {others}' if (others := unmeasured_text(row)) else ''}"
         )
+    for line in _headline(done.data["score"]["measured"]):
+        console.print(line)
     console.print(f"{done.data['runs']} runs, {done.run_time_s:.0f} s")
     console.print(f"report: {done.report.resolve()}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from dumbbell.campaign import (
     on_threads,
     reduction_identity,
 )
+from dumbbell.campaign.store import INDEX
 from dumbbell.errors import refusal
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, experiment_of, load
 from dumbbell.run import Runs
@@ -26,7 +28,7 @@ from dumbbell.run import Runs
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["PaperRuns", "store_of"]
+__all__ = ["PaperRuns", "pooled", "store_of"]
 
 
 def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
@@ -49,9 +51,11 @@ class PaperRuns(PlannedRuns[PlannedRun]):
     """
 
     def __init__(self, paper: Paper, settings: Settings, store: Store) -> None:
-        super().__init__(paper.name, list(paper.plan(settings)), store)
+        plans = [list(paper.plan(each)) for each in settings.each()]
+        super().__init__(paper.name, [run for plan in plans for run in plan], store)
         self.paper = paper
         self.settings = settings
+        self._ends = list(itertools.accumulate(map(len, plans)))
 
     def complete(self, display: Display, client: Client | None = None) -> None:
         """Execute the missing runs, see `PlannedRuns.make`; on this machine, or on a Dask cluster."""
@@ -60,9 +64,24 @@ class PaperRuns(PlannedRuns[PlannedRun]):
         else:
             self.make(on_cluster(_Remote.of(self.paper), client), display)
 
-    def table(self) -> pd.DataFrame:
-        """Return the table of results: ``key``, ``stage``, ``hash``, ``seed``, ``run`` and the columns of the paper."""
-        return self.results(self.paper.columns)
+    def tables(self) -> list[pd.DataFrame]:
+        """Return the results of each seed: ``key``, ``stage``, ``hash``, ``seed``, ``run`` and the columns of the paper."""
+        results = self.results(self.paper.columns)
+        return [results.iloc[begin:end] for begin, end in itertools.pairwise([0, *self._ends])]
+
+
+def pooled(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the results of all seeds as one table: a run counts once for each key, and runs are numbered from 0.
+
+    Parameters
+    ----------
+    tables
+        The results of each seed, see `PaperRuns.tables`.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    table = pd.concat(tables, ignore_index=True).drop_duplicates(["key", *INDEX], ignore_index=True)
+    return table.assign(run=table.groupby("key", sort=False).cumcount())
 
 
 def _reduction(paper: Paper) -> Callable[[Runs], pd.DataFrame]:

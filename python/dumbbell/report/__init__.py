@@ -186,6 +186,7 @@ def render(
     scoreboard: Mapping[str, Any],
     claims: Sequence[Mapping[str, Any]],
     sections: Sequence[Section],
+    headline: Sequence[str] = (),
     notice: str = "",
     home: str = "",
 ) -> str:
@@ -199,13 +200,16 @@ def render(
         Pairs of name and value shown under the heading, such as the engine's version.
     scoreboard
         The counts of verdicts: ``groups`` and ``sources``, each a list of rows with ``name``, ``reproduced``,
-        ``missed``, ``percent``, optionally ``aim`` (percent), and the other counts of `dumbbell.claims.scoreboard`.
+        ``undecided``, ``missed``, ``percent``, optionally ``aim`` (percent), and the other counts of
+        `dumbbell.claims.scoreboard`.
     claims
         One mapping for each claim: ``id``, ``source``, ``kind``, ``evidence`` (in words, empty if measured), ``repeats``,
         ``statement``, ``paper``, ``measured``, ``interval``,
         ``tolerance``, ``verdict``, ``why``.
     sections
         The rest of the report.
+    headline
+        The shares of measured claims that hold, a line for each group of claims.
     notice
         A remark shown above everything else, for instance that few replications were used.
     home
@@ -219,6 +223,7 @@ def render(
             subtitle=subtitle,
             facts=facts,
             scoreboard=scoreboard,
+            headline=headline,
             claims=claims,
             sections=sections,
             notice=notice,
