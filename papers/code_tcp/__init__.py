@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
+from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
-from . import content, plan, reduction, sensitivity
+from . import content, literal, plan, reduction, sensitivity
 from . import rule_claims as _rule_claims  # registers its claims
 from . import sweep_claims as _sweep_claims  # registers its claims
 from . import testbed_claims as _testbed_claims  # registers its claims
@@ -56,6 +56,10 @@ class CodeTcp(ClaimedPaper[Evidence]):
         """Return the evidence for the claims."""
         return Evidence(results)
 
+    def readings(self, _settings: Settings, evidence: Evidence) -> Sequence[Reading]:
+        """Return the main reading and the literal one."""
+        return literal.readings(self.claims(), evidence)
+
     def study(
         self,
         settings: Settings,
@@ -70,14 +74,17 @@ class CodeTcp(ClaimedPaper[Evidence]):
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(evidence, findings, moves)
+        return content.sections(evidence, findings, moves, self.judged_readings)
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""
         count = plan.counts(settings)
         return [
             ("repetitions", f"{count.sweeps} (sweeps), {count.moved} with a varied assumption"),
-            ("main reading", f"cut to three quarters, {100 * BASE.cross:g} % cross traffic in sweeps"),
+            (
+                "main reading",
+                f"cut to three quarters, thresholds not below 1 and 3, {100 * BASE.cross:g} % cross traffic in sweeps",
+            ),
         ]
 
     def notice(self, settings: Settings) -> str:

@@ -12,9 +12,17 @@ from typing import Literal
 
 from dumbbell import sensitivity
 
-__all__ = ["BASE", "VARIATIONS", "Assumptions", "Variation"]
+__all__ = [
+    "BASE",
+    "LITERAL",
+    "LITERAL_GROUP",
+    "VARIATIONS",
+    "Assumptions",
+    "Variation",
+    "assumptions_of",
+]
 
-Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"]
+Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs", "startup"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +59,11 @@ class Assumptions:
     epsilon
         Factor applied to CODE's thresholds at a loss. Stated.
     clamp, truncate
-        Whether CODE's thresholds stop at their start when they are scaled, and whether they are cut to whole packets.
+        Whether CODE's thresholds stop at their start when they are scaled or lowered, and whether they are cut to whole packets.
+        The pseudo-code has no such floor. The text does: CODE returns to "a stable status as a Vegas source" (section 1) and is
+        stable among its own kind (section 4.5), but every scaling narrows the band, and below one packet no window stays
+        inside it; alpha is lowered only above its start (section 3.2); and scaling is to lower the thresholds less
+        than the reset of NewVegas does (section 3.1), not further.
     inclusive
         Whether Vegas-A counts the ends of its band as within. The pseudo-code does not.
     timeout_avoidance
@@ -63,8 +75,10 @@ class Assumptions:
     jitter
         Whether senders take a random processing time of up to one packet's service before each packet. Figs. 10-13 have it
         in any case: there the phases of the two connections differ, and cross traffic alone does not unlock them.
-    rtt_rate, buffer_rate, mix_rate
-        Bottleneck of Figs. 10-13, 14 and 15, Mbit/s.
+    rtt_rate, buffer_rate, mix_rate, window_rate
+        Bottleneck of Figs. 10-13, 14, 15, and 2, 3 and 5, Mbit/s.
+    window_cross
+        Whether the cross traffic is there in Figs. 2, 3 and 5 as well.
     """
 
     delay_ms: float = 23.0
@@ -82,7 +96,7 @@ class Assumptions:
     increase: str = "at-once"
     band_rtt: str = "minimum"
     epsilon: float = 0.68
-    clamp: bool = False
+    clamp: bool = True
     truncate: bool = False
     inclusive: bool = False
     timeout_avoidance: bool = False
@@ -91,10 +105,18 @@ class Assumptions:
     rtt_rate: int = 10
     buffer_rate: int = 10
     mix_rate: int = 20
+    window_rate: int = 10
+    window_cross: bool = False
 
 
 BASE = Assumptions()
-"""The main reading."""
+"""The main reading, the one we hold to be best supported."""
+
+LITERAL = replace(BASE, cross=0.0, clamp=False)
+"""The literal reading: the pseudo-code as printed, and no traffic and no processing times, as the paper states none."""
+
+LITERAL_GROUP = "literal"
+"""Its name in the keys of runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,15 +127,20 @@ class Variation(sensitivity.Variation):
     ----------
     assumptions
         The reading with the variation.
+    text
+        What the paper says about it, in a few words.
     figures
         The scenarios it is run on.
     """
 
     assumptions: Assumptions
+    text: str = "not stated"
     figures: tuple[Figure, ...] = ("fig9", "rtt", "fig14", "fig15")
 
 
 FIG9: tuple[Figure, ...] = ("fig9",)
+
+WINDOWS: tuple[Figure, ...] = ("windows",)
 
 VARIATIONS = (
     Variation(
@@ -121,12 +148,15 @@ VARIATIONS = (
         assumption="cross traffic",
         value="none",
         assumptions=replace(BASE, cross=0.0),
+        text="as the paper",
+        figures=("fig9", "rtt", "fig14", "fig15", "startup"),
     ),
     Variation(
         name="cross-1",
         assumption="cross traffic",
         value="1 %",
         assumptions=replace(BASE, cross=0.01),
+        text="none is mentioned",
         figures=("fig9", "fig14", "fig15"),
     ),
     Variation(
@@ -134,13 +164,15 @@ VARIATIONS = (
         assumption="cross traffic",
         value="10 %",
         assumptions=replace(BASE, cross=0.1),
-        figures=("fig9", "fig14", "fig15"),
+        text="none is mentioned",
+        figures=("fig9", "rtt", "fig14", "fig15"),
     ),
     Variation(
         name="jitter",
         assumption="sender jitter at equal round-trip times",
         value="up to one service time",
         assumptions=replace(BASE, jitter=True),
+        text="none is mentioned",
         figures=("fig9", "fig14"),
     ),
     Variation(
@@ -148,6 +180,7 @@ VARIATIONS = (
         assumption="cross traffic",
         value="none, sender jitter instead",
         assumptions=replace(BASE, cross=0.0, jitter=True),
+        text="none is mentioned",
         figures=("fig9", "fig14"),
     ),
     Variation(
@@ -155,6 +188,7 @@ VARIATIONS = (
         assumption="cut at a loss",
         value="one half (F off)",
         assumptions=replace(BASE, mechanisms="ABCDEGHI"),
+        text="against Eq. 4",
         figures=("fig9", "rtt", "fig14", "fig15", "windows"),
     ),
     Variation(
@@ -162,6 +196,7 @@ VARIATIONS = (
         assumption="cross traffic and cut at a loss",
         value="none, and one half",
         assumptions=replace(BASE, cross=0.0, mechanisms="ABCDEGHI"),
+        text="against Eq. 4",
         figures=FIG9,
     ),
     Variation(
@@ -169,6 +204,7 @@ VARIATIONS = (
         assumption="cuts in one round trip",
         value="one for every loss (E off)",
         assumptions=replace(BASE, mechanisms="ABCDFGHI"),
+        text="against section 2.2.3",
         figures=("fig9", "fig14", "fig15", "windows"),
     ),
     Variation(
@@ -176,13 +212,15 @@ VARIATIONS = (
         assumption="Delta",
         value="packets in flight, rounded, as in ns-2",
         assumptions=replace(BASE, numerator="ns2", round_diff=True),
-        figures=("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"),
+        text="against Eq. 1",
+        figures=("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs", "startup"),
     ),
     Variation(
         name="minimum",
         assumption="round-trip time in Delta",
         value="smallest of the round",
         assumptions=replace(BASE, rtt="minimum"),
+        text='against "smoothed" in section 2.2.1',
         figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
@@ -190,6 +228,7 @@ VARIATIONS = (
         assumption="round-trip time in Delta",
         value="newest",
         assumptions=replace(BASE, rtt="newest"),
+        text='against "smoothed" in section 2.2.1',
         figures=("fig9", "table2", "windows", "pairs"),
     ),
     Variation(
@@ -197,6 +236,7 @@ VARIATIONS = (
         assumption="growth by a packet",
         value="in shares during the next round",
         assumptions=replace(BASE, increase="spread"),
+        text="against Eq. 2 and Table 1",
         figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
@@ -204,14 +244,16 @@ VARIATIONS = (
         assumption="round-trip time that moves CODE's thresholds",
         value="mean of the round",
         assumptions=replace(BASE, band_rtt="actual"),
+        text="against section 4.5",
         figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
-        name="clamp",
+        name="no-floor",
         assumption="scaled thresholds of CODE",
-        value="not below 1 and 3",
-        assumptions=replace(BASE, clamp=True),
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
+        value="without a floor",
+        assumptions=replace(BASE, clamp=False),
+        text="as the pseudo-code; against sections 1 and 4.5",
+        figures=("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"),
     ),
     Variation(
         name="truncate",
@@ -225,27 +267,61 @@ VARIATIONS = (
         assumption="ends of the band of Vegas-A",
         value="within",
         assumptions=replace(BASE, inclusive=True),
+        text="against the pseudo-code of section 2.5",
         figures=("fig9", "fig14", "fig15"),
+    ),
+    Variation(
+        name="band-target",
+        assumption="round-trip time that moves CODE's thresholds",
+        value="that of the target packet",
+        assumptions=replace(BASE, band_rtt="target"),
+        text="as section 2.4 for NewVegas; against section 4.5",
+        figures=("fig9", "table2", "windows", "pairs"),
+    ),
+    Variation(
+        name="window-cross",
+        assumption="cross traffic in Figs. 2, 3 and 5",
+        value="as in Fig. 9",
+        assumptions=replace(BASE, window_cross=True),
+        text="none is mentioned",
+        figures=WINDOWS,
+    ),
+    Variation(
+        name="window-rate-5",
+        assumption="rate of Figs. 2, 3 and 5",
+        value="5 Mbit/s",
+        assumptions=replace(BASE, window_rate=5),
+        text="not stated; that of Fig. 17",
+        figures=WINDOWS,
+    ),
+    Variation(
+        name="window-rate-20",
+        assumption="rate of Figs. 2, 3 and 5",
+        value="20 Mbit/s",
+        assumptions=replace(BASE, window_rate=20),
+        figures=WINDOWS,
     ),
     Variation(
         name="newreno",
         assumption="reference TCP",
         value="NewReno",
         assumptions=replace(BASE, reference="newreno"),
+        text="against sections 1 and 2.1, which say Reno",
+        figures=("fig9", "rtt", "fig14", "fig15", "startup"),
     ),
     Variation(
         name="rtt-46",
         assumption="base round-trip time",
         value="46 ms",
         assumptions=replace(BASE, access_ms=0.0),
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs", "startup"),
     ),
     Variation(
         name="rtt-100",
         assumption="base round-trip time",
         value="100 ms",
         assumptions=replace(BASE, delay_ms=48.0),
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
+        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs", "startup"),
     ),
     Variation(
         name="access-1g",
@@ -266,7 +342,7 @@ VARIATIONS = (
         assumption="minimum retransmission timeout",
         value="1 s",
         assumptions=replace(BASE, minimum_rto="1 s"),
-        figures=FIG9,
+        figures=("fig9", "startup"),
     ),
     Variation(
         name="burst",
@@ -319,3 +395,9 @@ VARIATIONS = (
     ),
 )
 """The moves of the section on sensitivity."""
+
+
+def assumptions_of(group: str) -> Assumptions:
+    """Return the reading of the runs whose keys begin with a name."""
+    known = {variation.name: variation.assumptions for variation in VARIATIONS}
+    return (known | {LITERAL_GROUP: LITERAL}).get(group, BASE)

@@ -55,7 +55,7 @@ def headline(evidence: Evidence, moves: Study) -> list[str]:
             else f"CODE is not nearest to an equal share; another variant is nearer by {-ahead:.2f}."
         ),
         "This is the main reading: the algorithms as the paper states them (a reduction to three quarters, one reduction per round trip, Delta by "
-        "Eq. 1), and a little random traffic at the bottleneck, which the paper does not mention. "
+        "Eq. 1), with a floor under CODE's thresholds that the pseudo-code lacks, and a little random traffic at the bottleneck, which the paper does not mention. "
         f"CODE is nearest to 1 in {ahead_in} of the {len(known)} other readings tried on Fig. 9"
         + (f"; it is not with: {others}." if others else "."),
         *_alone(evidence, moves),
@@ -120,7 +120,7 @@ def decides(evidence: Evidence, moves: Study) -> list[str]:
         paragraphs.append(
             "Processing times alone, without cross traffic, remove simultaneous arrivals but hardly change which connection grows at an overflow: "
             + "; ".join(f"{LABELS[kind]} {_words(jitter[kind])}" for kind in VARIANTS)
-            + ". The cross traffic brings CODE to an equal share: it distributes the losses (table below), and its variation "
+            + ". The cross traffic brings CODE close to an equal share: it distributes the losses (table below), and its variation "
             "decreases round-trip times often enough for CODE's thresholds to fall between two increases."
         )
     if halving:

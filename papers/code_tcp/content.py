@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dumbbell.claims import Finding
+from dumbbell.papers import Reading
 from dumbbell.report import Details, Figure, Section, Text
 
-from . import conclusions, figures, set_up, tables
+from . import conclusions, examined, figures, literal, set_up, tables
 from .evidence import Evidence
 from .sensitivity import Study
 
 __all__ = ["sections"]
 
 
-def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> list[Section]:
+def sections(
+    evidence: Evidence, findings: Sequence[Finding], moves: Study, judged: Sequence[Reading]
+) -> list[Section]:
     """Return the sections of the report."""
     equal, different = figures.networks()
     return [
@@ -43,6 +46,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 Figure(svg=figures.against_rate(replace(evidence, group="quiet")), caption="Fig. 9 without cross traffic; fewer rates and repetitions."),
             ],
         ),
+        literal.compared(judged, evidence),
         Section(
             anchor="assumptions",
             title="Stated and assumed parameters",
@@ -96,7 +100,7 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Study) -> l
                 "mixes, and compared with the main reading at the same points and repetitions."
             ]
         ),
-        Section(anchor="misses", title="Claims not reproduced, and why", blocks=[tables.misses(findings)]),
+        Section(anchor="misses", title="Claims not reproduced, and why", blocks=[*examined.blocks(findings, moves), tables.misses(findings)]),
         Section(
             anchor="testbed",
             title="Claims awaiting the Linux testbed (Figs. 19, 20, Table 3)",

@@ -20,7 +20,7 @@ from .assumptions import BASE
 from .evidence import Run, Values
 from .network import BOTTLENECK, PACKET
 
-__all__ = ["SERVICE_S", "WARM_UP_S", "Cycle", "Growth", "cycles", "losses", "reno_cuts", "shared_losses"]
+__all__ = ["WARM_UP_S", "Cycle", "Growth", "cycles", "losses", "reno_cuts", "shared_losses"]
 
 WARM_UP_S = 20.0
 """Earlier data, with both slow starts, is excluded."""
@@ -32,9 +32,6 @@ SHORTEST_ROUNDS = 10.0
 SHORTEST_STRETCH = 3.0
 BEFORE_LOSS_S = 0.1
 CLUSTER_S = 0.5
-
-SERVICE_S = 8 * PACKET / 10e6
-"""Time a packet takes at the bottleneck of these figures, s."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +87,13 @@ class Cycle:
 class _Windows:
     """Windows, round trips and deliveries of a run, to be read at any time."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, rate: float) -> None:
         self.time, self.cwnd = run.trace("cwnd")
         self.reno = np.interp(self.time, *run.trace("cwnd", "reno"))
         self.delivered = run.trace("delivered")
         self.reno_delivered = run.trace("delivered", "reno")
         backlog = np.interp(self.time, *run.trace("backlog", BOTTLENECK))
-        rtt = run.one("rtt_min", "variant") + backlog * SERVICE_S
+        rtt = run.one("rtt_min", "variant") + backlog * 8 * PACKET / (1e6 * rate)
         self.rounds = np.cumsum(np.diff(self.time, prepend=self.time[0]) / rtt)
 
     def index(self, time_s: float) -> int:
@@ -149,9 +146,9 @@ def _answers(run: Run) -> Values:
     return found
 
 
-def losses(run: Run) -> list[float]:
-    """Return when the variant lost, s; losses of one recovery count once."""
-    windows = _Windows(run)
+def losses(run: Run, rate: float = BASE.window_rate) -> list[float]:
+    """Return when the variant lost, s, at a bottleneck of `rate` Mbit/s; losses of one recovery count once."""
+    windows = _Windows(run, rate)
     found: list[float] = []
     for loss in _answers(run):
         if loss >= WARM_UP_S and (
@@ -170,11 +167,11 @@ def shared_losses(run: Run) -> tuple[int, int, int]:
     return both, mine.size - both, int((apart.min(axis=0, initial=np.inf) >= CLUSTER_S).sum())
 
 
-def cycles(run: Run) -> list[Cycle]:
-    """Return the complete cycles of a run of Fig. 3 or 5."""
-    windows = _Windows(run)
+def cycles(run: Run, rate: float = BASE.window_rate) -> list[Cycle]:
+    """Return the complete cycles of a run of Fig. 3 or 5 at a bottleneck of `rate` Mbit/s."""
+    windows = _Windows(run, rate)
     cuts = reno_cuts(run)
-    bounds = losses(run)
+    bounds = losses(run, rate)
     found = []
     for begin, end in itertools.pairwise(bounds):
         start, stop = windows.time_after(begin, SKIPPED_ROUNDS), end - BEFORE_LOSS_S

@@ -126,6 +126,10 @@ class Evidence:
         """Return the runs of a figure of windows against time."""
         return self.all_runs(f"{self.group}/{figure}")[: self.runs]
 
+    def short(self, kind: str, size: int, place: str) -> list[Run]:
+        """Return the runs of a short transfer, alone or beside a Reno connection."""
+        return self.all_runs(f"{self.group}/startup/{kind}/{size}/{place}")[: self.runs]
+
     def swept(self, figure: str, kind: str) -> list[int]:
         """Return the points at which a figure's sweep was run for a variant.
 

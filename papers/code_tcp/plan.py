@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
 from . import algorithms
-from .assumptions import BASE, VARIATIONS, Assumptions
+from .assumptions import BASE, LITERAL, LITERAL_GROUP, VARIATIONS, Assumptions
 from .network import VARIANTS
 from .scenarios import (
     BUFFERS,
@@ -92,7 +92,7 @@ def counts(settings: Settings) -> Counts:
             moved_rtts=(),
             moved_buffers=(),
             moved_mixes=(),
-            variations=("quiet", "jitter-alone", "halving"),
+            variations=("quiet", "jitter-alone", "halving", "no-floor", "window-cross"),
         )
     return Counts(
         sweeps=settings.runs or 20,
@@ -102,7 +102,7 @@ def counts(settings: Settings) -> Counts:
         moved=4,
         rtts=RTTS,
         moved_rates=(5, 10, 20, 30, 40, 50),
-        moved_rtts=(50, 90, 130),
+        moved_rtts=(50, 60, 130),
         moved_buffers=(10, 20, 40, 60, 80, 100),
         moved_mixes=(1, 3, 5, 7, 9),
         variations=tuple(variation.name for variation in VARIATIONS),
@@ -173,11 +173,29 @@ def _sweeps(
                     )
 
 
+def _short_transfers(
+    group: str, assumptions: Assumptions, runs: int, seed: int, stage: str
+) -> Iterator[PlannedRun]:
+    """Return the runs of short transfers for one reading."""
+    for kind in ("reno", "code"):
+        for size in START_SIZES:
+            for beside in (False, True):
+                yield from _repeated(
+                    f"{group}/startup/{kind}/{size}/{'beside' if beside else 'alone'}",
+                    short_transfer(kind, size, beside, assumptions),
+                    runs if beside else 1,
+                    seed,
+                    stage,
+                )
+
+
 def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
     """Return the runs of the algorithms, of the analysis, and of the claims made in words."""
     for name, scenario in algorithms.scenarios().items():
         yield from _repeated(f"algorithm/{name}", scenario, 1, seed, "algorithms")
-    yield from _repeated("fig5-cross", window_run("fig5", BASE, cross=True), count.windows, seed, "windows")
+    yield from _repeated(
+        "fig5-cross", window_run("fig5", replace(BASE, window_cross=True)), count.windows, seed, "windows"
+    )
     yield from _repeated("base/together", newcomer_run("together", BASE), 1, seed, "windows")
     for kind in ("code", "reno"):
         for rate in PHASE_RATES:
@@ -187,13 +205,6 @@ def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
                 yield from _repeated(key, scenario, count.phases, seed, "phases")
     for epsilon in EPSILONS:
         yield from _repeated(f"epsilon/{epsilon}", epsilon_point(epsilon), count.sweeps, seed, "epsilon")
-    for kind in ("reno", "code"):
-        for size in START_SIZES:
-            for beside in (False, True):
-                key = f"startup/{kind}/{size}/{'beside' if beside else 'alone'}"
-                yield from _repeated(
-                    key, short_transfer(kind, size, beside), count.short if beside else 1, seed, "transfers"
-                )
     for kind in ("reno", "vegas"):
         for buffer in GAIN_BUFFERS:
             yield from _repeated(f"gain/{kind}/{buffer}", solo_transfer(kind, buffer), 1, seed, "transfers")
@@ -212,7 +223,11 @@ def plan(settings: Settings) -> list[PlannedRun]:
     """Return the planned runs."""
     count = counts(settings)
     every = ("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs")
-    runs = list(_sweeps("base", BASE, every, count, count.sweeps, settings.seed, True))
+    runs = []
+    # The literal reading has runs for every claim that the main one has, in the same number.
+    for group, assumptions in (("base", BASE), (LITERAL_GROUP, LITERAL)):
+        runs += _sweeps(group, assumptions, every, count, count.sweeps, settings.seed, True)
+        runs += _short_transfers(group, assumptions, count.short, settings.seed, "transfers")
     runs += _details(count, settings.seed)
     for variation in VARIATIONS:
         if variation.name in count.variations:
@@ -225,4 +240,8 @@ def plan(settings: Settings) -> list[PlannedRun]:
                 settings.seed,
                 False,
             )
+            if "startup" in variation.figures and not settings.quick:
+                runs += _short_transfers(
+                    variation.name, variation.assumptions, count.moved, settings.seed, "sensitivity"
+                )
     return runs

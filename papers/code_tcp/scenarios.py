@@ -153,7 +153,7 @@ def _sampled(flows: Sequence[str], *, alpha: Sequence[str] = ()) -> list[Probe]:
 
 
 @cache
-def window_run(figure: str, assumptions: Assumptions, cross: bool = False) -> Scenario:
+def window_run(figure: str, assumptions: Assumptions) -> Scenario:
     """Return a run of Figs. 2, 3 and 5: a variant and Reno that start together, to a second."""
     kind = TRACED[figure]
     start = Uniform(uniform=("0 s", "1 s"))
@@ -162,7 +162,14 @@ def window_run(figure: str, assumptions: Assumptions, cross: bool = False) -> Sc
         Connection(name="reno", tcp=tcp("reno", assumptions)),
     ]
     probes = _sampled(("variant", "reno"), alpha=() if kind == "vegas" else ("variant",))
-    return network(figure, connections, assumptions, rate=10, cross=cross, probes=probes)
+    return network(
+        figure,
+        connections,
+        assumptions,
+        rate=assumptions.window_rate,
+        cross=assumptions.window_cross,
+        probes=probes,
+    )
 
 
 @cache
@@ -205,17 +212,17 @@ def phase_point(kind: str, rate: int, variant_ms: float, reno_ms: float) -> Scen
 
 
 @cache
-def short_transfer(kind: str, kilobytes: int, beside: bool) -> Scenario:
+def short_transfer(kind: str, kilobytes: int, beside: bool, assumptions: Assumptions) -> Scenario:
     """Return a short transfer, alone or with one Reno connection that has run for at least 20 s."""
     source = {"kind": "transfer", "size": f"{kilobytes} kB"}
     start = Uniform(uniform=("20 s", "25 s"))
-    connections = [Connection(name="short", tcp=tcp(kind, BASE), start=start, source=source)]
+    connections = [Connection(name="short", tcp=tcp(kind, assumptions), start=start, source=source)]
     if beside:
-        connections.append(Connection(name="reno", tcp=tcp("reno", BASE)))
+        connections.append(Connection(name="reno", tcp=tcp("reno", assumptions)))
     return network(
         f"startup {kind} {kilobytes}",
         connections,
-        BASE,
+        assumptions,
         rate=10,
         duration_s=200.0,
         from_s=0.0,

@@ -28,6 +28,7 @@ SCENARIOS = {
     "table2": ("table-2",),
     "windows": ("fig-2", "fig-3", "fig-5", "fig-6"),
     "pairs": ("fig-16", "fig-17", "fig-18", "mix-code-vegas"),
+    "startup": ("startup",),
 }
 """The scenarios of the claims that are judged on the runs of a figure."""
 

@@ -92,7 +92,11 @@ def assumed() -> Table:
             "the text calls the round-trip time smoothed",
         ),
         ("growth by a packet", "at the end of the round", "Eq. 2 and Table 1"),
-        ("CODE's scaled thresholds", "real numbers without a floor", "the pseudo-code has none"),
+        (
+            "CODE's scaled thresholds",
+            "real numbers, not below 1 and 3",
+            'the pseudo-code has no floor, but the text calls CODE alone "a stable status as a Vegas source" (§1, §4.5)',
+        ),
         (
             "timeout",
             "thresholds as at the start, then Vegas's slow start",

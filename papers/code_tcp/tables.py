@@ -229,7 +229,7 @@ def transfers(evidence: Evidence) -> Table:
         row: list[Cell | str] = [f"{size} kB"]
         for place in ("alone", "beside"):
             for kind in ("reno", "code"):
-                runs = evidence.all_runs(f"startup/{kind}/{size}/{place}")
+                runs = evidence.short(kind, size, place)
                 row.append(f"{np.mean([run.one('completion', 'short') for run in runs]):.2f}")
         rows.append(row)
     return Table(
@@ -270,7 +270,7 @@ def misses(findings: Sequence[Finding]) -> Table:
     rows: list[list[Cell | str]] = [
         [finding.claim.id, finding.claim.statement, number(finding.measured), finding.why]
         for finding in findings
-        if finding.verdict == "not-reproduced"
+        if finding.holds is False
     ]
     return Table(
         caption="Claims not reproduced",

@@ -12,6 +12,7 @@ import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
 
+from .assumptions import assumptions_of
 from .cycles import WARM_UP_S, Cycle, cycles, reno_cuts
 from .evidence import Evidence, Run, Values
 from .network import BOTTLENECK
@@ -67,7 +68,8 @@ def cycles_of(evidence: Evidence, figure: str) -> list[list[Cycle]]:
     NotMeasured
         There are none.
     """
-    found = [cycles(run) for run in evidence.traced(figure)]
+    rate = assumptions_of(evidence.group).window_rate
+    found = [cycles(run, rate) for run in evidence.traced(figure)]
     if not any(found):
         raise NotMeasured(f"There is no complete cycle in the runs of {figure}.")
     return [run for run in found if run]
@@ -303,12 +305,7 @@ def share_of_short_transfers_reno_finishes_first(evidence: Evidence) -> Outcome:
     for size in START_SIZES:
         for place in ("alone", "beside"):
             reno, code = (
-                np.array(
-                    [
-                        run.one("completion", "short")
-                        for run in evidence.all_runs(f"startup/{kind}/{size}/{place}")
-                    ]
-                )
+                np.array([run.one("completion", "short") for run in evidence.short(kind, size, place)])
                 for kind in ("reno", "code")
             )
             flags.extend(bool(flag) for flag in reno < code)

@@ -143,7 +143,7 @@ def test_a_quick_plan_is_reproducible_and_every_key_is_in_a_reading():
     groups = {run.key.split("/")[0] for run in plan}
     variations = set(part("plan").counts(QUICK).variations)
     assert variations <= {variation.name for variation in part("assumptions").VARIATIONS}
-    assert groups >= {"base", "algorithm", "fig5-cross", "phase", "epsilon", "startup", *variations}
+    assert groups >= {"base", "algorithm", "fig5-cross", "phase", "epsilon", "literal", *variations}
 
 
 def test_moves_of_assumptions_differ_from_the_main_reading_and_have_their_own_names():
@@ -279,3 +279,67 @@ def test_settling_time_is_the_last_time_outside_the_final_range():
     value = np.where(time < 60, 20.0, 10.0)
     assert part("window_claims").settled_s(time, value, 50.0) == 9.0
     assert part("window_claims").settled_s(time, np.full_like(time, 10.0), 50.0) == 0.0
+
+
+def test_the_literal_reading_adds_nothing_to_the_paper():
+    literal, base = part("assumptions").LITERAL, part("assumptions").BASE
+    assert (literal.cross, literal.jitter, literal.clamp) == (0.0, False, False)
+    # It differs from the main reading in nothing else.
+    assert replace(literal, cross=base.cross, clamp=base.clamp) == base
+    scenario = part("scenarios").rtt_point("code", "a", 100, literal).resolved()
+    assert [flow["name"] for flow in scenario["flows"]] == ["variant", "reno"]
+
+
+def test_the_literal_reading_has_as_many_runs_of_everything_as_the_main_one():
+    keys = Counter(run.key for run in PAPER.plan(QUICK))
+    groups = {
+        group: {key.removeprefix(f"{group}/"): count for key, count in keys.items() if key.startswith(group)}
+        for group in ("base", "literal")
+    }
+    # Nothing is random in this run, with or without a reading.
+    groups["base"].pop("together")
+    assert groups["base"] == groups["literal"]
+
+
+def test_readings_are_judged_on_their_own_runs():
+    away = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8)}
+    evidence = made_up(shares(AS_PRINTED) | shares(away, group="literal"))
+    best, literal = PAPER.readings(QUICK, evidence)
+    assert [reading.name for reading in (best, literal)] == ["best supported", "literal"]
+    verdicts = [
+        {finding.claim.id: finding.verdict for finding in reading.findings} for reading in (best, literal)
+    ]
+    assert [one["C-F9d-1"] for one in verdicts] == ["reproduced", "not-reproduced"]
+    section = part("literal").compared((best, literal), evidence)
+    assert "the mean ratio is 1.01 with the main reading and 1.82 with the literal one" in " ".join(
+        section.blocks[0].paragraphs
+    )
+
+
+def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
+    ratios = AS_PRINTED | {"newvegas": dict.fromkeys(RATES, 1.2)}
+    evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
+    count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
+    study = part("sensitivity").study(PAPER.claims(), evidence, count)
+    findings = [f for f in claims.judge(PAPER.claims(), evidence) if f.claim.id in ("C-F9c-1", "C-F9d-1")]
+    study.explain(findings)
+    text, table, details = part("examined").blocks(findings, study)
+    assert len(table.rows) == 1
+    assert table.rows[0][0] == "C-F9c-1"
+    assert table.rows[0][3] == part("examined").UNKNOWN
+    assert table.rows[0][4] == "1 of 1: cross traffic: none"
+    (_, chosen), (_, varied) = ((row[0], row[-1].text) for row in details.blocks[0].rows)
+    assert (chosen, varied) == ("no", "yes")
+    assert "one at a time" in text.paragraphs[0]
+
+
+def test_causes_are_of_claims_that_can_be_missed():
+    kinds = {claim.id: claim.kind for claim in PAPER.claims()}
+    assert {kinds[name] for name in part("examined").CAUSES} <= {"ordering", "sign", "shape"}
+
+
+def test_a_reading_of_runs_is_found_by_the_name_in_their_keys():
+    assumptions_of = part("assumptions").assumptions_of
+    assert assumptions_of("base") == part("assumptions").BASE
+    assert assumptions_of("literal") == part("assumptions").LITERAL
+    assert assumptions_of("window-rate-5").window_rate == 5

@@ -18,6 +18,7 @@ from dumbbell.campaign import Interrupted
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
+from dumbbell.papers.readings import Reading
 from dumbbell.papers.reproduction import Reproduction, reproduce
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Overview",
     "Paper",
     "PlannedRun",
+    "Reading",
     "Reproduction",
     "Settings",
     "Steps",

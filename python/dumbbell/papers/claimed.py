@@ -10,6 +10,7 @@ import pandas as pd
 
 from dumbbell.claims import Claim, Finding, Register, judge
 from dumbbell.papers.paper import PlannedRun, Settings, Steps
+from dumbbell.papers.readings import Reading
 from dumbbell.report import Section
 from dumbbell.run import Runs
 from dumbbell.sensitivity import Sensitivity
@@ -23,7 +24,12 @@ class ClaimedPaper(ABC, Generic[E]):
     """A paper with a register of claims; it implements the protocol `dumbbell.papers.Paper`.
 
     A subclass defines `name`, `title`, `citation`, `order` and `columns`, the runs and their reduction, the
-    evidence for the claims, the variations of assumptions, and the sections of the report.
+    evidence for the claims, the variations of assumptions, and the sections of the report. It may define `readings`.
+
+    Attributes
+    ----------
+    judged_readings
+        The readings of the last evaluation; empty without.
     """
 
     name: str
@@ -35,6 +41,7 @@ class ClaimedPaper(ABC, Generic[E]):
 
     def __init__(self) -> None:
         self._moves: Sensitivity[Any] = Sensitivity()
+        self.judged_readings: Sequence[Reading] = ()
 
     def claims(self) -> list[Claim[E]]:
         """Return every claim of the paper."""
@@ -65,6 +72,10 @@ class ClaimedPaper(ABC, Generic[E]):
     ) -> Sequence[Section]:
         """Return the sections of the report."""
 
+    def readings(self, _settings: Settings, _evidence: E) -> Sequence[Reading]:
+        """Return the claims judged under each reading of the paper, that of the scoreboard first; none by default."""
+        return ()
+
     def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
         """Return nothing: all evidence is in the runs."""
         return {}
@@ -76,6 +87,7 @@ class ClaimedPaper(ABC, Generic[E]):
         evidence, claims = self.evidence(settings, results, observed), self.claims()
         findings = judge(claims, evidence)
         self._moves = self.study(settings, claims, evidence, findings)
+        self.judged_readings = self.readings(settings, evidence)
         return self._moves.explain(findings)
 
     def findings(
