@@ -17,7 +17,7 @@ from dumbbell.papers import Settings
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
-from . import conclusions, figures, printed, rules
+from . import conclusions, examined, figures, printed, rules
 from .assumptions import REASONS, VARIATIONS, Assumptions, Variation
 from .evidence import Evidence, signed
 from .figures import NAMES
@@ -426,5 +426,6 @@ def sections(
             groups={group: f"Readings: {words}" for group, (words, _) in GROUPS.items()},
         ),
         conclusions.misses(findings),
+        examined.section(findings),
         _live(),
     ]
