@@ -54,10 +54,11 @@ class RoVegas(ClaimedPaper[Evidence]):
         settings: Settings,
         claims: Sequence[Claim[Evidence]],
         evidence: Evidence,
-        _findings: Sequence[Finding],
+        findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
         """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence, Assumptions(), plan.replications(settings).moved)
+        runs = plan.replications(settings).moved
+        return sensitivity.study(claims, evidence, findings, Assumptions(), runs, seed=settings.seed)
 
     def content(
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any

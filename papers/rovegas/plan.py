@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dumbbell import Scenario
+from dumbbell import Scenario, sensitivity
 from dumbbell.papers import PlannedRun, Settings
 
 from .assumptions import ANALYSIS, CONNECTIONS, TRAFFIC, VARIATIONS, Assumptions
@@ -65,11 +65,16 @@ class Replications:
     loads: Sequence[float]
 
 
+UNUSED_SEED = 1
+"""Seed of runs that draw no random numbers."""
+
+
 def replications(settings: Settings) -> Replications:
     """Return the number of runs; the paper shows one of each."""
     if settings.quick:
-        return Replications(paper=settings.runs or 6, moved=2, loads=FEW_LOADS)
-    return Replications(paper=settings.runs or 40, moved=min(10, settings.runs or 40), loads=LOADS)
+        return Replications(paper=settings.runs or 6, moved=0, loads=FEW_LOADS)
+    moved = sensitivity.REPLICATIONS if settings.sensitivity else 0
+    return Replications(paper=settings.runs or 40, moved=moved, loads=LOADS)
 
 
 def experiments(
@@ -167,9 +172,11 @@ def plan(settings: Settings) -> list[PlannedRun]:
 
     def add(group: str, key: str, scenario: Scenario, count: int) -> None:
         stage = STAGES[key.split("|")[0]] if group == PAPER else "sensitivity"
-        # One seed for all: a run of a number meets the same variable-rate traffic in every configuration.
+        # One seed for all: a run of a number meets the same variable-rate traffic in every configuration. A run without
+        # random numbers is the same with every seed, and is made once.
+        seed = settings.seed if count > 1 else UNUSED_SEED
         runs.extend(
-            PlannedRun(key=f"{group}|{key}", scenario=scenario, seed=settings.seed, run=run, stage=stage)
+            PlannedRun(key=f"{group}|{key}", scenario=scenario, seed=seed, run=run, stage=stage)
             for run in range(count)
         )
 

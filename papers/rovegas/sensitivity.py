@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from dumbbell.claims import Claim, judge
-from dumbbell.sensitivity import Move, Sensitivity, quantities
+import pandas as pd
+
+from dumbbell.claims import Claim, Finding, judge
+from dumbbell.sensitivity import Move, Sensitivity, placebo, quantities
 
 from .assumptions import VARIATIONS, Assumptions, Variation
 from .evidence import PAPER, Evidence
@@ -57,9 +59,15 @@ SHOWN: Mapping[str, Callable[[Evidence], float]] = {
 
 
 def study(
-    claims: Sequence[Claim[Evidence]], evidence: Evidence, base: Assumptions, runs: int
+    claims: Sequence[Claim[Evidence]],
+    evidence: Evidence,
+    findings: Sequence[Finding],
+    base: Assumptions,
+    runs: int,
+    *,
+    seed: int,
 ) -> Sensitivity[Variation]:
-    """Return the assumptions as they are, and every variation that was run.
+    """Return the assumptions as they are, every variation that was run, and the placebo.
 
     Parameters
     ----------
@@ -67,10 +75,14 @@ def study(
         All claims of the paper.
     evidence
         The evidence of the complete reproduction.
+    findings
+        The findings from it.
     base
         The assumptions as they are.
     runs
         Runs of a configuration in the comparison.
+    seed
+        Seed of the placebo.
     """
     if not runs:
         return Sensitivity()
@@ -92,4 +104,11 @@ def study(
                 shown=quantities(SHOWN, moved),
             )
         )
-    return Sensitivity(moves)
+    missed = {finding.claim.id for finding in findings if finding.holds is False}
+    doubtful = [claim for claim in claims if claim.id in missed]
+    unvaried = evidence.results[evidence.results["key"].astype(str).str.startswith(f"{PAPER}|")]
+
+    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
+        return judge(doubtful, Evidence(drawn, base, seed=seed))
+
+    return Sensitivity(moves, placebo(unvaried, lambda _: runs, judged, seed=seed))

@@ -15,7 +15,7 @@ from dumbbell.papers import ClaimedPaper, PlannedRun, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import assumptions, content, observations, plan, reduction, sensitivity, table_claims
+from . import assumptions, ceiling, content, observations, plan, reduction, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
@@ -62,6 +62,10 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         full = plan.replications(settings).table == 50
         seen = observations.conclude(results)
         return Evidence(results, seen | dict(observed), seed=settings.seed, seeds=settings.seeds, full=full)
+
+    def ceilings(self, findings: Sequence[Finding]) -> Mapping[str, float]:
+        """Return the shares of claims that sampling in the paper itself allows, percent."""
+        return ceiling.ceilings(self.claims(), findings)
 
     def study(
         self,

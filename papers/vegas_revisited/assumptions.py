@@ -59,8 +59,8 @@ class Assumptions:
     size_multiplier
         Factor on the sizes of all background items.
     time_limit_s
-        Maximum duration of a run. High load exceeds the capacity of the bottleneck, so a transfer can starve: one
-        that has not finished by then counts with the bytes delivered.
+        Maximum duration of a run after the warm-up. High load exceeds the capacity of the bottleneck, so a transfer can
+        starve: one that has not finished by then counts with the bytes delivered. In the WAN it is `far_time_limit_s`.
     """
 
     rate: str = "1.6 Mbit/s"
@@ -85,7 +85,8 @@ class Assumptions:
     warm_up_s: float = 10.0
     conversation_cap: str | None = "1 MB"
     size_multiplier: float = 1.0
-    time_limit_s: float = 200.0
+    time_limit_s: float = 600.0
+    far_time_limit_s: float = 200.0
 
 
 @cache
@@ -98,8 +99,11 @@ def calibration() -> Mapping[str, Any]:
 def calibrated() -> Assumptions:
     """Return our assumptions with the calibrated background."""
     chosen = calibration()["chosen"]
+    cap = chosen["conversation_cap"]
     return Assumptions(
-        conversation_cap=chosen["conversation_cap"],
+        background_buffer=chosen["background_buffer"],
+        conversation_cap=None if cap == "none" else cap,
+        size_multiplier=float(chosen["size_multiplier"]),
         warm_up_s=float(chosen["warm_up_s"]),
     )
 
@@ -145,6 +149,13 @@ VARIATIONS = (
         value="twice ours",
         changes={"size_multiplier": 2.0},
     ),
+    Variation(
+        name="buffer-128",
+        assumption="buffers of the background",
+        value="128 KiB",
+        changes={"background_buffer": "128 KiB"},
+    ),
+    Variation(name="nagle-off", assumption="Nagle's algorithm", value="off", changes={"nagle": False}),
     Variation(name="warm-10", assumption="warm-up", value="10 s", changes={"warm_up_s": 10.0}),
     Variation(name="warm-30", assumption="warm-up", value="30 s", changes={"warm_up_s": 30.0}),
     Variation(name="warm-60", assumption="warm-up", value="60 s", changes={"warm_up_s": 60.0}),

@@ -181,8 +181,8 @@ def scan(calibration: Mapping[str, Any]) -> str:
         ax.plot(
             x,
             y,
-            plots.MARKERS[index],
-            color=plots.COLOURS[index],
+            plots.MARKERS[index % len(plots.MARKERS)],
+            color=plots.COLOURS[index % len(plots.COLOURS)],
             markersize=4,
             label=f"warm-up {warm_up:g} s",
         )

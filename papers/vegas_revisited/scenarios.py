@@ -220,10 +220,11 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
     if assumptions.conversation_cap is not None:
         source["conversation_cap"] = assumptions.conversation_cap
     start = assumptions.warm_up_s
+    limit = assumptions.far_time_limit_s if load == "wan" else assumptions.time_limit_s
     _MADE[identity] = Scenario.from_dict(
         {
             "name": f"vegas-revisited {foreground} {background} {load}",
-            "duration": f"{start + assumptions.time_limit_s:g} s",
+            "duration": f"{start + limit:g} s",
             "stop_when_complete": ["fg"],
             **network(place, queue=setting.queue, hosts=[("h1", "h3"), ("h2", "h4")]),
             "flows": [

@@ -17,7 +17,7 @@ from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
 from .plan import CHOSEN
 
-__all__ = ["study"]
+__all__ = ["study", "tested"]
 
 # Claims with evidence only from the runs of the tables.
 TABLE_SCENARIOS = {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} | {"wan-rtx"}
@@ -46,6 +46,17 @@ def _means(evidence: Evidence) -> dict[str, float | None]:
     }
 
 
+def tested(claims: Sequence[Claim[Evidence]]) -> list[Claim[Evidence]]:
+    """Return the claims that are judged on the runs of the tables alone."""
+    return [
+        claim
+        for claim in claims
+        if claim.scenario in TABLE_SCENARIOS
+        and claim.id not in OTHER_EVIDENCE
+        and "table III" not in claim.source
+    ]
+
+
 def study(
     claims: Sequence[Claim[Evidence]],
     evidence: Evidence,
@@ -71,15 +82,9 @@ def study(
     """
     if not replications:
         return Sensitivity()
-    tested = [
-        claim
-        for claim in claims
-        if claim.scenario in TABLE_SCENARIOS
-        and claim.id not in OTHER_EVIDENCE
-        and "table III" not in claim.source
-    ]
+    doubtful = tested(claims)
     base = evidence.with_group(CHOSEN, replications)
-    baseline = judge(tested, base)
+    baseline = judge(doubtful, base)
     moves: list[Move[Variation]] = [
         Move(variation=None, findings=baseline, baseline=baseline, shown=_means(base))
     ]
@@ -90,13 +95,13 @@ def study(
         moves.append(
             Move(
                 variation=variation,
-                findings=judge(tested, moved),
+                findings=judge(doubtful, moved),
                 baseline=baseline,
                 shown=_means(moved),
             )
         )
     missed = {finding.claim.id for finding in findings if finding.holds is False}
-    doubted = [claim for claim in tested if claim.id in missed]
+    doubted = [claim for claim in doubtful if claim.id in missed]
     tables = evidence.results[evidence.results["key"].astype(str).str.startswith("table/")]
 
     def judged(drawn: pd.DataFrame) -> Sequence[Finding]:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from dumbbell import ScenarioError, papers, report
 from dumbbell.cli import app
+from dumbbell.papers.runs import pooled
 from small_paper import SMALL, forget_papers, write_paper
 
 
@@ -27,7 +28,7 @@ def folder(tmp_path):
 
 def test_a_reproduction_writes_a_report_and_findings(folder, tmp_path, capsys):
     done = papers.reproduce(
-        "small-paper", papers=folder, output=tmp_path / "out", quiet=True, json_output=True
+        "small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1, json_output=True
     )
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads(done.results.read_text(encoding="utf-8"))
@@ -45,9 +46,56 @@ def test_a_reproduction_writes_a_report_and_findings(folder, tmp_path, capsys):
     assert not re.search(r'(src|href)="https?:', html)
 
 
+def test_several_seeds_are_judged_together_and_each_alone(folder, tmp_path, monkeypatch):
+    paper = papers.load("small-paper", folder)
+    judged = []
+    evaluate = type(paper).evaluate
+
+    def watched(self, settings, results, observed):
+        judged.append((settings.seed, settings.seeds, list(results["run"]), sorted(set(results["seed"]))))
+        return evaluate(self, settings, results, observed)
+
+    monkeypatch.setattr(type(paper), "evaluate", watched)
+    done = papers.reproduce(
+        "small-paper", papers=folder, output=tmp_path / "out", quiet=True, seed=4, seeds=3
+    )
+    assert judged[0] == (4, 3, list(range(9)), [4, 5, 6])
+    assert judged[1:] == [(seed, 1, [0, 1, 2], [seed]) for seed in (4, 5, 6)]
+    measured = done.data["score"]["measured"]
+    assert {name: row["seeds"] for name, row in measured.items()} == {"orderings": 3, "values": 3}
+    assert (done.data["runs"], done.data["seeds"]) == (9, 3)
+    assert {row["sd"] for row in measured.values()} == {0.0}
+
+
+def test_pooled_runs_count_once_and_are_numbered():
+    def table(seed, fixed):
+        return pd.DataFrame(
+            {
+                "key": ["a", "a", "fixed"],
+                "hash": "h",
+                "seed": [seed, seed, fixed],
+                "run": [0, 1, 0],
+                "value": [seed, seed + 0.5, 9.0],
+            }
+        )
+
+    both = pooled([table(1, 7), table(2, 7)])
+    assert both["key"].tolist() == ["a", "a", "fixed", "a", "a"]
+    assert both["run"].tolist() == [0, 1, 0, 2, 3]
+    assert both["value"].tolist() == [1, 1.5, 9.0, 2, 2.5]
+
+
+@pytest.mark.parametrize("seeds", [0, 101])
+def test_the_number_of_seeds_is_limited(folder, tmp_path, seeds):
+    with pytest.raises(ScenarioError, match=f"seeds.*{seeds}.*from 1 to 100"):
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", seeds=seeds)
+
+
 def test_a_second_reproduction_repeats_nothing_and_a_fresh_one_everything(folder, tmp_path):
     def again(**options):
-        return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, **options)
+        return papers.reproduce(
+            "small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1, **options
+        )
 
     first = again()
     reduced = sys.modules["dumbbell_paper_small_paper"].REDUCED
@@ -89,7 +137,9 @@ def test_a_changed_reduction_repeats_its_runs(folder, tmp_path):
             file.write_text(content.replace(old, new), encoding="utf-8")
         shutil.rmtree(place / "__pycache__", ignore_errors=True)
         forget_papers()
-        data = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True).data
+        data = papers.reproduce(
+            "small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1
+        ).data
         return data["runs_kept_from_before"], data["claims"][0]["measured"]
 
     kept, first = again()
@@ -105,7 +155,7 @@ def test_a_changed_reduction_repeats_its_runs(folder, tmp_path):
 
 def test_a_damaged_part_is_reported_and_its_runs_are_repeated(folder, tmp_path, capsys):
     def again():
-        return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+        return papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1)
 
     first = again()
     assert capsys.readouterr().err == ""
@@ -153,7 +203,7 @@ def test_a_full_disk_is_one_line_and_keeps_the_previous_report(folder, tmp_path)
 
 
 def test_results_name_the_packages_they_were_computed_with(folder, tmp_path):
-    done = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+    done = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1)
     found = done.data["environment"]
     assert found["python"] == platform.python_version()
     assert found["packages"]["numpy"] == np.__version__
@@ -181,8 +231,10 @@ def test_an_interruption_keeps_completed_runs(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(paper), "plan", in_two_stages)
     with pytest.raises(papers.Interrupted, match=r"2 of 6 runs are kept"):
-        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, runs=6)
-    done = papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, runs=6)
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1, runs=6)
+    done = papers.reproduce(
+        "small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1, runs=6
+    )
     assert done.data["runs_kept_from_before"] == 2
     assert calls == [2, 4, 4]
 
@@ -225,7 +277,7 @@ def test_a_column_may_hold_lists(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(type(paper), "reduce", reduce)
     monkeypatch.setattr(type(paper), "evaluate", evaluate)
     for _ in range(2):
-        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1)
     for results in seen:
         assert results["window"][0] is None
         assert [list(window) for window in results["window"][1:]] == [[0.0], [0.0, 1.0]]
@@ -243,7 +295,7 @@ def test_a_paper_may_need_no_run_at_all(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(paper), "plan", lambda _self, _settings: [])
     monkeypatch.setattr(type(paper), "evaluate", evaluate)
-    papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+    papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1)
     assert list(seen[0].columns) == ["key", "stage", "hash", "seed", "run", "goodput"]
     assert seen[0].empty
 
@@ -263,7 +315,7 @@ def test_a_reduction_that_does_not_fit_is_an_error(folder, tmp_path, monkeypatch
         lambda _self, _runs: pd.DataFrame(np.zeros((rows, len(columns))), columns=columns),
     )
     with pytest.raises(ValueError, match=re.escape(message)):
-        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True)
+        papers.reproduce("small-paper", papers=folder, output=tmp_path / "out", quiet=True, seeds=1)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_the_share_of_placebo_explanations_is_that_of_unseen_relabellings(moves)
 
 def test_relabelled_runs_of_a_pair_stay_paired():
     results = pd.DataFrame({"key": ["a", "b"] * 10, "run": np.repeat(np.arange(10), 2)})
-    chosen = relabelled(results, lambda key: 4, np.random.default_rng(1))
+    chosen = relabelled(results, lambda _: 4, np.random.default_rng(1))
     runs = {key: rows["run"].tolist() for key, rows in chosen.groupby("key")}
     assert runs["a"] == runs["b"]
     assert len(set(runs["a"])) == 4
@@ -108,10 +108,10 @@ def test_relabelled_runs_of_a_pair_stay_paired():
 
 def test_a_placebo_evaluates_other_runs_each_time():
     results = pd.DataFrame({"key": ["a"] * 100, "value": np.arange(100.0)})
-    means = placebo(results, lambda key: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50)
+    means = placebo(results, lambda _: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50)
     assert len({mean for (mean,) in means}) > 40
     assert means == placebo(
-        results, lambda key: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50
+        results, lambda _: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50
     )
 
 

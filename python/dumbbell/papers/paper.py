@@ -134,7 +134,7 @@ class Paper(Protocol):
     results has the runs of all of them, numbered from 0 for each key. `findings` evaluates the runs of one seed for the
     headline, which is a mean over seeds; without it, `evaluate` does.
 
-    A paper may have ``ceilings``, a function of the settings that returns the shares of claims that sampling in the paper
+    A paper may have ``ceilings``, a function of the findings that returns the shares of claims that sampling in the paper
     itself allows (percent), by the short names of the groups of claims; ``explanations``, a function without arguments that
     returns how many misses varied assumptions and placebos explain; and ``readings``, see `dumbbell.papers.readings`.
 

@@ -211,7 +211,7 @@ def finish(
         by_seed.append(evaluate_seed(each, table, observed))
         judged()
     headline = claims.measured_score(
-        by_seed, paper.ceilings(settings) if hasattr(paper, "ceilings") else None
+        by_seed, paper.ceilings(findings) if hasattr(paper, "ceilings") else None
     )
     sections = paper.sections(settings, results, observed, findings)
     further = paper.files(settings, results) if hasattr(paper, "files") else {}
