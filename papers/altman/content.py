@@ -15,7 +15,7 @@ from dumbbell.papers import Settings
 from dumbbell.report import Column, Details, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
-from . import figures, tables
+from . import examined, figures, tables
 from .assumptions import Variation
 from .evidence import Evidence
 from .grid import GRID
@@ -339,6 +339,7 @@ def sections(
         _theorem_2(evidence),
         _figure_3(evidence),
         _misses(findings),
+        examined.section(findings),
         moves.section(
             paragraphs=[
                 "Each assumption was varied, one at a time; the affected runs were repeated and all claims "

@@ -237,9 +237,17 @@ def test_every_claim_has_a_verdict_and_the_report_its_sections(small):
     assert [name for name, verdict in verdicts.items() if verdict == "not-checkable"] == ["W-F12-1"]
     sections = PAPER.sections(QUICK, small, {}, findings)
     anchors = [section.anchor for section in sections]
-    assert len(anchors) == len(set(anchors)) == 12
-    assert {"connection", "sensitivity", "misses", "live"} <= set(anchors)
+    assert len(anchors) == len(set(anchors)) == 13
+    assert {"connection", "sensitivity", "misses", "examined", "live"} <= set(anchors)
     assert all(isinstance(section, report.Section) for section in sections)
+
+
+def test_examined_misses_are_claims_of_the_register_with_a_known_cause():
+    examined = part("examined")
+    assert examined.entries().keys() <= {claim.id for claim in PAPER.claims()}
+    for entry in examined.entries().values():
+        assert entry.keys() == {"cause", "tried", "shown"}
+        assert entry["cause"] in examined.CAUSES
 
 
 def printed_results():
