@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -56,4 +57,4 @@ def study(
     def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
         return judge(doubtful, Evidence(drawn, seed=seed, phases=evidence.phases))
 
-    return Sensitivity(moves, placebo(unvaried, lambda _: runs, judged, seed=seed))
+    return Sensitivity(moves, partial(placebo, unvaried, lambda _: runs, judged, seed=seed))

@@ -65,10 +65,10 @@ class CodeTcp(ClaimedPaper[Evidence]):
         settings: Settings,
         claims: Sequence[Claim[Evidence]],
         evidence: Evidence,
-        _findings: Sequence[Finding],
+        findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
         """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence, plan.counts(settings))
+        return sensitivity.study(claims, evidence, findings, plan.counts(settings), seed=settings.seed)
 
     def content(
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any

@@ -230,7 +230,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
         runs += _short_transfers(group, assumptions, count.short, settings.seed, "transfers")
     runs += _details(count, settings.seed)
     for variation in VARIATIONS:
-        if variation.name in count.variations:
+        if variation.name in count.variations and settings.sensitivity:
             runs += _sweeps(
                 variation.name,
                 variation.assumptions,

@@ -6,11 +6,15 @@ points and repetitions, so that the difference is the assumption's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from dumbbell.claims import Claim, judge
+import pandas as pd
+
+from dumbbell.claims import Claim, Finding, judge
 from dumbbell.sensitivity import Move, Sensitivity
+from dumbbell.sensitivity import placebo as draws
 from dumbbell.statistics import Interval
 
 from .assumptions import VARIATIONS, Variation
@@ -42,12 +46,17 @@ class Study(Sensitivity[Variation]):
         The main reading at the points of the moves, and every move that was run.
     ratios
         For each move, the pooled mean ratio to Reno in Fig. 9 by variant, with its 95 % interval; empty if Fig. 9 was not run.
+    placebo
+        See `Sensitivity`.
     """
 
     def __init__(
-        self, moves: Sequence[Move[Variation]] = (), ratios: Sequence[Mapping[str, Interval]] = ()
+        self,
+        moves: Sequence[Move[Variation]] = (),
+        ratios: Sequence[Mapping[str, Interval]] = (),
+        placebo: Callable[[], Sequence[Sequence[Finding]]] | None = None,
     ) -> None:
-        super().__init__(moves)
+        super().__init__(moves, placebo)
         self.ratios = list(ratios)
 
     @property
@@ -72,8 +81,15 @@ def _ratios(evidence: Evidence) -> dict[str, Interval]:
     return {kind: evidence.pooled("fig9", kind) for kind in VARIANTS}
 
 
-def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) -> Study:
-    """Return the main reading at the points of the moves, and every move that was run.
+def study(
+    claims: Sequence[Claim[Evidence]],
+    evidence: Evidence,
+    findings: Sequence[Finding],
+    count: Counts,
+    *,
+    seed: int,
+) -> Study:
+    """Return the main reading at the points of the moves, every move that was run, and the placebo.
 
     Parameters
     ----------
@@ -81,8 +97,12 @@ def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) 
         All claims of the paper.
     evidence
         The evidence of the complete reproduction.
+    findings
+        The findings from it.
     count
         Its replications and points.
+    seed
+        Seed of the placebo.
     """
     points = {
         "fig9": count.moved_rates,
@@ -110,4 +130,11 @@ def study(claims: Sequence[Claim[Evidence]], evidence: Evidence, count: Counts) 
             )
         )
         ratios.append(_ratios(moved))
-    return Study(moves, ratios)
+    missed = {finding.claim.id for finding in findings if finding.holds is False}
+    doubtful = [claim for claim in tested if claim.id in missed]
+    usual = evidence.results[evidence.results["key"].astype(str).str.startswith("base/")]
+
+    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
+        return judge(doubtful, replace(base, results=drawn))
+
+    return Study(moves, ratios, partial(draws, usual, lambda _: count.moved, judged, seed=seed))

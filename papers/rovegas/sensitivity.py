@@ -7,6 +7,7 @@ that the difference is the assumption's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -111,4 +112,4 @@ def study(
     def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
         return judge(doubtful, Evidence(drawn, base, seed=seed))
 
-    return Sensitivity(moves, placebo(unvaried, lambda _: runs, judged, seed=seed))
+    return Sensitivity(moves, partial(placebo, unvaried, lambda _: runs, judged, seed=seed))

@@ -7,6 +7,7 @@ difference is the assumption's. The placebo is a random choice of as many runs o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -110,4 +111,4 @@ def study(
     def count(key: str) -> int:
         return replications.get(key.rsplit("|", 1)[-1], 0)
 
-    return Sensitivity(moves, placebo(tables, count, judged, seed=seed))
+    return Sensitivity(moves, partial(placebo, tables, count, judged, seed=seed))

@@ -52,13 +52,13 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
 
     def study(
         self,
-        _settings: Settings,
+        settings: Settings,
         claims: Sequence[Claim[Evidence]],
         evidence: Evidence,
-        _findings: Sequence[Finding],
+        findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
         """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence.results)
+        return sensitivity.study(claims, evidence.results, findings, seed=settings.seed)
 
     def content(
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any

@@ -322,7 +322,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
     experiments: list[Experiment] = []
     for make in (_algorithm, _connection, _many_flows, _hops, _wireless):
         experiments += make(usual, chosen)
-    for reading in VARIATIONS:
+    for reading in VARIATIONS if settings.sensitivity else ():
         for group in reading.groups:
             experiments += [
                 replace(experiment, key=f"{reading.name}|{experiment.key}")

@@ -7,12 +7,13 @@ is the reading's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from dumbbell.claims import Claim, judge
-from dumbbell.sensitivity import Move, Sensitivity, quantities
+from dumbbell.claims import Claim, Finding, judge
+from dumbbell.sensitivity import Move, Sensitivity, placebo, quantities
 
 from . import printed
 from .assumptions import CONNECTION, HOPS, MANY_FLOWS, VARIATIONS, WIRELESS, Variation
@@ -98,8 +99,22 @@ SHOWN: Mapping[str, Mapping[str, Callable[[Evidence], float]]] = {
 """Quantities that the section's tables show, by group of experiments."""
 
 
-def study(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> Sensitivity[Variation]:
-    """Return every reading that was run, group by group, the main one first."""
+def study(
+    claims: Sequence[Claim[Evidence]], results: pd.DataFrame, findings: Sequence[Finding], *, seed: int
+) -> Sensitivity[Variation]:
+    """Return every reading that was run, group by group, the main one first, and the placebo.
+
+    Parameters
+    ----------
+    claims
+        All claims of the paper.
+    results
+        The table of results.
+    findings
+        The findings from it.
+    seed
+        Seed of the placebo.
+    """
     moves: list[Move[Variation]] = []
     for group, (_, beginnings) in GROUPS.items():
         tested = [claim for claim in claims if claim.id.startswith(beginnings)]
@@ -130,4 +145,16 @@ def study(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> Sensitivi
                     shown=quantities(SHOWN[group], moved),
                 )
             )
-    return Sensitivity(moves)
+    counts: dict[str, int] = {}
+    for variation in VARIATIONS:
+        for key, count in Evidence(results, variation.name).counts().items():
+            counts[key] = max(count, counts.get(key, 0))
+    missed = {finding.claim.id for finding in findings if finding.holds is False}
+    beginnings = tuple(beginning for _, names in GROUPS.values() for beginning in names)
+    doubtful = [claim for claim in claims if claim.id in missed and claim.id.startswith(beginnings)]
+    usual = results[results["key"].isin(counts)]
+
+    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
+        return judge(doubtful, Evidence(drawn))
+
+    return Sensitivity(moves, partial(placebo, usual, lambda key: counts[key], judged, seed=seed))

@@ -157,16 +157,19 @@ class Sensitivity(Generic[V]):
     moves
         The moves in order; the assumptions as chosen come first in each group, if they are shown.
     placebo
-        The findings on claims from each relabelling of the runs with the chosen assumptions, see `placebo`. Empty where
-        runs with the same assumptions do not differ.
+        Returns the findings on claims from each relabelling of the runs with the chosen assumptions, see `placebo`; called
+        when misses are explained. ``None`` where runs with the same assumptions do not differ.
     """
 
-    def __init__(self, moves: Iterable[Move[V]] = (), placebo: Sequence[Sequence[Finding]] = ()) -> None:
+    def __init__(
+        self,
+        moves: Iterable[Move[V]] = (),
+        placebo: Callable[[], Sequence[Sequence[Finding]]] | None = None,
+    ) -> None:
         self.moves = list(moves)
+        self._placebo = placebo
         self._held: dict[str, list[bool]] = {}
-        for draw in placebo:
-            for finding in draw:
-                self._held.setdefault(finding.claim.id, []).append(finding.holds is True)
+        self._explains = False
         self.explained: list[str] = []
         self.placebo_explains = 0.0
 
@@ -193,6 +196,11 @@ class Sensitivity(Generic[V]):
         probability of at most 10 %. Sets `explained` (the ids of the explained claims) and `placebo_explains` (how many
         claims placebos explain by the same rule, on relabellings that the rule has not seen).
         """
+        self._explains = True
+        self._held = {}
+        for draw in self._placebo() if self._placebo is not None else ():
+            for finding in draw:
+                self._held.setdefault(finding.claim.id, []).append(finding.holds is True)
         missed = [finding.claim.id for finding in findings if finding.holds is False]
         labels: dict[str, list[str]] = {}
         tried: dict[str, int] = {}
@@ -240,6 +248,11 @@ class Sensitivity(Generic[V]):
         return "Not explained: no varied assumption turns it."
 
     @property
+    def is_explained(self) -> bool:
+        """Whether misses were explained, with at least one varied assumption."""
+        return self._explains and bool(self.varied)
+
+    @property
     def placebo_share(self) -> float | None:
         """Share of the explanations that placebos also earn, from 0 to 1; ``None`` without explanations."""
         return self.placebo_explains / len(self.explained) if self.explained else None
@@ -278,7 +291,7 @@ class Sensitivity(Generic[V]):
             return Section(anchor="sensitivity", title="Sensitivity", blocks=[*blocks, *further])
         blocks = [
             Text(paragraphs=paragraphs),
-            Text(paragraphs=[self._placebo_text()]),
+            *([Text(paragraphs=[self._placebo_text()])] if self.is_explained else []),
             Figure(svg=self.figure(), caption="Claims that change their side."),
         ]
         for group, caption in (groups or {"": "Effect of varying one assumption"}).items():

@@ -262,7 +262,8 @@ def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses()
     ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
     count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
-    study = part("sensitivity").study(PAPER.claims(), evidence, count)
+    judged = claims.judge(PAPER.claims(), evidence)
+    study = part("sensitivity").study(PAPER.claims(), evidence, judged, count, seed=1)
     (_, chosen), (moved, ratios) = study.in_figure_9
     nearest = part("sensitivity").nearest
     assert (nearest(chosen), nearest(ratios)) == ("newvegas", "code")
@@ -320,7 +321,8 @@ def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
     ratios = AS_PRINTED | {"newvegas": dict.fromkeys(RATES, 1.2)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
     count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
-    study = part("sensitivity").study(PAPER.claims(), evidence, count)
+    judged = claims.judge(PAPER.claims(), evidence)
+    study = part("sensitivity").study(PAPER.claims(), evidence, judged, count, seed=1)
     findings = [f for f in claims.judge(PAPER.claims(), evidence) if f.claim.id in ("C-F9c-1", "C-F9d-1")]
     study.explain(findings)
     text, table, details = part("examined").blocks(findings, study)

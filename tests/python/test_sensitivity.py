@@ -68,7 +68,7 @@ def drawn(near, far=15.0):
 
 def test_a_miss_is_explained_by_moves_that_a_placebo_does_not_equal(moves):
     # One relabelling in four turns "near", none turns "far".
-    moves = Sensitivity(moves.moves, [drawn(12.0), drawn(12.0), drawn(12.0), drawn(10.5)] * 50)
+    moves = Sensitivity(moves.moves, lambda: [drawn(12.0), drawn(12.0), drawn(12.0), drawn(10.5)] * 50)
     findings = judge(CLAIMS, CHOSEN)
     explained = {finding.claim.id: finding for finding in moves.explain(findings)}
     assert explained["far"].why.endswith("It holds with another assumption (delay: 50 ms; 20 packets).")
@@ -86,12 +86,12 @@ def test_many_moves_need_a_rarer_placebo():
     ]
     draws = [drawn(12.0)] * 98 + [drawn(10.5)] * 2
     # 2 % are rare for one move, and one of twenty would be lucky in a third of all cases.
-    assert Sensitivity(many[:1], draws).explain(judge(CLAIMS, CHOSEN))[0].why.endswith("(n: 0).")
-    assert "Not explained" in Sensitivity(many, draws).explain(judge(CLAIMS, CHOSEN))[0].why
+    assert Sensitivity(many[:1], lambda: draws).explain(judge(CLAIMS, CHOSEN))[0].why.endswith("(n: 0).")
+    assert "Not explained" in Sensitivity(many, lambda: draws).explain(judge(CLAIMS, CHOSEN))[0].why
 
 
 def test_the_share_of_placebo_explanations_is_that_of_unseen_relabellings(moves):
-    moves = Sensitivity(moves.moves, [drawn(12.0)] * 50 + [drawn(12.0), drawn(10.5)] * 25)
+    moves = Sensitivity(moves.moves, lambda: [drawn(12.0)] * 50 + [drawn(12.0), drawn(10.5)] * 25)
     moves.explain(judge(CLAIMS, CHOSEN))
     # By the first half "near" is beyond chance; one move tried it, and half of the second half turns it.
     assert moves.explanations()["by_placebo"] == 0.5

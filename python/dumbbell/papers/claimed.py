@@ -88,7 +88,8 @@ class ClaimedPaper(ABC, Generic[E]):
         findings = judge(claims, evidence)
         self._moves = self.study(settings, claims, evidence, findings)
         self.judged_readings = self.readings(settings, evidence)
-        return self._moves.explain(findings)
+        # Quick mode has too few runs to tell an explanation from chance.
+        return findings if settings.quick else self._moves.explain(findings)
 
     def findings(
         self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
@@ -97,8 +98,8 @@ class ClaimedPaper(ABC, Generic[E]):
         return judge(self.claims(), self.evidence(settings, results, observed))
 
     def explanations(self) -> Mapping[str, Any] | None:
-        """Return how many misses of the last evaluation varied assumptions and placebos explain; ``None`` without a study."""
-        return self._moves.explanations() if self._moves.varied else None
+        """Return how many misses varied assumptions and placebos explain; ``None`` if none was to be explained."""
+        return self._moves.explanations() if self._moves.is_explained else None
 
     def sections(
         self,

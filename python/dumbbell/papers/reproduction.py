@@ -248,6 +248,7 @@ def finish(
             }
             | {"measured": headline},
             "explanations": paper.explanations() if hasattr(paper, "explanations") else None,
+            "readings": [reading.to_dict() for reading in getattr(paper, "judged_readings", ())],
             "facts": dict(facts),
             "warnings": work.store.warnings,
             "claims": [finding.to_dict() for finding in findings],
