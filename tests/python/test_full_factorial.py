@@ -97,7 +97,7 @@ PAPER = Small()
     write_paper(tmp_path / "papers", "small-paper", further)
     try:
         options = {"papers": tmp_path / "papers", "output": tmp_path / "out", "quiet": True}
-        papers.reproduce("small-paper", **options)
+        papers.reproduce("small-paper", seeds=1, **options)
         done = papers.reproduce("small-paper", experiment="more", runs=4, **options)
         assert sys.modules["dumbbell_paper_small_paper"].REDUCED == [3, 4]
         assert done.report == tmp_path / "out" / "small-paper" / "more" / "report.html"
@@ -299,21 +299,21 @@ def test_after_an_interruption_it_resumes_repeats_no_run_and_reports(small, tmp_
 
     def interrupted(self, runs):
         made.extend((job.scenario.hash, job.seed, job.run) for job in runs.jobs)
-        if len(made) > 20 and not tmp_path.joinpath("stopped").exists():
+        if len(made) > 60 and not tmp_path.joinpath("stopped").exists():
             tmp_path.joinpath("stopped").touch()
             del made[-len(runs.jobs) :]
             raise KeyboardInterrupt
         return reduce(runs)
 
     monkeypatch.setattr(type(small), "reduce", interrupted)
-    request = {"experiment": "full-factorial", "output": tmp_path / "out", "runs": 2, "quiet": True}
+    request = {"experiment": "full-factorial", "output": tmp_path / "out", "runs": 6, "quiet": True}
     with pytest.raises(papers.Interrupted) as stopped:
         papers.reproduce("vegas-revisited", **request)
-    kept = int(re.search(r"(\d+) of 272 runs are kept", str(stopped.value))[1])
-    assert 16 <= kept < 272
+    kept = int(re.search(r"(\d+) of 816 runs are kept", str(stopped.value))[1])
+    assert 48 <= kept < 816
     done = papers.reproduce("vegas-revisited", **request)
-    assert len(made) == len(set(made)) == 272
-    assert done.data["runs"] == 272
+    assert len(made) == len(set(made)) == 816
+    assert done.data["runs"] == 816
     assert done.data["runs_kept_from_before"] == kept
     html = done.report.read_text(encoding="utf-8")
     for title in (
