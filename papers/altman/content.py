@@ -6,16 +6,17 @@ All numbers in the text are computed from the runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from dumbbell.claims import Finding, number
 from dumbbell.models import altman
-from dumbbell.papers import Settings
+from dumbbell.papers import Settings, examined
 from dumbbell.report import Column, Details, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
-from . import examined, figures, tables
+from . import figures, tables
 from .assumptions import Variation
 from .evidence import Evidence
 from .grid import GRID
@@ -339,7 +340,7 @@ def sections(
         _theorem_2(evidence),
         _figure_3(evidence),
         _misses(findings),
-        examined.section(findings),
+        examined.section(Path(__file__).with_name("examined.toml"), findings),
         moves.section(
             paragraphs=[
                 "Each assumption was varied, one at a time; the affected runs were repeated and all claims "

@@ -69,7 +69,9 @@ def _tried(name: str, moves: Study) -> list[tuple[Variation, Finding, Finding]]:
 def _summary(finding: Finding, moves: Study) -> list[Cell | str]:
     tried = _tried(finding.claim.id, moves)
     holds = [variation.label for variation, _, after in tried if after.holds]
-    by_chance = "" if finding.claim.id in moves.explained else " (not beyond chance)"
+    by_chance = (
+        " (not beyond chance)" if moves.is_explained and finding.claim.id not in moves.explained else ""
+    )
     return [
         finding.claim.id,
         finding.claim.statement,

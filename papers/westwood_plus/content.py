@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dumbbell import statistics
 from dumbbell.claims import Finding
-from dumbbell.papers import Settings
+from dumbbell.papers import Settings, examined
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
-from . import conclusions, examined, figures, printed, rules
+from . import conclusions, figures, printed, rules
 from .assumptions import REASONS, VARIATIONS, Assumptions, Variation
 from .evidence import Evidence, signed
 from .figures import NAMES
@@ -426,6 +427,6 @@ def sections(
             groups={group: f"Readings: {words}" for group, (words, _) in GROUPS.items()},
         ),
         conclusions.misses(findings),
-        examined.section(findings),
+        examined.section(Path(__file__).with_name("examined.toml"), findings),
         _live(),
     ]

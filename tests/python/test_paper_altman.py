@@ -302,9 +302,6 @@ def test_a_sweep_ends_with_the_buffer_from_which_less_than_half_lose():
     assert evidence_of.Sweep(4.0, {3: 0.0, 4: 0.0}).smallest_stable == 3
 
 
-def test_examined_misses_are_claims_of_the_register_with_a_known_cause():
-    examined = part("examined")
-    assert examined.entries().keys() <= {claim.id for claim in PAPER.claims()}
-    for entry in examined.entries().values():
-        assert entry.keys() == {"cause", "tried", "shown"}
-        assert entry["cause"] in examined.CAUSES
+def test_examined_misses_are_claims_of_the_register():
+    looked_into = papers.examined.entries(ROOT / "papers" / "altman" / "examined.toml")
+    assert looked_into.keys() <= {claim.id for claim in PAPER.claims()}

@@ -242,12 +242,9 @@ def test_every_claim_has_a_verdict_and_the_report_its_sections(small):
     assert all(isinstance(section, report.Section) for section in sections)
 
 
-def test_examined_misses_are_claims_of_the_register_with_a_known_cause():
-    examined = part("examined")
-    assert examined.entries().keys() <= {claim.id for claim in PAPER.claims()}
-    for entry in examined.entries().values():
-        assert entry.keys() == {"cause", "tried", "shown"}
-        assert entry["cause"] in examined.CAUSES
+def test_examined_misses_are_claims_of_the_register():
+    looked_into = papers.examined.entries(Path(str(sys.modules[MODULE].__file__)).with_name("examined.toml"))
+    assert looked_into.keys() <= {claim.id for claim in PAPER.claims()}
 
 
 def printed_results():

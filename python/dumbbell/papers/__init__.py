@@ -15,6 +15,7 @@ A paper may offer additional experiments, see `Paper`; `reproduce` runs one of t
 from __future__ import annotations
 
 from dumbbell.campaign import Interrupted
+from dumbbell.papers import examined
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
@@ -32,6 +33,7 @@ __all__ = [
     "Settings",
     "Steps",
     "available",
+    "examined",
     "folder",
     "load",
     "reproduce",
