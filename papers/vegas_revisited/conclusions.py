@@ -48,7 +48,7 @@ def misses(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     """Return the section on the causes of misses."""
     missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
     undecided = sum(finding.verdict == "undecided" for finding in findings)
-    noise = sum("sampling noise" in finding.why for finding in missed)
+    noise = sum("sampling noise can explain" in finding.why for finding in missed)
     moved = sum("holds with another assumption" in finding.why for finding in missed)
     on_spread = [finding for finding in missed if _rests_on_spread(finding)]
     ratios = {}

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell import claims
 from dumbbell.claims import Finding, number, scoreboard
 from dumbbell.report import Block, Cell, Column, Section, Table, Text
 
 __all__ = ["Reading", "section"]
 
-GROUPS: Mapping[str, str] = {"orderings": "orderings, signs and shapes", "values": "values and ratios"}
+GROUPS: Mapping[str, str] = dict(zip(claims.SHORT_GROUPS, claims.GROUPS, strict=True))
 """Keys in the JSON of the groups that claims are counted in."""
 
 
