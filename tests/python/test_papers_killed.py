@@ -27,7 +27,7 @@ SLOW = (
 
 def command(folder, output):
     return [
-        sys.executable, "-m", "dumbbell.cli", "reproduce", "small-paper", "--threads", "1",
+        sys.executable, "-m", "dumbbell.cli", "reproduce", "small-paper", "--threads", "1", "--seeds", "1",
         "--papers", str(folder), "--output", str(output), "--json",
     ]  # fmt: skip
 
