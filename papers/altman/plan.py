@@ -123,9 +123,7 @@ class Replications:
     law
         Loss probabilities.
     moved
-        Rows of the tables and runs with video, with a varied assumption.
-    moved_threshold
-        Buffers of the sweeps, with a varied assumption.
+        All of these with a varied assumption.
     """
 
     grid: int
@@ -134,21 +132,17 @@ class Replications:
     video: int
     law: int
     moved: int
-    moved_threshold: int
 
 
 def replications(settings: Settings) -> Replications:
     """Return the number of runs of each group."""
     if settings.quick:
         grid = settings.runs or 4
-        return Replications(grid=grid, cycles=4, threshold=4, video=4, law=2, moved=0, moved_threshold=0)
-    grid = settings.runs or 12
-    if not settings.sensitivity:
-        return Replications(grid=grid, cycles=8, threshold=8, video=12, law=6, moved=0, moved_threshold=0)
-    # A sweep has so many runs at each of its buffers.
-    return Replications(
-        grid=grid, cycles=8, threshold=8, video=12, law=6, moved=REPLICATIONS, moved_threshold=4
-    )
+        return Replications(grid=grid, cycles=4, threshold=4, video=4, law=2, moved=0)
+    # With fewer phases, single rows decide on which side of its limit an error is.
+    grid = settings.runs or 36
+    moved = REPLICATIONS if settings.sensitivity else 0
+    return Replications(grid=grid, cycles=8, threshold=8, video=24, law=6, moved=moved)
 
 
 def _seed(settings: Settings, name: str) -> int:
@@ -300,6 +294,5 @@ def plan(settings: Settings) -> list[PlannedRun]:
         )
         if "video" in variation.kinds:
             made.video(variation.name, "sensitivity", moved, counts.moved, own=variation.film)
-        if counts.moved_threshold:
-            made.thresholds(variation.name, "sensitivity", variation.kinds, moved, counts.moved_threshold)
+        made.thresholds(variation.name, "sensitivity", variation.kinds, moved, counts.moved)
     return made.runs

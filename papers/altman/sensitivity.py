@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-
-import pandas as pd
 
 from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo
+from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
@@ -50,11 +47,13 @@ def study(
             continue
         moved = judge(claims, evidence.moved(variation.name))
         moves.append(Move(variation=variation, findings=moved, baseline=findings))
-    missed = {finding.claim.id for finding in findings if finding.holds is False}
-    doubtful = [claim for claim in claims if claim.id in missed]
     unvaried = evidence.results[evidence.results["key"].astype(str).str.startswith(f"{BASE}|")]
-
-    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
-        return judge(doubtful, Evidence(drawn, seed=seed, phases=evidence.phases))
-
-    return Sensitivity(moves, partial(placebo, unvaried, lambda _: runs, judged, seed=seed))
+    drawn = placebo_of_misses(
+        claims,
+        findings,
+        unvaried,
+        lambda _: runs,
+        lambda rows: Evidence(rows, seed=seed, phases=evidence.phases),
+        seed=seed,
+    )
+    return Sensitivity(moves, drawn)

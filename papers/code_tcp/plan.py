@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
+from dumbbell.sensitivity import REPLICATIONS
 
 from . import algorithms
 from .assumptions import BASE, LITERAL, LITERAL_GROUP, VARIATIONS, Assumptions
@@ -99,7 +100,7 @@ def counts(settings: Settings) -> Counts:
         windows=settings.runs or 20,
         short=settings.runs or 20,
         phases=5,
-        moved=4,
+        moved=REPLICATIONS,
         rtts=RTTS,
         moved_rates=(5, 10, 20, 30, 40, 50),
         moved_rtts=(50, 60, 130),

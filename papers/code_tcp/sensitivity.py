@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-
-import pandas as pd
 
 from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity
-from dumbbell.sensitivity import placebo as draws
+from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses
 from dumbbell.statistics import Interval
 
 from .assumptions import VARIATIONS, Variation
@@ -130,11 +126,8 @@ def study(
             )
         )
         ratios.append(_ratios(moved))
-    missed = {finding.claim.id for finding in findings if finding.holds is False}
-    doubtful = [claim for claim in tested if claim.id in missed]
     usual = evidence.results[evidence.results["key"].astype(str).str.startswith("base/")]
-
-    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
-        return judge(doubtful, replace(base, results=drawn))
-
-    return Study(moves, ratios, partial(draws, usual, lambda _: count.moved, judged, seed=seed))
+    drawn = placebo_of_misses(
+        tested, findings, usual, lambda _: count.moved, lambda rows: replace(base, results=rows), seed=seed
+    )
+    return Study(moves, ratios, drawn)

@@ -7,12 +7,9 @@ that the difference is the assumption's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-
-import pandas as pd
 
 from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo, quantities
+from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses, quantities
 
 from .assumptions import VARIATIONS, Assumptions, Variation
 from .evidence import PAPER, Evidence
@@ -105,11 +102,8 @@ def study(
                 shown=quantities(SHOWN, moved),
             )
         )
-    missed = {finding.claim.id for finding in findings if finding.holds is False}
-    doubtful = [claim for claim in claims if claim.id in missed]
     unvaried = evidence.results[evidence.results["key"].astype(str).str.startswith(f"{PAPER}|")]
-
-    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
-        return judge(doubtful, Evidence(drawn, base, seed=seed))
-
-    return Sensitivity(moves, partial(placebo, unvaried, lambda _: runs, judged, seed=seed))
+    drawn = placebo_of_misses(
+        claims, findings, unvaried, lambda _: runs, lambda rows: Evidence(rows, base, seed=seed), seed=seed
+    )
+    return Sensitivity(moves, drawn)

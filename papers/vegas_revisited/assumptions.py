@@ -34,7 +34,7 @@ class Assumptions:
     mss, header
         A segment of 1.4 KB is read as 1400 bytes of payload, plus 40 bytes of headers on the wire.
     tick, min_ticks, initial_rto, tick_phase
-        The coarse clock of BSD.
+        The coarse clock of BSD. The first timeout is that of the x-kernel's source (version 3.3): twelve ticks.
     initial_ssthresh
         Slow-start threshold of a new connection: the largest window without scaling.
     variation
@@ -72,7 +72,7 @@ class Assumptions:
     header: str = "40 bytes"
     tick: str = "500 ms"
     min_ticks: int = 2
-    initial_rto: str = "3 s"
+    initial_rto: str = "6 s"
     tick_phase: str = "random"
     initial_ssthresh: str = "64 KiB"
     variation: int = 4
@@ -167,7 +167,7 @@ VARIATIONS = (
     Variation(
         name="tick-100", assumption="coarse tick", value="100 ms", changes={"tick": "100 ms", "min_ticks": 2}
     ),
-    Variation(name="rto-first-6", assumption="first RTO", value="6 s", changes={"initial_rto": "6 s"}),
+    Variation(name="rto-first-3", assumption="first RTO", value="3 s", changes={"initial_rto": "3 s"}),
     Variation(name="delay-20", assumption="bottleneck delay", value="20 ms", changes={"delay": "20 ms"}),
     Variation(name="delay-30", assumption="bottleneck delay", value="30 ms", changes={"delay": "30 ms"}),
     Variation(name="delay-70", assumption="bottleneck delay", value="70 ms", changes={"delay": "70 ms"}),

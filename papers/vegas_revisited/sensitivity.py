@@ -7,12 +7,11 @@ difference is the assumption's. The placebo is a random choice of as many runs o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo
+from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
@@ -83,9 +82,9 @@ def study(
     """
     if not replications:
         return Sensitivity()
-    doubtful = tested(claims)
+    judged = tested(claims)
     base = evidence.with_group(CHOSEN, replications)
-    baseline = judge(doubtful, base)
+    baseline = judge(judged, base)
     moves: list[Move[Variation]] = [
         Move(variation=None, findings=baseline, baseline=baseline, shown=_means(base))
     ]
@@ -96,19 +95,17 @@ def study(
         moves.append(
             Move(
                 variation=variation,
-                findings=judge(doubtful, moved),
+                findings=judge(judged, moved),
                 baseline=baseline,
                 shown=_means(moved),
             )
         )
-    missed = {finding.claim.id for finding in findings if finding.holds is False}
-    doubted = [claim for claim in doubtful if claim.id in missed]
     tables = evidence.results[evidence.results["key"].astype(str).str.startswith("table/")]
 
-    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
-        return judge(doubted, Evidence(drawn, evidence.observed, seed=seed, full=False, resamples=0))
+    def of(rows: pd.DataFrame) -> Evidence:
+        return Evidence(rows, evidence.observed, seed=seed, full=False, resamples=0)
 
     def count(key: str) -> int:
         return replications.get(key.rsplit("|", 1)[-1], 0)
 
-    return Sensitivity(moves, partial(placebo, tables, count, judged, seed=seed))
+    return Sensitivity(moves, placebo_of_misses(judged, findings, tables, count, of, seed=seed))

@@ -38,8 +38,8 @@ WHERE = {"low": "low load", "high": "high load", "wan": "WAN"}
 NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 NUMBERS = {numeral: number for number, numeral in enumerate(NUMERALS, start=1)}
 
-# The background was fitted to these two means.
-FITTED = ("VR-T1-01", "VR-T2-01")
+# The background was fitted to the first two means, and the other four decided among the points that fit.
+FITTED = ("VR-T1-01", "VR-T2-01", "VR-T10-01", "VR-T10-02", "VR-T10-03", "VR-T10-04")
 
 # Place of the half-width among the claims of a column: after the mean, the effects, the shares and the error.
 HALF_WIDTH = 2 * len(TERMS) + 3

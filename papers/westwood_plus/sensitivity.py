@@ -7,13 +7,12 @@ is the reading's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo, quantities
+from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses, quantities
 
 from . import printed
 from .assumptions import CONNECTION, HOPS, MANY_FLOWS, VARIATIONS, WIRELESS, Variation
@@ -149,12 +148,9 @@ def study(
     for variation in VARIATIONS:
         for key, count in Evidence(results, variation.name).counts().items():
             counts[key] = max(count, counts.get(key, 0))
-    missed = {finding.claim.id for finding in findings if finding.holds is False}
     beginnings = tuple(beginning for _, names in GROUPS.values() for beginning in names)
-    doubtful = [claim for claim in claims if claim.id in missed and claim.id.startswith(beginnings)]
+    grouped = [claim for claim in claims if claim.id.startswith(beginnings)]
     usual = results[results["key"].isin(counts)]
-
-    def judged(drawn: pd.DataFrame) -> Sequence[Finding]:
-        return judge(doubtful, Evidence(drawn))
-
-    return Sensitivity(moves, partial(placebo, usual, lambda key: counts[key], judged, seed=seed))
+    return Sensitivity(
+        moves, placebo_of_misses(grouped, findings, usual, lambda key: counts[key], Evidence, seed=seed)
+    )

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots
-from dumbbell.claims import Finding, NotMeasured, number
+from dumbbell.claims import Claim, Finding, NotMeasured, judge, number
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Sensitivity",
     "Variation",
     "placebo",
+    "placebo_of_misses",
     "quantities",
     "relabelled",
 ]
@@ -405,6 +406,33 @@ def placebo(
     """
     generator = np.random.default_rng([seed, draws])
     return [findings(relabelled(results, count, generator)) for _ in range(draws)]
+
+
+def placebo_of_misses(
+    claims: Sequence[Claim[E]],
+    findings: Sequence[Finding],
+    results: pd.DataFrame,
+    count: Callable[[str], int],
+    evidence: Callable[[pd.DataFrame], E],
+    *,
+    seed: int,
+) -> Callable[[], list[Sequence[Finding]]]:
+    """Return the placebo of `Sensitivity` for the claims that do not hold.
+
+    Parameters
+    ----------
+    claims
+        The claims that the moves are judged on.
+    findings
+        The findings with the chosen assumptions.
+    results, count, seed
+        See `placebo`.
+    evidence
+        Makes the evidence of a table of results.
+    """
+    missed = {finding.claim.id for finding in findings if finding.holds is False}
+    doubtful = [claim for claim in claims if claim.id in missed]
+    return lambda: placebo(results, count, lambda drawn: judge(doubtful, evidence(drawn)), seed=seed)
 
 
 def _table(moves: Sequence[Move[V]], caption: str, note: str) -> Table:

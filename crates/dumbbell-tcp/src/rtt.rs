@@ -8,7 +8,8 @@ params! {
     pub struct BsdTimer {
         /// Length of a slow tick.
         tick: Time = Time(500_000_000), "s", "[brakmo1995b §2]", |tick| tick.0 > 0, "a time above 0";
-        /// Keep two more bits of both averages, so that truncation does not increase the timeout.
+        /// Keep two more bits of both averages, so that truncation does not increase the timeout, and wait for at least
+        /// two ticks more than the sample.
         precision_fix: bool = true, "-", "[brakmo1995b §3]";
         /// Multiple of the mean deviation in the timeout.
         variation: u64 = 4, "-", "[hengartner2000 §IV.B]", |n| *n == 2 || *n == 4, "2 or 4";
@@ -103,6 +104,8 @@ pub struct RttEstimator {
     srtt: i64,
     rttvar: i64,
     has_sample: bool,
+    /// The last sample in ticks, counted from 1; for BSD only.
+    last_ticks: u64,
     /// The smoothed round-trip time in seconds, infinite before the first sample.
     srtt_secs: f64,
     backoffs: u32,
@@ -120,6 +123,7 @@ impl RttEstimator {
             srtt: 0,
             rttvar: 0,
             has_sample: false,
+            last_ticks: 0,
             srtt_secs: f64::INFINITY,
             backoffs: 0,
             timeout: Time::ZERO,
@@ -137,7 +141,8 @@ impl RttEstimator {
             TimerSpec::Bsd(bsd) => {
                 let elapsed = self.ticks_between(bsd.tick, sent, now);
                 let fix = bsd.precision_fix;
-                self.bsd_sample(elapsed as i64 + 1, fix);
+                self.last_ticks = elapsed + 1;
+                self.bsd_sample(self.last_ticks as i64, fix);
             }
             TimerSpec::Rfc6298(rfc) => {
                 let mut rtt = now.since(sent).0;
@@ -214,8 +219,12 @@ impl RttEstimator {
                 (false, _) => ((self.srtt >> 2) + self.rttvar) >> 1,
             }
         };
-        let bounded = (ticks.max(0) as u64).clamp(bsd.min_ticks, bsd.max_ticks.max(bsd.min_ticks));
-        bounded.saturating_mul(1 << self.backoffs.min(6)).min(bsd.max_ticks.max(bsd.min_ticks))
+        let most = bsd.max_ticks.max(bsd.min_ticks);
+        let bounded = (ticks.max(0) as u64).clamp(bsd.min_ticks, most);
+        // A sample bounds the timeout that it yields, not the one that doubles afterwards.
+        let bounds_sample = bsd.precision_fix && self.has_sample && self.backoffs == 0;
+        let least = if bounds_sample { self.last_ticks + 2 } else { bsd.min_ticks };
+        bounded.saturating_mul(1 << self.backoffs.min(6)).max(least).min(most)
     }
 
     /// When a timer that starts at `now` expires.
@@ -345,12 +354,17 @@ mod tests {
         assert_eq!((fixed.srtt, fixed.rttvar), (32, 8));
         assert_eq!(fixed.timeout(), Time(3 * TICK.0));
         // r = 1 again: error = 0 - 4 = -4, srtt 28; deviation = 4 - 2 = 2, rttvar 10; timeout (3 + 10) / 4 = 3 ticks.
-        // After many samples it falls to the minimum of 2 ticks, which plain arithmetic never reaches.
+        // After many samples the computed timeout falls to the minimum of 2 ticks, which plain arithmetic never reaches.
+        // The sample keeps it at r + 2 = 3 ticks; doubled once, it is 4.
         for _ in 0..100 {
             within_a_tick(&mut fixed);
             within_a_tick(&mut plain);
         }
-        assert_eq!(fixed.timeout(), Time(2 * TICK.0));
+        assert_eq!(fixed.timeout(), Time(3 * TICK.0));
+        fixed.back_off();
+        assert_eq!(fixed.timeout(), Time(4 * TICK.0));
+        plain.back_off();
+        assert_eq!(plain.timeout(), Time(6 * TICK.0));
     }
 
     #[test]
