@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Aims, Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Settings, Steps
+from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import assumptions, ceiling, content, observations, plan, reduction, sensitivity, table_claims
+from . import assumptions, ceiling, content, literal, observations, plan, reduction, sensitivity, table_claims
 from . import discussion_claims as _discussion_claims  # registers its claims
 from . import fairness_claims as _fairness_claims  # registers its claims
 from . import text_claims as _text_claims  # registers its claims
@@ -67,6 +67,11 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         """Return the shares of claims that sampling in the paper itself allows, percent."""
         return ceiling.ceilings(self.claims(), findings)
 
+    def readings(self, settings: Settings, evidence: Evidence) -> Sequence[Reading]:
+        """Return the main reading and the literal one, if it was run."""
+        runs = plan.replications(settings).literal
+        return literal.readings(self.claims(), evidence, runs) if runs else ()
+
     def study(
         self,
         settings: Settings,
@@ -82,7 +87,8 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, evidence, findings, moves)
+        sections = content.sections(settings, evidence, findings, moves)
+        return [*sections, literal.compared(self.judged_readings)] if self.judged_readings else sections
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -14,7 +14,16 @@ from typing import Any
 
 from dumbbell import sensitivity
 
-__all__ = ["VARIATIONS", "Assumptions", "Variation", "calibrated", "calibration", "cap_bytes", "varied"]
+__all__ = [
+    "LITERAL",
+    "VARIATIONS",
+    "Assumptions",
+    "Variation",
+    "calibrated",
+    "calibration",
+    "cap_bytes",
+    "varied",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +96,10 @@ class Assumptions:
     size_multiplier: float = 1.0
     time_limit_s: float = 600.0
     far_time_limit_s: float = 200.0
+
+
+LITERAL = Assumptions(initial_rto="3 s", background_buffer="128 KiB", warm_up_s=10.0, conversation_cap=None)
+"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, and the specification's warm-up and first RTO."""
 
 
 @cache

@@ -13,12 +13,13 @@ from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 from dumbbell.sensitivity import REPLICATIONS
 
-from .assumptions import VARIATIONS, calibrated, varied
+from .assumptions import LITERAL, VARIATIONS, calibrated, varied
 from .printed import CELLS
 from .scenarios import BACKGROUNDS, LOADS, SWEEP, experiment, preset_vegas, stable_seed, sweep
 
 __all__ = [
     "CHOSEN",
+    "LITERAL_GROUP",
     "STAGES",
     "Replications",
     "pair_configurations",
@@ -50,6 +51,8 @@ class Replications:
         Cells of the 2^10 design (high load, Reno background).
     validation, sweep
         Comparisons of implementations, and of loads.
+    literal
+        Tables I to XII under the literal reading.
     sensitivity
         Configurations with a varied assumption, by load; a load that is not named is not run again.
     """
@@ -60,6 +63,7 @@ class Replications:
     ten: int
     validation: int
     sweep: int
+    literal: int
     sensitivity: Mapping[str, int]
 
 
@@ -74,6 +78,7 @@ def replications(settings: Settings) -> Replications:
             ten=1,
             validation=2,
             sweep=4,
+            literal=0,
             sensitivity={},
         )
     table = settings.runs or 50
@@ -84,6 +89,7 @@ def replications(settings: Settings) -> Replications:
         ten=1,
         validation=10,
         sweep=20,
+        literal=REPLICATIONS if settings.sensitivity else 0,
         # A run in the WAN costs as much as ten others.
         sensitivity=dict.fromkeys(("low", "high"), REPLICATIONS) if settings.sensitivity else {},
     )
@@ -137,8 +143,12 @@ def pair_configurations() -> Iterator[tuple[str, str, str]]:
 CHOSEN = "chosen"
 """Group of the runs with the chosen assumptions that variations are compared with."""
 
+LITERAL_GROUP = "literal"
+"""Group of the runs under the literal reading."""
+
 STAGES = {
     "table": "tables",
+    "literal": "literal reading",
     "pair": "paired runs",
     "seven": "seven factors",
     "ten": "ten factors",
@@ -165,6 +175,11 @@ def plan(settings: Settings) -> list[PlannedRun]:
         name = f"{foreground}|{background}|{load}"
         # Every configuration draws its own random numbers: the model of the factorial design assumes independent errors.
         add(f"table/{name}", experiment(foreground, background, load, base), f"table/{name}", counts.table)
+    if counts.literal:
+        for foreground, background, load in table_configurations():
+            name = f"{foreground}|{background}|{load}"
+            scenario = experiment(foreground, background, load, LITERAL)
+            add(f"{LITERAL_GROUP}/{name}", scenario, f"table/{name}", counts.literal)
     for foreground, background, load in pair_configurations():
         # Common random numbers within a load: the same arrivals meet every variant.
         name = f"{foreground}|{background}|{load}"
