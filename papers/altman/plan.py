@@ -140,7 +140,7 @@ def replications(settings: Settings) -> Replications:
         grid = settings.runs or 4
         return Replications(grid=grid, cycles=4, threshold=4, video=4, law=2, moved=0)
     # With fewer phases, single rows decide on which side of its limit an error is.
-    grid = settings.runs or 36
+    grid = settings.runs or 24
     moved = REPLICATIONS if settings.sensitivity else 0
     return Replications(grid=grid, cycles=8, threshold=8, video=24, law=6, moved=moved)
 

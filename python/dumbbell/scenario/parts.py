@@ -15,8 +15,14 @@ Data = Mapping[str, Any]
 Reader = Callable[[Any], Any]
 
 
+# Most values are of these types; traces and films have hundreds of thousands of them.
+PLAIN = frozenset({bool, int, str})
+
+
 def plain(value: Any, path: str) -> Any:
     """Return `value` as the plain data TOML and JSON share; `path` names it in an error."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Part):
         return value.to_dict()
     for kind in (bool, int, str):
@@ -35,7 +41,10 @@ def plain(value: Any, path: str) -> Any:
             if item is not None
         }
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        return [
+            item if type(item) in PLAIN else plain(item, f"{path}[{index}]")
+            for index, item in enumerate(value)
+        ]
     if callable(getattr(value, "item", None)):
         # A number out of a NumPy array or a pandas column.
         return plain(value.item(), path)
