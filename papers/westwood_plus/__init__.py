@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
+from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, plan, reduction, sensitivity
+from . import content, literal, plan, reduction, sensitivity
 from . import hops_claims as _hops_claims  # registers its claims
 from . import live_claims as _live_claims  # registers its claims
 from . import lossy_claims as _lossy_claims  # registers its claims
@@ -50,6 +50,10 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         """Return the evidence for the claims."""
         return Evidence(results)
 
+    def readings(self, _settings: Settings, evidence: Evidence) -> Sequence[Reading]:
+        """Return the claims on lossy links under the main reading and the literal one, if it was run."""
+        return literal.readings(self.claims(), evidence.results)
+
     def study(
         self,
         settings: Settings,
@@ -64,7 +68,8 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, evidence, findings, moves)
+        sections = content.sections(settings, evidence, findings, moves)
+        return [*sections, literal.compared(self.judged_readings)] if self.judged_readings else sections
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -15,6 +15,7 @@ from dumbbell import sensitivity
 __all__ = [
     "CONNECTION",
     "HOPS",
+    "LITERAL",
     "MANY_FLOWS",
     "REASONS",
     "VARIATIONS",
@@ -183,6 +184,9 @@ class Variation(sensitivity.Variation):
         """Return the assumptions of the reading."""
         return replace(Assumptions(), **self.changes)
 
+
+LITERAL = Assumptions(channel="time")
+"""The literal reading: the dwell times of the lossy channel are times, whether packets pass or not."""
 
 VARIATIONS = (
     Variation(

@@ -12,13 +12,14 @@ from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 
 from . import scenarios
-from .assumptions import CONNECTION, HOPS, MANY_FLOWS, VARIATIONS, WIRELESS, Assumptions
+from .assumptions import CONNECTION, HOPS, LITERAL, MANY_FLOWS, VARIATIONS, WIRELESS, Assumptions
 
 __all__ = [
     "BAD_S",
     "CONNECTION_VARIANTS",
     "DELAYED",
     "EACH",
+    "LITERAL_GROUP",
     "LOSSES",
     "LOSSY_VARIANTS",
     "QUEUEING_MS",
@@ -44,6 +45,9 @@ CONNECTION_VARIANTS = {
 """TCP of the single connection and of the senders on the reverse path, by figure: 4, 6, 5, 7, 8."""
 
 DELAYED, EACH = "delayed", "each"
+
+LITERAL_GROUP = "literal"
+"""Name of the literal reading in keys."""
 
 LOSSY_VARIANTS = (
     ("westwoodp", DELAYED),
@@ -322,6 +326,11 @@ def plan(settings: Settings) -> list[PlannedRun]:
     experiments: list[Experiment] = []
     for make in (_algorithm, _connection, _many_flows, _hops, _wireless):
         experiments += make(usual, chosen)
+    if settings.sensitivity and not settings.quick:
+        experiments += [
+            replace(experiment, key=f"{LITERAL_GROUP}|{experiment.key}", stage="literal reading")
+            for experiment in _wireless(LITERAL, chosen)
+        ]
     for reading in VARIATIONS if settings.sensitivity else ():
         for group in reading.groups:
             experiments += [
