@@ -6,7 +6,7 @@ of conversations (a factor on tcplib's sizes, and a cap), and the warm-up. Three
 of points fits. Its members differ in how fast load accumulates on a long path, and the four means of the WAN (Table X) decide
 among them.
 
-The rule, stated before the scan that wrote the file:
+The rule, stated after exploratory scans had shown the family and before the scan that wrote the file:
 
 1. The whole grid is run; the best points are run again, longer. A point fits if both means lie within 1.645 standard errors
    of the printed ones, which are means of 50 runs with the spread that the paper's tables imply.
