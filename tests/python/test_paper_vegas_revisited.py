@@ -278,3 +278,13 @@ def test_what_traces_show_survives_the_store(looked, tmp_path):
     conclude = part("observations").conclude
     before, after = conclude(looked), conclude(kept)
     assert repr(after) == repr(before)
+
+
+def test_the_literal_reading_has_the_configurations_and_seeds_of_the_tables():
+    plan = part("plan").plan(papers.Settings(quick=False, runs=20))
+    groups = {
+        group: [(run.key.removeprefix(group), run.seed, run.run) for run in plan if run.key.startswith(group)]
+        for group in ("table/", "literal/")
+    }
+    assert groups["literal/"] == groups["table/"] != []
+    assert not any(run.key.startswith("literal/") for run in part("plan").plan(SETTINGS))

@@ -309,3 +309,12 @@ def test_a_miss_names_the_reading_that_reproduces_it():
     assert {finding.claim.id for finding in turned.gained} >= {"W-T1-NewReno-1", "W-T1-Vegas-3"}
     findings = {finding.claim.id: finding for finding in moves.explain(list(judged(both).values()))}
     assert "another assumption (timer restarted" in findings["W-T1-NewReno-1"].why
+
+
+def test_the_literal_reading_has_the_points_and_seeds_of_the_lossy_links():
+    plan = part("plan").plan(papers.Settings(quick=False, runs=2))
+    literal = [run for run in plan if run.key.startswith("literal|")]
+    main = {(run.key, run.seed, run.run): run.scenario for run in plan}
+    assert len({run.key for run in literal}) == 2 + 5 * (2 * 10 + 7)
+    for run in literal:
+        assert main[run.key.removeprefix("literal|"), run.seed, run.run].hash != run.scenario.hash

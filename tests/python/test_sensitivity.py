@@ -6,7 +6,15 @@ import pytest
 
 from dumbbell.claims import Claim, NotMeasured, Outcome, judge
 from dumbbell.report import Details, Figure, Table
-from dumbbell.sensitivity import Move, Sensitivity, Variation, placebo, quantities, relabelled
+from dumbbell.sensitivity import (
+    Move,
+    Sensitivity,
+    Variation,
+    placebo,
+    placebo_of_misses,
+    quantities,
+    relabelled,
+)
 
 DELAY = Variation(name="delay", assumption="delay", value="50 ms")
 QUEUE = Variation(name="queue", assumption="", value="20 packets")
@@ -113,6 +121,21 @@ def test_a_placebo_evaluates_other_runs_each_time():
     assert means == placebo(
         results, lambda _: 10, lambda rows: [float(rows["value"].mean())], seed=1, draws=50
     )
+
+
+def test_the_placebo_of_misses_judges_only_what_does_not_hold():
+    results = pd.DataFrame({"key": ["a"] * 40, "value": np.arange(40.0)})
+    draw = placebo_of_misses(
+        CLAIMS,
+        judge(CLAIMS, CHOSEN),
+        results,
+        lambda _: 10,
+        lambda rows: dict.fromkeys(CHOSEN, float(rows["value"].mean())),
+        seed=1,
+    )
+    drawn_findings = draw()
+    assert {tuple(ids(findings)) for findings in drawn_findings} == {("near", "far")}
+    assert len({findings[0].measured for findings in drawn_findings}) > 40
 
 
 def test_more_than_three_moves_are_counted():
