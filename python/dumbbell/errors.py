@@ -57,7 +57,7 @@ class RunsInterrupted(KeyboardInterrupt):
     Parameters
     ----------
     runs
-        The completed part. Its `completed` is smaller than the number of its `jobs`.
+        The completed part: all jobs if the interrupt came with the last one.
     """
 
     def __init__(self, runs: Runs) -> None:

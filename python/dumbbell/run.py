@@ -375,7 +375,7 @@ def run_many(
     if failures:
         raise failures[0]
     done = _runs(listed, result)
-    if result.completed < len(listed):
+    if result.interrupted:
         raise RunsInterrupted(replace(done, completed=result.completed))
     if warn and len(texts) < len(listed):
         fingerprints.update(_fingerprints(done))

@@ -391,6 +391,17 @@ def test_an_interrupted_batch_keeps_completed_runs(two_hosts, long_scenario):
     assert str(runs.completed) in str(caught.value)
 
 
+def test_an_interrupt_that_comes_with_the_last_run_is_raised(two_hosts):
+    def progress(done, total):
+        if done == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RunsInterrupted) as caught:
+        dumbbell.run_many([Job(two_hosts, 1, run) for run in range(3)], threads=1, progress=progress)
+    assert caught.value.runs.completed == 3
+    assert sorted(set(caught.value.runs.flows.job)) == [0, 1, 2]
+
+
 def test_an_error_in_a_progress_callback_is_raised(two_hosts):
     def progress(done, total):
         raise RuntimeError("the caller's own")

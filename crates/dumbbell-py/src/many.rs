@@ -23,6 +23,8 @@ pub struct ManyResult {
     outcomes: Arc<Vec<(u32, Outcome)>>,
     /// All completed jobs, including those delivered before.
     completed: usize,
+    /// An interrupt stopped the batch; all jobs may have completed meanwhile.
+    interrupted: bool,
 }
 
 #[pymethods]
@@ -48,6 +50,11 @@ impl ManyResult {
     #[getter]
     fn completed(&self) -> usize {
         self.completed
+    }
+
+    #[getter]
+    fn interrupted(&self) -> bool {
+        self.interrupted
     }
 }
 
@@ -107,7 +114,7 @@ impl Shared<'_> {
     fn take(&self) -> ManyResult {
         let mut outcomes = std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner));
         outcomes.sort_unstable_by_key(|(job, _)| *job);
-        ManyResult { outcomes: Arc::new(outcomes), completed: self.completed() }
+        ManyResult { outcomes: Arc::new(outcomes), completed: self.completed(), interrupted: false }
     }
 
     /// Puts back outcomes that were not accepted.
@@ -183,7 +190,7 @@ pub fn run(
     }
     match watched {
         Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),
-        _ => Ok(shared.take()),
+        watched => Ok(ManyResult { interrupted: watched.is_err(), ..shared.take() }),
     }
 }
 
