@@ -54,6 +54,10 @@ class Assumptions:
         Queued segments at which Vegas leaves slow start: the value of the x-kernel and of ns-2.
     check_both
         Whether mechanism D checks the second acknowledgement even if the first check did not fire.
+    hold_after_slow_start
+        Whether Vegas with ca alone keeps its window after a timeout that follows a loss in slow start, until all data sent
+        before it is acknowledged. The paper corrects the timeout *during congestion avoidance* [hengartner2000 §VII.A];
+        this one is of slow start, and without the changes of slow start nothing else sets the strategy of the window.
     nagle
         Whether Nagle's algorithm holds back keystrokes. The authors' TCP had it.
     background_buffer
@@ -88,6 +92,7 @@ class Assumptions:
     extra: str = "HI"
     gamma: float = 1.0
     check_both: bool = False
+    hold_after_slow_start: bool = True
     nagle: bool = True
     background_buffer: str = "4 KiB"
     handshake: bool = True
@@ -98,8 +103,15 @@ class Assumptions:
     far_time_limit_s: float = 200.0
 
 
-LITERAL = Assumptions(initial_rto="3 s", background_buffer="128 KiB", warm_up_s=10.0, conversation_cap=None)
-"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, and the specification's warm-up and first RTO."""
+LITERAL = Assumptions(
+    initial_rto="3 s",
+    hold_after_slow_start=False,
+    background_buffer="128 KiB",
+    warm_up_s=10.0,
+    conversation_cap=None,
+)
+"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, the specification's warm-up and first RTO, and
+exponential growth after every timeout."""
 
 
 @cache
@@ -219,6 +231,12 @@ VARIATIONS = (
         assumption="checks of mechanism D",
         value="both acknowledgements",
         changes={"check_both": True},
+    ),
+    Variation(
+        name="hold-none",
+        assumption="ca alone after a loss in slow start",
+        value="grows at once",
+        changes={"hold_after_slow_start": False},
     ),
     Variation(name="handshake", assumption="handshake", value="none", changes={"handshake": False}),
 )

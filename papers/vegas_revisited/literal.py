@@ -42,7 +42,7 @@ def readings(claims: Sequence[Claim[Evidence]], evidence: Evidence, runs: int) -
         Reading(
             name="literal",
             statement="The paper and its specification without any fit: tcplib's own sizes, the buffers of 128 KB for all hosts, "
-            "a warm-up of 10 s, and a first timeout of 3 s.",
+            "a warm-up of 10 s, a first timeout of 3 s, and exponential growth after every timeout.",
             findings=judge(judged, evidence.with_group(LITERAL_GROUP, count)),
         ),
     ]

@@ -136,6 +136,7 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
             "fix_timeout": corrected,
             "fix_base_rtt": corrected,
             "fix_invariant": corrected,
+            "hold_after_slow_start": assumptions.hold_after_slow_start,
         },
         "mechanisms": letters,
         "recovery": common["recovery"] | {"check_both": assumptions.check_both},

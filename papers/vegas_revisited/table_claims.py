@@ -41,6 +41,10 @@ NUMBERS = {numeral: number for number, numeral in enumerate(NUMERALS, start=1)}
 # The background was fitted to the first two means, and the other four decided among the points that fit.
 FITTED = ("VR-T1-01", "VR-T2-01", "VR-T10-01", "VR-T10-02", "VR-T10-03", "VR-T10-04")
 
+# The cells with ca and without the changes of slow start, low load, Reno background: they decided how ca alone behaves
+# after a loss in slow start.
+DECIDING = ("VR-T12-13", "VR-CELL-03", "VR-CELL-04", "VR-CELL-35", "VR-CELL-36")
+
 # Place of the half-width among the claims of a column: after the mean, the effects, the shares and the error.
 HALF_WIDTH = 2 * len(TERMS) + 3
 
@@ -114,7 +118,7 @@ def _foreground_claims() -> Iterator[Claim[Evidence]]:
             id=name,
             source=f"table {table}",
             kind="value",
-            evidence="definition" if name in FITTED else "measured",
+            evidence="definition" if name in FITTED + DECIDING else "measured",
             repeats="" if first[configuration] == name else first[configuration],
             statement=f"{words} of {FOREGROUND[foreground]} against {against}, {WHERE[load]}{remark}",
             units=units,
@@ -389,10 +393,12 @@ def _cell_claims() -> Iterator[Claim[Evidence]]:
             for phase, bit in zip(("ss", "ca", "rec"), cell, strict=True)
         )
         number = NUMBERS[table]
+        name = f"VR-CELL-{next(serial):02d}"
         yield Claim(
-            id=f"VR-CELL-{next(serial):02d}",
+            id=name,
             source=f"table {table} (derived)",
             kind="value",
+            evidence="definition" if name in DECIDING else "measured",
             repeats=first.get((metric, names.get(f"cell{cell}", cell), background, column.load), ""),
             statement=f"derived: {words} with {levels}, from the effects; {WHERE[column.load]}, "
             f"{FOREGROUND[background]} background",

@@ -248,6 +248,12 @@ pub struct VegasWindow {
     grow_this_rtt: bool,
     /// Grow exponentially immediately after a timeout [hengartner2000 §VII.A].
     fix_timeout: bool,
+    /// After the timeout of a loss in slow start, keep the window until all data sent before it is acknowledged.
+    hold_after_slow_start: bool,
+    /// First byte not yet sent when slow start last ended with a loss.
+    slow_start_lost_before: u64,
+    /// First byte whose acknowledgement ends the hold after a timeout.
+    held_before: u64,
 }
 
 impl VegasWindow {
@@ -264,7 +270,19 @@ impl VegasWindow {
             is_slow_start_growth: false,
             grow_this_rtt: true,
             fix_timeout,
+            hold_after_slow_start: false,
+            slow_start_lost_before: 0,
+            held_before: 0,
         }
+    }
+
+    /// The same, which keeps the window after the timeout of a loss in slow start until all data sent before it is
+    /// acknowledged. This concerns mechanism B without A.
+    pub fn with_hold_after_slow_start(mut self, hold: bool) -> Self {
+        let without_slow_start =
+            self.mechanisms.avoidance_detection && !self.mechanisms.slow_start_detection;
+        self.hold_after_slow_start = hold && without_slow_start;
+        self
     }
 
     /// The window in bytes.
@@ -365,7 +383,7 @@ impl VegasWindow {
         if self.is_slow_start_growth && self.cwnd >= self.ssthresh {
             self.increment = 0.0;
         }
-        if self.keeps_up(context, ack) {
+        if ack.ack >= self.held_before && self.keeps_up(context, ack) {
             self.cwnd = context.grown(self.cwnd, self.growth(context.mss));
         }
     }
@@ -391,6 +409,7 @@ impl VegasWindow {
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
         let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
+        self.note_slow_start(context, congestion.signal);
         match congestion.signal {
             Signal::FastRetransmit if self.mechanisms.quarter_cut => {
                 let window = (self.cwnd + context.inflation).min(context.max_window);
@@ -423,6 +442,21 @@ impl VegasWindow {
         }
     }
 
+    /// Notes a loss in slow start, and the hold that its timeout begins.
+    fn note_slow_start(&mut self, context: &Context, signal: Signal) {
+        match signal {
+            Signal::FastRetransmit if self.is_below_ssthresh() => {
+                self.slow_start_lost_before = context.snd_nxt;
+            }
+            Signal::Timeout
+                if self.hold_after_slow_start && context.snd_una < self.slow_start_lost_before =>
+            {
+                self.held_before = self.held_before.max(context.snd_nxt);
+            }
+            _ => {}
+        }
+    }
+
     /// After a timeout: skips slow start and continues from the current window.
     pub fn skip_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
@@ -452,6 +486,31 @@ impl VegasWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_timeout_of_a_loss_in_slow_start_holds_the_window_until_older_data_is_acknowledged() {
+        let mss = 1000.0;
+        let windows_after = |letters: &str, hold: bool| {
+            let setup = Setup::new(Time::ZERO, mss, 8.0 * mss)
+                .with_initial_ssthresh(64.0 * mss)
+                .with_mechanisms(Mechanisms::from_letters(letters).expect("mechanisms"));
+            let mut window = VegasWindow::new(&setup, true).with_hold_after_slow_start(hold);
+            let sent = Context::new(Time::ZERO, mss).with_sent(2000, 10_000).with_loss_window(mss);
+            window.on_congestion(&sent, &Congestion::new(Signal::FastRetransmit));
+            window.on_congestion(&sent, &Congestion::new(Signal::Timeout));
+            // 10 segments were sent: the ACK of the tenth is the first that grows a held window.
+            [4_u64, 9, 10, 11].map(|number| {
+                let context = Context::new(Time::ZERO, mss).with_sent(number * 1000 - 1000, number * 1000);
+                window.on_ack(&context, &Ack::new(number * 1000, 1000));
+                window.cwnd() / mss
+            })
+        };
+        assert_eq!(windows_after("B", true), [1.0, 1.0, 2.0, 3.0]);
+        // Half of the eight segments in flight is the threshold.
+        assert_eq!(windows_after("B", false), [2.0, 3.0, 4.0, 4.0]);
+        assert_eq!(windows_after("AB", true), windows_after("AB", false));
+        assert_eq!(windows_after("F", true), windows_after("F", false));
+    }
 
     #[test]
     fn a_segment_spread_over_a_window_of_one_is_added_with_its_ack() {

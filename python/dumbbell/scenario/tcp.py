@@ -128,6 +128,9 @@ class Vegas(Congestion):
         How the window adds a granted segment: ``"spread"`` over the round, or ``"at-once"``.
     fix_timeout, fix_base_rtt, fix_invariant
         The three corrections of [hengartner2000]; all on is the corrected Vegas, all off the released one.
+    hold_after_slow_start
+        With mechanism B and without A, whether the window is kept after a timeout that follows a loss in slow start,
+        until all data sent before it is acknowledged.
     """
 
     tag: ClassVar = ("name", "vegas")
@@ -141,6 +144,7 @@ class Vegas(Congestion):
     fix_timeout: bool | None = None
     fix_base_rtt: bool | None = None
     fix_invariant: bool | None = None
+    hold_after_slow_start: bool | None = None
 
 
 class Recovery(Part):

@@ -37,6 +37,9 @@ params! {
         increase: Increase = Increase::Spread, "-", "[brakmo1995 §3.2]";
         /// Grow exponentially immediately after a timeout, not only after the next check.
         fix_timeout: bool = true, "-", "[hengartner2000 §VII.A]";
+        /// With mechanism B and without A, keep the window after a timeout that follows a loss in slow start, until all
+        /// data sent before it is acknowledged.
+        hold_after_slow_start: bool = false, "-", "[hengartner2000 §VII.A]";
         /// Use the minimum of measured times as the base RTT, without taking over the length of a
         /// round and resetting it when one segment was sent in a round.
         fix_base_rtt: bool = true, "-", "[hengartner2000 §VII.B]";
@@ -87,7 +90,8 @@ impl CongestionControl for Vegas {
         Vegas {
             params: params.clone(),
             rounds: Rounds::new(rules, setup.now),
-            window: VegasWindow::new(setup, params.fix_timeout),
+            window: VegasWindow::new(setup, params.fix_timeout)
+                .with_hold_after_slow_start(params.hold_after_slow_start),
         }
     }
 
