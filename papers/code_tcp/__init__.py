@@ -43,6 +43,13 @@ class CodeTcp(ClaimedPaper[Evidence]):
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    deciding: Mapping[str, str] = {
+        "fig-9": "Fig. 9",
+        **dict.fromkeys(("fig-10", "fig-11", "fig-12", "fig-13"), "Figs. 10-13"),
+        "fig-14": "Fig. 14",
+        "fig-15": "Fig. 15",
+        "table-2": "Table 2",
+    }
 
     def __init__(self) -> None:
         super().__init__()

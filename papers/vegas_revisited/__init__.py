@@ -42,6 +42,9 @@ class VegasRevisited(ClaimedPaper[Evidence]):
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    deciding: Mapping[str, str] = dict.fromkeys(
+        (f"table-{number}" for number in range(1, 13)), plan.STAGES["table"]
+    )
 
     experiments: Mapping[str, FullFactorial] = {"full-factorial": FullFactorial()}
 
@@ -61,7 +64,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         """Return the evidence the claims are judged on."""
         full = plan.replications(settings).table == 50
         seen = observations.conclude(results)
-        return Evidence(results, seen | dict(observed), seed=settings.seed, seeds=settings.seeds, full=full)
+        return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
 
     def ceilings(self, findings: Sequence[Finding]) -> Mapping[str, float]:
         """Return the shares of claims that sampling in the paper itself allows, percent."""

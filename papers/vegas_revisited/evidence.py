@@ -146,8 +146,6 @@ class Evidence:
         variation did not run is taken from the tables.
     replications
         Use this many runs per configuration at most, by load; ``None`` for all.
-    seeds
-        The number of seeds the results are from.
     resamples
         Number of resamples; 0 for estimates alone.
     full
@@ -162,13 +160,11 @@ class Evidence:
         seed: int = 1,
         group: str = "table",
         replications: Mapping[str, int] | None = None,
-        seeds: int = 1,
         resamples: int = RESAMPLES,
         full: bool = True,
     ) -> None:
         self.results = results
         self.observed = observed
-        self.seeds = seeds
         self._resamples = resamples
         self.full = full
         self._seed = seed

@@ -231,10 +231,16 @@ def _stated_size(evidence: Evidence) -> FactorEffects:
     return effects
 
 
+def _seeds(evidence: Evidence) -> int:
+    """Return the number of seeds of the tables: those of the reproduction and of further replications."""
+    frame = evidence.results
+    return int(frame.loc[frame["key"] == evidence.key("reno", "reno", "low"), "seed"].nunique())
+
+
 @claim("VR-EX-04")
 def runs_of_three_factor_design(evidence: Evidence) -> Outcome:
     effects = _stated_size(evidence)
-    return Outcome.of(float(effects.cells * effects.replications / evidence.seeds))
+    return Outcome.of(float(effects.cells * effects.replications / _seeds(evidence)))
 
 
 @claim("VR-EX-05")
@@ -249,7 +255,7 @@ def effects_of_ten_factor_design(evidence: Evidence) -> Outcome:
 
 @claim("VR-EX-07")
 def replications_of_cell(evidence: Evidence) -> Outcome:
-    return Outcome.of(float(_stated_size(evidence).replications / evidence.seeds))
+    return Outcome.of(float(_stated_size(evidence).replications / _seeds(evidence)))
 
 
 # Cited work

@@ -41,6 +41,14 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    deciding: Mapping[str, str] = {
+        "table-1": "single connection",
+        "fig-12": "many connections",
+        "fig-18": "several hops",
+        "fig-27": "wireless",
+        "fig-30": "wireless, shared",
+        "fig-32": "satellite",
+    }
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""

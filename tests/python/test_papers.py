@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dumbbell import ScenarioError, papers, report
+from dumbbell.claims import Claim, Outcome, judge
 from dumbbell.cli import app
 from dumbbell.papers.runs import pooled
 from small_paper import SMALL, forget_papers, write_paper
@@ -210,6 +211,43 @@ def test_results_name_the_packages_they_were_computed_with(folder, tmp_path):
     assert {"pandas", "pyarrow", "scipy"} <= set(found["packages"])
     assert "pytest" not in found["packages"]
     assert f"numpy {np.__version__}" in done.report.read_text(encoding="utf-8")
+
+
+def test_undecided_claims_get_further_seeds_until_they_are_decided(folder, tmp_path, monkeypatch):
+    paper = papers.load("small-paper", folder)
+
+    def evaluate(self, settings, results, observed):
+        # An interval of 1 ± 0.8 / n is within 10 % of 1 from nine runs on.
+        half = self.spread / len(results)
+        open_until_nine = Claim(
+            id="A",
+            source="t",
+            kind="value",
+            statement="s",
+            paper_value=1.0,
+            tolerance_kind="rel",
+            tolerance=0.1,
+            scenario="table-1",
+            measure=lambda _: Outcome.of(1.0, interval=(1.0 - half, 1.0 + half)),
+        )
+        return judge([open_until_nine, replace(open_until_nine, id="B", scenario="elsewhere")], results)
+
+    monkeypatch.setattr(type(paper), "evaluate", evaluate)
+    monkeypatch.setattr(type(paper), "deciding", {"table-1": "runs"}, raising=False)
+    monkeypatch.setattr(type(paper), "spread", 0.8, raising=False)
+    request = {"papers": folder, "quiet": True, "seed": 4, "seeds": 1}
+    done = papers.reproduce("small-paper", output=tmp_path / "out", **request).data
+    assert done["further_replications"] == {"seeds": [5, 6], "runs": 6, "undecided": [1, 1, 0]}
+    assert done["runs"] == 9
+    assert [claim["verdict"] for claim in done["claims"]] == ["reproduced", "reproduced"]
+    assert done["seeds"] == done["score"]["measured"]["values"]["seeds"] == 1
+    monkeypatch.setattr(type(paper), "spread", 80.0)
+    never = papers.reproduce("small-paper", output=tmp_path / "out", **request).data
+    assert never["further_replications"] == {"seeds": [5, 6], "runs": 6, "undecided": [1, 1, 1]}
+    assert never["runs_kept_from_before"] == 9
+    for few in ({"quick": True}, {"runs": 3}):
+        alone = papers.reproduce("small-paper", output=tmp_path / "out", **request, **few).data
+        assert alone["further_replications"]["seeds"] == []
 
 
 def test_an_interruption_keeps_completed_runs(folder, tmp_path, monkeypatch):

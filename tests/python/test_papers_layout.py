@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.papers.paper import load
+from dumbbell.papers.paper import Settings, load
 
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
@@ -95,3 +95,11 @@ def test_a_repeated_claim_repeats_one_that_counts(name):
     assert {
         key: other for key, other in repeated.items() if other not in claims or claims[other].repeats
     } == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_further_replications_name_scenarios_of_claims_and_stages_of_the_plan(name):
+    paper = load(name.replace("_", "-"), PAPERS)
+    assert set(paper.deciding) <= {claim.scenario for claim in paper.claims()}
+    if paper.deciding:
+        assert set(paper.deciding.values()) <= {run.stage for run in paper.plan(Settings(quick=True))}

@@ -28,6 +28,8 @@ class ClaimedPaper(ABC, Generic[E]):
 
     Attributes
     ----------
+    deciding
+        The stage of the plan that a claim rests on, by the claim's scenario, see `dumbbell.papers.further`.
     judged_readings
         The readings of the last evaluation; empty without.
     """
@@ -38,6 +40,7 @@ class ClaimedPaper(ABC, Generic[E]):
     order: int
     columns: tuple[str, ...]
     register: Register[E]
+    deciding: Mapping[str, str] = {}
 
     def __init__(self) -> None:
         self._moves: Sensitivity[Any] = Sensitivity()

@@ -138,6 +138,10 @@ class Paper(Protocol):
     itself allows (percent), by the short names of the groups of claims; ``explanations``, a function without arguments that
     returns how many misses varied assumptions and placebos explain; and ``readings``, see `dumbbell.papers.readings`.
 
+    A paper may have ``deciding``: the stage of the plan that a claim rests on, by the claim's scenario. The runs of these
+    stages are repeated with further seeds as long as claims are undecided, see `dumbbell.papers.further`; they count
+    for the verdicts, not for the headline.
+
     A paper may also have ``aims``, the target shares of reproduced claims; `claims.Aims` has the defaults. It may
     have ``files``, a function of the settings and the results that returns texts by file name, written beside the
     report. It may have ``experiments``, by name: extensions of the paper, such as ``"full-factorial"``, which run

@@ -19,6 +19,7 @@ from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.papers.further import decide
 from dumbbell.papers.paper import Settings, experiment_of, load
 from dumbbell.papers.runs import PaperRuns, pooled, store_of
 
@@ -199,14 +200,17 @@ def finish(
     begin = time.monotonic()
     work.complete(display, client)
     tables = work.tables()
-    results = pooled(tables)
-    start = time.monotonic()
     observed = paper.observe(settings, display.steps)
+    evaluate_seed = getattr(paper, "findings", paper.evaluate)
+    added = decide(
+        work, tables, lambda each, results: evaluate_seed(each, results, observed), display, client
+    )
+    results = pooled([*tables, *added.tables])
+    start = time.monotonic()
     judged = display.steps("claims and report", 1 + len(tables))
     findings = paper.evaluate(settings, results, observed)
     judged()
-    by_seed = [findings] if len(tables) == 1 else []
-    evaluate_seed = getattr(paper, "findings", paper.evaluate)
+    by_seed = [findings] if len(tables) == 1 and not added.seeds else []
     for each, table in zip(settings.each() if not by_seed else [], tables, strict=False):
         by_seed.append(evaluate_seed(each, table, observed))
         judged()
@@ -217,14 +221,15 @@ def finish(
     further = paper.files(settings, results) if hasattr(paper, "files") else {}
     judged()
     work.store.compact()
-    times = work.times | {"claims and report": time.monotonic() - start}
+    times = work.times | added.times | {"claims and report": time.monotonic() - start}
     run_time_s = time.monotonic() - begin
     score = claims.scoreboard(findings, getattr(paper, "aims", claims.Aims()))
     facts = [
         ("engine", engine_identity()),
         environment_fact(),
-        ("runs", runs_text(work.total, work.reused)),
+        ("runs", runs_text(work.total + added.runs, work.reused + added.reused)),
         ("seed" if settings.seeds == 1 else "seeds", seeds_text(settings)),
+        *([("further replications", added.text())] if added.seeds else []),
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
         *(("warning", text) for text in work.store.warnings),
@@ -239,8 +244,9 @@ def finish(
             "seed": settings.seed,
             "seeds": settings.seeds,
             "quick": settings.quick,
-            "runs": work.total,
-            "runs_kept_from_before": work.reused,
+            "runs": work.total + added.runs,
+            "runs_kept_from_before": work.reused + added.reused,
+            "further_replications": added.to_dict(),
             "run_time_s": round(run_time_s, 1),
             "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
             "score": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,10 +48,17 @@ class PaperRuns(PlannedRuns[PlannedRun]):
         How it is to be reproduced.
     store
         The store of completed runs; it stays open.
+    stages
+        The stages to run; all of them by default.
     """
 
-    def __init__(self, paper: Paper, settings: Settings, store: Store) -> None:
-        plans = [list(paper.plan(each)) for each in settings.each()]
+    def __init__(
+        self, paper: Paper, settings: Settings, store: Store, *, stages: Container[str] | None = None
+    ) -> None:
+        plans = [
+            [run for run in paper.plan(each) if stages is None or run.stage in stages]
+            for each in settings.each()
+        ]
         super().__init__(paper.name, [run for plan in plans for run in plan], store)
         self.paper = paper
         self.settings = settings
