@@ -279,8 +279,7 @@ impl VegasWindow {
     /// The same, which keeps the window after the timeout of a loss in slow start until all data sent before it is
     /// acknowledged. This concerns mechanism B without A.
     pub fn with_hold_after_slow_start(mut self, hold: bool) -> Self {
-        let without_slow_start =
-            self.mechanisms.avoidance_detection && !self.mechanisms.slow_start_detection;
+        let without_slow_start = self.mechanisms.avoidance_detection && !self.mechanisms.slow_start_detection;
         self.hold_after_slow_start = hold && without_slow_start;
         self
     }
