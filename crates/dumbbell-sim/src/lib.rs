@@ -5,6 +5,7 @@
 pub mod batch;
 pub mod catalogue;
 pub mod events;
+mod forwarding;
 pub mod in_flight;
 pub mod network;
 pub mod outcome;
