@@ -155,7 +155,7 @@ fn reno_of_the_kernel_fills_the_link_with_payload() {
     // Lateness of a busy machine does not bend rates, so a disturbed run counts here, too.
     for megabits in [10, 100] {
         let queue = format!("{{ kind = \"droptail\", limit = \"{} packets\" }}", 5 * megabits);
-        let transfer = transfer(megabits, &queue, "0", 8);
+        let transfer = transfer(megabits, &queue, "0", 6);
         let share = share_of_ideal(megabits, &transfer);
         assert!((share - 1.0).abs() < 0.02, "{share}");
         let there = transfer.wire.flow_counters(0, 0, Direction::Forward);
@@ -169,7 +169,7 @@ fn the_kernel_reacts_to_marks_in_place_of_drops() {
     if !can_make_hosts() {
         return;
     }
-    let (marking, dropping) = (transfer(10, "\"codel\"", "1", 8), transfer(10, "\"codel\"", "0", 8));
+    let (marking, dropping) = (transfer(10, "\"codel\"", "1", 6), transfer(10, "\"codel\"", "0", 6));
     for (transfer, is_marking) in [(&marking, true), (&dropping, false)] {
         let stats = transfer.wire.stats(0);
         // A packet with a wrong header checksum would be lost behind the link, and the goodput with it.
