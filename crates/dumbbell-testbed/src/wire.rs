@@ -603,8 +603,11 @@ mod tests {
             wire.read(now, &segment(A, 5000, 1000, 0)).expect("carried");
             while wire.poll(now).is_some() {}
         }
-        let counters = wire.counters(0);
+        wire.end(Time(2500 * MS));
+        let (counters, stats) = (wire.counters(0), wire.stats(0));
         assert!(counters.drops_queue > 1000 && counters.drops_impairment > 100, "{counters:?}");
+        assert_eq!((counters.packets, counters.drops_queue), (stats.packets, stats.drops_queue));
+        assert_eq!(counters.drops_impairment, stats.drops_impairment);
         // Six packets at the link, five in flight, and one being written.
         assert!(wire.buffers.len() <= 13, "{} buffers", wire.buffers.len());
     }
