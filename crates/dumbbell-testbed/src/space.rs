@@ -89,7 +89,7 @@ impl Space {
     /// Nothing is left then.
     pub fn new(spec: &HostSpec) -> Result<Space, SpaceError> {
         // Missing device nodes are not created: that would outlive the process.
-        trying(format!("find {TUN}"), File::open(TUN).map(drop))?;
+        trying(format!("open {TUN}, which needs root"), File::open(TUN).map(drop))?;
         let made = thread::scope(|scope| scope.spawn(|| Space::of_this_thread(spec)).join());
         made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
