@@ -28,7 +28,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture testbed quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -39,6 +39,7 @@ help:
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
+	@echo "make testbed        transfers of the kernel's TCP over emulated links; needs Linux and root"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
@@ -87,6 +88,7 @@ licences:
 # Checks that the fuzz targets compile, without building their C++ library.
 lint: $(STAMPS)/test-packages
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --package dumbbell-testbed --features kernel --all-targets --locked --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --locked --quiet
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -124,16 +126,21 @@ bench-peers: $(STAMPS)/engine
 bench-scale: $(STAMPS)/engine
 	$(BIN)/dumbbell bench scale
 
+testbed:
+	cargo test --package dumbbell-testbed --features kernel --locked --test kernel -- --nocapture
+
 # No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
 fuzz:
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
-	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link
+	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link fuzz/corpus/packet
 	cargo +nightly fuzz run --sanitizer none scenario fuzz/corpus/scenario fuzz/seeds/scenario examples -- \
 		-dict=fuzz/scenario.dict -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none sender fuzz/corpus/sender fuzz/seeds/sender -- \
 		-len_control=0 -max_len=2048 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none link fuzz/corpus/link fuzz/seeds/link -- \
 		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
+	cargo +nightly fuzz run --sanitizer none packet fuzz/corpus/packet fuzz/seeds/packet -- \
+		-len_control=0 -max_len=2048 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 
 # Resumes where it stopped; findings are in results/chaos.
 chaos:

@@ -33,7 +33,15 @@ pub fn check(root: &Path) -> Result<(Vec<String>, usize), String> {
 fn dependencies(root: &Path, manifest: &str) -> Result<Vec<(String, String, String)>, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     command
-        .args(["metadata", "--format-version", "1", "--locked", "--manifest-path", manifest])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--all-features",
+            "--locked",
+            "--manifest-path",
+            manifest,
+        ])
         .current_dir(root);
     let output = command.output().map_err(|error| format!("cargo metadata: {error}"))?;
     if !output.status.success() {

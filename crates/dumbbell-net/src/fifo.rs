@@ -145,6 +145,12 @@ impl FifoLink {
         self.extras.get_or_insert_default().stamps = true;
     }
 
+    /// Departure time of the packet admitted last, which is the end of its transmission.
+    #[inline]
+    pub fn last_departure(&self) -> Time {
+        self.busy_until
+    }
+
     /// Ordinal of the last data packet that reached the impairments, counted from 1 as for forced losses.
     pub fn data_seen(&self) -> u64 {
         let impairments = self.extras.as_ref().and_then(|extras| extras.impairments.as_ref());

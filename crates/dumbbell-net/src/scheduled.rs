@@ -28,6 +28,8 @@ struct InService {
 pub struct Departed {
     /// Token of the owner.
     pub token: u64,
+    /// End of its transmission.
+    pub departs: Time,
     /// Arrival time at the far end, no earlier than that of the previous packet.
     pub arrives: Time,
     /// Its ECN codepoint, which this link may have changed to a mark.
@@ -236,7 +238,7 @@ impl ScheduledLink {
             }
         }
         let arrives = self.transmitter.arrival(ends);
-        Some(Departed { token: packet.token, arrives, ecn: packet.ecn, waited })
+        Some(Departed { token: packet.token, departs: ends, arrives, ecn: packet.ecn, waited })
     }
 
     /// The transmitter is idle at `at`: the next transmission begins if a packet is waiting.

@@ -5,9 +5,11 @@
 pub mod batch;
 pub mod catalogue;
 pub mod events;
+mod forwarding;
 pub mod in_flight;
 pub mod network;
 pub mod outcome;
+pub mod paths;
 pub mod prefix;
 pub mod scenario;
 pub mod simulation;
@@ -16,6 +18,7 @@ pub mod warnings;
 
 pub use batch::{Batch, Job};
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
+pub use paths::Paths;
 pub use prefix::{Families, SharedPrefix};
 pub use scenario::Scenario;
 pub use simulation::{run, run_unless};

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 const END: u32 = u32::MAX;
 
 /// Start of the reverse route of a flow without reverse traffic.
-const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// The routes of all flows.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,7 @@ use super::events::Tracer;
 use super::payload::Payload;
 use super::{Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
+use crate::forwarding::Forwarding;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
@@ -20,7 +21,7 @@ impl<'a> Simulation<'a> {
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
-        while let Some(segment) = self.connections[index].sender.poll_transmit(self.now) {
+        while let Some(segment) = self.connections[index].sender.poll_transmit(self.network.now) {
             self.send_segment(owner, flow, segment);
         }
         if self.hot_flows[flow as usize].is_traced {
@@ -35,7 +36,7 @@ impl<'a> Simulation<'a> {
 
     #[inline]
     pub(super) fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
-        let is_measured = self.window.contains(self.now);
+        let is_measured = self.window.contains(self.network.now);
         let hot = &mut self.hot_flows[flow as usize];
         let begin = hot.begins.0;
         let Connection { generation, label, .. } = self.connections[owner as usize];
@@ -46,7 +47,7 @@ impl<'a> Simulation<'a> {
             kind: if segment.is_syn { PacketKind::Syn } else { PacketKind::Data },
             ecn: segment.ecn,
             flow: label,
-            timestamp: self.now,
+            timestamp: self.network.now,
             queueing: Time::ZERO,
             payload: Payload::of_segment(flow, &segment),
         };
@@ -70,15 +71,15 @@ impl<'a> Simulation<'a> {
         }
         let wanted = connection.sender.next_timer().min(connection.receiver.next_deadline());
         if wanted < connection.deadline_at {
-            let at = wanted.max(self.now);
+            let at = wanted.max(self.network.now);
             connection.deadline_at = at;
-            self.events.push(at, Event::Deadline(owner));
+            self.network.events.push(at, Event::Deadline(owner));
         }
         let release = connection.sender.next_release();
         if release < connection.release_at {
-            let at = release.max(self.now);
+            let at = release.max(self.network.now);
             connection.release_at = at;
-            self.events.push(at, Event::Deadline(owner));
+            self.network.events.push(at, Event::Deadline(owner));
         }
     }
 
@@ -86,7 +87,7 @@ impl<'a> Simulation<'a> {
     pub(super) fn on_deadline(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         let (is_deadline, is_release) =
-            (connection.deadline_at == self.now, connection.release_at == self.now);
+            (connection.deadline_at == self.network.now, connection.release_at == self.network.now);
         if !is_deadline && !is_release || !connection.is_open {
             return;
         }
@@ -96,9 +97,9 @@ impl<'a> Simulation<'a> {
         if is_release {
             connection.release_at = Time::NEVER;
         }
-        let sender_due = connection.sender.next_deadline() <= self.now;
-        let receiver_due = connection.receiver.next_deadline() <= self.now;
-        if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.now) {
+        let sender_due = connection.sender.next_deadline() <= self.network.now;
+        let receiver_due = connection.receiver.next_deadline() <= self.network.now;
+        if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.network.now) {
             self.note(4 << 32 | u64::from(owner), 0);
             let (begin, packet) = self.packet_of(owner, &ack);
             self.send(begin, packet);
@@ -113,12 +114,12 @@ impl<'a> Simulation<'a> {
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
         let connection = &self.connections[owner as usize];
-        if connection.tracer.is_some() && connection.sender.next_timer() <= self.now {
+        if connection.tracer.is_some() && connection.sender.next_timer() <= self.network.now {
             // What was lost by now is recorded before the timeout that repairs it.
             self.merge_all_arrived();
         }
         let connection = &mut self.connections[owner as usize];
-        connection.sender.on_deadline(self.now);
+        connection.sender.on_deadline(self.network.now);
         if connection.sender.has_given_up() {
             self.give_up(owner);
         }
@@ -138,7 +139,7 @@ impl<'a> Simulation<'a> {
         let params = self.tcp(flow);
         let (from, to) = self.clocks[flow as usize];
         let random = self.flows[flow as usize].control_random.fork();
-        let mut sender = Sender::new(params, from, self.now, random);
+        let mut sender = Sender::new(params, from, self.network.now, random);
         sender.write(bytes);
         let writes_on = telnet.is_some() || bytes == u64::MAX;
         if !writes_on {
@@ -232,7 +233,7 @@ impl<'a> Simulation<'a> {
         if let SourceSpec::Transfer(transfer) = &self.scenario.flows[flow as usize].source
             && acknowledged >= transfer.size.0
         {
-            self.flows[flow as usize].completed_at = Some(self.now);
+            self.flows[flow as usize].completed_at = Some(self.network.now);
             if self.scenario.stop_when_complete.contains(&self.scenario.flows[flow as usize].name) {
                 self.to_complete -= 1;
             }
@@ -248,7 +249,7 @@ impl<'a> Simulation<'a> {
     pub(super) fn on_write(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         let next = connection.writer.as_ref().and_then(|writer| writer.next);
-        let due = next.filter(|&(at, _)| at == self.now && connection.is_open);
+        let due = next.filter(|&(at, _)| at == self.network.now && connection.is_open);
         let Some((_, bytes)) = due else { return };
         self.note(6 << 32 | u64::from(owner), bytes);
         let connection = &mut self.connections[owner as usize];
@@ -261,9 +262,9 @@ impl<'a> Simulation<'a> {
         let has_stopped = self.flows[self.connections[owner as usize].flow as usize].has_stopped;
         let connection = &mut self.connections[owner as usize];
         let Some(writer) = &mut connection.writer else { return };
-        writer.next = writer.telnet.next_write(self.now).filter(|_| !has_stopped);
+        writer.next = writer.telnet.next_write(self.network.now).filter(|_| !has_stopped);
         match writer.next {
-            Some((at, _)) => self.events.push(at, Event::Write(owner)),
+            Some((at, _)) => self.network.events.push(at, Event::Write(owner)),
             None => {
                 connection.writes_on = false;
                 connection.sender.finish();

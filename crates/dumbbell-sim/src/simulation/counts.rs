@@ -111,13 +111,13 @@ impl Simulation<'_> {
     /// Applies path changes and the start or end of the window that precede the next event.
     #[cold]
     pub(super) fn apply_changes(&mut self) {
-        while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.now) {
+        while let Some(change) = self.reroutes.pop_if(|change| change.at <= self.network.now) {
             self.hot_flows[change.flow as usize].begins = change.begins;
         }
-        if self.edges.opening.is_none() && self.now >= self.window.from {
+        if self.edges.opening.is_none() && self.network.now >= self.window.from {
             self.open_window();
         }
-        if self.edges.closing.is_none() && self.now > self.window.until {
+        if self.edges.closing.is_none() && self.network.now > self.window.until {
             self.edges.closing = Some(self.counts());
         }
         self.next_change = self.next_change();

@@ -65,7 +65,7 @@ impl Simulation<'_> {
             && let Some(tracer) = &mut connection.tracer
             && std::mem::take(&mut tracer.awaits_new_data)
         {
-            let told = connection.sender.event(self.now, TcpEventKind::NewData);
+            let told = connection.sender.event(self.network.now, TcpEventKind::NewData);
             let event = FlowEvent { seq: Some(segment.seq), ..FlowEvent::of_sender(tracer.number, told) };
             push(&mut self.recordings, &self.flow_probes[flow as usize], event);
         }

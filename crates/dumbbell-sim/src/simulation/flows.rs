@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::payload::Payload;
 use crate::events::Event;
+use crate::forwarding::Forwarding;
 use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
 use dumbbell_units::{Ecn, Time};
 
@@ -14,10 +15,10 @@ impl Simulation<'_> {
         self.note(7 << 32 | u64::from(flow), 0);
         if self.flows[index].has_stopped {
             self.restart(index);
-        } else if self.flows[index].stop.is_some_and(|stop| self.now >= stop) {
+        } else if self.flows[index].stop.is_some_and(|stop| self.network.now >= stop) {
             self.stop_flow(flow);
             if let Some(restart) = spec.restarts.get(self.flows[index].restarts) {
-                self.events.push(restart.start, Event::Flow(flow));
+                self.network.events.push(restart.start, Event::Flow(flow));
             }
             return;
         }
@@ -36,22 +37,22 @@ impl Simulation<'_> {
             SourceSpec::Tcplib(tcplib) => {
                 let Some(mut random) = self.flows[index].random.take() else { return };
                 if !is_start {
-                    let conversation = tcplib.conversation(self.now, &mut random);
+                    let conversation = tcplib.conversation(self.network.now, &mut random);
                     let owner = self.open(flow, conversation.first_write, conversation.telnet);
                     if self.connections[owner as usize].writes_on {
                         self.schedule_write(owner);
                     }
                     self.pump(owner);
                 }
-                next = Some(self.now + tcplib.next_gap(&mut random));
+                next = Some(self.network.now + tcplib.next_gap(&mut random));
                 self.flows[index].random = Some(random);
             }
             _ => next = self.send_datagrams(flow, is_start),
         }
         match (next, self.flows[index].stop) {
-            (Some(at), Some(stop)) => self.events.push(at.min(stop), Event::Flow(flow)),
-            (Some(at), None) => self.events.push(at, Event::Flow(flow)),
-            (None, Some(stop)) => self.events.push(stop, Event::Flow(flow)),
+            (Some(at), Some(stop)) => self.network.events.push(at.min(stop), Event::Flow(flow)),
+            (Some(at), None) => self.network.events.push(at, Event::Flow(flow)),
+            (None, Some(stop)) => self.network.events.push(stop, Event::Flow(flow)),
             (None, None) => {}
         }
     }
@@ -59,13 +60,13 @@ impl Simulation<'_> {
     /// Restarts a stopped flow.
     pub(super) fn restart(&mut self, index: usize) {
         let active = self.present_activity(index);
-        let pause = self.window.overlap(self.activity_end(index), self.now);
+        let pause = self.window.overlap(self.activity_end(index), self.network.now);
         let state = &mut self.flows[index];
         state.active_before += active;
-        state.pauses.push((self.now, pause));
+        state.pauses.push((self.network.now, pause));
         let restart = &self.scenario.flows[index].restarts[state.restarts];
         state.restarts += 1;
-        state.runs_since = self.now;
+        state.runs_since = self.network.now;
         state.stop = restart.stop;
         state.has_started = false;
         state.has_stopped = false;
@@ -100,7 +101,7 @@ impl Simulation<'_> {
             let emission = pending.take().or_else(|| source.next_datagrams(datagrams, &mut random));
             let Some(emission) = emission else { break None };
             let at = began + emission.after_start;
-            if at > self.now {
+            if at > self.network.now {
                 *pending = Some(emission);
                 break Some(at);
             }
@@ -122,7 +123,7 @@ impl Simulation<'_> {
     }
 
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
-        let is_measured = self.window.contains(self.now);
+        let is_measured = self.window.contains(self.network.now);
         self.flows[flow as usize].totals.segments_sent += 1;
         let hot = &mut self.hot_flows[flow as usize];
         hot.undelivered += 1;
@@ -137,7 +138,7 @@ impl Simulation<'_> {
             kind: PacketKind::Datagram,
             ecn: Ecn::NotEct,
             flow: self.flows[flow as usize].label,
-            timestamp: self.now,
+            timestamp: self.network.now,
             queueing: Time::ZERO,
             payload: Payload::default(),
         };

@@ -8,15 +8,15 @@ mod packets;
 mod payload;
 mod results;
 
-use crate::events::{Event, EventQueue};
-use crate::in_flight::InFlight;
-use crate::network::{Hop, Names, NewRoute, Routes};
+use crate::events::Event;
+use crate::forwarding::{Forwarding, Network};
+use crate::network::{Names, NewRoute, Routes};
 use crate::outcome::{Conservation, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::trace::{Measure, Recording};
 use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
-use dumbbell_net::{DatagramState, Emission, Link};
+use dumbbell_net::{DatagramState, Emission};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Interval, Stream, Time};
@@ -126,21 +126,16 @@ pub(crate) struct Simulation<'a> {
     scenario: &'a Scenario,
     seed: u64,
     run: u64,
-    now: Time,
+    /// The clock, pending events, links and packets.
+    network: Network<Payload>,
     window: Interval,
-    events: EventQueue,
     event_count: u64,
     fingerprint: u64,
-    hops: Vec<Hop>,
     hot_flows: Vec<HotFlowState>,
     reroutes: Vec<NewRoute>,
     edges: Edges,
     /// Time of the next change of a path or end of the window.
     next_change: Time,
-    links: Vec<Link>,
-    in_flight: InFlight<Payload>,
-    /// The link at whose end the current event happens; larger than any link index for other kinds of events.
-    current_link: u32,
     reports: Reports,
     flows: Vec<FlowState>,
     clocks: Vec<(HostClock, HostClock)>,
@@ -181,25 +176,20 @@ const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 impl<'a> Simulation<'a> {
     pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let mut routes = Routes::new(scenario).unwrap_or_default();
-        let in_flight = InFlight::new(&routes, &scenario.links);
+        let network = Network::new(scenario, &routes, (seed, run));
         let window = Interval { from: scenario.measure_from, until: scenario.measure_until() };
         let mut simulation = Simulation {
             scenario,
             seed,
             run,
-            now: Time::ZERO,
+            network,
             window,
-            events: EventQueue::default(),
             event_count: 0,
             fingerprint: 0xcbf2_9ce4_8422_2325,
-            hops: Vec::new(),
             hot_flows: Vec::new(),
             edges: Edges::default(),
             next_change: Time::ZERO,
             reroutes: std::mem::take(&mut routes.reroutes),
-            links: Vec::with_capacity(scenario.links.len()),
-            in_flight,
-            current_link: u32::MAX,
             reports: Reports::default(),
             flows: Vec::with_capacity(scenario.flows.len()),
             clocks: Vec::with_capacity(scenario.flows.len()),
@@ -226,24 +216,17 @@ impl<'a> Simulation<'a> {
             }
         };
         simulation.hot_flows = routes.begins.iter().enumerate().map(hot).collect();
-        simulation.hops = routes.hops;
+        simulation.network.hops = routes.hops;
         let nodes = Names::new(scenario.node_names());
-        for (index, link) in scenario.links.iter().enumerate() {
-            let random = Stream::new(seed, run, &format!("link:{}", link.name));
-            let traced = simulation.link_probes[index]
-                .iter()
-                .any(|&probe| simulation.recordings[probe as usize].quantity.is(Measure::Backlog));
-            let mut built = Link::new(link, random, window);
-            if traced {
-                built.trace_backlog();
+        for (link, probes) in simulation.network.links.iter_mut().zip(&simulation.link_probes) {
+            let measures_backlog =
+                |&probe: &u32| simulation.recordings[probe as usize].quantity.is(Measure::Backlog);
+            if probes.iter().any(measures_backlog) {
+                link.trace_backlog();
             }
             if scenario.may_end_early() {
-                built.expect_early_end();
+                link.expect_early_end();
             }
-            if nodes.index(&link.from).is_some_and(|node| scenario.nodes[node].0.aqt) {
-                built.stamp_queueing();
-            }
-            simulation.links.push(built);
         }
         for (index, flow) in scenario.flows.iter().enumerate() {
             simulation.add_flow(index as u32, flow, &nodes, (seed, run));
@@ -302,16 +285,16 @@ impl<'a> Simulation<'a> {
             segments_lost: 0,
             packets_dropped: 0,
         });
-        self.events.push(started_at, Event::Flow(index));
+        self.network.events.push(started_at, Event::Flow(index));
     }
 
     /// Runs to the end. `None` if `stop` became true before.
     pub(crate) fn run(&mut self, stop: &AtomicBool) -> Option<()> {
         self.handle_until(stop, self.scenario.duration)?;
         if !self.is_complete() {
-            self.now = self.scenario.duration;
+            self.network.now = self.scenario.duration;
         }
-        self.current_link = u32::MAX;
+        self.network.current_link = u32::MAX;
         Some(())
     }
 
@@ -338,11 +321,11 @@ impl<'a> Simulation<'a> {
         if self.is_complete() {
             return Some(());
         }
-        while let Some((at, event)) = self.events.peek() {
+        while let Some((at, event)) = self.network.events.peek() {
             if at > last {
                 break;
             }
-            self.now = at;
+            self.network.now = at;
             self.event_count += 1;
             if at >= self.next_change {
                 self.apply_changes();
@@ -355,30 +338,30 @@ impl<'a> Simulation<'a> {
                     self.settle_counts();
                 }
             }
-            self.current_link = u32::MAX;
+            self.network.current_link = u32::MAX;
             match event {
                 Event::Departure(link) => {
-                    self.events.pop_other();
+                    self.network.events.pop_other();
                     self.on_departure(link);
                 }
                 Event::Arrival(link) => {
-                    self.current_link = link;
+                    self.network.current_link = link;
                     self.on_arrival(link);
                 }
                 Event::Merge(link) => {
-                    self.events.pop_other();
+                    self.network.events.pop_other();
                     self.on_merge(link);
                 }
                 Event::Deadline(connection) => {
-                    self.events.pop_other();
+                    self.network.events.pop_other();
                     self.on_deadline(connection);
                 }
                 Event::Write(connection) => {
-                    self.events.pop_other();
+                    self.network.events.pop_other();
                     self.on_write(connection);
                 }
                 Event::Flow(flow) => {
-                    self.events.pop_other();
+                    self.network.events.pop_other();
                     self.on_flow(flow);
                 }
             }
@@ -392,7 +375,7 @@ impl<'a> Simulation<'a> {
     /// Adds a current event to the fingerprint.
     #[inline]
     fn note(&mut self, what: u64, detail: u64) {
-        self.note_at(self.now, what, detail);
+        self.note_at(self.network.now, what, detail);
     }
 
     /// Adds an event at a given time to the fingerprint, in any order.
@@ -405,7 +388,7 @@ impl<'a> Simulation<'a> {
 
     /// The time up to which results are final, however early the run ends.
     fn horizon(&self) -> Time {
-        if self.scenario.may_end_early() { self.now } else { self.scenario.duration }
+        if self.scenario.may_end_early() { self.network.now } else { self.scenario.duration }
     }
 }
 

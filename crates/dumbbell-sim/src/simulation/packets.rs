@@ -1,264 +1,30 @@
-//! Packets: entering links, leaving links, drops, delivery.
+//! Packets at hosts: drops, delivery, and answers. See [`forwarding`](crate::forwarding) for packets on links.
 
 use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
-use crate::in_flight::Arrived;
-use crate::network::After;
+use crate::forwarding::{Forwarding, LinkDrop, Network};
 use crate::trace::Measure;
-use dumbbell_net::{DropReason, Link, Offer, Packet, PacketKind};
+use dumbbell_net::{Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time};
 
 /// With more connections than this, the data of a connection has left the caches since its last packet.
 const CACHED_CONNECTIONS: usize = 4000;
-/// How many packets ahead a merge point prefetches.
-const PREFETCH_DISTANCE: usize = 3;
 
-/// The token of a packet at a scheduled link.
-fn token_of(hop: u32, slot: u32) -> u64 {
-    u64::from(hop) << 32 | u64::from(slot)
-}
-
-/// The hop at which a scheduled link holds a packet, and its slot.
-pub(super) fn hop_and_slot(token: u64) -> (u32, u32) {
-    ((token >> 32) as u32, token as u32)
-}
-
-impl Simulation<'_> {
-    #[inline]
-    pub(super) fn on_arrival(&mut self, link: u32) {
-        let Some((slot, next)) = self.in_flight.pop(link) else {
-            self.events.postpone_arrival(None);
-            return;
-        };
-        self.events.postpone_arrival(next.map(|next| next.at));
-        if let Some(next) = next
-            && self.connections.len() > CACHED_CONNECTIONS
-        {
-            self.prefetch(next.slot, next.owner, |connection| connection.sender.prefetch());
-        }
-        let packet = self.in_flight.take(slot);
-        self.deliver(packet);
-    }
-
-    pub(super) fn on_merge(&mut self, link: u32) {
-        let Some(number) = self.in_flight.merge_point(link) else { return };
-        if self.in_flight.begin_merge(number, self.now) {
-            self.merge_arrived(number);
-            self.in_flight.end_merge(&mut self.events, number);
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn on_departure(&mut self, link: u32) {
-        if let Some(number) = self.in_flight.merge_point(link) {
-            self.depart(number);
-        }
-    }
-
-    /// Merges arrivals from other links at a link, up to the current event.
-    fn merge_arrived(&mut self, number: u32) {
-        if self.is_scheduled(self.in_flight.link(number)) {
-            self.enqueue_arrived(number);
-            self.depart(number);
-            return;
-        }
-        while let Some(arrived) = self.next_arrived(number) {
-            let packet = self.in_flight.take(arrived.slot);
-            self.forward(arrived.at, arrived.hop + 1, packet);
-        }
-    }
-
-    /// Enqueues arrivals from other links at a scheduled link, up to the current event; the slot is the token.
-    #[inline(never)]
-    fn enqueue_arrived(&mut self, number: u32) {
-        while let Some(arrived) = self.next_arrived(number) {
-            let hop = arrived.hop + 1;
-            if let Link::Scheduled(link) = &mut self.links[self.hops[hop as usize].link as usize] {
-                link.enqueue(arrived.at, token_of(hop, arrived.slot), self.in_flight.packet(arrived.slot));
-            }
-        }
-    }
-
-    /// The next packet that has arrived at a merge point before the current event.
+impl Forwarding<Payload> for Simulation<'_> {
     #[inline(always)]
-    fn next_arrived(&mut self, number: u32) -> Option<Arrived> {
-        let arrived = self.in_flight.next_arrived(number, self.now, self.current_link)?;
-        if self.connections.len() > CACHED_CONNECTIONS
-            && let Some((slot, owner)) = self.in_flight.pending(number, PREFETCH_DISTANCE)
-        {
-            self.prefetch(slot, owner, |connection| connection.receiver.prefetch());
-        }
-        Some(arrived)
+    fn network(&self) -> &Network<Payload> {
+        &self.network
     }
 
-    #[inline]
-    fn is_scheduled(&self, link: u32) -> bool {
-        matches!(self.links[link as usize], Link::Scheduled(_))
+    #[inline(always)]
+    fn network_mut(&mut self) -> &mut Network<Payload> {
+        &mut self.network
     }
 
-    /// Forwards packets that have departed from a scheduled link by now, and counts its drops.
-    #[inline(never)]
-    fn depart(&mut self, number: u32) {
-        let index = self.in_flight.link(number);
-        while let Link::Scheduled(link) = &mut self.links[index as usize] {
-            let Some(departed) = link.poll_departure(self.now) else {
-                let next = link.next_departure();
-                self.in_flight.schedule_departure(&mut self.events, number, next);
-                self.take_drops(index);
-                return;
-            };
-            if let Some(next) = link.next_token() {
-                self.in_flight.prefetch(hop_and_slot(next).1);
-            }
-            let (hop, slot) = hop_and_slot(departed.token);
-            let mut packet = self.in_flight.take(slot);
-            // Most packets leave unchanged, and an unmodified packet is copied faster.
-            if packet.ecn != departed.ecn {
-                packet.ecn = departed.ecn;
-            }
-            if departed.waited > Time::ZERO {
-                packet.queueing += departed.waited;
-            }
-            self.continue_from(departed.arrives, hop, packet);
-        }
-    }
-
-    /// Counts what a scheduled link has dropped.
-    fn take_drops(&mut self, index: u32) {
-        while let Link::Scheduled(link) = &mut self.links[index as usize]
-            && let Some(dropped) = link.poll_drop()
-        {
-            let packet = self.in_flight.take(hop_and_slot(dropped.token).1);
-            let is_impaired = dropped.reason == DropReason::Impairment;
-            self.on_drop(dropped.at, index, &packet, is_impaired.then_some(dropped.data_seen));
-        }
-    }
-
-    /// Prefetches a packet that is handled soon, and the data of its connection.
-    #[inline(never)]
-    fn prefetch(&self, slot: u32, owner: u32, of_connection: impl Fn(&Connection)) {
-        self.in_flight.prefetch(slot);
-        // The owner of a datagram is a flow; the prefetch is then useless but harmless.
-        self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
-    }
-
-    /// Merges arrivals at all links, up to the current event.
-    pub(super) fn merge_all_arrived(&mut self) {
-        (0..self.in_flight.merge_points()).for_each(|number| self.merge_arrived(number));
-    }
-
-    /// A host sends a packet on the path that begins with this hop.
-    #[inline]
-    pub(super) fn send(&mut self, begin: u32, packet: Packet<Payload>) {
-        match self.in_flight.merge_point(self.hops[begin as usize].link) {
-            Some(number) => self.send_after_others(number, begin, packet),
-            None => self.forward(self.now, begin, packet),
-        }
-    }
-
-    /// The same if the first link is also fed by other links.
-    #[inline(never)]
-    fn send_after_others(&mut self, number: u32, begin: u32, packet: Packet<Payload>) {
-        self.merge_arrived(number);
-        self.forward(self.now, begin, packet);
-        if self.is_scheduled(self.in_flight.link(number)) {
-            self.depart(number);
-        }
-    }
-
-    /// A packet enters a link and all following links in its chain. If a receiver answers ahead of the clock, the
-    /// answer continues instead. A scheduled link keeps the packet until it departs.
-    #[inline]
-    fn forward(&mut self, mut at: Time, mut number: u32, mut packet: Packet<Payload>) {
-        loop {
-            let hop = self.hops[number as usize];
-            let offer = match &mut self.links[hop.link as usize] {
-                Link::Fifo(link) => link.offer(at, &mut packet),
-                Link::Scheduled(link) => {
-                    let token = token_of(number, self.in_flight.put(&packet));
-                    link.enqueue(at, token, &packet);
-                    return;
-                }
-            };
-            match offer {
-                Offer::Arrives(arrival) if hop.after == After::Chained => {
-                    number += 1;
-                    at = arrival;
-                    continue;
-                }
-                Offer::Arrives(arrival)
-                    if hop.after == After::Receiver && arrival <= self.scenario.duration =>
-                {
-                    if let Some(begin) = self.answer(arrival, &mut packet) {
-                        number = begin;
-                        at = arrival;
-                        continue;
-                    }
-                }
-                Offer::Arrives(arrival) => {
-                    self.in_flight.push(&mut self.events, (number, hop), arrival, &packet);
-                }
-                Offer::Dropped(reason) => {
-                    let is_impaired = reason == DropReason::Impairment;
-                    let data_seen = is_impaired.then(|| self.data_seen(hop.link));
-                    self.on_drop(at, hop.link, &packet, data_seen);
-                }
-            }
-            return;
-        }
-    }
-
-    /// A packet has left the scheduled link of a hop, of this number, and reaches its far end at `arrival`.
-    fn continue_from(&mut self, arrival: Time, number: u32, packet: Packet<Payload>) {
-        let hop = self.hops[number as usize];
-        if hop.after == After::Chained {
-            self.forward(arrival, number + 1, packet);
-        } else {
-            self.in_flight.push(&mut self.events, (number, hop), arrival, &packet);
-        }
-    }
-
-    /// Number of the last data packet that reached the impairments of a FIFO link.
     #[cold]
-    fn data_seen(&self, link: u32) -> u64 {
-        match &self.links[link as usize] {
-            Link::Fifo(link) => link.data_seen(),
-            Link::Scheduled(_) => 0,
-        }
-    }
-
-    /// A packet reaches its receiver at a future time. See [`receive`](Self::receive).
-    #[inline]
-    fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
-        let owner = packet.owner;
-        let connection = &self.connections[owner as usize];
-        let due = connection.receiver.next_deadline();
-        if due < at && connection.generation == packet.generation {
-            self.acknowledge_late(due, owner);
-        }
-        let begin = self.receive(at, packet);
-        if begin.is_none() {
-            self.arm(owner);
-        }
-        begin
-    }
-
-    /// A delayed acknowledgement is due before the next segment arrives.
-    #[inline(never)]
-    fn acknowledge_late(&mut self, due: Time, owner: u32) {
-        if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
-            self.note_at(due, 4 << 32 | u64::from(owner), 0);
-            let (begin, packet) = self.packet_of(owner, &ack);
-            self.forward(due, begin, packet);
-        }
-    }
-
-    /// A link drops a packet at `at`. Each link reports its drops in order of time, but one may be ahead of the clock
-    /// and another behind it. `data_seen` counts the data packets that the link's impairments have seen, if one of them
-    /// drops the packet.
-    #[cold]
-    fn on_drop(&mut self, at: Time, link: u32, packet: &Packet<Payload>, data_seen: Option<u64>) {
+    fn on_drop(&mut self, packet: &Packet<Payload>, drop: &LinkDrop) {
+        let &LinkDrop { at, link, data_seen, .. } = drop;
         if at <= self.scenario.duration {
             self.record_drop(at, link, data_seen.filter(|_| packet.kind.is_data()));
         }
@@ -278,6 +44,72 @@ impl Simulation<'_> {
         };
         let drop = Drop { at, flow, is_segment };
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
+    }
+
+    #[inline(always)]
+    fn answers_at(&self, at: Time) -> bool {
+        at <= self.scenario.duration
+    }
+
+    #[inline]
+    fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
+        let owner = packet.owner;
+        let connection = &self.connections[owner as usize];
+        let due = connection.receiver.next_deadline();
+        if due < at && connection.generation == packet.generation {
+            self.acknowledge_late(due, owner);
+        }
+        let begin = self.receive(at, packet);
+        if begin.is_none() {
+            self.arm(owner);
+        }
+        begin
+    }
+
+    #[inline(always)]
+    fn prefetches(&self) -> bool {
+        self.connections.len() > CACHED_CONNECTIONS
+    }
+
+    #[inline]
+    fn prefetch(&self, slot: u32, owner: u32) {
+        self.prefetch_for(slot, owner, |connection| connection.receiver.prefetch());
+    }
+}
+
+impl Simulation<'_> {
+    #[inline]
+    pub(super) fn on_arrival(&mut self, link: u32) {
+        let Some((slot, next)) = self.network.in_flight.pop(link) else {
+            self.network.events.postpone_arrival(None);
+            return;
+        };
+        self.network.events.postpone_arrival(next.map(|next| next.at));
+        if let Some(next) = next
+            && self.connections.len() > CACHED_CONNECTIONS
+        {
+            self.prefetch_for(next.slot, next.owner, |connection| connection.sender.prefetch());
+        }
+        let packet = self.network.in_flight.take(slot);
+        self.deliver(packet);
+    }
+
+    /// Prefetches a packet that is handled soon, and the data of its connection.
+    #[inline(never)]
+    fn prefetch_for(&self, slot: u32, owner: u32, of_connection: impl Fn(&Connection)) {
+        self.network.in_flight.prefetch(slot);
+        // The owner of a datagram is a flow; the prefetch is then useless but harmless.
+        self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
+    }
+
+    /// A delayed acknowledgement is due before the next segment arrives.
+    #[inline(never)]
+    fn acknowledge_late(&mut self, due: Time, owner: u32) {
+        if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
+            self.note_at(due, 4 << 32 | u64::from(owner), 0);
+            let (begin, packet) = self.packet_of(owner, &ack);
+            self.forward(due, begin, packet);
+        }
     }
 
     /// `lost` is the number of a data packet that an impairment lost.
@@ -309,17 +141,17 @@ impl Simulation<'_> {
 
     /// Counts deferred drops up to now.
     pub(super) fn settle_counts(&mut self) {
-        let now = self.now;
+        let now = self.network.now;
         let due: Vec<Drop> = self.unsettled_drops.extract_if(.., |drop| drop.at <= now).collect();
         due.iter().for_each(|drop| self.count_drop(drop));
-        self.links.iter_mut().for_each(|link| link.settle(now));
+        self.network.links.iter_mut().for_each(|link| link.settle(now));
     }
 
     #[inline]
     pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
         match packet.kind {
             PacketKind::Data | PacketKind::Syn => {
-                if let Some(begin) = self.receive(self.now, &mut packet) {
+                if let Some(begin) = self.receive(self.network.now, &mut packet) {
                     self.send(begin, packet);
                 } else {
                     self.arm(packet.owner);
@@ -331,7 +163,7 @@ impl Simulation<'_> {
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
-                    connection.sender.on_ack(self.now, &ack, packet.queueing);
+                    connection.sender.on_ack(self.network.now, &ack, packet.queueing);
                     self.pump(packet.owner);
                 }
             }
@@ -339,7 +171,12 @@ impl Simulation<'_> {
                 self.conservation.delivered += 1;
                 self.hot_flows[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                self.count_delivered(self.now, packet.owner, u64::from(packet.size), packet.timestamp);
+                self.count_delivered(
+                    self.network.now,
+                    packet.owner,
+                    u64::from(packet.size),
+                    packet.timestamp,
+                );
             }
         }
     }

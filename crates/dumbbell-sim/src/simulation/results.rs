@@ -1,10 +1,10 @@
 //! Probes during a run, and its results.
 
 use super::Simulation;
-use super::packets::hop_and_slot;
+use crate::forwarding::Forwarding;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use crate::trace::{Measure, Quantity};
-use dumbbell_net::{Link, PacketKind, ScheduledLink};
+use dumbbell_net::PacketKind;
 use dumbbell_tcp::Sender;
 use dumbbell_units::Time;
 
@@ -43,7 +43,7 @@ impl Simulation<'_> {
         for &probe in &self.flow_probes[flow as usize] {
             let recording = &mut self.recordings[probe as usize];
             if recording.quantity.is(measure) {
-                recording.record(self.now, value);
+                recording.record(self.network.now, value);
             }
         }
     }
@@ -55,7 +55,7 @@ impl Simulation<'_> {
         for &probe in &self.flow_probes[flow as usize] {
             let recording = &mut self.recordings[probe as usize];
             if let Some(value) = shown(sender, &recording.quantity) {
-                recording.record(self.now, Some(value));
+                recording.record(self.network.now, Some(value));
             }
         }
     }
@@ -68,22 +68,21 @@ impl Simulation<'_> {
                 self.count_connection(owner);
             }
         }
-        let on_links: usize = self.scheduled_links().map(ScheduledLink::packets).sum();
-        self.conservation.in_flight = (self.unsettled_drops.len() + self.in_flight.count() + on_links) as u64;
+        self.conservation.in_flight = (self.unsettled_drops.len() + self.network.packet_count()) as u64;
         self.finish_recordings();
-        self.window.until = self.window.until.min(self.now);
-        for link in &mut self.links {
-            link.end(self.now);
+        self.window.until = self.window.until.min(self.network.now);
+        for link in &mut self.network.links {
+            link.end(self.network.now);
         }
         self.check_conservation();
         let flows = (0..self.flows.len()).map(|index| self.flow_outcome(index)).collect();
-        let links = (0..self.links.len()).map(|index| self.link_outcome(index)).collect();
+        let links = (0..self.network.links.len()).map(|index| self.link_outcome(index)).collect();
         Outcome {
             scenario: self.scenario.name.clone(),
             seed: self.seed,
             run: self.run,
             fingerprint: self.fingerprint,
-            simulated_s: self.now.secs(),
+            simulated_s: self.network.now.secs(),
             events: self.event_count,
             flows,
             links,
@@ -113,23 +112,13 @@ impl Simulation<'_> {
 
     /// Drops within the measurement window, as links count them.
     fn dropped_by_links(&self) -> u64 {
-        self.links.iter().map(|link| link.stats().drops()).sum()
-    }
-
-    /// The scheduled links, which hold their packets.
-    fn scheduled_links(&self) -> impl Iterator<Item = &ScheduledLink> {
-        self.links.iter().filter_map(|link| match link {
-            Link::Fifo(_) => None,
-            Link::Scheduled(link) => Some(&**link),
-        })
+        self.network.links.iter().map(|link| link.stats().drops()).sum()
     }
 
     /// Number of packets of each flow that were dropped or are in flight, without acknowledgements.
     fn packets_of_flows(&self) -> Vec<u64> {
         let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.packets_dropped).collect();
-        let on_links = self.scheduled_links().flat_map(ScheduledLink::tokens);
-        let on_links = on_links.map(|token| self.in_flight.packet(hop_and_slot(token).1));
-        let in_flight = self.in_flight.packets().chain(on_links).filter_map(|packet| match packet.kind {
+        let in_flight = self.network.packets().filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
             PacketKind::Ack => None,
@@ -142,18 +131,18 @@ impl Simulation<'_> {
 
     pub(super) fn finish_recordings(&mut self) {
         for (link, probes) in self.link_probes.iter().enumerate() {
-            let changes = self.links[link].take_changes(self.now);
+            let changes = self.network.links[link].take_changes(self.network.now);
             for &probe in probes {
                 let recording = &mut self.recordings[probe as usize];
                 if recording.quantity.is(Measure::Backlog) {
-                    for change in changes.iter().filter(|change| change.at <= self.now) {
+                    for change in changes.iter().filter(|change| change.at <= self.network.now) {
                         recording.record(change.at, Some(change.waiting as f64));
                     }
                 }
             }
         }
         for recording in &mut self.recordings {
-            recording.finish(self.now);
+            recording.finish(self.network.now);
         }
     }
 
@@ -183,8 +172,8 @@ impl Simulation<'_> {
     /// it count.
     pub(super) fn activity_end(&self, flow: usize) -> Time {
         let state = &self.flows[flow];
-        let stop = state.stop.map_or(self.now, |stop| stop.max(self.hot_flows[flow].last_delivery));
-        stop.min(state.completed_at.unwrap_or(self.now)).min(self.now)
+        let stop = state.stop.map_or(self.network.now, |stop| stop.max(self.hot_flows[flow].last_delivery));
+        stop.min(state.completed_at.unwrap_or(self.network.now)).min(self.network.now)
     }
 
     /// A packet sent before a restart arrives after it: the flow was active during the pause.
@@ -196,7 +185,7 @@ impl Simulation<'_> {
     }
 
     pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
-        let stats = self.links[index].stats();
+        let stats = self.network.links[index].stats();
         let window = self.window.length().0.max(1) as f64;
         LinkOutcome {
             name: self.scenario.links[index].name.clone(),
