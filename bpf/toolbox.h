@@ -123,10 +123,11 @@ static __always_inline u32 acked_in_slow_start(const struct tcp_sock *tp, u64 cw
 	return cwnd < ssthresh ? least((ssthresh - cwnd + SEGMENT - 1) / SEGMENT, acked) : 0;
 }
 
-/* A segment spread over a window [RFC 5681 §3.1]. */
+/* A segment spread over a window [RFC 5681 §3.1], rounded up so that the window's ACKs add the whole segment. */
 static __always_inline u64 linear_growth(u64 cwnd)
 {
-	return SEGMENT * SEGMENT / most(cwnd, SEGMENT);
+	cwnd = most(cwnd, SEGMENT);
+	return (SEGMENT * SEGMENT + cwnd - 1) / cwnd;
 }
 
 /* Grows by Reno's rules. */
@@ -161,9 +162,14 @@ static __always_inline void leave_recovery(struct tcp_sock *tp, struct window *w
 	}
 }
 
-/* The window after a spurious reaction: the larger one. The stack restores the threshold. */
-static __always_inline u32 restored_cwnd(const struct tcp_sock *tp, struct window *window)
+/*
+ * The window after a spurious reaction: the larger one. The stack then restores the threshold if that was larger than
+ * it is now, which is only meant for the recovery if another one was deferred.
+ */
+static __always_inline u32 restored_cwnd(struct tcp_sock *tp, struct window *window)
 {
+	if (window->later_ssthresh)
+		tp->snd_ssthresh = window->later_ssthresh;
 	window->later_ssthresh = 0;
 	return most(tp->snd_cwnd, tp->prior_cwnd);
 }

@@ -27,7 +27,8 @@ fn main() {
     }
     files.push_str("];\n");
 
-    let is_kernel = std::env::var_os("CARGO_FEATURE_KERNEL").is_some() && variable("CARGO_CFG_TARGET_OS") == "linux";
+    let is_kernel =
+        std::env::var_os("CARGO_FEATURE_KERNEL").is_some() && variable("CARGO_CFG_TARGET_OS") == "linux";
     if is_kernel {
         files.push_str("const OBJECTS: &[(&str, &[u8])] = &[\n");
         for stem in names.iter().filter_map(|name| name.strip_suffix(".bpf.c")) {
@@ -50,7 +51,17 @@ fn compile(folder: &Path, stem: &str) -> PathBuf {
     let object = Path::new(&variable("OUT_DIR")).join(format!("{stem}.bpf.o"));
     let mut command = Command::new(&clang);
     // Version 3 of the instruction set has 32-bit jumps, and is the newest that this compiler and libbpf both know.
-    command.args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]);
+    command.args([
+        "-g",
+        "-O2",
+        "-target",
+        "bpf",
+        "-mcpu=v3",
+        "-Wall",
+        "-Wextra",
+        "-Wno-unused-parameter",
+        "-Werror",
+    ]);
     command.arg("-I").arg(variable("DEP_BPF_INCLUDE"));
     // A compiler for another target does not look where Debian keeps the headers of the machine.
     command.arg("-I").arg(format!("/usr/include/{}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH")));
@@ -58,6 +69,8 @@ fn compile(folder: &Path, stem: &str) -> PathBuf {
     match command.status() {
         Ok(status) if status.success() => object,
         Ok(status) => panic!("{clang} failed on bpf/{stem}.bpf.c: {status}"),
-        Err(error) => panic!("the feature `kernel` needs {clang} (Debian: clang-16), or another in CLANG: {error}"),
+        Err(error) => {
+            panic!("the feature `kernel` needs {clang} (Debian: clang-16), or another in CLANG: {error}")
+        }
     }
 }

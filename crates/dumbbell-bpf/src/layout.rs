@@ -120,7 +120,8 @@ fn members<'a>(btf: &'a Btf<'_>, name: &str) -> Option<Vec<(String, BtfType<'a>,
 
 fn probes(btf: &Btf<'_>) -> Vec<(Probe, Place)> {
     let record = members(btf, "record").unwrap_or_default();
-    let Some(start) = record.iter().find(|(name, ..)| name == "probes").map(|(.., place)| place.offset) else {
+    let Some(start) = record.iter().find(|(name, ..)| name == "probes").map(|(.., place)| place.offset)
+    else {
         return Vec::new();
     };
     let probe = |(name, of, place): (String, BtfType<'_>, Place)| {

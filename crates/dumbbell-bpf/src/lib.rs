@@ -75,9 +75,15 @@ pub enum Missing {
 /// What no twin carries, with the reasons. A test compares this list with the registry and the sources.
 pub const MISSING: &[(Missing, &str)] = &[
     (Missing::Algorithm("nsvegas"), "it imitates the Vegas of another simulator, for cross-validation"),
-    (Missing::Mechanism("C"), "the kernel's loss detection is RACK: no program decides when a segment is lost"),
+    (
+        Missing::Mechanism("C"),
+        "the kernel's loss detection is RACK: no program decides when a segment is lost",
+    ),
     (Missing::Mechanism("D"), "no program decides which segment is retransmitted"),
     (Missing::Mechanism("E"), "always on: the kernel reduces the window once per episode"),
     (Missing::Mechanism("H"), "no program limits the segments sent back to back"),
-    (Missing::Mechanism("J"), "a pacing rate spaces all segments, not only those above the rate of the last RTT"),
+    (
+        Missing::Mechanism("J"),
+        "a pacing rate spaces all segments, not only those above the rate of the last RTT",
+    ),
 ];

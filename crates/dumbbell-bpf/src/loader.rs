@@ -8,7 +8,10 @@ use crate::layout::{self, Layout, RECORD};
 use crate::{Parameter, Probe, Twin, parameters};
 use dumbbell_units::spec::{Members, SpecError};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramType, RingBufferBuilder};
+use libbpf_rs::{
+    Link, MapCore, MapType, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, ProgramType,
+    RingBufferBuilder,
+};
 use std::fmt;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -129,7 +132,8 @@ impl Registration {
         let opened = ObjectBuilder::default().name(&name).and_then(|builder| builder.open_memory(bytes));
         let mut open = libbpf.checked("open the object", opened)?;
         let layout = layout_of(&libbpf, &name, bytes, &mut open)?;
-        let parameters: Vec<Parameter> = layout.parameters.iter().map(|(parameter, _)| parameter.clone()).collect();
+        let parameters: Vec<Parameter> =
+            layout.parameters.iter().map(|(parameter, _)| parameter.clone()).collect();
         let numbers = parameters::numbers(&parameters, &options.settings).map_err(LoadError::Parameter)?;
 
         let mut writes: Vec<(layout::Place, i64)> =
@@ -156,7 +160,9 @@ impl Registration {
             let path = options.control_group.ok_or(LoadError::NeedsControlGroup)?;
             let folder =
                 std::fs::File::open(path).map_err(|error| LoadError::ControlGroup(path.to_owned(), error))?;
-            links.push(libbpf.checked("attach to the control group", program.attach_cgroup(folder.as_raw_fd()))?);
+            links.push(
+                libbpf.checked("attach to the control group", program.attach_cgroup(folder.as_raw_fd()))?,
+            );
         }
         for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
             let attached = map.attach_struct_ops();
@@ -227,7 +233,8 @@ pub fn parameters_of(bytes: &[u8]) -> Result<Vec<Parameter>, LoadError> {
 pub fn kernel_name(stem: &str, run: u16) -> Result<String, LoadError> {
     let digit = |number: u16| char::from_digit(u32::from(number), 36).unwrap_or('?');
     let name = format!("db_{stem}_{}{}", digit(run / 36), digit(run % 36));
-    let is_accepted = name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_accepted =
+        name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_accepted { Ok(name) } else { Err(LoadError::Name(name)) }
 }
 

@@ -125,7 +125,12 @@ impl Parameter {
                 (Scale::Choice(names), Some(name)) => near_miss(name, &borrowed(names)),
                 _ => None,
             };
-            SpecError { field: self.name.clone(), value: value.to_string(), accepted: self.accepted(), suggestion }
+            SpecError {
+                field: self.name.clone(),
+                value: value.to_string(),
+                accepted: self.accepted(),
+                suggestion,
+            }
         })
     }
 }

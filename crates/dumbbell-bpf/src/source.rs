@@ -36,17 +36,18 @@ fn append(name: &str, files: &[(&str, &str)], seen: &mut Vec<String>, text: &mut
 pub fn parameters(text: &str) -> Vec<Parameter> {
     let code = code(text);
     let enums = enums(&code);
-    let constants: BTreeMap<&str, i64> = enums
-        .iter()
-        .flat_map(|(_, enumerators)| enumerators.iter().copied().zip(0..))
-        .collect();
+    let constants: BTreeMap<&str, i64> =
+        enums.iter().flat_map(|(_, enumerators)| enumerators.iter().copied().zip(0..)).collect();
     let number = |text: &str| {
         let constant = constants.get(text).copied();
-        constant.or_else(|| text.parse().ok()).unwrap_or_else(|| panic!("{text} is no number and no enumerator"))
+        constant
+            .or_else(|| text.parse().ok())
+            .unwrap_or_else(|| panic!("{text} is no number and no enumerator"))
     };
     let scale = |name: &str| match name.strip_prefix("enum ") {
         Some(name) => {
-            let (_, enumerators) = enums.iter().find(|(known, _)| *known == name).expect("the enum is declared");
+            let (_, enumerators) =
+                enums.iter().find(|(known, _)| *known == name).expect("the enum is declared");
             Scale::of_enum(name, enumerators.iter().copied())
         }
         None => Scale::of_type(name).unwrap_or_else(|| panic!("{name} is no scale")),
@@ -136,7 +137,9 @@ fn calls(code: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
     code.lines().filter_map(|line| {
         let (name, rest) = line.split_once('(')?;
         let arguments = rest.strip_suffix(");")?;
-        ["PARAMETER", "MECHANISM"].contains(&name).then(|| (name, arguments.split(',').map(str::trim).collect()))
+        ["PARAMETER", "MECHANISM"]
+            .contains(&name)
+            .then(|| (name, arguments.split(',').map(str::trim).collect()))
     })
 }
 

@@ -35,7 +35,8 @@ fn run(test: u32) -> u16 {
 }
 
 fn options(run: u16, settings: &[(&str, Value)]) -> Options<'static> {
-    let settings: Members = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let settings: Members =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     Options { settings, run, ..Options::default() }
 }
 
@@ -76,7 +77,9 @@ fn transfer(name: &str, group: Option<&Path>) -> Output {
     let join = group.map_or(String::new(), |group| format!("echo $$ > {}/cgroup.procs && ", group.display()));
     Command::new("sh")
         .arg("-c")
-        .arg(format!("{join}exec unshare --net -- \"$0\" --exact --ignored --nocapture transfers_in_a_namespace"))
+        .arg(format!(
+            "{join}exec unshare --net -- \"$0\" --exact --ignored --nocapture transfers_in_a_namespace"
+        ))
         .arg(this)
         .env("DUMBBELL_ALGORITHM", name)
         .output()
@@ -156,7 +159,8 @@ fn objects_declare_the_parameters_and_probes_of_their_sources() {
             parameters.sort_by(|a, b| a.name.cmp(&b.name));
             parameters
         };
-        let of_object = parameters_of(twin.object()).unwrap_or_else(|error| panic!("{}: {error}", twin.name()));
+        let of_object =
+            parameters_of(twin.object()).unwrap_or_else(|error| panic!("{}: {error}", twin.name()));
         assert_eq!(by_name(of_object), by_name(twin.parameters()), "{}", twin.name());
     }
 }
@@ -167,7 +171,8 @@ fn two_parameter_sets_of_one_twin_run_at_once() {
         return;
     }
     let vegas = Twin::named("vegas").expect("a twin");
-    let settings = [("alpha", Value::from(20.0)), ("beta", Value::from(40.0)), ("rtt", Value::from("minimum"))];
+    let settings =
+        [("alpha", Value::from(20.0)), ("beta", Value::from(40.0)), ("rtt", Value::from("minimum"))];
     let wide = Options { is_probing: true, ..options(run(1), &settings) };
     let wide = Registration::of_twin(vegas, &wide).expect("a registration");
     let narrow = Registration::of_twin(vegas, &options(run(2), &[])).expect("another one");
@@ -185,8 +190,8 @@ fn probes_report_a_base_rtt_that_falls_and_are_taken_once() {
         return;
     }
     let twin = Twin::named("westwoodp").expect("a twin");
-    let registration =
-        Registration::of_twin(twin, &Options { is_probing: true, ..options(run(3), &[]) }).expect("a registration");
+    let registration = Registration::of_twin(twin, &Options { is_probing: true, ..options(run(3), &[]) })
+        .expect("a registration");
     assert_transfers(registration.name(), None);
     let records = registration.take_records().expect("records");
     let names: Vec<&str> = registration.probes().map(|probe| probe.name.as_str()).collect();
@@ -229,14 +234,16 @@ fn queueing_times_travel_in_an_option_within_the_control_group() {
 fn refusals_state_their_reason() {
     let vegas = Twin::named("vegas").expect("a twin");
     let refused = |name: &str, value: Value| {
-        let error = Registration::of_twin(vegas, &options(run(5), &[(name, value)])).expect_err("it is refused");
+        let error =
+            Registration::of_twin(vegas, &options(run(5), &[(name, value)])).expect_err("it is refused");
         error.to_string()
     };
     let text = refused("alfa", Value::from(1.0));
     assert!(text.contains("alfa") && text.contains("did you mean `alpha`?"), "{text}");
     let text = refused("alpha", Value::from(-1.0));
     assert!(text.contains("a multiple of 0.001 from 0.0 to 1000000.0"), "{text}");
-    let error = Registration::of_object("tentletters", vegas.object(), &options(0, &[])).expect_err("too long");
+    let error =
+        Registration::of_object("tentletters", vegas.object(), &options(0, &[])).expect_err("too long");
     assert!(matches!(error, LoadError::Name(_)), "{error}");
     let error = Registration::of_object("none", b"no object", &options(0, &[])).expect_err("no object");
     assert!(error.to_string().starts_with("cannot open the object"), "{error}");

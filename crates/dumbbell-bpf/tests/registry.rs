@@ -18,7 +18,9 @@ fn declared(name: &str) -> Members {
     let parameters = entry["parameters"].as_array().expect("a list");
     parameters
         .iter()
-        .map(|parameter| (parameter["name"].as_str().expect("a name").to_owned(), parameter["default"].clone()))
+        .map(|parameter| {
+            (parameter["name"].as_str().expect("a name").to_owned(), parameter["default"].clone())
+        })
         .collect()
 }
 
@@ -74,9 +76,14 @@ fn the_registry_accepts_the_ends_of_every_range_and_nothing_below_it() {
         for parameter in of_scenario(twin) {
             let name = format!("{}.{}", twin.name(), parameter.name);
             for end in [parameter.least, parameter.most] {
-                assert!(registry_accepts(twin.name(), &parameter.name, parameter.scale.value(end)), "{name}: {end}");
+                assert!(
+                    registry_accepts(twin.name(), &parameter.name, parameter.scale.value(end)),
+                    "{name}: {end}"
+                );
             }
-            if parameter.scale == Scale::Thousandths || (parameter.scale == Scale::Microseconds && parameter.least > 0) {
+            if parameter.scale == Scale::Thousandths
+                || (parameter.scale == Scale::Microseconds && parameter.least > 0)
+            {
                 let below = parameter.scale.value(parameter.least - 1);
                 assert!(!registry_accepts(twin.name(), &parameter.name, below), "{name} below its range");
             }
@@ -99,7 +106,8 @@ fn choices_are_those_of_the_registry_in_their_order() {
                 // The registry's text for users lists all choices.
                 let algorithms = AlgorithmSpec::algorithms();
                 let entries = algorithms.as_array().expect("a list");
-                let entry = entries.iter().find(|entry| entry["name"] == twin.name()).expect("a registered name");
+                let entry =
+                    entries.iter().find(|entry| entry["name"] == twin.name()).expect("a registered name");
                 let parameters = entry["parameters"].as_array().expect("a list");
                 let known = parameters.iter().find(|known| known["name"] == parameter.name.as_str());
                 let accepted = known.expect("a declared parameter")["accepted"].as_str().expect("a text");
@@ -129,7 +137,8 @@ fn mechanisms_are_switches_of_the_registry_or_missing_with_a_reason() {
         }
         if !carried.is_empty() {
             for (letter, _) in Mechanisms::ALL {
-                let is_carried = carried.iter().any(|parameter| parameter.mechanism.as_deref() == Some(*letter));
+                let is_carried =
+                    carried.iter().any(|parameter| parameter.mechanism.as_deref() == Some(*letter));
                 assert_ne!(is_carried, is_missing(Missing::Mechanism(letter)), "{} {letter}", twin.name());
             }
         }
