@@ -13,8 +13,8 @@ use std::process::Command;
 /// File types of a crate: sources, manifests and tables that are compiled in.
 const EXTENSIONS: [&str; 3] = ["rs", "toml", "csv"];
 
-/// Folders of a crate that are not part of the engine.
-const APART: [&str; 4] = ["benches", "examples", "target", "tests"];
+/// Folders of a crate, and crates, that are not part of the engine.
+const APART: [&str; 5] = ["benches", "dumbbell-bpf", "examples", "target", "tests"];
 
 /// Files shared by all crates. A source distribution has both; a build of the crates alone has neither.
 const WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];

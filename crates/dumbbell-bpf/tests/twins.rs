@@ -370,6 +370,8 @@ struct Distance {
     window_most: f64,
     /// Events after which thresholds are further apart than by rounding.
     ssthresh_apart: usize,
+    /// ACKs after which the thresholds of the difference are.
+    alpha_apart: usize,
 }
 
 impl Distance {
@@ -388,6 +390,10 @@ impl Distance {
 
     fn window_mean(&self) -> f64 {
         self.window_sum / self.events as f64
+    }
+
+    fn alpha_share(&self) -> f64 {
+        self.alpha_apart as f64 / self.events as f64
     }
 
     fn ssthresh_share(&self) -> f64 {
@@ -446,18 +452,15 @@ const SSTHRESH_BOUND: f64 = 1.01;
 /// The largest share of events after which thresholds are further apart, since one side left slow start a round earlier.
 const SSTHRESH_SHARE: f64 = 0.02;
 
+/// The largest share of ACKs after which the thresholds of a band are apart. They move by comparing differences and
+/// round-trip times of rounds, which are nearly equal now and then, and are equal again after a loss.
+const ALPHA_SHARE: f64 = 0.02;
+
 fn compare(twin: Twin, settings: &[Setting]) -> Option<Distance> {
     let described: Vec<String> =
         settings.iter().map(|(parameter, number)| format!("{} = {number}", parameter.name)).collect();
     let described = format!("{} with {}", twin.name(), described.join(", "));
-    // The thresholds of a band are judged once per round, so that they differ for a round where windows do.
-    let probes: Vec<(usize, String)> = twin
-        .probes()
-        .into_iter()
-        .map(|probe| probe.name)
-        .enumerate()
-        .filter(|(_, name)| name != "alpha")
-        .collect();
+    let probes: Vec<String> = twin.probes().into_iter().map(|probe| probe.name).collect();
     let value = |name: &str| {
         let default = twin.parameters().into_iter().find(|parameter| parameter.name == name);
         let set = settings.iter().find(|(parameter, _)| parameter.name == name).map(|(_, number)| *number);
@@ -479,15 +482,17 @@ fn compare(twin: Twin, settings: &[Setting]) -> Option<Distance> {
             if !expected.is_ack {
                 continue;
             }
-            for (index, name) in &probes {
+            for (name, pair) in probes.iter().zip(shown.probes.iter().zip(&expected.probes)) {
                 // A twin that has reported nothing yet has no values.
-                let (Some(shown), Some(expected)) = (shown.probes[*index], expected.probes[*index]) else {
-                    continue;
-                };
-                assert!(
-                    is_probe_close(name, shown, expected, is_coarse),
-                    "{described}: {name} {shown} {expected}"
-                );
+                let (Some(shown), Some(expected)) = pair else { continue };
+                if name == "alpha" {
+                    distance.alpha_apart += usize::from((shown - expected).abs() > 0.01);
+                } else {
+                    assert!(
+                        is_probe_close(name, *shown, *expected, is_coarse),
+                        "{described}: {name} {shown} {expected}"
+                    );
+                }
             }
         }
     }
@@ -497,6 +502,7 @@ fn compare(twin: Twin, settings: &[Setting]) -> Option<Distance> {
         "{described}: {distance:?}"
     );
     assert!(distance.ssthresh_share() < SSTHRESH_SHARE, "{described}: {distance:?}");
+    assert!(distance.alpha_share() < ALPHA_SHARE, "{described}: {distance:?}");
     Some(distance)
 }
 
@@ -507,12 +513,14 @@ fn windows_and_probes_follow_the_algorithm_with_every_parameter() {
             let Some(distance) = compare(twin, &settings) else { return };
             let names: Vec<&str> = settings.iter().map(|(parameter, _)| parameter.name.as_str()).collect();
             println!(
-                "{} {}: windows {:.4} segments apart in the mean and {:.2} at most, thresholds in {:.4} of the events",
+                "{} {}: windows {:.4} segments apart in the mean and {:.2} at most, \
+                 thresholds in {:.4} and bands in {:.4} of the events",
                 twin.name(),
                 names.join(" "),
                 distance.window_mean(),
                 distance.window_most,
                 distance.ssthresh_share(),
+                distance.alpha_share(),
             );
         }
     }
