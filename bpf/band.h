@@ -82,6 +82,7 @@ static __always_inline void banded_cong_avoid(struct tcp_sock *tp, struct banded
 	struct vegas *vegas = &banded->vegas;
 	struct check check;
 
+	set_later_ssthresh(tp, &vegas->window);
 	if (poll_check(tp, vegas, rounds, &check)) {
 		if (is_in_avoidance(tp, vegas)) {
 			u64 rtt = band_rtt_ns(banded, &check, rules->band_rtt);

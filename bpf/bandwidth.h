@@ -74,7 +74,6 @@ static __always_inline void bandwidth_react(struct tcp_sock *tp, struct bandwidt
 {
 	struct window *window = &state->window;
 
-	leave_recovery(tp, window, new_state);
 	if (!begins_reduction(new_state))
 		return;
 	window->cwnd = 0;

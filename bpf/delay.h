@@ -348,7 +348,6 @@ static __always_inline bool react(struct tcp_sock *tp, struct vegas *vegas, u8 n
 	struct window *window = &vegas->window;
 	bool is_asked = vegas->is_asked;
 
-	leave_recovery(tp, window, new_state);
 	if (!begins_reduction(new_state) || (!is_asked && new_state != TCP_CA_Loss))
 		return false;
 	vegas->is_asked = 0;

@@ -75,7 +75,7 @@ struct window {
 	u64 cwnd;
 	/* The stack's window when it was last to be reduced, in segments. */
 	u32 before;
-	/* Threshold to set when the recovery ends, in segments; 0 for none. */
+	/* Threshold to set after the recovery, in segments; 0 for none. */
 	u32 later_ssthresh;
 };
 
@@ -153,13 +153,16 @@ static __always_inline bool begins_reduction(u8 new_state)
 	return new_state == TCP_CA_CWR || new_state == TCP_CA_Recovery || new_state == TCP_CA_Loss;
 }
 
-/* Sets the threshold that was deferred, if this state ends a recovery. The stack has set the window to the other. */
-static __always_inline void leave_recovery(struct tcp_sock *tp, struct window *window, u8 new_state)
+/*
+ * Sets the threshold that was deferred, when the window grows again. The stack says that a recovery has ended before it
+ * sets the window to the threshold of the recovery, so that the end itself would be too early.
+ */
+static __always_inline void set_later_ssthresh(struct tcp_sock *tp, struct window *window)
 {
-	if (window->later_ssthresh && !begins_reduction(new_state)) {
-		tp->snd_ssthresh = window->later_ssthresh;
-		window->later_ssthresh = 0;
-	}
+	if (!window->later_ssthresh)
+		return;
+	tp->snd_ssthresh = window->later_ssthresh;
+	window->later_ssthresh = 0;
 }
 
 /*
@@ -168,9 +171,7 @@ static __always_inline void leave_recovery(struct tcp_sock *tp, struct window *w
  */
 static __always_inline u32 restored_cwnd(struct tcp_sock *tp, struct window *window)
 {
-	if (window->later_ssthresh)
-		tp->snd_ssthresh = window->later_ssthresh;
-	window->later_ssthresh = 0;
+	set_later_ssthresh(tp, window);
 	return most(tp->snd_cwnd, tp->prior_cwnd);
 }
 

@@ -84,6 +84,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct vegas *vegas = inet_csk_ca(sk);
 	struct check check;
 
+	set_later_ssthresh(tp, &vegas->window);
 	if (poll_check(tp, vegas, &rules, &check))
 		decide(tp, vegas, check.diff, &thresholds);
 	grow_between_checks(tp, vegas, acked);

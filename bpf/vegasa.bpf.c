@@ -135,6 +135,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct vegas *vegas = &vegasa->vegas;
 	struct check check;
 
+	set_later_ssthresh(tp, &vegas->window);
 	if (poll_check(tp, vegas, &rules, &check)) {
 		if (is_in_avoidance(tp, vegas))
 			step(tp, vegasa, &check);

@@ -123,9 +123,11 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct westwood *westwood = inet_csk_ca(sk);
 
-	reno_grow(tcp_sk(sk), &westwood->state.window, acked);
+	set_later_ssthresh(tp, &westwood->state.window);
+	reno_grow(tp, &westwood->state.window, acked);
 }
 
 SEC("struct_ops")

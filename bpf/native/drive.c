@@ -9,7 +9,7 @@
  *   duplicate NOW DELIVERED
  *   react NOW STATE        the stack asks for a threshold and enters the state; 4, a timeout, leaves one segment
  *   enter NOW STATE        it enters the state without asking
- *   recovered              a recovery ends with the window at its threshold
+ *   recovered              a recovery has ended, and then the window is set to its threshold
  *   open                   the state after a timeout ends
  *   undo                   a reaction was spurious
  *
@@ -134,8 +134,8 @@ int main(void)
 			tp->tcp_mstamp = now;
 			enter(state);
 		} else if (!strcmp(line, "recovered\n")) {
-			tp->snd_cwnd = tp->snd_ssthresh;
 			enter(TCP_CA_Open);
+			tp->snd_cwnd = tp->snd_ssthresh;
 		} else if (!strcmp(line, "open\n")) {
 			enter(TCP_CA_Open);
 		} else if (!strcmp(line, "undo\n")) {
