@@ -1,5 +1,7 @@
 //! Lists the twins in `bpf/` and, with the feature `kernel`, compiles them, so that adding a twin is adding a file.
 
+#![allow(clippy::disallowed_macros, reason = "a build script tells Cargo on standard output")]
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;

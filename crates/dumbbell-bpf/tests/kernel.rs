@@ -12,7 +12,7 @@ use dumbbell_units::Value;
 use dumbbell_units::spec::Members;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -107,7 +107,7 @@ fn transfers_in_a_namespace() {
     });
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
     socket.set_tcp_congestion(name.as_bytes()).expect("the algorithm can be chosen");
-    socket.connect(&SocketAddr::from(address).into()).expect("a connection");
+    socket.connect(&address.into()).expect("a connection");
     let chosen = socket.tcp_congestion().expect("the algorithm");
     assert!(String::from_utf8_lossy(&chosen).starts_with(&name));
     let mut stream = TcpStream::from(socket);
