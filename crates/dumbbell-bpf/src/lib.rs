@@ -72,8 +72,8 @@ pub enum Missing {
     Parameter(&'static str, &'static str),
 }
 
-/// What no twin carries, with the reasons. A test compares this list with the registry and the sources; only an algorithm
-/// that has merely no twin yet needs no entry.
+/// What no twin carries, with the reasons. A test compares this list with the registry and the sources. An algorithm
+/// that merely has no twin yet needs no entry.
 pub const MISSING: &[(Missing, &str)] = &[
     (Missing::Algorithm("nsvegas"), "it imitates the Vegas of another simulator, for cross-validation"),
     (

@@ -3,6 +3,18 @@
 //! An object needs one `struct tcp_congestion_ops` in `.struct_ops.link`; parameters, probes and socket programs are
 //! optional and are found by its type information. Nothing is pinned: what a registration holds ends with it, also if
 //! the process is killed. Connections that use the algorithm then keep it until they close.
+//!
+//! ```no_run
+//! use dumbbell_bpf::Twin;
+//! use dumbbell_bpf::loader::{Options, Registration};
+//!
+//! let vegas = Twin::named("vegas").expect("a twin");
+//! let settings = [("alpha".to_owned(), 2.0.into())].into_iter().collect();
+//! let registration = Registration::of_twin(vegas, &Options { settings, run: 7, ..Options::default() })?;
+//! // Sockets choose it by TCP_CONGESTION until the registration is dropped.
+//! assert_eq!(registration.name(), "db_vegas_07");
+//! # Ok::<(), dumbbell_bpf::loader::LoadError>(())
+//! ```
 
 use crate::layout::{self, Layout, RECORD};
 use crate::{Parameter, Probe, Twin, parameters};

@@ -147,11 +147,29 @@ fn calls(code: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
 mod tests {
     use super::*;
 
-    const HEADER: &str = "#define PARAMETER(type, name) \\\n\ttype name\nenum {\n\tA = 3,\n};\n/* PARAMETER(flag, no, 0, 0, 1); */\n\
-        enum colour {\n\tcolour_dark_red,\n\tcolour_green,\n};\nMECHANISM(\"A\", slow, 1);\n";
-    const SOURCE: &str = "#include \"one.h\"\n#include \"one.h\"\nPARAMETER(thousandths, alpha, 1000, 0, 5000);\n\
-        PARAMETER(enum colour, colour, colour_green, colour_dark_red, colour_green);\n\
-        struct probes {\n\tmicroseconds base_rtt;\n};\nu32 f(enum colour a) { return 0; }\n";
+    const HEADER: &str = r#"
+#define PARAMETER(type, name) \
+	type name
+enum {
+	A = 3,
+};
+/* PARAMETER(flag, in_a_comment, 0, 0, 1); */
+enum colour {
+	colour_dark_red,
+	colour_green,
+};
+MECHANISM("A", slow, 1);
+"#;
+    const SOURCE: &str = r#"
+#include "one.h"
+#include "one.h"
+PARAMETER(thousandths, alpha, 1000, 0, 5000);
+PARAMETER(enum colour, colour, colour_green, colour_dark_red, colour_green);
+struct probes {
+	microseconds base_rtt;
+};
+u32 next(enum colour colour) { return 0; }
+"#;
 
     #[test]
     fn declarations_are_read_in_order_through_headers_and_past_comments() {

@@ -11,11 +11,11 @@ use dumbbell_bpf::loader::{LoadError, Options, RUNS, Record, Registration, param
 use dumbbell_units::Value;
 use dumbbell_units::spec::Members;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// Bytes of a transfer.
@@ -43,6 +43,15 @@ fn options(run: u16, settings: &[(&str, Value)]) -> Options<'static> {
 fn is_listed(name: &str) -> bool {
     let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("the list");
     list.split_whitespace().any(|known| known == name)
+}
+
+/// True if the name is gone within seconds: a process that another test is starting holds copies of all descriptors
+/// until it runs its program.
+fn is_gone(name: &str) -> bool {
+    (0..300).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        !is_listed(name)
+    })
 }
 
 /// A control group of version 2 that is removed with this value.
@@ -143,12 +152,7 @@ fn every_twin_is_accepted_transfers_data_and_leaves_nothing() {
         assert_transfers(&name, None);
         assert_eq!(registration.take_records().expect("no records"), []);
         drop(registration);
-        // A process that another test is starting holds copies of all descriptors until it runs its program.
-        let is_gone = (0..200).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            !is_listed(&name)
-        });
-        assert!(is_gone, "{name} is still registered");
+        assert!(is_gone(&name), "{name} is still registered");
     }
 }
 
@@ -250,6 +254,39 @@ fn refusals_state_their_reason() {
     let reno = Twin::named("reno").expect("a twin");
     let options = Options { is_probing: true, ..options(run(5), &[]) };
     assert!(matches!(Registration::of_twin(reno, &options), Err(LoadError::NoProbes)));
+}
+
+#[test]
+#[ignore = "started by another test, which kills it"]
+fn registers_and_waits() {
+    if std::env::var_os("DUMBBELL_WAITS").is_none() {
+        return;
+    }
+    let twin = Twin::named("code").expect("a twin");
+    let registration = Registration::of_twin(twin, &options(run(7), &[])).expect("a registration");
+    println!("registered {}", registration.name());
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_killed_process_leaves_nothing() {
+    if !is_root() {
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "--ignored", "--nocapture", "registers_and_waits"])
+        .env("DUMBBELL_WAITS", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("another process");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let name =
+        lines.map_while(Result::ok).find_map(|line| Some(line.split_once("registered ")?.1.to_owned()));
+    let name = name.expect("the name that it registered");
+    assert!(is_listed(&name));
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    assert!(is_gone(&name), "{name} is still registered");
 }
 
 #[test]

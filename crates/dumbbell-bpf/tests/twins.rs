@@ -452,7 +452,8 @@ const MEAN_BOUND: f64 = 0.5;
 /// The bound on thresholds, which are whole segments, or half of whole segments of windows that are a segment apart.
 const SSTHRESH_BOUND: f64 = 1.01;
 
-/// The largest share of events after which thresholds are further apart, since one side left slow start a round earlier.
+/// The largest share of events after which thresholds are further apart, because one side left slow start a round
+/// earlier.
 const SSTHRESH_SHARE: f64 = 0.02;
 
 /// The largest share of ACKs after which the thresholds of a band are apart. They move by comparing differences and
@@ -558,9 +559,9 @@ fn a_delayed_ack_grows_the_window_by_every_segment_it_acknowledges() {
 
 #[test]
 fn an_ack_of_three_segments_counts_two_less_in_the_released_vegas() {
-    // The base RTT is 100 ms. In the next round, which 10 segments were sent in, the newest RTT is 200 ms: the actual part of
-    // the difference is 10 / 2 = 5. Corrected, the numerator is the 10 segments in transit, and diff = 10 - 5; as
-    // released, 1 - 3 = -2 is added [hengartner2000 equation (3)].
+    // The base RTT is 100 ms. In the next round, in which 10 segments were sent, the newest RTT is 200 ms: the actual
+    // part of the difference is 10 / 2 = 5. Corrected, the numerator is the 10 segments in transit, and diff = 10 - 5;
+    // as released, 1 - 3 = -2 is added [hengartner2000 equation (3)].
     let events = [
         "ack 100000 1000 10000 1 100000 1 1 0 -1 -1",
         "ack 300000 9000 20000 8 200000 1 9 1 -1 -1",
