@@ -12,6 +12,7 @@ use dumbbell_cc::{
 use dumbbell_units::spec::{Field, Members, Node};
 use dumbbell_units::{Stream, Time, Value};
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -56,8 +57,12 @@ fn compile(twin: Twin) -> Option<PathBuf> {
         return None;
     }
     let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf").canonicalize().expect("the folder bpf");
+    // Checkouts may share one target folder, and their tests may run at the same time.
+    let mut hasher = DefaultHasher::new();
+    (bpf.as_os_str(), twin.text()).hash(&mut hasher);
     let program =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drive-{}-{}", twin.name(), std::process::id()));
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{:016x}", twin.name(), hasher.finish()));
+    let built = program.with_extension(std::process::id().to_string());
     let output = Command::new(&compiler)
         // Parameters have names that functions of the C library have, too.
         .args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-fno-builtin"])
@@ -66,10 +71,11 @@ fn compile(twin: Twin) -> Option<PathBuf> {
         .arg(format!("-DTWIN=\"{}\"", bpf.join(format!("{}.bpf.c", twin.name())).display()))
         .arg(bpf.join("native/drive.c"))
         .arg("-o")
-        .arg(&program)
+        .arg(&built)
         .output()
         .expect("the compiler runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(built, &program).expect("the program can be renamed");
     Some(program)
 }
 
