@@ -5,11 +5,11 @@
  *
  *   parameter NAME VALUE
  *   init NOW MSS UNA NXT CWND SSTHRESH
- *   ack NOW UNA NXT ACKED RTT IS_LIMITED DELIVERED IS_RECOVERY QUEUEING ECHO    RTT and QUEUEING: -1 for none
+ *   ack NOW UNA NXT ACKED RTT IS_LIMITED DELIVERED RECOVERY QUEUEING ECHO
+ *                          RTT and QUEUEING: -1 for none; RECOVERY: 1 within one, 2 if the ACK ends it
  *   duplicate NOW DELIVERED
  *   react NOW STATE        the stack asks for a threshold and enters the state; 4, a timeout, leaves one segment
  *   enter NOW STATE        it enters the state without asking
- *   recovered              a recovery has ended, and then the window is set to its threshold
  *   open                   the state after a timeout ends
  *   undo                   a reaction was spurious
  *
@@ -117,7 +117,12 @@ int main(void)
 			hear_option(queueing, echo);
 			if (congestion_control.pkts_acked)
 				congestion_control.pkts_acked(sk, &sample);
-			if (!recovery)
+			if (recovery == 2) {
+				/* The stack tells the state first, and then sets the window. */
+				enter(TCP_CA_Open);
+				tp->snd_cwnd = tp->snd_ssthresh;
+			}
+			if (recovery != 1)
 				congestion_control.cong_avoid(sk, tp->snd_una, sample.pkts_acked);
 		} else if (sscanf(line, "duplicate %llu %u", &now, &tp->delivered) == 2) {
 			tp->tcp_mstamp = now;
@@ -133,9 +138,6 @@ int main(void)
 		} else if (sscanf(line, "enter %llu %d", &now, &state) == 2) {
 			tp->tcp_mstamp = now;
 			enter(state);
-		} else if (!strcmp(line, "recovered\n")) {
-			enter(TCP_CA_Open);
-			tp->snd_cwnd = tp->snd_ssthresh;
 		} else if (!strcmp(line, "open\n")) {
 			enter(TCP_CA_Open);
 		} else if (!strcmp(line, "undo\n")) {
