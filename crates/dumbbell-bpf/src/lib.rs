@@ -14,6 +14,9 @@ pub mod source;
 
 pub use parameters::{Parameter, Probe, Scale};
 
+use dumbbell_cc::Mechanisms;
+use dumbbell_units::spec::Members;
+
 include!(concat!(env!("OUT_DIR"), "/twins.rs"));
 
 /// The twin of one algorithm.
@@ -41,6 +44,14 @@ impl Twin {
     /// The parameters that the source declares, in order.
     pub fn parameters(self) -> Vec<Parameter> {
         source::parameters(&self.text())
+    }
+
+    /// The settings that switch the twin's mechanisms of Vegas as in a scenario. [`MISSING`] lists those that it does not
+    /// carry.
+    pub fn mechanisms(self, mechanisms: Mechanisms) -> Members {
+        let is_on = |letter: &str| mechanisms.letters().any(|on| on == letter);
+        let setting = |parameter: Parameter| Some((parameter.name, is_on(&parameter.mechanism?).into()));
+        self.parameters().into_iter().filter_map(setting).collect()
     }
 
     /// The probes that the source declares, in order.

@@ -97,14 +97,15 @@ impl std::error::Error for LoadError {
 /// How a twin is registered.
 #[derive(Clone, Debug, Default)]
 pub struct Options<'a> {
-    /// Values of parameters, as a scenario writes them; the others keep their defaults. Mechanisms are named like the
-    /// fields of [`Mechanisms`](dumbbell_cc::Mechanisms).
+    /// Values of parameters, as a scenario writes them; the others keep their defaults. [`Twin::mechanisms`] gives those
+    /// of mechanisms.
     pub settings: Members,
     /// Number of the run, below [`RUNS`], which distinguishes registrations on the same machine.
     pub run: u16,
     /// Report the probes.
     pub is_probing: bool,
-    /// The folder of a control group (version 2), to whose sockets a program for sockets is attached.
+    /// The folder of a control group (version 2), to whose sockets a program for sockets is attached. Every attached
+    /// program serves all of them, so that two registrations with such programs need a group each.
     pub control_group: Option<&'a Path>,
 }
 

@@ -134,6 +134,21 @@ fn mechanisms_are_switches_of_the_registry_or_missing_with_a_reason() {
     }
 }
 
+#[test]
+fn mechanisms_of_a_scenario_become_settings() {
+    let settings = |twin: &str| {
+        let mechanisms = Mechanisms::from_letters("ACFH").expect("known letters");
+        Value::Object(Twin::named(twin).expect("a twin").mechanisms(mechanisms)).to_string()
+    };
+    // A and F on, B, G and I off; C and H are not carried.
+    assert_eq!(
+        settings("vegas"),
+        "{\"slow_start_detection\":true,\"avoidance_detection\":false,\"quarter_cut\":true,\
+         \"window_of_two\":false,\"growth_guard\":false}"
+    );
+    assert_eq!(settings("reno"), "{}");
+}
+
 fn known_letter(letter: &str) -> &'static str {
     let known = Mechanisms::ALL.iter().find(|(known, _)| *known == letter);
     known.unwrap_or_else(|| panic!("{letter} is no mechanism")).0
