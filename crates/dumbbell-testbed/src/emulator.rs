@@ -75,6 +75,11 @@ impl RunClock {
         Ok(RunClock { start: monotonic()? })
     }
 
+    /// Time from the start to a time of the kernel's monotonic clock, in nanoseconds; zero if it was before.
+    pub fn since_start(&self, monotonic_ns: u64) -> Time {
+        Time(monotonic_ns.saturating_sub(self.start.0))
+    }
+
     /// Time since the start.
     ///
     /// # Errors

@@ -7,11 +7,11 @@
 //! Addresses and routes are set by the command `ip` of iproute2, which acts in the namespace of the thread that starts
 //! it.
 
+pub use crate::host::{HostSpec, Peer};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -50,28 +50,6 @@ impl std::error::Error for SpaceError {
 /// Adds what was tried to an error.
 fn trying<T, E: Into<io::Error>>(action: impl Into<String>, result: Result<T, E>) -> Result<T, SpaceError> {
     result.map_err(|cause| SpaceError { action: action.into(), cause: cause.into() })
-}
-
-/// A host that this host reaches through its device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// Attributes of the route as `ip route` takes them, such as `["initcwnd", "3", "quickack", "1"]`.
-    pub route: Vec<String>,
-}
-
-/// A host to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostSpec {
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// Largest packet, in bytes, at least 576 (RFC 1122 §3.3.2).
-    pub mtu: u16,
-    /// Hosts that it reaches; no others.
-    pub peers: Vec<Peer>,
-    /// Settings of its network, by their path in `/proc/sys/net` and their value, such as `("ipv4/tcp_ecn", "0")`.
-    pub settings: Vec<(String, String)>,
 }
 
 /// A host: a network namespace with a device.

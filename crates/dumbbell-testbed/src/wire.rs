@@ -7,14 +7,14 @@
 //! follow the times of the readings (see [`dumbbell_sim::paths`]).
 
 use crate::packet::{Headers, Refusal};
-use dumbbell_net::link::LinkStats;
+use dumbbell_net::link::{BacklogChange, LinkStats};
 use dumbbell_net::queues::Reason;
 use dumbbell_net::{DropReason, Packet};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::Conservation;
 use dumbbell_sim::paths::{Crossing, Direction, LinkEvent, Paths};
 use dumbbell_units::spec::SpecError;
-use dumbbell_units::{Ecn, Time};
+use dumbbell_units::{Ecn, Interval, Time};
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -231,6 +231,12 @@ pub struct Wire {
     step_count: u64,
     /// Counters of each link, flow and direction.
     counters: Vec<LinkCounters>,
+    /// The measurement window of the scenario.
+    window: Interval,
+    /// Packets dropped within the window, of each flow and direction.
+    losses: Vec<u64>,
+    /// Drops with their links, if they are traced.
+    drops: Option<Vec<(Time, u32)>>,
     refused: Refused,
     lateness: Lateness,
 }
@@ -260,8 +266,12 @@ impl Wire {
         let mut paths = Paths::new(scenario, seed, run)?;
         paths.watch_links();
         let counters = vec![LinkCounters::default(); scenario.links.len() * end_points.len() * 2];
+        let window = Interval { from: scenario.measure_from, until: scenario.measure_until() };
         Ok(Wire {
             paths,
+            losses: vec![0; end_points.len() * 2],
+            window,
+            drops: None,
             end_points,
             buffers: Vec::new(),
             free: Vec::new(),
@@ -369,6 +379,13 @@ impl Wire {
         {
             self.steps.pop();
             self.counters[counters].count(CROSSINGS[kind], u64::from(size));
+            if let Crossing::Dropped(_) = CROSSINGS[kind] {
+                let ways = self.losses.len();
+                self.losses[counters % ways] += u64::from(self.window.contains(at));
+                if let Some(drops) = &mut self.drops {
+                    drops.push((at, (counters / ways) as u32));
+                }
+            }
         }
     }
 
@@ -419,6 +436,43 @@ impl Wire {
     /// There is no such link.
     pub fn stats(&self, link: u32) -> &LinkStats {
         self.paths.stats(link)
+    }
+
+    /// Packets of a flow and direction that links dropped within the measurement window of the scenario.
+    ///
+    /// # Panics
+    ///
+    /// There is no such flow.
+    pub fn losses(&self, flow: u32, direction: Direction) -> u64 {
+        self.losses[self.index(0, flow, direction)]
+    }
+
+    /// Records every drop from now on, for [`take_drops`](Self::take_drops).
+    pub fn trace_drops(&mut self) {
+        self.drops.get_or_insert_default();
+    }
+
+    /// Times of drops with the indices of their links, if they are traced.
+    pub fn take_drops(&mut self) -> Vec<(Time, u32)> {
+        self.drops.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Records changes of a link's backlog for [`take_backlog`](Self::take_backlog).
+    ///
+    /// # Panics
+    ///
+    /// There is no such link.
+    pub fn trace_backlog(&mut self, link: u32) {
+        self.paths.trace_backlog(link);
+    }
+
+    /// Changes of a link's backlog up to now, if they are traced.
+    ///
+    /// # Panics
+    ///
+    /// There is no such link.
+    pub fn take_backlog(&mut self, link: u32) -> Vec<BacklogChange> {
+        self.paths.take_backlog(link)
     }
 
     /// Packets so far: read and carried, due, dropped, and in flight.

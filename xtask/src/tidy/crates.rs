@@ -11,7 +11,10 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("dumbbell-tcp", &["dumbbell-units", "dumbbell-cc"]),
     ("dumbbell-sim", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp"]),
     ("dumbbell-bpf", &["dumbbell-units", "dumbbell-cc"]),
-    ("dumbbell-testbed", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
+    (
+        "dumbbell-testbed",
+        &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim", "dumbbell-bpf"],
+    ),
     ("dumbbell-py", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-chaos", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),

@@ -1,0 +1,588 @@
+//! What the kernel is told, so that its TCP follows a scenario: hosts, addresses, routes, settings, congestion controls,
+//! and the times of the flows.
+//!
+//! Each flow has two hosts of its own, so that every rule holds for one flow alone. Random times are drawn from the
+//! named streams of the simulation: the same seed and run start the same flows at the same times.
+//!
+//! A rule that the kernel cannot follow is refused with the field's path. Some rules cannot be stated: the kernel opens
+//! with a handshake, counts windows in whole segments, grows them by segments acknowledged, detects losses by RACK
+//! (RFC 8985) and, in recovery, moves the window by PRR (RFC 6937). `docs/testbed.md` lists them.
+
+use crate::host::{HostSpec, Peer};
+use dumbbell_bpf::{MISSING, Missing, Twin};
+use dumbbell_cc::AlgorithmSpec;
+use dumbbell_net::SourceSpec;
+use dumbbell_sim::Scenario;
+use dumbbell_sim::network::Routes;
+use dumbbell_sim::scenario::{FlowSpec, Start};
+use dumbbell_sim::trace::{Measure, Quantity};
+use dumbbell_tcp::TcpParams;
+use dumbbell_tcp::config::{DelayedAck, EcnMode};
+use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
+use dumbbell_tcp::sender::recovery::RecoverySpec;
+use dumbbell_units::spec::{Field, Members, Params, SpecError};
+use dumbbell_units::{Rate, Stream, Time, Value, Window};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::Ipv4Addr;
+
+/// Maximum number of flows: each takes two network namespaces.
+pub const MOST_FLOWS: usize = 250;
+
+/// Maximum rate of the slowest link on a path with TCP. Up to it, the emulator delivers within 1 ms.
+pub const MOST_RATE: Rate = Rate(200_000_000);
+
+/// Port of the receiver of the first flow; the others follow.
+pub(crate) const FIRST_PORT: u16 = 5001;
+
+/// Headers on the wire: 20 bytes of IPv4 and 20 of TCP, and with timestamps 12 more (RFC 7323 §3).
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
+/// The option for queueing times [chan2004 §3.1].
+const AQT_OPTION: u32 = 8;
+/// Headers of a datagram: 20 bytes of IPv4 and 8 of UDP.
+pub const DATAGRAM_HEADERS: u32 = 28;
+
+/// Smallest size of packets that a host can be limited to, in bytes (RFC 1122 §3.3.2). Smaller segments are announced.
+const LEAST_MTU: u32 = 576;
+/// Smallest segment that the kernel accepts to announce, in bytes, and largest packet of IP.
+const LEAST_MSS: u32 = 256;
+const LARGEST_PACKET: u32 = 65_535;
+
+/// Values of the settings `tcp_rmem` and `tcp_wmem`: large enough that buffers do not limit a window.
+const BUFFERS: &str = "4096 131072 67108864";
+
+/// Unsent data that a socket holds, in bytes: little, so that a flow that stops sends little afterwards.
+const UNSENT: &str = "131072";
+
+/// A congestion control of the kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
+    /// One of the kernel's own, by its name there.
+    Kernel(String),
+    /// The eBPF twin of an algorithm of the registry, with its settings.
+    Twin(Twin, Members),
+}
+
+/// What a TCP connection is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpPlan {
+    /// Its congestion control.
+    pub control: Control,
+    /// Headers of a data segment, in bytes.
+    pub headers: u32,
+    /// A partial segment waits while data is outstanding.
+    pub nagle: bool,
+    /// Its segments carry queueing times.
+    pub aqt: bool,
+}
+
+/// A period in which a flow is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// When it begins.
+    pub start: Time,
+    /// When the application stops writing; never if not given.
+    pub stop: Option<Time>,
+}
+
+/// A flow and its hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowPlan {
+    /// Its periods, in order of time. Each opens a new connection.
+    pub periods: Vec<Period>,
+    /// Its connections; `None` for datagrams.
+    pub tcp: Option<TcpPlan>,
+    /// The host that sends.
+    pub sender: HostSpec,
+    /// The host that receives.
+    pub receiver: HostSpec,
+    /// The port at which it receives.
+    pub port: u16,
+}
+
+/// What the kernel is told about each flow of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// In the order of the scenario.
+    pub flows: Vec<FlowPlan>,
+}
+
+/// Congestion controls that replace those of the scenario, by the name of the flow, or `*` for all others: the name of
+/// one of the kernel, or `twin` for the eBPF twin where the kernel's own would be used.
+pub type Replacements = BTreeMap<String, String>;
+
+/// Replacement by the twin of the scenario's algorithm.
+const TWIN: &str = "twin";
+
+fn refuse(field: String, value: impl Display, accepted: impl Into<String>) -> SpecError {
+    SpecError { field, value: value.to_string(), accepted: accepted.into(), suggestion: None }
+}
+
+/// Refuses a value with its name in quotation marks.
+fn refuse_name(field: String, name: &str, accepted: impl Into<String>) -> SpecError {
+    refuse(field, format!("\"{name}\""), accepted)
+}
+
+impl Plan {
+    /// What the kernel is told so that it follows a scenario.
+    ///
+    /// # Errors
+    ///
+    /// The kernel cannot follow a rule, or the emulator a rate. The error names the field, its value and what is
+    /// accepted.
+    pub fn new(
+        scenario: &Scenario,
+        (seed, run): (u64, u64),
+        replacements: &Replacements,
+    ) -> Result<Plan, SpecError> {
+        if scenario.flows.len() > MOST_FLOWS {
+            let accepted = format!("at most {MOST_FLOWS} flows, each with two network namespaces");
+            return Err(refuse("flows".into(), format!("a list of {}", scenario.flows.len()), accepted));
+        }
+        let is_flow = |name: &&String| *name == "*" || scenario.flows.iter().any(|flow| flow.name == **name);
+        if let Some(name) = replacements.keys().find(|name| !is_flow(name)) {
+            return Err(refuse_name("congestion".into(), name, "the name of a flow, or *"));
+        }
+        refuse_fast_links(scenario)?;
+        let flows: Vec<FlowPlan> = (0..)
+            .zip(&scenario.flows)
+            .map(|(index, flow)| {
+                let replacement = replacements.get(&flow.name).or_else(|| replacements.get("*"));
+                flow_plan(index, flow, (seed, run), replacement.map(String::as_str))
+            })
+            .collect::<Result<_, _>>()?;
+        refuse_probes(scenario, &flows)?;
+        Ok(Plan { flows })
+    }
+}
+
+/// Refuses TCP over a path on which no link is slow enough for the emulator.
+fn refuse_fast_links(scenario: &Scenario) -> Result<(), SpecError> {
+    let routes = Routes::new(scenario)?;
+    for (flow, &(forward, _)) in scenario.flows.iter().zip(&routes.begins) {
+        let slowest =
+            routes.links_from(forward).map(|link| &scenario.links[link]).min_by_key(|link| link.rate);
+        if let Some(link) = slowest
+            && flow.tcp.is_some()
+            && link.rate > MOST_RATE
+        {
+            let accepted = format!("a link of at most {MOST_RATE} on the path of {}", flow.name);
+            return Err(refuse(format!("links.{}.rate", link.name), link.rate, accepted));
+        }
+    }
+    Ok(())
+}
+
+fn flow_plan(
+    index: u8,
+    flow: &FlowSpec,
+    (seed, run): (u64, u64),
+    replacement: Option<&str>,
+) -> Result<FlowPlan, SpecError> {
+    let path = format!("flows.{}", flow.name);
+    if let SourceSpec::Tcplib(_) = flow.source {
+        let accepted = "greedy, transfer or a source of datagrams";
+        return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
+    }
+    let start = match flow.start {
+        Start::At(at) => at,
+        Start::Uniform(from, to) => {
+            let mut stream = Stream::new(seed, run, &format!("flow:{}:start", flow.name));
+            Time::from_secs(stream.uniform_between(from.secs(), to.secs()))
+        }
+    };
+    let mut periods = vec![Period { start, stop: flow.stop }];
+    periods.extend(flow.restarts.iter().map(|restart| Period { start: restart.start, stop: restart.stop }));
+    let addresses = (Ipv4Addr::new(10, 77, index, 1), Ipv4Addr::new(10, 77, index, 2));
+    let port = FIRST_PORT + u16::from(index);
+    let Some(tcp) = &flow.tcp else {
+        let packet = flow.source.packet().map_or(0, |packet| packet.0);
+        if packet <= u64::from(DATAGRAM_HEADERS) || packet > u64::from(LARGEST_PACKET) {
+            let accepted =
+                format!("more than {DATAGRAM_HEADERS} bytes of headers, and at most {LARGEST_PACKET}");
+            return Err(refuse(format!("{path}.source.packet"), format!("{packet} bytes"), accepted));
+        }
+        let host = |address, peer| HostSpec {
+            address,
+            mtu: (packet as u32).max(LEAST_MTU) as u16,
+            peers: vec![Peer { address: peer, route: Vec::new() }],
+            settings: Vec::new(),
+        };
+        let (sender, receiver) = (host(addresses.0, addresses.1), host(addresses.1, addresses.0));
+        return Ok(FlowPlan { periods, tcp: None, sender, receiver, port });
+    };
+    let rules = Rules { params: &tcp.0, path: format!("{path}.tcp") };
+    let control = rules.control(replacement)?;
+    rules.check()?;
+    let (sender, receiver) = rules.hosts(addresses)?;
+    let plan =
+        TcpPlan { control, headers: rules.headers(), nagle: rules.params.nagle, aqt: rules.params.aqt };
+    Ok(FlowPlan { periods, tcp: Some(plan), sender, receiver, port })
+}
+
+/// The rules of a flow's connections, and their path in the scenario.
+struct Rules<'a> {
+    params: &'a TcpParams,
+    path: String,
+}
+
+impl Rules<'_> {
+    fn field(&self, member: &str) -> String {
+        format!("{}.{member}", self.path)
+    }
+
+    /// Refuses a table's members unless they have one of these values. Other members are not checked.
+    fn members(
+        &self,
+        table: &str,
+        given: &Members,
+        accepted: &[(&str, &[Value], &str)],
+    ) -> Result<(), SpecError> {
+        for (name, values, text) in accepted {
+            if let Some(value) = given.get(*name)
+                && !values.contains(value)
+            {
+                return Err(refuse(self.field(&format!("{table}.{name}")), value, *text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Headers of a data segment, in bytes.
+    fn headers(&self) -> u32 {
+        let timestamps = if self.params.timestamps { TIMESTAMPS } else { 0 };
+        HEADERS + timestamps + if self.params.aqt { AQT_OPTION } else { 0 }
+    }
+
+    /// The congestion control.
+    fn control(&self, replacement: Option<&str>) -> Result<Control, SpecError> {
+        let spec = &self.params.congestion;
+        let name = spec.name();
+        let Some(kernels) = replacement.filter(|name| *name != TWIN) else {
+            let is_own = name == "reno" && AlgorithmSpec::named(name).as_ref() == Some(spec);
+            if is_own && replacement.is_none() {
+                self.mechanisms(None)?;
+                return Ok(Control::Kernel(name.to_owned()));
+            }
+            let twin = Twin::named(name).ok_or_else(|| {
+                let twins: Vec<&str> = Twin::all().map(Twin::name).collect();
+                refuse_name(
+                    self.field("congestion"),
+                    name,
+                    format!("one with an eBPF twin: {}", twins.join(", ")),
+                )
+            })?;
+            self.mechanisms(Some(twin))?;
+            return Ok(Control::Twin(twin, self.settings(twin)?));
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if kernels.is_empty() || kernels.len() > 15 || !kernels.chars().all(is_name) {
+            let accepted = "a congestion control of the kernel: at most 15 letters, digits and _";
+            return Err(refuse_name(self.field("congestion"), kernels, accepted));
+        }
+        Ok(Control::Kernel(kernels.to_owned()))
+    }
+
+    /// The settings of a twin.
+    fn settings(&self, twin: Twin) -> Result<Members, SpecError> {
+        let spec = &self.params.congestion;
+        let members = |spec: &AlgorithmSpec| spec.encode().as_object().cloned().unwrap_or_default();
+        let default = AlgorithmSpec::named(twin.name()).map(|spec| members(&spec)).unwrap_or_default();
+        let parameters = twin.parameters();
+        let mut settings = twin.mechanisms(self.params.mechanisms);
+        for (name, value) in members(spec).into_iter().filter(|(name, _)| name != "name") {
+            let field = || self.field(&format!("congestion.{name}"));
+            match parameters.iter().find(|parameter| parameter.name == name) {
+                Some(parameter) => {
+                    parameter.number(&value).map_err(|error| SpecError { field: field(), ..error })?;
+                    settings.insert(name, value);
+                }
+                None if default.get(&name) == Some(&value) => {}
+                None => {
+                    let is_it = |what: &Missing| matches!(what, Missing::Parameter(algorithm, own) if *algorithm == twin.name() && *own == name);
+                    let reason = MISSING.iter().find(|(what, _)| is_it(what)).map(|(_, reason)| *reason);
+                    let default = default.get(&name).map_or_else(String::new, Value::to_string);
+                    let accepted =
+                        format!("{default}: {}", reason.unwrap_or("the eBPF twin has no such parameter"));
+                    return Err(refuse(field(), value, accepted));
+                }
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Refuses mechanisms of Vegas that neither the kernel nor the twin carries out. The kernel reduces the window once
+    /// per episode (E), and its first window is set by the route (G).
+    fn mechanisms(&self, twin: Option<Twin>) -> Result<(), SpecError> {
+        let carried: Vec<String> = twin
+            .map(|twin| twin.parameters().into_iter().filter_map(|parameter| parameter.mechanism).collect())
+            .unwrap_or_default();
+        let is_carried =
+            |letter: &str| letter == "E" || letter == "G" || carried.iter().any(|own| own == letter);
+        let others: Vec<&str> =
+            self.params.mechanisms.letters().filter(|letter| !is_carried(letter)).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let accepted: String =
+            "ABCDEFGHIJ".chars().filter(|letter| is_carried(letter.encode_utf8(&mut [0; 4]))).collect();
+        Err(refuse_name(self.field("mechanisms"), &others.concat(), format!("mechanisms of \"{accepted}\"")))
+    }
+
+    /// Refuses rules that the kernel does not follow.
+    fn check(&self) -> Result<(), SpecError> {
+        let p = self.params;
+        match &p.recovery {
+            RecoverySpec::Rfc6675(rules) => self.members(
+                "recovery",
+                &rules.members(),
+                &[("max_burst", &[0.into()], "0: the kernel does not limit bursts")],
+            )?,
+            RecoverySpec::NewReno(rules) => self.members(
+                "recovery",
+                &rules.members(),
+                &[
+                    (
+                        "partial_ack",
+                        &["slow-but-steady".into()],
+                        "\"slow-but-steady\": the kernel restarts the timer at every partial ACK",
+                    ),
+                    ("max_burst", &[0.into()], "0: the kernel does not limit bursts"),
+                ],
+            )?,
+            other => {
+                let accepted = "sack, or newreno with partial_ack = \"slow-but-steady\"";
+                return Err(refuse_name(self.field("recovery"), other.name(), accepted));
+            }
+        }
+        self.members(
+            "window",
+            &p.window.members(),
+            &[
+                ("growth", &["real".into()], "\"real\": the kernel counts whole segments"),
+                ("grow_when", &["cwnd-limited".into()], "\"cwnd-limited\" (RFC 7661), as in the kernel"),
+                (
+                    "reduction_base",
+                    &["flight".into(), "real-window".into()],
+                    "\"real-window\", the kernel's rule, or \"flight\", which it equals for a full window",
+                ),
+                ("slow_start_at_ssthresh", &[false.into()], "false, as in the kernel"),
+                ("extra_eighth", &[false.into()], "false, as in the kernel"),
+                (
+                    "slow_start",
+                    &[dumbbell_cc::SlowStartSpec::default().encode()],
+                    "the standard one, or that of the congestion control",
+                ),
+            ],
+        )?;
+        self.check_sizes()?;
+        self.check_timer()?;
+        match &p.delayed_ack {
+            DelayedAck::Off => {}
+            DelayedAck::On(delay) => self.members(
+                "delayed_ack",
+                &delay.members(),
+                &[
+                    ("segments", &[2.into()], "2, as in the kernel"),
+                    (
+                        "timer",
+                        &["200 ms".into()],
+                        "\"200 ms\": the kernel adapts its timer from 40 to 200 ms",
+                    ),
+                    ("on_tick", &[false.into()], "false: the kernel has no coarse ticks"),
+                ],
+            )?,
+        }
+        if !p.limited_transmit {
+            let accepted = "true: the kernel sends new data on the first duplicate ACKs";
+            return Err(refuse(self.field("limited_transmit"), false, accepted));
+        }
+        Ok(())
+    }
+
+    fn check_sizes(&self) -> Result<(), SpecError> {
+        let p = self.params;
+        let (stated, option) = (self.headers(), if p.aqt { AQT_OPTION } else { 0 });
+        for (name, size) in [("headers.data", p.headers.data.0), ("headers.ack", p.headers.ack.0)] {
+            if size != u64::from(stated - option) {
+                let without = if p.timestamps { "with" } else { "without" };
+                let accepted = format!("{} bytes: IPv4 and TCP {without} timestamps", stated - option);
+                return Err(refuse(self.field(name), format!("{size} bytes"), accepted));
+            }
+        }
+        let most = LARGEST_PACKET - stated;
+        if p.mss.0 < u64::from(LEAST_MSS) || p.mss.0 > u64::from(most) {
+            let accepted = format!("a size from {LEAST_MSS} to {most} bytes");
+            return Err(refuse(self.field("mss"), format!("{} bytes", p.mss.0), accepted));
+        }
+        let fixed = [
+            (
+                "initial_ssthresh",
+                p.initial_ssthresh,
+                Window::Unlimited,
+                "unlimited: the kernel has no such setting",
+            ),
+            ("send_buffer", p.send_buffer, Window::Unlimited, "unlimited"),
+        ];
+        for (name, window, only, accepted) in fixed {
+            if window != only {
+                return Err(refuse(self.field(name), window, accepted));
+            }
+        }
+        let default = TcpParams::default();
+        if p.receive_buffer.bytes(p.mss.0 as u32) < default.receive_buffer.bytes(p.mss.0 as u32) {
+            let accepted =
+                format!("at least {}: the kernel sizes its buffer by itself", default.receive_buffer);
+            return Err(refuse(self.field("receive_buffer"), p.receive_buffer, accepted));
+        }
+        if p.loss_window.bytes(p.mss.0 as u32) != p.mss.0 as f64 && !p.mechanisms.window_of_two {
+            return Err(refuse(self.field("loss_window"), p.loss_window, "1 segment, as in the kernel"));
+        }
+        self.initial_window().map(drop)
+    }
+
+    /// The first window, in segments.
+    fn initial_window(&self) -> Result<u64, SpecError> {
+        if self.params.mechanisms.window_of_two {
+            return Ok(2);
+        }
+        let segments = self.params.initial_window.bytes(self.params.mss.0 as u32) / self.params.mss.0 as f64;
+        if segments.fract() != 0.0 || !(1.0..=1000.0).contains(&segments) {
+            let accepted = "whole segments, from 1 to 1000";
+            return Err(refuse(self.field("initial_window"), self.params.initial_window, accepted));
+        }
+        Ok(segments as u64)
+    }
+
+    fn timer(&self) -> Result<&RfcTimer, SpecError> {
+        match &self.params.timer {
+            TimerSpec::Rfc6298(timer) => Ok(timer),
+            other => {
+                Err(refuse_name(self.field("timer"), other.name(), "rfc6298: the kernel has no coarse ticks"))
+            }
+        }
+    }
+
+    fn check_timer(&self) -> Result<(), SpecError> {
+        let timer = self.timer()?;
+        let default = RfcTimer::default();
+        self.members(
+            "timer",
+            &timer.members(),
+            &[
+                (
+                    "granularity",
+                    &[default.granularity.encode()],
+                    "\"1 ms\", the resolution of timers in the kernel",
+                ),
+                ("whole_ticks", &[false.into()], "false: the kernel measures in microseconds"),
+                ("initial", &[default.initial.encode()], "\"1 s\", as in the kernel"),
+            ],
+        )?;
+        let is_within = |time: Time, step: u64, least: u64, most: u64| {
+            time.0.is_multiple_of(step) && (least..=most).contains(&(time.0 / step))
+        };
+        if !is_within(timer.minimum, 1000, 1, 120_000_000) {
+            let accepted = "whole microseconds, at most 120 s";
+            return Err(refuse(self.field("timer.minimum"), timer.minimum, accepted));
+        }
+        if !is_within(timer.maximum, 1_000_000, 1000, 120_000) {
+            let accepted = "whole milliseconds from 1 s to 120 s";
+            return Err(refuse(self.field("timer.maximum"), timer.maximum, accepted));
+        }
+        Ok(())
+    }
+
+    /// The hosts of the flow.
+    fn hosts(&self, (sender, receiver): (Ipv4Addr, Ipv4Addr)) -> Result<(HostSpec, HostSpec), SpecError> {
+        let p = self.params;
+        let timer = self.timer()?;
+        let flag = |is_on: bool| if is_on { "1" } else { "0" }.to_owned();
+        let settings: Vec<(String, String)> = [
+            // Sockets choose their own; without this, others inherit that of the machine.
+            ("tcp_congestion_control", "reno".to_owned()),
+            // Otherwise a connection begins with what an earlier one has learnt.
+            ("tcp_no_metrics_save", flag(true)),
+            ("tcp_slow_start_after_idle", flag(p.idle_restart)),
+            ("tcp_sack", flag(matches!(p.recovery, RecoverySpec::Rfc6675(_)))),
+            ("tcp_timestamps", flag(p.timestamps)),
+            ("tcp_window_scaling", flag(true)),
+            ("tcp_ecn", flag(p.ecn == EcnMode::Classic)),
+            ("tcp_rto_min_us", (timer.minimum.0 / 1000).to_string()),
+            ("tcp_rto_max_ms", (timer.maximum.0 / 1_000_000).to_string()),
+            // Neither tail loss probes nor the detection of spurious timeouts are rules of the scenario.
+            ("tcp_early_retrans", flag(false)),
+            ("tcp_frto", flag(false)),
+            // Every SACK is sent.
+            ("tcp_comp_sack_nr", flag(false)),
+            ("tcp_mtu_probing", flag(false)),
+            ("tcp_fastopen", flag(false)),
+            ("tcp_notsent_lowat", UNSENT.to_owned()),
+            ("tcp_rmem", BUFFERS.to_owned()),
+            ("tcp_wmem", BUFFERS.to_owned()),
+        ]
+        .map(|(name, value)| (format!("ipv4/{name}"), value))
+        .to_vec();
+        // What is announced excludes the headers of IP and TCP, but not options.
+        let mss = p.mss.0 as u32 + self.headers() - HEADERS;
+        let advertised = ["advmss".to_owned(), mss.to_string()];
+        let mut forward = advertised.to_vec();
+        forward.extend(["initcwnd".to_owned(), self.initial_window()?.to_string()]);
+        let mut reverse = advertised.to_vec();
+        if p.delayed_ack == DelayedAck::Off {
+            reverse.extend(["quickack".to_owned(), flag(true)]);
+        }
+        let host = |address, peer, route| HostSpec {
+            address,
+            mtu: (mss + HEADERS).max(LEAST_MTU) as u16,
+            peers: vec![Peer { address: peer, route }],
+            settings: settings.clone(),
+        };
+        Ok((host(sender, receiver, forward), host(receiver, sender, reverse)))
+    }
+}
+
+/// Refuses probes that the kernel has no answer to.
+fn refuse_probes(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), SpecError> {
+    for (index, probe) in scenario.probes.iter().enumerate() {
+        let is_chosen = |name: &String| probe.flows.iter().any(|chosen| chosen == "*" || chosen == name);
+        for quantity in &probe.quantities {
+            let is_known = match quantity {
+                Quantity::Measured(measure) => is_answered(*measure),
+                // Other flows do not have the quantity in the simulator either.
+                Quantity::Declared(declared) => scenario
+                    .flows
+                    .iter()
+                    .zip(flows)
+                    .filter(|(spec, _)| is_chosen(&spec.name) && declares(spec, declared.name))
+                    .all(|(_, flow)| reports(flow, declared.name)),
+            };
+            if !is_known {
+                let field = format!("probes.{index}.quantities");
+                let accepted = "cwnd, cwnd_base, ssthresh, flight_size, srtt, rto, seq_acked, delivered, backlog, \
+                                drops, and the probes of eBPF twins";
+                return Err(refuse_name(field, quantity.name(), accepted));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if the kernel or the emulator measures this quantity.
+fn is_answered(measure: Measure) -> bool {
+    !matches!(measure, Measure::SeqSent | Measure::TcpEvents | Measure::Losses)
+}
+
+fn declares(flow: &FlowSpec, probe: &str) -> bool {
+    let probes = flow.tcp.as_ref().map_or(&[][..], |tcp| tcp.0.congestion.probes());
+    probes.iter().any(|declared| declared.name == probe)
+}
+
+/// True if the congestion control of a flow is a twin that reports this probe.
+pub fn reports(flow: &FlowPlan, probe: &str) -> bool {
+    match flow.tcp.as_ref().map(|tcp| &tcp.control) {
+        Some(Control::Twin(twin, _)) => twin.probes().iter().any(|known| known.name == probe),
+        _ => false,
+    }
+}

@@ -1,0 +1,588 @@
+//! One run of a scenario in real time: its links, its hosts, its connections, and what came out.
+
+use crate::control_group::ControlGroup;
+use crate::doctor;
+use crate::emulator::{self, FlowHosts, Report};
+use crate::plan::{Control, FlowPlan, Plan, Replacements};
+use crate::sample::{Samples, recordings};
+use crate::space::{Space, SpaceError};
+use crate::traffic::{Acceptor, Counts, Course, Live, Sending};
+use crate::wire::{EndPoints, Wire};
+use dumbbell_bpf::Twin;
+use dumbbell_bpf::loader::{LoadError, Options, RUNS, Registration};
+use dumbbell_sim::Scenario;
+use dumbbell_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
+use dumbbell_sim::paths::Direction;
+use dumbbell_sim::trace::{Measure, Recording};
+use dumbbell_units::spec::{Members, SpecError};
+use dumbbell_units::{Interval, Time, Value};
+use nix::sys::utsname::uname;
+use serde_json::json;
+use socket2::{Domain, Socket, Type};
+use std::fmt;
+use std::io;
+use std::thread::{self, ScopedJoinHandle};
+
+/// How often the probes of congestion controls are read: their buffer in the kernel is small.
+const REPORT_PERIOD: Time = Time(100_000_000);
+
+/// A scenario to be run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Seed of the random streams.
+    pub seed: u64,
+    /// Number of the replication.
+    pub run: u64,
+    /// Congestion controls that replace those of the scenario.
+    pub replacements: Replacements,
+}
+
+/// Why there are no results.
+#[derive(Debug)]
+pub enum RunError {
+    /// The kernel cannot follow the scenario.
+    Refused(SpecError),
+    /// The machine lacks something, as one sentence.
+    Missing(String),
+    /// Something failed that should not.
+    Failed(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Refused(error) => error.fmt(formatter),
+            RunError::Missing(text) | RunError::Failed(text) => formatter.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<SpecError> for RunError {
+    fn from(error: SpecError) -> Self {
+        RunError::Refused(error)
+    }
+}
+
+impl From<SpaceError> for RunError {
+    fn from(error: SpaceError) -> Self {
+        RunError::Failed(error.to_string())
+    }
+}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> Self {
+        RunError::Failed(error.to_string())
+    }
+}
+
+/// The results of a run.
+#[derive(Debug)]
+pub struct Done {
+    /// In the form of the simulator. It has no fingerprint and no events.
+    pub outcome: Outcome,
+    /// Name of each flow's congestion control in the kernel; none for datagrams.
+    pub controls: Vec<Option<String>>,
+    /// Links, lateness and packets that were not carried.
+    pub wire: Wire,
+    /// What the loop of the emulator counted.
+    pub report: Report,
+}
+
+/// Runs a scenario in real time.
+///
+/// # Errors
+///
+/// The kernel cannot follow the scenario, the machine lacks something, or something failed. Nothing is left in the kernel
+/// then.
+pub fn run(request: &Request) -> Result<Done, RunError> {
+    let Request { scenario, seed, run, replacements } = request;
+    let plan = Plan::new(scenario, (*seed, *run), replacements)?;
+    let needs_twins = plan.flows.iter().any(|flow| twin_of(flow).is_some());
+    if let Some(missing) = doctor::missing(needs_twins) {
+        return Err(RunError::Missing(missing));
+    }
+    let mut samples = Samples::new(scenario);
+    let twins = Twins::register(&plan, &samples, *run)?;
+    let controls: Vec<Option<String>> =
+        (0..plan.flows.len()).map(|flow| twins.name(&plan.flows[flow], flow)).collect();
+    check_controls(scenario, &plan)?;
+
+    let ends = |flow: &FlowPlan| EndPoints {
+        sender: Some(flow.sender.address.into()),
+        receiver: Some(flow.receiver.address.into()),
+        port: None,
+    };
+    let mut wire = Wire::new(scenario, (*seed, *run), plan.flows.iter().map(ends).collect())?;
+    let mut of_links = recordings(scenario, true);
+    for (link, recording) in &of_links {
+        match recording.quantity.is(Measure::Backlog) {
+            true => wire.trace_backlog(*link as u32),
+            false => wire.trace_drops(),
+        }
+    }
+    let hosts = make_hosts(&plan)?;
+    let acceptors = open_ports(&plan, &hosts)?;
+    let lives: Vec<Live> = plan.flows.iter().map(|_| Live::default()).collect();
+    let course = Course::begin()?;
+
+    let report = thread::scope(|scope| {
+        let (wire, samples, course, lives) = (&mut wire, &mut samples, &course, &lives);
+        let hosts_of: Vec<FlowHosts> =
+            (0..lives.len()).map(|flow| FlowHosts { sender: 2 * flow, receiver: 2 * flow + 1 }).collect();
+        let emulation = scope.spawn({
+            let hosts = &hosts;
+            move || {
+                let hosts: Vec<&Space> = hosts.iter().collect();
+                let until = (scenario.duration, &course.has_ended);
+                let report = emulator::run(wire, &hosts, &hosts_of, course.clock, until);
+                course.end();
+                report
+            }
+        });
+        let threads = start_flows(
+            scope,
+            &hosts,
+            |flow| Sending {
+                flow: &plan.flows[flow],
+                name: &scenario.flows[flow].name,
+                source: &scenario.flows[flow].source,
+                control: controls[flow].as_deref().unwrap_or_default(),
+                seed: (*seed, *run),
+            },
+            acceptors,
+            lives,
+            course,
+        );
+        let sampling = scope.spawn(move || {
+            emulator::claim_priority();
+            let sampled = samples.record(lives, course);
+            (samples, sampled)
+        });
+        let watched = watch(scenario, lives, course, &twins);
+        course.end();
+        let (samples, sampled) = joined(sampling);
+        let report = joined(emulation)?;
+        for thread in threads {
+            joined(thread)??;
+        }
+        sampled?;
+        for (at, flow, name, value) in watched? {
+            samples.report(at, flow, &name, value);
+        }
+        Ok::<Report, RunError>(report)
+    })?;
+    let outcome = outcome(request, &plan, &mut wire, &report, &lives, samples, &mut of_links);
+    Ok(Done { outcome, controls, wire, report })
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn twin_of(flow: &FlowPlan) -> Option<(Twin, &Members)> {
+    match &flow.tcp.as_ref()?.control {
+        Control::Twin(twin, settings) => Some((*twin, settings)),
+        Control::Kernel(_) => None,
+    }
+}
+
+/// The registered twins of a run.
+struct Twins<'a> {
+    registrations: Vec<(Twin, &'a Members, bool, Registration)>,
+    /// Left after the registrations that are attached to it.
+    _group: Option<ControlGroup>,
+    probing: Vec<bool>,
+}
+
+impl<'a> Twins<'a> {
+    /// Registers each twin once for each of its settings.
+    fn register(plan: &'a Plan, samples: &Samples, run: u64) -> Result<Twins<'a>, RunError> {
+        let needs_group = plan.flows.iter().any(|flow| flow.tcp.as_ref().is_some_and(|tcp| tcp.aqt));
+        let group = if needs_group {
+            let made = ControlGroup::new();
+            Some(made.map_err(|error| RunError::Missing(format!("cannot make a control group: {error}")))?)
+        } else {
+            None
+        };
+        let probing: Vec<bool> = (0..plan.flows.len()).map(|flow| samples.asks_control(flow)).collect();
+        let mut registrations: Vec<(Twin, &Members, bool, Registration)> = Vec::new();
+        // Runs side by side begin with different numbers; one that is taken is skipped.
+        let mut number = ((run + u64::from(std::process::id())) % u64::from(RUNS)) as u16;
+        for (flow, is_probing) in plan.flows.iter().zip(&probing) {
+            let Some((twin, settings)) = twin_of(flow) else { continue };
+            let is_same = |(of, own, probes, _): &(Twin, &Members, bool, Registration)| {
+                *of == twin && *own == settings && probes == is_probing
+            };
+            if registrations.iter().any(is_same) {
+                continue;
+            }
+            let registration = loop {
+                let options = Options {
+                    settings: settings.clone(),
+                    run: number,
+                    is_probing: *is_probing,
+                    control_group: group.as_ref().map(ControlGroup::folder),
+                };
+                number = (number + 1) % RUNS;
+                match Registration::of_twin(twin, &options) {
+                    Err(LoadError::Taken(_)) => {}
+                    other => break other,
+                }
+            };
+            let text = |error: LoadError| format!("the eBPF twin {}: {error}", twin.name());
+            registrations.push((
+                twin,
+                settings,
+                *is_probing,
+                registration.map_err(|error| RunError::Failed(text(error)))?,
+            ));
+        }
+        Ok(Twins { registrations, _group: group, probing })
+    }
+
+    /// The name of a flow's congestion control in the kernel.
+    fn name(&self, flow: &FlowPlan, index: usize) -> Option<String> {
+        let Control::Twin(twin, settings) = &flow.tcp.as_ref()?.control else {
+            let Control::Kernel(name) = &flow.tcp.as_ref()?.control else { return None };
+            return Some(name.clone());
+        };
+        let is_it = |(of, own, probes, _): &&(Twin, &Members, bool, Registration)| {
+            of == twin && *own == settings && *probes == self.probing[index]
+        };
+        self.registrations.iter().find(is_it).map(|(.., registration)| registration.name().to_owned())
+    }
+}
+
+/// Refuses congestion controls that the kernel does not have. Choosing one loads its module.
+fn check_controls(scenario: &Scenario, plan: &Plan) -> Result<(), RunError> {
+    for (spec, flow) in scenario.flows.iter().zip(&plan.flows) {
+        let Some(Control::Kernel(name)) = flow.tcp.as_ref().map(|tcp| &tcp.control) else { continue };
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        if socket.set_tcp_congestion(name.as_bytes()).is_err() {
+            let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+            return Err(RunError::Refused(SpecError {
+                field: format!("flows.{}.tcp.congestion", spec.name),
+                value: format!("\"{name}\""),
+                accepted: format!("a congestion control of this kernel, such as {}", known.trim()),
+                suggestion: None,
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// The hosts of all flows: sender and receiver of the first, and so on.
+fn make_hosts(plan: &Plan) -> Result<Vec<Space>, SpaceError> {
+    plan.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(Space::new).collect()
+}
+
+/// Opens the ports of all receivers.
+fn open_ports(plan: &Plan, hosts: &[Space]) -> Result<Vec<Acceptor>, RunError> {
+    let opened = |(index, flow): (usize, &FlowPlan)| {
+        let host = &hosts[2 * index + 1];
+        thread::scope(|scope| joined(host.spawn(scope, || Acceptor::new(flow))))
+    };
+    let mut acceptors = Vec::new();
+    for flow in plan.flows.iter().enumerate() {
+        acceptors.push(opened(flow)??);
+    }
+    Ok(acceptors)
+}
+
+type FlowThread<'scope> = ScopedJoinHandle<'scope, Result<io::Result<()>, SpaceError>>;
+
+/// Starts the sender and the receiver of every flow. One that fails ends the run.
+fn start_flows<'scope, 'env>(
+    scope: &'scope thread::Scope<'scope, 'env>,
+    hosts: &'scope [Space],
+    sending: impl Fn(usize) -> Sending<'scope>,
+    acceptors: Vec<Acceptor>,
+    lives: &'scope [Live],
+    course: &'scope Course,
+) -> Vec<FlowThread<'scope>> {
+    let checked = move |result: io::Result<()>| {
+        if result.is_err() {
+            course.end();
+        }
+        result
+    };
+    let mut threads = Vec::new();
+    for ((index, live), acceptor) in lives.iter().enumerate().zip(acceptors) {
+        let sending = sending(index);
+        threads.push(hosts[2 * index + 1].spawn(scope, move || checked(acceptor.receive(live, course))));
+        threads.push(hosts[2 * index].spawn(scope, move || checked(sending.send(live, course))));
+    }
+    threads
+}
+
+/// A value of a probe that a congestion control reported: its time, flow, name and value.
+type Reported = (Time, usize, String, f64);
+
+/// Waits for the end of the run, and collects what congestion controls report.
+fn watch(
+    scenario: &Scenario,
+    lives: &[Live],
+    course: &Course,
+    twins: &Twins<'_>,
+) -> Result<Vec<Reported>, RunError> {
+    let awaited: Vec<usize> = (0..lives.len())
+        .filter(|&flow| scenario.stop_when_complete.contains(&scenario.flows[flow].name))
+        .collect();
+    let mut reported = Vec::new();
+    loop {
+        let is_complete =
+            !awaited.is_empty() && awaited.iter().all(|&flow| lives[flow].completed().is_some());
+        let next = course.clock.now()? + if awaited.is_empty() { REPORT_PERIOD } else { Time(1_000_000) };
+        let is_over = is_complete || !course.wait_until(next)?;
+        for (.., registration) in twins.registrations.iter().filter(|(.., is_probing, _)| *is_probing) {
+            let names: Vec<&str> = registration.probes().map(|probe| probe.name.as_str()).collect();
+            let records = registration.take_records().map_err(|error| RunError::Failed(error.to_string()))?;
+            for record in records {
+                // Ports of receivers are numbered like flows.
+                let flow = usize::from(record.remote_port.wrapping_sub(crate::plan::FIRST_PORT));
+                let at = course.clock.since_start(record.at_ns);
+                let values = names.iter().zip(&record.values);
+                let values = values.filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?)));
+                reported.extend(values.map(|(name, value)| (at, flow, name, value)));
+            }
+        }
+        if is_over {
+            return Ok(reported);
+        }
+    }
+}
+
+/// The results in the form of the simulator.
+fn outcome(
+    request: &Request,
+    plan: &Plan,
+    wire: &mut Wire,
+    report: &Report,
+    lives: &[Live],
+    samples: Samples,
+    of_links: &mut [(usize, Recording)],
+) -> Outcome {
+    let scenario = &request.scenario;
+    let end = report.elapsed.min(scenario.duration);
+    let window = Interval { from: scenario.measure_from, until: scenario.measure_until().min(end) };
+    let measured = match &samples.edges {
+        (Some(opening), Some(closing)) => Some((opening, closing)),
+        _ => None,
+    };
+    let flow = |index: usize| {
+        let (spec, own, live) = (&scenario.flows[index], &plan.flows[index], &lives[index]);
+        // The times at which the counters were read, which may differ from the window by the lateness of a thread.
+        let window =
+            measured.map_or(window, |(opening, closing)| Interval { from: opening.at, until: closing.at });
+        let counts = measured
+            .map(|(opening, closing)| closing.counts[index].since(&opening.counts[index]))
+            .unwrap_or_default();
+        let active = active_time(own, live, window, end).secs();
+        let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
+        let headers = own.tcp.as_ref().map_or(crate::plan::DATAGRAM_HEADERS, |tcp| tcp.headers);
+        let Counts { segments_sent, bytes_sent, bytes_delivered, .. } = counts;
+        let start = own.periods[0].start;
+        FlowOutcome {
+            name: spec.name.clone(),
+            goodput_bps: rate(bytes_delivered),
+            throughput_bps: rate(bytes_sent + segments_sent * u64::from(headers)),
+            bytes_delivered,
+            segments_sent,
+            segments_retransmitted: counts.segments_retransmitted,
+            bytes_retransmitted: counts.bytes_retransmitted,
+            timeouts: counts.timeouts,
+            fast_retransmits: counts.fast_retransmits,
+            completion_s: live.completed().map(|at| at.since(start).secs()),
+            start_s: start.secs(),
+            rtt_mean_s: samples.srtt_mean(index),
+            rtt_min_s: live.rtt_min(),
+            segments_lost: wire.losses(index as u32, Direction::Forward),
+            connections: counts.connections,
+            connections_given_up: counts.connections_given_up,
+            receive_window_limited: 0,
+        }
+    };
+    let flows = (0..lives.len()).map(flow).collect();
+    let length = window.length().0.max(1) as f64;
+    let link = |index: usize| {
+        let stats = wire.stats(index as u32);
+        LinkOutcome {
+            name: scenario.links[index].name.clone(),
+            utilization: stats.busy as f64 / length,
+            drops_queue: stats.drops_queue,
+            drops_early: stats.drops_early,
+            drops_policer: stats.drops_policer,
+            drops_impairment: stats.drops_impairment,
+            marks: stats.marks,
+            packets: stats.packets,
+            wait_mean_s: stats.wait_mean(),
+            backlog_mean_packets: stats.waited as f64 / length,
+            backlog_max_packets: stats.backlog_max as u64,
+        }
+    };
+    let links = (0..scenario.links.len()).map(link).collect();
+    let mut recorded = samples.finish(end);
+    recorded.extend(link_recordings(wire, of_links, end));
+    Outcome {
+        scenario: scenario.name.clone(),
+        seed: request.seed,
+        run: request.run,
+        simulated_s: end.secs(),
+        flows,
+        links,
+        conservation: wire.conservation(),
+        recordings: recorded,
+        ..Outcome::default()
+    }
+}
+
+/// Time within the window in which a flow was active: in each of its periods until everything was delivered.
+fn active_time(flow: &FlowPlan, live: &Live, window: Interval, end: Time) -> Time {
+    let ended = live.ended();
+    let mut active = Time::ZERO;
+    for (index, period) in flow.periods.iter().enumerate() {
+        let delivered = live.completed().or(ended.get(index).copied());
+        let next = flow.periods.get(index + 1).map_or(end, |next| next.start);
+        let until = match (period.stop, delivered) {
+            (_, Some(delivered)) => delivered,
+            // Datagrams have no connection that ends.
+            (Some(stop), None) if flow.tcp.is_none() => stop,
+            _ => end,
+        };
+        active += window.overlap(period.start, until.min(next).min(end));
+    }
+    active
+}
+
+/// Completes the recordings of links.
+fn link_recordings(wire: &mut Wire, of_links: &mut [(usize, Recording)], end: Time) -> Vec<Recording> {
+    let mut drops = wire.take_drops();
+    drops.sort_unstable();
+    let mut backlogs: Vec<(usize, Vec<_>)> = Vec::new();
+    for (link, recording) in of_links.iter_mut() {
+        if recording.quantity.is(Measure::Backlog) {
+            if !backlogs.iter().any(|(known, _)| known == link) {
+                backlogs.push((*link, wire.take_backlog(*link as u32)));
+            }
+            let changes = backlogs.iter().filter(|(known, _)| known == link).flat_map(|(_, changes)| changes);
+            for change in changes.filter(|change| change.at <= end) {
+                recording.record(change.at, Some(change.waiting as f64));
+            }
+        } else {
+            let own = drops.iter().filter(|(_, of)| *of as usize == *link);
+            for (count, (at, _)) in (1_u64..).zip(own) {
+                recording.record(*at, Some(count as f64));
+            }
+        }
+        recording.finish(end);
+    }
+    of_links.iter().map(|(_, recording)| recording.clone()).collect()
+}
+
+impl Done {
+    /// The results as one JSON object: the `summary` of `dumbbell run --json` with the columns of the testbed, the rows
+    /// of the tables `flows` and `links`, and the `traces`, each with its quantity, name, times and values.
+    pub fn json(&self) -> Value {
+        let testbed = self.testbed();
+        let mut summary = self.outcome.summary();
+        if let Some(members) = summary.as_object_mut() {
+            // A run in real time is never repeated bit by bit.
+            members.shift_remove("fingerprint");
+            members.shift_remove("events");
+            members.insert("testbed".into(), Value::Object(testbed.clone()));
+            let flows = members.get_mut("flows").and_then(Value::as_array_mut);
+            for (flow, control) in flows.into_iter().flatten().zip(&self.controls) {
+                flow["congestion"] = json!(control);
+            }
+        }
+        let row = |columns: Value| {
+            let mut row = testbed.clone();
+            row.extend(columns.as_object().cloned().unwrap_or_default());
+            Value::Object(row)
+        };
+        let flows: Vec<Value> = self
+            .outcome
+            .flows
+            .iter()
+            .zip(&self.controls)
+            .map(|(flow, control)| row(flow_row(flow, control)))
+            .collect();
+        let links: Vec<Value> = self.outcome.links.iter().map(|link| row(link_row(link))).collect();
+        let traces: Vec<Value> = self.outcome.recordings.iter().map(trace).collect();
+        json!({ "summary": summary, "flows": flows, "links": links, "traces": traces })
+    }
+
+    /// What a table of the testbed has besides the columns of the simulator.
+    fn testbed(&self) -> Members {
+        let (late, refused) = (self.wire.lateness(), self.wire.refused());
+        let micros = |time: Time| time.0 as f64 / 1e3;
+        let share = late.over_1_ms() as f64 / late.packets().max(1) as f64;
+        let kernel = uname().map(|names| names.release().to_string_lossy().into_owned()).unwrap_or_default();
+        let members = json!({
+            "late_p50_us": micros(late.quantile(0.5)),
+            "late_p99_us": micros(late.quantile(0.99)),
+            "late_max_us": micros(late.max()),
+            "late_over_1ms": share,
+            "disturbed": late.is_disturbed() || self.report.write_errors > 0,
+            "write_errors": self.report.write_errors,
+            "refused": refused.not_ip + refused.length + refused.no_flow,
+            "kernel": kernel,
+            "fifo": self.report.granted.is_fifo,
+        });
+        members.as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// The columns of a flow, as in the tables of the simulator. The kernel does not count how often the receive window
+/// stopped a sender.
+fn flow_row(flow: &FlowOutcome, control: &Option<String>) -> Value {
+    json!({
+        "name": flow.name,
+        "goodput_bps": flow.goodput_bps,
+        "throughput_bps": flow.throughput_bps,
+        "bytes_delivered": flow.bytes_delivered,
+        "segments_sent": flow.segments_sent,
+        "segments_retransmitted": flow.segments_retransmitted,
+        "bytes_retransmitted": flow.bytes_retransmitted,
+        "timeouts": flow.timeouts,
+        "fast_retransmits": flow.fast_retransmits,
+        "completion_s": flow.completion_s,
+        "start_s": flow.start_s,
+        "rtt_mean_s": flow.rtt_mean_s,
+        "rtt_min_s": flow.rtt_min_s,
+        "segments_lost": flow.segments_lost,
+        "connections": flow.connections,
+        "connections_given_up": flow.connections_given_up,
+        "congestion": control,
+    })
+}
+
+/// The columns of a link, as in the tables of the simulator.
+fn link_row(link: &LinkOutcome) -> Value {
+    json!({
+        "name": link.name,
+        "utilization": link.utilization,
+        "drops_queue": link.drops_queue,
+        "drops_early": link.drops_early,
+        "drops_policer": link.drops_policer,
+        "drops_impairment": link.drops_impairment,
+        "marks": link.marks,
+        "packets": link.packets,
+        "backlog_mean_packets": link.backlog_mean_packets,
+        "backlog_max_packets": link.backlog_max_packets,
+        "wait_mean_s": link.wait_mean_s,
+    })
+}
+
+fn trace(recording: &Recording) -> Value {
+    json!({
+        "quantity": recording.quantity.name(),
+        "name": recording.name,
+        "times": recording.times,
+        "values": recording.values,
+    })
+}
