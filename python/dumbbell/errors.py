@@ -3,7 +3,8 @@
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
 and, for a misspelt name, a near miss. A setting that is accepted but has no effect gives a `ScenarioWarning`, and
 replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `RunsInterrupted` (a
-`KeyboardInterrupt`) with the completed runs. An engine that detects an internal error raises `EngineError`. Files
+`KeyboardInterrupt`) with the completed runs. A run in real time raises `MachineError` if the machine lacks
+something, and `RealTimeError` if something else went wrong. An engine that detects an internal error raises `EngineError`. Files
 that cannot be read raise `OSError`; result files raise `ResultsError`.
 """
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "EngineError",
     "IdenticalRunsWarning",
+    "MachineError",
+    "RealTimeError",
     "ResultsError",
     "RunsInterrupted",
     "ScenarioError",
@@ -49,6 +52,14 @@ class ResultsError(OSError):
 
     Earlier results remain stored. When the cause is removed, the same command resumes.
     """
+
+
+class MachineError(RuntimeError):
+    """The machine cannot run scenarios in real time; the message says what it lacks, and how to get it."""
+
+
+class RealTimeError(RuntimeError):
+    """A run in real time failed, and left nothing behind."""
 
 
 class RunsInterrupted(KeyboardInterrupt):

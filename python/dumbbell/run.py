@@ -64,12 +64,12 @@ class Run:
     @cached_property
     def flows(self) -> pd.DataFrame:
         """One row per flow. Units are in the columns' names; a time that did not come is missing (NaN)."""
-        return _frame(self.arrow_flows)
+        return frame(self.arrow_flows)
 
     @cached_property
     def links(self) -> pd.DataFrame:
         """One row per link."""
-        return _frame(self.arrow_links)
+        return frame(self.arrow_links)
 
     @cached_property
     def traces(self) -> dict[str, pd.DataFrame]:
@@ -82,7 +82,7 @@ class Run:
         without inflation before and after (``cwnd_before_bytes``, ``cwnd_bytes``) and the mean round-trip time so far
         (``rtt_mean_s``). Of a ``loss`` the sender does not know yet. `dumbbell.tcp_events` reads such a trace.
         """
-        return {quantity: _frame(table) for quantity, table in self.arrow_traces.items()}
+        return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
 
     def flow(self, name: str) -> pd.Series[Any]:
         """Return the row of one flow.
@@ -92,7 +92,7 @@ class Run:
         KeyError
             There is no flow of this name.
         """
-        return _row(self.flows, name, "flow")
+        return row(self.flows, name, "flow")
 
     def link(self, name: str) -> pd.Series[Any]:
         """Return the row of one link.
@@ -102,7 +102,7 @@ class Run:
         KeyError
             There is no link of this name.
         """
-        return _row(self.links, name, "link")
+        return row(self.links, name, "link")
 
     @property
     def fingerprint(self) -> str:
@@ -176,17 +176,17 @@ class Runs:
     @cached_property
     def flows(self) -> pd.DataFrame:
         """One row per (job, flow), in the order of the jobs."""
-        return _frame(self.arrow_flows)
+        return frame(self.arrow_flows)
 
     @cached_property
     def links(self) -> pd.DataFrame:
         """One row per (job, link), in the order of the jobs."""
-        return _frame(self.arrow_links)
+        return frame(self.arrow_links)
 
     @cached_property
     def traces(self) -> dict[str, pd.DataFrame]:
         """One frame per probed quantity: ``job``, ``time_s``, ``name``, ``value``, in the order of the jobs."""
-        return {quantity: _frame(table) for quantity, table in self.arrow_traces.items()}
+        return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
 
     @cached_property
     def completed_jobs(self) -> tuple[int, ...]:
@@ -527,15 +527,17 @@ def _check_seed(field: str, value: int) -> None:
         raise ValueError(f"{field} is {value}; accepted: 0 to {LARGEST_SEED}")
 
 
-def _frame(table: pa.Table) -> pd.DataFrame:
+def frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a data frame of the same memory."""
     # One block per column: pandas then takes the Arrow buffers as they are instead of copying them side by
     # side.
-    frame: pd.DataFrame = table.to_pandas(split_blocks=True)
-    return frame
+    made: pd.DataFrame = table.to_pandas(split_blocks=True)
+    return made
 
 
-def _row(frame: pd.DataFrame, name: str, kind: str) -> pd.Series[Any]:
-    rows = frame[frame["name"] == name]
+def row(table: pd.DataFrame, name: str, kind: str) -> pd.Series[Any]:
+    """Return the row with this name."""
+    rows = table[table["name"] == name]
     if rows.empty:
-        raise KeyError(f'no {kind} is named "{name}"; there are: {", ".join(frame["name"])}')
+        raise KeyError(f'no {kind} is named "{name}"; there are: {", ".join(table["name"])}')
     return rows.iloc[0]

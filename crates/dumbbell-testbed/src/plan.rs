@@ -586,3 +586,200 @@ pub fn reports(flow: &FlowPlan, probe: &str) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The rules of TCP that the kernel follows, over the defaults of the RFCs.
+    fn rules() -> Value {
+        json!({
+            "recovery": "sack", "mss": "1448 bytes", "headers": { "data": "52 bytes", "ack": "52 bytes" },
+            "timestamps": true, "initial_window": "10 segments", "timer": { "minimum": "200 ms" },
+        })
+    }
+
+    /// A flow `f` over a link of 10 Mbit/s, after replacing members of its table and of its rules.
+    fn scenario(flow: &Value, tcp: &Value) -> Scenario {
+        let mut rules = rules();
+        for (name, value) in tcp.as_object().expect("a table") {
+            rules[name] = value.clone();
+        }
+        let mut table = json!({ "name": "f", "from": "a", "to": "b", "tcp": rules });
+        for (name, value) in flow.as_object().expect("a table") {
+            table[name] = value.clone();
+        }
+        let table = table.as_object_mut().expect("a table");
+        table.retain(|_, value| !value.is_null());
+        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "10 Mbit/s", "delay": "1 ms" });
+        let value = json!({
+            "duration": "5 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")], "flows": [table],
+        });
+        Scenario::from_value(&value).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn plan(flow: Value, tcp: Value) -> Result<FlowPlan, SpecError> {
+        Plan::new(&scenario(&flow, &tcp), (1, 0), &Replacements::new()).map(|mut plan| plan.flows.remove(0))
+    }
+
+    fn setting<'a>(host: &'a HostSpec, name: &str) -> &'a str {
+        let path = format!("ipv4/{name}");
+        &host.settings.iter().find(|(known, _)| *known == path).expect("a setting").1
+    }
+
+    #[test]
+    fn rules_of_a_connection_become_routes_and_settings() {
+        let plan = plan(json!({}), json!({ "ecn": "classic", "idle_restart": false })).unwrap();
+        let tcp = plan.tcp.as_ref().unwrap();
+        assert_eq!((&tcp.control, tcp.headers), (&Control::Kernel("reno".into()), 52));
+        // 1448 bytes of payload, 12 of timestamps and 40 of headers are 1500; the MSS option does not count the 40.
+        assert_eq!(plan.sender.mtu, 1500);
+        assert_eq!(plan.sender.peers[0].route, ["advmss", "1460", "initcwnd", "10"]);
+        assert_eq!(plan.receiver.peers[0].route, ["advmss", "1460", "quickack", "1"]);
+        for (name, value) in [
+            ("tcp_rto_min_us", "200000"),
+            ("tcp_rto_max_ms", "60000"),
+            ("tcp_ecn", "1"),
+            ("tcp_sack", "1"),
+            ("tcp_timestamps", "1"),
+            ("tcp_slow_start_after_idle", "0"),
+        ] {
+            assert_eq!(setting(&plan.sender, name), value, "{name}");
+            assert_eq!(setting(&plan.receiver, name), value, "{name}");
+        }
+    }
+
+    #[test]
+    fn small_segments_without_options_keep_the_smallest_packet_of_the_device() {
+        let headers = json!({ "data": "40 bytes", "ack": "40 bytes" });
+        let newreno = json!({ "kind": "newreno", "partial_ack": "slow-but-steady" });
+        let tcp = json!({ "mss": "500 bytes", "timestamps": false, "headers": headers, "recovery": newreno,
+            "delayed_ack": { "segments": 2 } });
+        let plan = plan(json!({}), tcp).unwrap();
+        assert_eq!((plan.sender.mtu, setting(&plan.sender, "tcp_sack")), (576, "0"));
+        assert_eq!(plan.receiver.peers[0].route, ["advmss", "500"]);
+    }
+
+    #[test]
+    fn periods_begin_as_in_the_simulator() {
+        let flow = json!({ "start": { "uniform": ["1 s", "2 s"] }, "stop": "3 s", "restarts": [{ "start": "4 s" }] });
+        let periods = plan(flow.clone(), json!({})).unwrap().periods;
+        let simulated = dumbbell_sim::run(&scenario(&flow, &json!({})), 1, 0).flows[0].start_s;
+        assert_eq!(periods[0].start.secs(), simulated);
+        assert_eq!(periods[0].stop, Some(Time::from_secs(3.0)));
+        assert_eq!(periods[1], Period { start: Time::from_secs(4.0), stop: None });
+    }
+
+    #[test]
+    fn an_algorithm_with_a_twin_keeps_its_parameters_and_mechanisms() {
+        let congestion = json!({ "name": "vegas", "alpha": 2.0 });
+        let plan = plan(json!({}), json!({ "congestion": congestion, "mechanisms": "ABG" })).unwrap();
+        assert_eq!(plan.sender.peers[0].route, ["advmss", "1460", "initcwnd", "2"]);
+        let Some(Control::Twin(twin, settings)) = plan.tcp.map(|tcp| tcp.control) else { panic!("no twin") };
+        assert_eq!((twin.name(), &settings["alpha"]), ("vegas", &json!(2.0)));
+        let switches: Vec<&Value> =
+            ["slow_start_detection", "avoidance_detection", "quarter_cut", "growth_guard"]
+                .map(|name| &settings[name])
+                .to_vec();
+        assert_eq!(switches, [true, true, false, false]);
+    }
+
+    #[test]
+    fn queueing_times_shorten_what_a_packet_carries() {
+        let tcp = json!({ "congestion": "rovegas", "mechanisms": "ABFI", "mss": "1440 bytes" });
+        let plan = plan(json!({}), tcp).unwrap();
+        let tcp = plan.tcp.unwrap();
+        // 1440 bytes of payload, 8 of queueing times, 12 of timestamps and 40 of headers.
+        assert_eq!((plan.sender.mtu, tcp.headers, tcp.aqt), (1500, 60, true));
+    }
+
+    #[test]
+    fn datagrams_have_hosts_without_settings() {
+        let source = json!({ "kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 bytes" });
+        let plan = plan(json!({ "tcp": null, "source": source }), json!({})).unwrap();
+        assert_eq!((plan.tcp, plan.sender.mtu, plan.sender.settings.len()), (None, 1000, 0));
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_do_is_refused_with_its_path() {
+        let refused = |tcp: Value| plan(json!({}), tcp).unwrap_err();
+        let cases = [
+            (json!({ "recovery": "reno" }), "recovery"),
+            (json!({ "recovery": "newreno" }), "recovery.partial_ack"),
+            (json!({ "congestion": "vegas", "mechanisms": "ABH" }), "mechanisms"),
+            (json!({ "congestion": "nsvegas", "mechanisms": "" }), "congestion"),
+            (json!({ "timer": "bsd" }), "timer"),
+            (json!({ "timer": { "whole_ticks": true } }), "timer.whole_ticks"),
+            (json!({ "timer": { "maximum": "500 s" } }), "timer.maximum"),
+            (json!({ "limited_transmit": false }), "limited_transmit"),
+            (json!({ "window": { "grow_when": "always" } }), "window.grow_when"),
+            (json!({ "initial_window": "2.5 segments" }), "initial_window"),
+            (json!({ "initial_ssthresh": "20 segments" }), "initial_ssthresh"),
+            (json!({ "receive_buffer": "64 KiB" }), "receive_buffer"),
+            (json!({ "headers": { "data": "40 bytes" } }), "headers.data"),
+            (json!({ "mss": "100 bytes" }), "mss"),
+            (json!({ "delayed_ack": { "segments": 3 } }), "delayed_ack.segments"),
+        ];
+        for (tcp, field) in cases {
+            let error = refused(tcp);
+            assert_eq!(error.field, format!("flows.f.tcp.{field}"), "{error}");
+            assert!(!error.accepted.is_empty() && !error.value.is_empty(), "{error}");
+        }
+        let error = refused(json!({ "recovery": "newreno" }));
+        assert_eq!(
+            error.to_string(),
+            "flows.f.tcp.recovery.partial_ack: \"impatient\" is not accepted; expected \"slow-but-steady\": the kernel \
+             restarts the timer at every partial ACK"
+        );
+        let error = plan(json!({ "source": "tcplib" }), json!({})).unwrap_err();
+        assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.f.source", "\"tcplib\""));
+    }
+
+    #[test]
+    fn a_path_without_a_slow_link_is_refused() {
+        let mut fast = scenario(&json!({}), &json!({}));
+        fast.links[0].rate = Rate(1_000_000_000);
+        let error = Plan::new(&fast, (1, 0), &Replacements::new()).unwrap_err();
+        assert_eq!(error.field, "links.a.rate");
+        assert!(error.accepted.contains("200 Mbit/s"), "{error}");
+    }
+
+    #[test]
+    fn replacements_name_algorithms_of_the_kernel_or_the_twin() {
+        let replaced = |flow: &str, name: &str| {
+            let replacements = Replacements::from([(flow.to_owned(), name.to_owned())]);
+            let plan = Plan::new(&scenario(&json!({}), &json!({})), (1, 0), &replacements)?;
+            Ok::<_, SpecError>(plan.flows[0].tcp.as_ref().map(|tcp| tcp.control.clone()))
+        };
+        assert_eq!(replaced("*", "cubic"), Ok(Some(Control::Kernel("cubic".into()))));
+        let Ok(Some(Control::Twin(twin, _))) = replaced("f", "twin") else { panic!("no twin") };
+        assert_eq!(twin.name(), "reno");
+        assert_eq!(replaced("g", "cubic").unwrap_err().field, "congestion");
+        assert_eq!(replaced("f", "a-b").unwrap_err().field, "flows.f.tcp.congestion");
+    }
+
+    #[test]
+    fn probes_are_those_that_the_kernel_answers() {
+        let probed = |quantity: &str, congestion: &str, replacement: Option<&str>| {
+            let mut value = serde_json::from_str::<Value>(
+                &scenario(&json!({}), &json!({ "congestion": congestion, "mechanisms": "" })).to_json(),
+            )
+            .unwrap();
+            value["probes"] = json!([{ "flows": ["*"], "links": ["*"], "quantities": [quantity] }]);
+            let replacements =
+                replacement.map(|name| ("*".to_owned(), name.to_owned())).into_iter().collect();
+            Plan::new(&Scenario::from_value(&value).unwrap(), (1, 0), &replacements).map(drop)
+        };
+        for quantity in ["cwnd", "ssthresh", "srtt", "rto", "delivered", "backlog", "drops"] {
+            assert_eq!(probed(quantity, "reno", None), Ok(()), "{quantity}");
+        }
+        assert_eq!(probed("base_rtt", "vegas", None), Ok(()));
+        for (quantity, congestion, replacement) in
+            [("seq_sent", "reno", None), ("losses", "reno", None), ("base_rtt", "vegas", Some("cubic"))]
+        {
+            let error = probed(quantity, congestion, replacement).unwrap_err();
+            assert_eq!(error.field, "probes.0.quantities");
+        }
+    }
+}

@@ -14,8 +14,13 @@ const SIZE: usize = 248;
 /// Threshold of a connection that has not left slow start by a loss.
 const UNLIMITED: u32 = 0x7fff_ffff;
 
+/// States of a connection whose peer has sent its last byte, as the kernel numbers them: TIME_WAIT, CLOSE, CLOSE_WAIT,
+/// LAST_ACK and CLOSING.
+const AFTER_FIN: [u8; 5] = [6, 7, 8, 9, 11];
+
 /// The fields of `struct tcp_info` that are used, by their offset in bytes.
 mod offset {
+    pub const STATE: usize = 0;
     pub const RTO: usize = 8;
     pub const UNACKED: usize = 24;
     pub const RTT: usize = 68;
@@ -130,9 +135,10 @@ impl TcpInfo {
         self.u64(offset::BYTES_ACKED)
     }
 
-    /// New bytes received in order.
+    /// New bytes received in order. The kernel counts a FIN as a byte, which is not data.
     pub fn bytes_received(&self) -> u64 {
-        self.u64(offset::BYTES_RECEIVED)
+        let has_ended = AFTER_FIN.contains(&self.bytes[offset::STATE]);
+        self.u64(offset::BYTES_RECEIVED).saturating_sub(u64::from(has_ended))
     }
 
     /// Payload bytes sent, including retransmissions.
@@ -178,6 +184,9 @@ mod tests {
             (TcpInfo::of(&sender).expect("a socket"), TcpInfo::of(&receiver).expect("a socket"));
         assert_eq!((sent.bytes_sent(), received.bytes_received()), (5000, 5000));
         assert_eq!((sent.segments_retransmitted(), sent.timeouts(), sent.ssthresh()), (0, 0, None));
+        drop(sender);
+        assert_eq!(receiver.read(&mut [0; 1]).expect("the end"), 0);
+        assert_eq!(TcpInfo::of(&receiver).expect("a socket").bytes_received(), 5000);
         assert!(sent.cwnd() >= 10 && sent.segments_sent() >= 1, "{}", sent.cwnd());
         assert!(sent.srtt().is_some_and(|srtt| srtt < 1.0) && sent.rto() < 10.0);
     }

@@ -1,8 +1,9 @@
-"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``reproduce``, and others.
+"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``testbed``, and others.
 
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
-keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed. ``cross-validate
---strict`` exits with 1 if a criterion does not hold. User input never causes a traceback.
+keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; and ``testbed``: the
+machine lacks something, such as root. ``cross-validate --strict`` exits with 1 if a criterion does not hold, and
+``testbed`` if a run failed. User input never causes a traceback.
 """
 
 from __future__ import annotations
@@ -311,6 +312,73 @@ def bench_scale_command(
     from dumbbell.cli import bench
 
     bench.scale(quick=quick, json_output=json, output=output)
+
+
+testbed_app = typer.Typer(
+    help="Run scenarios in real time, with the TCP of the Linux kernel.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(testbed_app, name="testbed")
+
+
+@testbed_app.command("run")
+@guarded
+def real_time_run_command(
+    file: File,
+    seed: Seed = 1,
+    run: Annotated[
+        int, typer.Option("--run", min=0, max=LARGEST_SEED, help="Run number of the first replication.")
+    ] = 0,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Number of replications.")] = 1,
+    at_once: Annotated[
+        int, typer.Option("--at-once", metavar="N", help="Runs side by side; two cores carry 8 of 10 Mbit/s.")
+    ] = 1,
+    congestion: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--congestion",
+            metavar="FLOW=NAME",
+            help="Congestion control of the kernel for this flow, such as cubic or bbr, or twin for the eBPF twin; "
+            "NAME alone: for all flows; may be repeated.",
+        ),
+    ] = None,
+    json: Json = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Write tables and probed quantities to this folder, as Parquet."
+        ),
+    ] = None,
+) -> None:
+    """Run a scenario file in real time: its links, and the TCP of the Linux kernel.
+
+    Needs Linux and root; `dumbbell testbed doctor` says what is missing. A run whose packets were late too often is
+    repeated, at most twice.
+    """
+    from dumbbell.cli import testbed
+
+    testbed.run_in_real_time(
+        file,
+        seed=seed,
+        run=run,
+        runs=runs,
+        at_once=at_once,
+        congestion=congestion or (),
+        json_output=json,
+        output=output,
+    )
+
+
+@testbed_app.command("doctor")
+@guarded
+def real_time_doctor_command(
+    json: Annotated[bool, typer.Option("--json", help="Print the checks as a JSON list.")] = False,
+) -> None:
+    """Check what the testbed needs of this machine, and say how to get what is missing."""
+    from dumbbell.cli import testbed
+
+    testbed.check_machine(json_output=json)
 
 
 def main() -> None:

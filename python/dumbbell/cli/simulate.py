@@ -24,7 +24,7 @@ from dumbbell.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["simulate"]
+__all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "make_directory", "read_scenario", "simulate"]
 
 FLOW_COLUMNS: Sequence[Column] = (
     Column("flow", "name"),
@@ -57,10 +57,10 @@ LINK_COLUMNS: Sequence[Column] = (
 
 def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path | None) -> None:
     """Run a scenario file, print its results, and write its traces where asked."""
-    scenario = _read(file)
+    scenario = read_scenario(file)
     if trace is not None:
         # Found out now rather than after a long run.
-        _make_directory(trace)
+        make_directory(trace)
         if not scenario.probes:
             note(
                 f"{file} has no probes, so nothing will be written to {trace}; add [[probes]] to record quantities"
@@ -87,7 +87,8 @@ def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path 
         note(f"wrote {len(written)} files to {trace}: {', '.join(path.name for path in written)}")
 
 
-def _read(file: Path) -> Scenario:
+def read_scenario(file: Path) -> Scenario:
+    """Read a scenario file, or refuse it."""
     if file.is_dir():
         raise IsADirectoryError(
             errno.EISDIR, "is a directory; accepted: a scenario file, TOML or JSON", str(file)
@@ -110,10 +111,11 @@ def _run(scenario: Scenario, seed: int, number: int) -> Run:
         return run(scenario, seed=seed, run=number)
 
 
-def _make_directory(directory: Path) -> None:
+def make_directory(directory: Path) -> None:
+    """Make a directory for results, unless it is there; it must be writable."""
     if directory.exists() and not directory.is_dir():
         raise NotADirectoryError(
-            errno.ENOTDIR, "is not a directory; accepted: a directory for traces", str(directory)
+            errno.ENOTDIR, "is not a directory; accepted: a directory for results", str(directory)
         )
     directory.mkdir(parents=True, exist_ok=True)
     if not os.access(directory, os.W_OK | os.X_OK):

@@ -1,0 +1,183 @@
+"""``dumbbell testbed``: scenarios in real time, with the TCP of the Linux kernel."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from dumbbell.cli.refusals import note, refuse
+from dumbbell.cli.simulate import FLOW_COLUMNS, LINK_COLUMNS, make_directory, read_scenario
+from dumbbell.cli.tables import Column, print_table
+from dumbbell.errors import MachineError, RealTimeError, ScenarioError
+from dumbbell.files import replacing
+from dumbbell.run import Job
+from dumbbell.testbed import Progress, RealTimeRun, doctor, duration_s, find_binary, run_many, tables
+
+__all__ = ["check_machine", "run_in_real_time"]
+
+FAILED = 1
+UNAVAILABLE = 3  # the machine lacks something
+
+RUN_COLUMN = Column("run", "run")
+CONGESTION_COLUMN = Column("congestion\ncontrol", "congestion")
+
+CHECK_COLUMNS: Sequence[Column] = (
+    Column("check", "check"),
+    Column("status", "status"),
+    Column("found", "detail"),
+    Column("remedy", "remedy"),
+)
+
+
+def check_machine(*, json_output: bool) -> None:
+    """Print what the testbed needs of this machine, and exit with 3 if something is missing."""
+    checks = doctor()
+    if json_output:
+        typer.echo(json.dumps([vars(check) for check in checks], indent=2, ensure_ascii=False))
+    else:
+        print_table(CHECK_COLUMNS, [vars(check) for check in checks])
+    if any(check.status == "missing" for check in checks):
+        raise typer.Exit(UNAVAILABLE)
+
+
+def run_in_real_time(
+    file: Path,
+    *,
+    seed: int,
+    run: int,
+    runs: int,
+    at_once: int,
+    congestion: Sequence[str],
+    json_output: bool,
+    output: Path | None,
+) -> None:
+    """Run a scenario file in real time, print its results, and write them where asked."""
+    scenario = read_scenario(file)
+    replacements = _replacements(congestion)
+    if runs < 1:
+        refuse(f"--runs is {runs}; accepted: 1 or more")
+    if at_once < 1:
+        refuse(f"--at-once is {at_once}; accepted: 1 or more")
+    if output is not None:
+        # Found out now rather than after a long run.
+        make_directory(output)
+    for text in scenario.warnings:
+        note(f"warning: {text}")
+    jobs = [Job(scenario, seed, number) for number in range(run, run + runs)]
+    try:
+        find_binary(told=note)
+        with _progress(duration_s(scenario) * runs / at_once) as progress:
+            done = run_many(jobs, at_once=at_once, congestion=replacements, progress=progress)
+    except MachineError as error:
+        _fail(error, UNAVAILABLE)
+    except RealTimeError as error:
+        _fail(error, FAILED)
+    except ScenarioError as error:
+        refuse(f"{file}: {error}")
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted: the runs of {file} were stopped; nothing was written"
+        ) from None
+    if json_output:
+        objects = [one.summary for one in done]
+        typer.echo(json.dumps(objects[0] if runs == 1 else {"runs": objects}, indent=2, ensure_ascii=False))
+    else:
+        _print_tables(done)
+    _warn_of_disturbance(done)
+    if output is not None:
+        _write(done, output)
+
+
+def _fail(error: Exception, code: int) -> NoReturn:
+    note("error: " + " ".join(str(error).split()))
+    raise typer.Exit(code) from None
+
+
+def _replacements(stated: Sequence[str]) -> dict[str, str]:
+    """Return the replaced congestion controls by flow, from ``FLOW=NAME``; a name alone is for all flows."""
+    replacements: dict[str, str] = {}
+    for text in stated:
+        flow, _, name = text.rpartition("=")
+        if not name:
+            refuse(f'--congestion: "{text}" is not accepted; expected NAME or FLOW=NAME')
+        replacements[flow or "*"] = name
+    return replacements
+
+
+@contextmanager
+def _progress(expected_s: float) -> Iterator[Progress | None]:
+    """Show the time that has passed, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("runs in real time"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("of {task.fields[of]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=expected_s, of=f"{expected_s:.0f} s")
+
+        def told(_done_s: float, _all_s: float) -> None:
+            # Wall time is what runs take. A repeated run takes it again, which the bar does not foresee.
+            bar.update(task, completed=min(bar.tasks[0].elapsed or 0.0, expected_s))
+
+        yield told
+
+
+def _print_tables(done: Sequence[RealTimeRun]) -> None:
+    first = done[0]
+    testbed = first.summary["testbed"]
+    seconds = duration_s(first.scenario)
+    title = first.scenario.name or "unnamed scenario"
+    priority = "real-time priority" if testbed["fifo"] else "without real-time priority"
+    number = f"run {first.run}" if len(done) == 1 else f"runs {first.run} to {done[-1].run}"
+    late = max(one.summary["testbed"]["late_p99_us"] for one in done)
+    typer.echo(
+        f"{title}: seed {first.seed}, {number}, {seconds:g} s in real time, Linux {testbed['kernel']}, {priority}, "
+        f"99 % of packets at most {late:.0f} us late"
+    )
+    many = (RUN_COLUMN,) if len(done) > 1 else ()
+    name, *others = FLOW_COLUMNS
+    print_table((*many, name, CONGESTION_COLUMN, *others), _records(done, "flows"))
+    print_table((*many, *LINK_COLUMNS), _records(done, "links"))
+
+
+def _records(done: Sequence[RealTimeRun], kind: str) -> list[dict[str, Any]]:
+    found = [one.arrow_flows if kind == "flows" else one.arrow_links for one in done]
+    return [record for table in found for record in table.to_pylist()]
+
+
+def _warn_of_disturbance(done: Sequence[RealTimeRun]) -> None:
+    repeats = sum(one.repeats for one in done)
+    if repeats:
+        note(f"note: {repeats} disturbed run{'' if repeats == 1 else 's'} repeated")
+    disturbed = [one for one in done if one.disturbed]
+    if disturbed:
+        late = max(one.summary["testbed"]["late_p99_us"] for one in disturbed)
+        note(
+            f"warning: {len(disturbed)} of {len(done)} runs remain disturbed (99 % of packets at most {late:.0f} us late): "
+            "repeat them on a quiet machine"
+        )
+
+
+def _write(done: Sequence[RealTimeRun], directory: Path) -> None:
+    import pyarrow.parquet
+
+    flows, links, traces = tables(done)
+    files = {"flows": flows, "links": links, **traces}
+    for name, table in files.items():
+        with replacing(directory / f"{name}.parquet") as file:
+            pyarrow.parquet.write_table(table, file)
+    note(f"wrote {len(files)} files to {directory}: {', '.join(f'{name}.parquet' for name in files)}")

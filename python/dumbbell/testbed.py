@@ -1,0 +1,557 @@
+"""Runs in real time: the TCP of the Linux kernel over the links of a scenario.
+
+The testbed is a binary of its own, so that one small process needs root and nothing else: ``dumbbell-testbed`` of the
+crate of this name. A checkout builds it; the environment variable ``DUMBBELL_TESTBED`` names another one. ``docs/testbed.md``
+lists what the kernel does otherwise than the simulator.
+
+A second of a scenario is a second of the wall. A run whose packets were late too often is disturbed: it is repeated, and
+counted, instead of averaged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dumbbell
+from dumbbell.errors import MachineError, RealTimeError, ScenarioError
+from dumbbell.quantities import nanoseconds
+from dumbbell.run import Job, frame, row, warn_of
+from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Check", "RealTimeRun", "doctor", "find_binary", "run", "run_many", "tables"]
+
+Progress = Callable[[float, float], None]
+"""Told the seconds of completed and of all runs, about five times a second."""
+
+VARIABLE = "DUMBBELL_TESTBED"
+PACKAGE = "dumbbell-testbed"
+BUILD = ("cargo", "build", "--release", "--locked", "--package", PACKAGE, "--features", "kernel")
+NEEDS = "clang-16 libelf-dev zlib1g-dev pkg-config make"
+
+# Exit codes of the binary.
+REFUSED = 2
+MISSING = 3
+
+REPEATS = 2
+"""Maximum number of repetitions of a disturbed run."""
+
+COUNT, REAL, TEXT, TRUTH = "uint64", "double", "string", "bool"
+
+TESTBED_COLUMNS: Mapping[str, str] = {
+    "late_p50_us": REAL,
+    "late_p99_us": REAL,
+    "late_max_us": REAL,
+    "late_over_1ms": REAL,
+    "disturbed": TRUTH,
+    "repeats": COUNT,
+    "write_errors": COUNT,
+    "refused": COUNT,
+    "kernel": TEXT,
+    "fifo": TRUTH,
+}
+
+FLOW_COLUMNS: Mapping[str, str] = {
+    "seed": COUNT,
+    "run": COUNT,
+    "name": TEXT,
+    "goodput_bps": REAL,
+    "throughput_bps": REAL,
+    "bytes_delivered": COUNT,
+    "segments_sent": COUNT,
+    "segments_retransmitted": COUNT,
+    "bytes_retransmitted": COUNT,
+    "timeouts": COUNT,
+    "fast_retransmits": COUNT,
+    "completion_s": REAL,
+    "start_s": REAL,
+    "rtt_mean_s": REAL,
+    "rtt_min_s": REAL,
+    "segments_lost": COUNT,
+    "connections": COUNT,
+    "connections_given_up": COUNT,
+    "congestion": TEXT,
+    **TESTBED_COLUMNS,
+}
+
+LINK_COLUMNS: Mapping[str, str] = {
+    "seed": COUNT,
+    "run": COUNT,
+    "name": TEXT,
+    "utilization": REAL,
+    "drops_queue": COUNT,
+    "drops_early": COUNT,
+    "drops_policer": COUNT,
+    "drops_impairment": COUNT,
+    "marks": COUNT,
+    "packets": COUNT,
+    "backlog_mean_packets": REAL,
+    "backlog_max_packets": COUNT,
+    "wait_mean_s": REAL,
+    **TESTBED_COLUMNS,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RealTimeRun:
+    """The results of one run in real time.
+
+    Parameters
+    ----------
+    scenario, seed, run
+        The scenario.
+    arrow_flows
+        One row per flow: an Arrow table with the columns of `dumbbell.Run` that the kernel can fill, the ``congestion``
+        control by its name in the kernel, and the columns of the testbed: ``late_p50_us``, ``late_p99_us`` and
+        ``late_max_us``, how late packets were written (microseconds); ``late_over_1ms``, the share of packets later than
+        1 ms; ``disturbed`` and the number of disturbed ``repeats`` before; ``write_errors``, packets that a device did not
+        accept, and ``refused``, packets that belong to no flow; the ``kernel`` release; and ``fifo``, whether real-time
+        priority was granted.
+    arrow_links
+        One row per link, with the same columns of the testbed.
+    arrow_traces
+        One Arrow table per probed quantity, with the columns ``time_s`` (seconds), ``name`` (of the flow or link) and
+        ``value``. Flows with probes also have ``retransmissions`` (segments) and ``pacing_rate`` (bit/s).
+    summary
+        The run as one plain object, as ``dumbbell testbed run --json`` prints it.
+    """
+
+    scenario: Scenario
+    seed: int
+    run: int
+    arrow_flows: pa.Table
+    arrow_links: pa.Table
+    arrow_traces: dict[str, pa.Table]
+    summary: dict[str, Any]
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """One row per flow."""
+        return frame(self.arrow_flows)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """One row per link."""
+        return frame(self.arrow_links)
+
+    @cached_property
+    def traces(self) -> dict[str, pd.DataFrame]:
+        """One frame per probed quantity: ``time_s``, ``name``, ``value``."""
+        return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
+
+    def flow(self, name: str) -> pd.Series[Any]:
+        """Return the row of one flow.
+
+        Raises
+        ------
+        KeyError
+            There is no flow of this name.
+        """
+        return row(self.flows, name, "flow")
+
+    def link(self, name: str) -> pd.Series[Any]:
+        """Return the row of one link.
+
+        Raises
+        ------
+        KeyError
+            There is no link of this name.
+        """
+        return row(self.links, name, "link")
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether packets were late too often, after all repetitions."""
+        return bool(self.summary["testbed"]["disturbed"])
+
+    @property
+    def repeats(self) -> int:
+        """Number of disturbed runs that this one replaces."""
+        return int(self.summary["testbed"]["repeats"])
+
+    def __repr__(self) -> str:
+        state = "disturbed" if self.disturbed else "undisturbed"
+        return f"RealTimeRun({self.scenario.name!r}, seed={self.seed}, run={self.run}, {state})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What the testbed needs or can use.
+
+    Parameters
+    ----------
+    check
+        What it is.
+    status
+        ``"ok"``, ``"warning"`` (missing, and runs work without it) or ``"missing"``.
+    detail
+        What was found, or why it is missing.
+    remedy
+        How to get it; empty if it is there.
+    """
+
+    check: str
+    status: str
+    detail: str
+    remedy: str
+
+
+def find_binary(*, told: Callable[[str], None] | None = None) -> Path:
+    """Return the binary of the testbed; a checkout builds it first if it is missing or out of date.
+
+    Parameters
+    ----------
+    told
+        Called with one sentence before a build, which takes minutes.
+
+    Raises
+    ------
+    MachineError
+        There is none, and none can be built.
+    """
+    stated = os.environ.get(VARIABLE)
+    if stated:
+        path = Path(stated)
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            raise MachineError(f"the testbed cannot run: {VARIABLE} names {path}, which is no program")
+        return path
+    if sys.platform != "linux":
+        raise MachineError("the testbed cannot run: it needs Linux")
+    checkout = Path(dumbbell.__file__).resolve().parents[2]
+    if (checkout / "crates" / PACKAGE).is_dir():
+        return _built(checkout, told)
+    installed = shutil.which(PACKAGE)
+    if installed is None:
+        raise MachineError(
+            f"the testbed cannot run: {PACKAGE} is not installed; build it in a checkout with `{' '.join(BUILD)}` and "
+            f"name it in the environment variable {VARIABLE}"
+        )
+    return Path(installed)
+
+
+def _built(checkout: Path, told: Callable[[str], None] | None) -> Path:
+    """Return the binary of a checkout, up to date."""
+    existing = checkout / "target" / "release" / PACKAGE
+    if shutil.which(BUILD[0]) is None:
+        # As under sudo, which has another search path.
+        if existing.is_file():
+            return existing
+        raise MachineError(
+            f"the testbed cannot run: {existing} is missing and cargo is not installed; build it with `{' '.join(BUILD)}`"
+        )
+    if told is not None and not existing.is_file():
+        told(f"building {PACKAGE}, which takes a few minutes")
+    command = [*BUILD, "--message-format", "json-render-diagnostics"]
+    built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        reasons = [line.strip() for line in built.stderr.splitlines() if "error" in line]
+        raise MachineError(
+            f"the testbed cannot run: `{' '.join(BUILD)}` failed ({reasons[0] if reasons else 'no reason given'}); "
+            f"it needs the Debian packages {NEEDS}"
+        )
+    messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
+    executables = [message["executable"] for message in messages if message.get("executable")]
+    if not executables:
+        raise MachineError(f"the testbed cannot run: `{' '.join(BUILD)}` built no program")
+    return Path(executables[-1])
+
+
+def doctor() -> list[Check]:
+    """Return the checks of this machine, in the order in which the testbed needs them.
+
+    Returns
+    -------
+    list of Check
+        The first one is the binary; without it, it is the only one.
+    """
+    try:
+        binary = find_binary()
+    except MachineError as error:
+        remedy = f"build it in a checkout with `{' '.join(BUILD)}`, or name it in {VARIABLE}"
+        return [Check(check="binary", status="missing", detail=str(error), remedy=remedy)]
+    found = subprocess.run([binary, "doctor"], capture_output=True, text=True, check=False)
+    try:
+        listed = [Check(**entry) for entry in json.loads(found.stdout)]
+    except (ValueError, TypeError):
+        listed = [
+            Check(
+                check="answer",
+                status="missing",
+                detail=_last_line(found.stderr) or f"exit code {found.returncode}",
+                remedy=f"build {binary} again",
+            )
+        ]
+    return [Check(check="binary", status="ok", detail=str(binary), remedy=""), *listed]
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int = 1,
+    run: int = 0,
+    congestion: Mapping[str, str] | None = None,
+    repeats: int = REPEATS,
+) -> RealTimeRun:
+    """Run a scenario once in real time, with the TCP of the kernel.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    seed, run
+        As of `dumbbell.run`: flows start at the same times, and links lose the same packets.
+    congestion
+        Congestion controls of the kernel that replace those of the scenario, by the name of the flow, or ``"*"`` for all
+        others. ``"twin"`` is the eBPF twin where the kernel's own would be used.
+    repeats
+        Maximum number of repetitions of a disturbed run.
+
+    Returns
+    -------
+    RealTimeRun
+        The results. They are never bit-identical.
+
+    Raises
+    ------
+    ScenarioError
+        The kernel cannot follow a rule of the scenario.
+    MachineError
+        The machine lacks something.
+    RealTimeError
+        Something failed.
+
+    Warns
+    -----
+    ScenarioWarning
+        The scenario states something that has no effect.
+    """
+    warn_of([scenario])
+    job = Job(scenario, seed, run)
+    return next(iter(run_many([job], congestion=congestion, repeats=repeats)))
+
+
+def run_many(
+    jobs: Iterable[Job],
+    *,
+    at_once: int = 1,
+    congestion: Mapping[str, str] | None = None,
+    repeats: int = REPEATS,
+    progress: Progress | None = None,
+    finished: Callable[[int, RealTimeRun], None] | None = None,
+) -> list[RealTimeRun]:
+    """Run many jobs in real time.
+
+    Parameters
+    ----------
+    jobs
+        The jobs.
+    at_once
+        Runs side by side. A run of 10 Mbit/s takes about 8 % of a core, one of 100 Mbit/s up to 40 %. Two cores carry
+        eight runs of 10 Mbit/s without loss of precision.
+    congestion, repeats
+        As of `run`.
+    progress
+        Told the seconds of completed and of all runs.
+    finished
+        Told the number and the results of each job as it completes, in a thread of its own.
+
+    Returns
+    -------
+    list of RealTimeRun
+        The results, in the order of the jobs.
+
+    Raises
+    ------
+    ScenarioError, MachineError, RealTimeError
+        As of `run`, for the first job that fails. The others are ended.
+    """
+    listed = list(jobs)
+    if at_once < 1:
+        raise ValueError(f"at_once is {at_once}; accepted: 1 or more")
+    binary = find_binary()
+    processes = _Processes()
+
+    def work(number: int) -> RealTimeRun:
+        result = _repeated(binary, listed[number], congestion or {}, repeats, processes)
+        if finished is not None:
+            finished(number, result)
+        return result
+
+    with ThreadPoolExecutor(at_once) as pool:
+        futures = [pool.submit(work, number) for number in range(len(listed))]
+        try:
+            pending = set(futures)
+            while pending:
+                done, pending = wait(pending, timeout=0.2, return_when="FIRST_EXCEPTION")
+                if progress is not None:
+                    progress(*_seconds(listed, [future.done() for future in futures]))
+                for future in done:
+                    future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            # The threads of the pool wait for these.
+            processes.kill()
+            raise
+    return [future.result() for future in futures]
+
+
+def _seconds(jobs: Sequence[Job], done: Sequence[bool]) -> tuple[float, float]:
+    durations = [duration_s(job.scenario) for job in jobs]
+    return sum(length for length, is_done in zip(durations, done, strict=True) if is_done), sum(durations)
+
+
+def duration_s(scenario: Scenario) -> float:
+    """Return the duration of a scenario, in seconds."""
+    return nanoseconds(scenario.resolved()["duration"], "duration") / 1e9
+
+
+class _Processes:
+    """The processes that run, to be ended together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._is_over = False
+
+    def answer(self, command: Sequence[str | Path], request: str) -> tuple[int, str, str]:
+        """Return the exit code, output and errors of a process."""
+        pipe = subprocess.PIPE
+        with self._lock:
+            if self._is_over:
+                raise RealTimeError("the testbed was interrupted")
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+            self._running.add(process)
+        try:
+            output, errors = process.communicate(request)
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return process.returncode, output, errors
+
+    def kill(self) -> None:
+        """End all processes. Nothing is left in the kernel."""
+        with self._lock:
+            self._is_over = True
+            for process in self._running:
+                process.kill()
+
+
+def _repeated(
+    binary: Path, job: Job, congestion: Mapping[str, str], repeats: int, processes: _Processes
+) -> RealTimeRun:
+    """Return the first undisturbed run, or the last one."""
+    for repeated in range(repeats + 1):
+        result = _once(binary, job, congestion, processes, repeated)
+        if not result.disturbed:
+            break
+    return result
+
+
+def _once(
+    binary: Path, job: Job, congestion: Mapping[str, str], processes: _Processes, repeated: int
+) -> RealTimeRun:
+    request = {
+        "scenario": json.loads(job.scenario.canonical_json),
+        "seed": job.seed,
+        "run": job.run,
+        "congestion": dict(congestion),
+    }
+    code, output, errors = processes.answer([binary, "run"], json.dumps(request))
+    reason = _last_line(errors)
+    if code == REFUSED:
+        raise ScenarioError(reason)
+    if code == MISSING:
+        raise MachineError(reason)
+    if code != 0:
+        raise RealTimeError(f"the testbed failed: {reason or f'exit code {code}'}")
+    try:
+        answer = json.loads(output)
+        return _run_of(job, answer, repeated)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RealTimeError(f"{binary} gave results of another form ({error}); build it again") from None
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _run_of(job: Job, answer: dict[str, Any], repeated: int) -> RealTimeRun:
+    answer["summary"]["testbed"]["repeats"] = repeated
+    own = {"seed": job.seed, "run": job.run, "repeats": repeated}
+    return RealTimeRun(
+        scenario=job.scenario,
+        seed=job.seed,
+        run=job.run,
+        arrow_flows=_table([{**one, **own} for one in answer["flows"]], FLOW_COLUMNS),
+        arrow_links=_table([{**one, **own} for one in answer["links"]], LINK_COLUMNS),
+        arrow_traces=_traces(answer["traces"]),
+        summary=answer["summary"],
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = {
+        name: pa.array([one[name] for one in rows], pa.type_for_alias(kind)) for name, kind in columns.items()
+    }
+    return pa.table(arrays)
+
+
+def _traces(recordings: Sequence[Mapping[str, Any]]) -> dict[str, pa.Table]:
+    import pyarrow as pa
+
+    tables: dict[str, list[pa.Table]] = {}
+    for one in recordings:
+        table = pa.table(
+            {
+                "time_s": pa.array(one["times"], pa.float64()),
+                "name": pa.array([one["name"]] * len(one["times"]), pa.large_string()),
+                "value": pa.array(one["values"], pa.float64()),
+            }
+        )
+        tables.setdefault(one["quantity"], []).append(table)
+    return {quantity: pa.concat_tables(parts) for quantity, parts in sorted(tables.items())}
+
+
+def tables(runs: Sequence[RealTimeRun]) -> tuple[pa.Table, pa.Table, dict[str, pa.Table]]:
+    """Return the tables of flows, of links and of each probed quantity of many runs.
+
+    Parameters
+    ----------
+    runs
+        The runs, at least one. Rows of traces get the columns ``seed`` and ``run``.
+    """
+    import pyarrow as pa
+
+    flows = pa.concat_tables([one.arrow_flows for one in runs])
+    links = pa.concat_tables([one.arrow_links for one in runs])
+    quantities = dict.fromkeys(quantity for one in runs for quantity in one.arrow_traces)
+
+    def traced(one: RealTimeRun, quantity: str) -> pa.Table:
+        table = one.arrow_traces[quantity]
+        for place, (name, value) in enumerate((("seed", one.seed), ("run", one.run))):
+            table = table.add_column(place, name, pa.array([value] * len(table), pa.uint64()))
+        return table
+
+    traces = {
+        quantity: pa.concat_tables([traced(one, quantity) for one in runs if quantity in one.arrow_traces])
+        for quantity in quantities
+    }
+    return flows, links, traces
