@@ -10,8 +10,10 @@ counted, instead of averaged.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import dumbbell
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Check", "RealTimeRun", "doctor", "find_binary", "run", "run_many", "tables"]
+__all__ = ["Check", "RealTimeRun", "doctor", "find_binary", "identity", "run", "run_many", "tables"]
 
 Progress = Callable[[float, float], None]
 """Told the seconds of completed and of all runs, about five times a second."""
@@ -183,6 +185,32 @@ class RealTimeRun:
         """Number of disturbed runs that this one replaces."""
         return int(self.summary["testbed"]["repeats"])
 
+    def to_json(self) -> str:
+        """Return the results as text, for a store; see `of_json`."""
+        traces = {quantity: table.to_pydict() for quantity, table in self.arrow_traces.items()}
+        return json.dumps(
+            {
+                "summary": self.summary,
+                "flows": self.arrow_flows.to_pylist(),
+                "links": self.arrow_links.to_pylist(),
+                "traces": traces,
+            }
+        )
+
+    @classmethod
+    def of_json(cls, job: Job, text: str) -> Self:
+        """Return the results of a job from their text."""
+        kept = json.loads(text)
+        return cls(
+            scenario=job.scenario,
+            seed=job.seed,
+            run=job.run,
+            arrow_flows=_table(kept["flows"], FLOW_COLUMNS),
+            arrow_links=_table(kept["links"], LINK_COLUMNS),
+            arrow_traces={quantity: _trace(**columns) for quantity, columns in kept["traces"].items()},
+            summary=kept["summary"],
+        )
+
     def __repr__(self) -> str:
         state = "disturbed" if self.disturbed else "undisturbed"
         return f"RealTimeRun({self.scenario.name!r}, seed={self.seed}, run={self.run}, {state})"
@@ -268,6 +296,24 @@ def _built(checkout: Path, told: Callable[[str], None] | None) -> Path:
     if not executables:
         raise MachineError(f"the testbed cannot run: `{' '.join(BUILD)}` built no program")
     return Path(executables[-1])
+
+
+def identity(congestion: Mapping[str, str] | None = None) -> str:
+    """Return the identity of what determines results besides the scenario: the kernel, the binary and replaced controls.
+
+    Parameters
+    ----------
+    congestion
+        As of `run`.
+
+    Raises
+    ------
+    MachineError
+        There is no binary.
+    """
+    digest = hashlib.blake2b(find_binary().read_bytes(), digest_size=8)
+    digest.update(json.dumps(dict(congestion or {}), sort_keys=True).encode())
+    return f"{platform.release()}-{digest.hexdigest()}"
 
 
 def doctor() -> list[Check]:
@@ -367,7 +413,7 @@ def run_many(
     progress
         Told the seconds of completed and of all runs.
     finished
-        Told the number and the results of each job as it completes, in a thread of its own.
+        Told the number and the results of each job within a second of its completion, in the calling thread.
 
     Returns
     -------
@@ -385,22 +431,22 @@ def run_many(
     binary = find_binary()
     processes = _Processes()
 
-    def work(number: int) -> RealTimeRun:
-        result = _repeated(binary, listed[number], congestion or {}, repeats, processes)
-        if finished is not None:
-            finished(number, result)
-        return result
-
     with ThreadPoolExecutor(at_once) as pool:
-        futures = [pool.submit(work, number) for number in range(len(listed))]
+        futures = [
+            pool.submit(_repeated, binary, job, congestion or {}, repeats, processes) for job in listed
+        ]
+        numbers = {future: number for number, future in enumerate(futures)}
         try:
             pending = set(futures)
             while pending:
                 done, pending = wait(pending, timeout=0.2, return_when="FIRST_EXCEPTION")
                 if progress is not None:
                     progress(*_seconds(listed, [future.done() for future in futures]))
-                for future in done:
-                    future.result()
+                # A failure is raised after what completed with it was handed over.
+                for future in sorted(done, key=lambda future: future.exception() is not None):
+                    result = future.result()
+                    if finished is not None:
+                        finished(numbers[future], result)
         except BaseException:
             for future in futures:
                 future.cancel()
@@ -519,15 +565,21 @@ def _traces(recordings: Sequence[Mapping[str, Any]]) -> dict[str, pa.Table]:
 
     tables: dict[str, list[pa.Table]] = {}
     for one in recordings:
-        table = pa.table(
-            {
-                "time_s": pa.array(one["times"], pa.float64()),
-                "name": pa.array([one["name"]] * len(one["times"]), pa.large_string()),
-                "value": pa.array(one["values"], pa.float64()),
-            }
-        )
+        table = _trace(one["times"], [one["name"]] * len(one["times"]), one["values"])
         tables.setdefault(one["quantity"], []).append(table)
     return {quantity: pa.concat_tables(parts) for quantity, parts in sorted(tables.items())}
+
+
+def _trace(time_s: Sequence[float], name: Sequence[str], value: Sequence[float]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "time_s": pa.array(time_s, pa.float64()),
+            "name": pa.array(name, pa.large_string()),
+            "value": pa.array(value, pa.float64()),
+        }
+    )
 
 
 def tables(runs: Sequence[RealTimeRun]) -> tuple[pa.Table, pa.Table, dict[str, pa.Table]]:

@@ -204,12 +204,46 @@ def test_results_are_written_as_parquet(binary, file, tmp_path):
     folder = tmp_path / "out"
     result = invoke("run", file, "--runs", "2", "--output", folder)
     assert "wrote 3 files" in result.stderr, result.output
-    assert sorted(path.name for path in folder.iterdir()) == [
+    assert sorted(path.name for path in folder.glob("*.parquet")) == [
         "cwnd.parquet",
         "flows.parquet",
         "links.parquet",
     ]
     assert pyarrow.parquet.read_table(folder / "flows.parquet")["run"].to_pylist() == [0, 1]
+
+
+def test_completed_runs_are_reused_and_disturbed_ones_repeated(binary, file, tmp_path):
+    told = binary(
+        'told.open("a").write(str(request["run"]))\n'
+        'ANSWER["summary"]["testbed"]["disturbed"] = request["run"] == 1\n'
+        'ANSWER["flows"][0]["goodput_bps"] = float(request["run"])\n' + PRINT
+    )
+    command = ("run", file, "--runs", "3", "--json", "--output", tmp_path / "out")
+    first = invoke(*command)
+    assert first.exit_code == 0, first.output
+    # Run 1 is repeated twice; the order of runs is free.
+    assert sorted(told.read_text()) == sorted("01112")
+    second = invoke(*command)
+    assert "2 of 3 runs reused" in second.stderr
+    assert told.read_text()[5:] == "111"
+    assert json.loads(second.stdout) == json.loads(first.stdout)
+    flows = pyarrow.parquet.read_table(tmp_path / "out" / "flows.parquet")
+    assert flows["goodput_bps"].to_pylist() == [0, 1, 2]
+    invoke(*command, "--fresh")
+    assert sorted(told.read_text()[8:]) == sorted("01112")
+    # Other controls have other results.
+    invoke(*command, "--congestion", "cubic")
+    assert len(told.read_text()) == 18
+
+
+def test_a_run_is_the_same_after_it_was_stored(binary, two_hosts):
+    binary(PRINT)
+    result = testbed.run(two_hosts)
+    again = testbed.RealTimeRun.of_json(dumbbell.Job(two_hosts), result.to_json())
+    assert again.arrow_flows == result.arrow_flows
+    assert again.arrow_links == result.arrow_links
+    assert again.arrow_traces == result.arrow_traces
+    assert again.summary == result.summary
 
 
 def test_refusals_are_one_line_with_their_exit_code(binary, file, tmp_path):

@@ -170,7 +170,8 @@ fn program() -> Check {
             match Registration::of_twin(twin, &Options { run, ..Options::default() }) {
                 Err(LoadError::Taken(_)) => {}
                 Ok(registration) => return Ok(format!("registered and removed {}", registration.name())),
-                Err(error) => return Err(text(error)),
+                // The first line is the reason; the others are those of the verifier.
+                Err(error) => return Err(text(error).lines().next().unwrap_or_default().to_owned()),
             }
         }
         Err("all names are taken".to_owned())

@@ -347,14 +347,19 @@ def real_time_run_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Write tables and probed quantities to this folder, as Parquet."
+            "--output",
+            metavar="DIR",
+            help="Write tables and probed quantities to this folder, as Parquet, and reuse completed runs.",
         ),
     ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
 ) -> None:
     """Run a scenario file in real time: its links, and the TCP of the Linux kernel.
 
     Needs Linux and root; `dumbbell testbed doctor` says what is missing. A run whose packets were late too often is
-    repeated, at most twice.
+    repeated, at most twice. With --output, completed runs are kept: the same command resumes.
     """
     from dumbbell.cli import testbed
 
@@ -367,6 +372,7 @@ def real_time_run_command(
         congestion=congestion or (),
         json_output=json,
         output=output,
+        fresh=fresh,
     )
 
 

@@ -6,23 +6,41 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 
+from dumbbell.campaign.planned import PlannedRuns
+from dumbbell.campaign.progress import Display
+from dumbbell.campaign.real_time import in_real_time
+from dumbbell.campaign.store import Store
 from dumbbell.cli.refusals import note, refuse
 from dumbbell.cli.simulate import FLOW_COLUMNS, LINK_COLUMNS, make_directory, read_scenario
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
 from dumbbell.files import replacing
 from dumbbell.run import Job
-from dumbbell.testbed import Progress, RealTimeRun, doctor, duration_s, find_binary, run_many, tables
+from dumbbell.scenario import Scenario
+from dumbbell.testbed import (
+    Progress,
+    RealTimeRun,
+    doctor,
+    duration_s,
+    find_binary,
+    identity,
+    run_many,
+    tables,
+)
 
 __all__ = ["check_machine", "run_in_real_time"]
 
 FAILED = 1
 UNAVAILABLE = 3  # the machine lacks something
+
+# Column of the store: all results of a run as text.
+RESULTS = "results"
 
 RUN_COLUMN = Column("run", "run")
 CONGESTION_COLUMN = Column("congestion\ncontrol", "congestion")
@@ -56,6 +74,7 @@ def run_in_real_time(
     congestion: Sequence[str],
     json_output: bool,
     output: Path | None,
+    fresh: bool,
 ) -> None:
     """Run a scenario file in real time, print its results, and write them where asked."""
     scenario = read_scenario(file)
@@ -72,8 +91,11 @@ def run_in_real_time(
     jobs = [Job(scenario, seed, number) for number in range(run, run + runs)]
     try:
         find_binary(told=note)
-        with _progress(duration_s(scenario) * runs / at_once) as progress:
-            done = run_many(jobs, at_once=at_once, congestion=replacements, progress=progress)
+        if output is None:
+            with _progress(duration_s(scenario) * runs / at_once) as progress:
+                done = run_many(jobs, at_once=at_once, congestion=replacements, progress=progress)
+        else:
+            done = _with_store(jobs, output, at_once=at_once, congestion=replacements, fresh=fresh)
     except MachineError as error:
         _fail(error, UNAVAILABLE)
     except RealTimeError as error:
@@ -92,6 +114,51 @@ def run_in_real_time(
     _warn_of_disturbance(done)
     if output is not None:
         _write(done, output)
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A run of the plan of the command."""
+
+    scenario: Scenario
+    seed: int
+    run: int
+    key: str = "run"
+
+
+def _with_store(
+    jobs: Sequence[Job], output: Path, *, at_once: int, congestion: dict[str, str], fresh: bool
+) -> list[RealTimeRun]:
+    """Run what the store of a folder does not contain, and return all runs."""
+    plan = [_Planned(job.scenario, job.seed, job.run) for job in jobs]
+    with Store(output / "runs", [RESULTS], fresh=fresh, identity=identity(congestion)) as store:
+        for text in store.warnings:
+            note(f"warning: {text}")
+        planned = PlannedRuns("testbed", plan, store)
+        if planned.reused:
+            note(f"{planned.reused} of {planned.total} runs reused")
+        disturbed: dict[int, RealTimeRun] = {}
+
+        def kept(result: RealTimeRun) -> dict[str, str]:
+            return {RESULTS: result.to_json()}
+
+        def remember(_number: int, result: RealTimeRun) -> None:
+            if result.disturbed:
+                disturbed[result.run] = result
+
+        left = len(planned.missing)
+        with _progress(duration_s(jobs[0].scenario) * left / at_once) as progress:
+            make = in_real_time(
+                kept, at_once=at_once, congestion=congestion, progress=progress, finished=remember
+            )
+            display = Display(sys.stderr, quiet=True)
+            planned.announce(display)
+            planned.make(make, display)
+        texts = planned.results([RESULTS])[RESULTS]
+    return [
+        disturbed[job.run] if job.run in disturbed else RealTimeRun.of_json(job, text)
+        for job, text in zip(jobs, texts, strict=True)
+    ]
 
 
 def _fail(error: Exception, code: int) -> NoReturn:
