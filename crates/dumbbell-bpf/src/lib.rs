@@ -98,4 +98,8 @@ pub const MISSING: &[(Missing, &str)] = &[
         Missing::Mechanism("J"),
         "a pacing rate spaces all segments, not only those above the rate of the last RTT",
     ),
+    (
+        Missing::Parameter("vegas", "hold_after_slow_start"),
+        "it matters for what is sent again needlessly after a timeout, which the kernel avoids",
+    ),
 ];
