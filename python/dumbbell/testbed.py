@@ -42,7 +42,18 @@ Progress = Callable[[float, float], None]
 
 VARIABLE = "DUMBBELL_TESTBED"
 PACKAGE = "dumbbell-testbed"
-BUILD = ("cargo", "build", "--release", "--locked", "--package", PACKAGE, "--bin", PACKAGE, "--features", "kernel")
+BUILD = (
+    "cargo",
+    "build",
+    "--release",
+    "--locked",
+    "--package",
+    PACKAGE,
+    "--bin",
+    PACKAGE,
+    "--features",
+    "kernel",
+)
 NEEDS = "clang-16 libelf-dev zlib1g-dev pkg-config make"
 
 # Exit codes of the binary.

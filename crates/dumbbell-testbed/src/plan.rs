@@ -651,6 +651,15 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_follows_the_scenario_of_the_documentation() {
+        let text = include_str!("../../../docs/testbed.md");
+        let (_, from) = text.split_once("```toml\n").expect("a scenario");
+        let (scenario, _) = from.split_once("```").expect("its end");
+        let scenario = Scenario::from_toml(scenario).unwrap_or_else(|error| panic!("{error}"));
+        assert!(Plan::new(&scenario, (1, 0), &Replacements::new()).is_ok());
+    }
+
+    #[test]
     fn small_segments_without_options_keep_the_smallest_packet_of_the_device() {
         let headers = json!({ "data": "40 bytes", "ack": "40 bytes" });
         let newreno = json!({ "kind": "newreno", "partial_ack": "slow-but-steady" });

@@ -16,6 +16,7 @@ use dumbbell_sim::paths::Direction;
 use dumbbell_sim::trace::{Measure, Recording};
 use dumbbell_units::spec::{Members, SpecError};
 use dumbbell_units::{Interval, Time, Value};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::utsname::uname;
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
@@ -124,6 +125,7 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
             false => wire.trace_drops(),
         }
     }
+    allow_descriptors()?;
     let hosts = make_hosts(&plan)?;
     let acceptors = open_ports(&plan, &hosts)?;
     let lives: Vec<Live> = plan.flows.iter().map(|_| Live::default()).collect();
@@ -273,6 +275,13 @@ fn check_controls(scenario: &Scenario, plan: &Plan) -> Result<(), RunError> {
         }
     }
     Ok(())
+}
+
+/// Allows as many open files as this process may have: a flow needs about seven, and the usual limit is 1024.
+fn allow_descriptors() -> Result<(), RunError> {
+    let of = Resource::RLIMIT_NOFILE;
+    let (_, most) = getrlimit(of).map_err(io::Error::from)?;
+    Ok(setrlimit(of, most, most).map_err(io::Error::from)?)
 }
 
 /// The hosts of all flows: sender and receiver of the first, and so on.
