@@ -135,7 +135,8 @@ bench-scale: $(STAMPS)/engine
 	$(BIN)/dumbbell bench scale
 
 testbed:
-	cargo test --package dumbbell-testbed --features kernel --locked --lib --test kernel --test runs -- --nocapture
+	cargo clippy --package dumbbell-testbed --features twins --all-targets --locked --quiet -- -D warnings
+	cargo test --package dumbbell-testbed --features twins --locked --lib --test kernel --test runs -- --nocapture
 
 # No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
 fuzz:

@@ -42,18 +42,10 @@ Progress = Callable[[float, float], None]
 
 VARIABLE = "DUMBBELL_TESTBED"
 PACKAGE = "dumbbell-testbed"
-BUILD = (
-    "cargo",
-    "build",
-    "--release",
-    "--locked",
-    "--package",
-    PACKAGE,
-    "--bin",
-    PACKAGE,
-    "--features",
-    "kernel",
-)
+BUILD = ("cargo", "build", "--release", "--locked", "--package", PACKAGE, "--bin", PACKAGE, "--features")
+TWINS, KERNEL = "twins", "kernel"
+CLANG = "clang-16"
+BUILDING = " ".join((*BUILD, TWINS))
 NEEDS = "clang-16 libelf-dev zlib1g-dev pkg-config make"
 
 # Exit codes of the binary.
@@ -276,7 +268,7 @@ def find_binary(*, told: Callable[[str], None] | None = None) -> Path:
     installed = shutil.which(PACKAGE)
     if installed is None:
         raise MachineError(
-            f"the testbed cannot run: {PACKAGE} is not installed; build it in a checkout with `{' '.join(BUILD)}` and "
+            f"the testbed cannot run: {PACKAGE} is not installed; build it in a checkout with `{BUILDING}` and "
             f"name it in the environment variable {VARIABLE}"
         )
     return Path(installed)
@@ -290,22 +282,25 @@ def _built(checkout: Path, told: Callable[[str], None] | None) -> Path:
         if existing.is_file():
             return existing
         raise MachineError(
-            f"the testbed cannot run: {existing} is missing and cargo is not installed; build it with `{' '.join(BUILD)}`"
+            f"the testbed cannot run: {existing} is missing and cargo is not installed; build it with `{BUILDING}`"
         )
+    # The compiler of the eBPF twins; without it, the kernel's own congestion controls remain.
+    has_clang = shutil.which(os.environ.get("CLANG", CLANG)) is not None
     if told is not None and not existing.is_file():
-        told(f"building {PACKAGE}, which takes a few minutes")
-    command = [*BUILD, "--message-format", "json-render-diagnostics"]
+        without = "" if has_clang else f", without the eBPF twins because {CLANG} is not installed"
+        told(f"building {PACKAGE}, which takes a few minutes{without}")
+    command = [*BUILD, TWINS if has_clang else KERNEL, "--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         reasons = [line.strip() for line in built.stderr.splitlines() if "error" in line]
         raise MachineError(
-            f"the testbed cannot run: `{' '.join(BUILD)}` failed ({reasons[0] if reasons else 'no reason given'}); "
+            f"the testbed cannot run: `{BUILDING}` failed ({reasons[0] if reasons else 'no reason given'}); "
             f"it needs the Debian packages {NEEDS}"
         )
     messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
     executables = [message["executable"] for message in messages if message.get("executable")]
     if not executables:
-        raise MachineError(f"the testbed cannot run: `{' '.join(BUILD)}` built no program")
+        raise MachineError(f"the testbed cannot run: `{BUILDING}` built no program")
     return Path(executables[-1])
 
 
@@ -338,7 +333,7 @@ def doctor() -> list[Check]:
     try:
         binary = find_binary()
     except MachineError as error:
-        remedy = f"build it in a checkout with `{' '.join(BUILD)}`, or name it in {VARIABLE}"
+        remedy = f"build it in a checkout with `{BUILDING}`, or name it in {VARIABLE}"
         return [Check(check="binary", status="missing", detail=str(error), remedy=remedy)]
     found = subprocess.run([binary, "doctor"], capture_output=True, text=True, check=False)
     try:

@@ -4,8 +4,7 @@ use crate::control_group;
 use crate::emulator::claim_priority;
 use crate::host::HostSpec;
 use crate::space::Space;
-use dumbbell_bpf::Twin;
-use dumbbell_bpf::loader::{LoadError, Options, RUNS, Registration};
+use crate::twins;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::utsname::uname;
 use nix::unistd::Uid;
@@ -163,21 +162,19 @@ fn iproute2() -> Check {
 
 /// A program that the kernel accepts as a congestion control.
 fn program() -> Check {
-    let register = || -> Result<String, String> {
-        let twin = Twin::named("reno").ok_or("no twin of reno")?;
-        let begin = (std::process::id() % u32::from(RUNS)) as u16;
-        for run in (0..RUNS).map(|offset| (begin + offset) % RUNS) {
-            match Registration::of_twin(twin, &Options { run, ..Options::default() }) {
-                Err(LoadError::Taken(_)) => {}
-                Ok(registration) => return Ok(format!("registered and removed {}", registration.name())),
-                // The first line is the reason; the others are those of the verifier.
-                Err(error) => return Err(text(error).lines().next().unwrap_or_default().to_owned()),
-            }
-        }
-        Err("all names are taken".to_owned())
+    let is_built = cfg!(feature = "twins");
+    let (otherwise, remedy) = if is_built {
+        (
+            Status::Missing,
+            "run as root with the capabilities BPF and NET_ADMIN, on a kernel with CONFIG_BPF_JIT",
+        )
+    } else {
+        (
+            Status::Advisable,
+            "install clang-16 and build the testbed again; only flows with eBPF twins need it",
+        )
     };
-    let remedy = "run as root with the capabilities BPF and NET_ADMIN, on a kernel with CONFIG_BPF_JIT";
-    Check::new("eBPF programs", register(), Status::Missing, remedy)
+    Check::new("eBPF programs", twins::try_out(), otherwise, remedy)
 }
 
 /// In a thread of its own, which keeps the priority.

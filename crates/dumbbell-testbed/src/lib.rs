@@ -5,7 +5,7 @@
 //! scenario. None performs input or output, so they build and are tested everywhere. The feature `kernel` adds what
 //! needs Linux and, to run, root: `space`, network namespaces with their devices; `emulator`, the loop that drives a
 //! wire by the monotonic clock; `traffic`, the connections of the flows; `run`, all of these together; and `doctor`,
-//! which says what a machine lacks.
+//! which says what a machine lacks. The feature `twins` adds the eBPF twins of the congestion controls.
 
 pub mod host;
 pub mod packet;
@@ -28,6 +28,8 @@ pub mod space;
 pub mod tcp_info;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod traffic;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+pub mod twins;
 
 pub use packet::{Headers, Refusal};
 pub use wire::Wire;

@@ -101,6 +101,16 @@ pub struct FlowPlan {
     pub port: u16,
 }
 
+impl FlowPlan {
+    /// The eBPF twin that it needs, with its settings; `None` if it needs none.
+    pub fn twin(&self) -> Option<(Twin, &Members)> {
+        match &self.tcp.as_ref()?.control {
+            Control::Twin(twin, settings) => Some((*twin, settings)),
+            Control::Kernel(_) => None,
+        }
+    }
+}
+
 /// What the kernel is told about each flow of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -580,11 +590,8 @@ fn declares(flow: &FlowSpec, probe: &str) -> bool {
 }
 
 /// True if the congestion control of a flow is a twin that reports this probe.
-pub fn reports(flow: &FlowPlan, probe: &str) -> bool {
-    match flow.tcp.as_ref().map(|tcp| &tcp.control) {
-        Some(Control::Twin(twin, _)) => twin.probes().iter().any(|known| known.name == probe),
-        _ => false,
-    }
+fn reports(flow: &FlowPlan, probe: &str) -> bool {
+    flow.twin().is_some_and(|(twin, _)| twin.probes().iter().any(|known| known.name == probe))
 }
 
 #[cfg(test)]

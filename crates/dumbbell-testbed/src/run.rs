@@ -1,15 +1,13 @@
 //! One run of a scenario in real time: its links, its hosts, its connections, and what came out.
 
-use crate::control_group::ControlGroup;
 use crate::doctor;
 use crate::emulator::{self, FlowHosts, Report};
 use crate::plan::{Control, FlowPlan, Plan, Replacements};
 use crate::sample::{Samples, recordings};
 use crate::space::{Space, SpaceError};
 use crate::traffic::{Acceptor, Counts, Course, Live, Sending};
+use crate::twins::{Reported, Twins};
 use crate::wire::{EndPoints, Wire};
-use dumbbell_bpf::Twin;
-use dumbbell_bpf::loader::{LoadError, Options, RUNS, Registration};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use dumbbell_sim::paths::Direction;
@@ -102,7 +100,7 @@ pub struct Done {
 pub fn run(request: &Request) -> Result<Done, RunError> {
     let Request { scenario, seed, run, replacements } = request;
     let plan = Plan::new(scenario, (*seed, *run), replacements)?;
-    let needs_twins = plan.flows.iter().any(|flow| twin_of(flow).is_some());
+    let needs_twins = plan.flows.iter().any(|flow| flow.twin().is_some());
     if let Some(missing) = doctor::missing(needs_twins) {
         return Err(RunError::Missing(missing));
     }
@@ -185,80 +183,6 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn twin_of(flow: &FlowPlan) -> Option<(Twin, &Members)> {
-    match &flow.tcp.as_ref()?.control {
-        Control::Twin(twin, settings) => Some((*twin, settings)),
-        Control::Kernel(_) => None,
-    }
-}
-
-/// The registered twins of a run.
-struct Twins<'a> {
-    registrations: Vec<(Twin, &'a Members, bool, Registration)>,
-    /// Left after the registrations that are attached to it.
-    _group: Option<ControlGroup>,
-    probing: Vec<bool>,
-}
-
-impl<'a> Twins<'a> {
-    /// Registers each twin once for each of its settings.
-    fn register(plan: &'a Plan, samples: &Samples, run: u64) -> Result<Twins<'a>, RunError> {
-        let needs_group = plan.flows.iter().any(|flow| flow.tcp.as_ref().is_some_and(|tcp| tcp.aqt));
-        let group = if needs_group {
-            let made = ControlGroup::new();
-            Some(made.map_err(|error| RunError::Missing(format!("cannot make a control group: {error}")))?)
-        } else {
-            None
-        };
-        let probing: Vec<bool> = (0..plan.flows.len()).map(|flow| samples.asks_control(flow)).collect();
-        let mut registrations: Vec<(Twin, &Members, bool, Registration)> = Vec::new();
-        // Runs side by side begin with different numbers; one that is taken is skipped.
-        let mut number = ((run + u64::from(std::process::id())) % u64::from(RUNS)) as u16;
-        for (flow, is_probing) in plan.flows.iter().zip(&probing) {
-            let Some((twin, settings)) = twin_of(flow) else { continue };
-            let is_same = |(of, own, probes, _): &(Twin, &Members, bool, Registration)| {
-                *of == twin && *own == settings && probes == is_probing
-            };
-            if registrations.iter().any(is_same) {
-                continue;
-            }
-            let registration = loop {
-                let options = Options {
-                    settings: settings.clone(),
-                    run: number,
-                    is_probing: *is_probing,
-                    control_group: group.as_ref().map(ControlGroup::folder),
-                };
-                number = (number + 1) % RUNS;
-                match Registration::of_twin(twin, &options) {
-                    Err(LoadError::Taken(_)) => {}
-                    other => break other,
-                }
-            };
-            let text = |error: LoadError| format!("the eBPF twin {}: {error}", twin.name());
-            registrations.push((
-                twin,
-                settings,
-                *is_probing,
-                registration.map_err(|error| RunError::Failed(text(error)))?,
-            ));
-        }
-        Ok(Twins { registrations, _group: group, probing })
-    }
-
-    /// The name of a flow's congestion control in the kernel.
-    fn name(&self, flow: &FlowPlan, index: usize) -> Option<String> {
-        let Control::Twin(twin, settings) = &flow.tcp.as_ref()?.control else {
-            let Control::Kernel(name) = &flow.tcp.as_ref()?.control else { return None };
-            return Some(name.clone());
-        };
-        let is_it = |(of, own, probes, _): &&(Twin, &Members, bool, Registration)| {
-            of == twin && *own == settings && *probes == self.probing[index]
-        };
-        self.registrations.iter().find(is_it).map(|(.., registration)| registration.name().to_owned())
-    }
-}
-
 /// Refuses congestion controls that the kernel does not have. Choosing one loads its module.
 fn check_controls(scenario: &Scenario, plan: &Plan) -> Result<(), RunError> {
     for (spec, flow) in scenario.flows.iter().zip(&plan.flows) {
@@ -328,9 +252,6 @@ fn start_flows<'scope, 'env>(
     threads
 }
 
-/// A value of a probe that a congestion control reported: its time, flow, name and value.
-type Reported = (Time, usize, String, f64);
-
 /// Waits for the end of the run, and collects what congestion controls report.
 fn watch(
     scenario: &Scenario,
@@ -347,18 +268,7 @@ fn watch(
             !awaited.is_empty() && awaited.iter().all(|&flow| lives[flow].completed().is_some());
         let next = course.clock.now()? + if awaited.is_empty() { REPORT_PERIOD } else { Time(1_000_000) };
         let is_over = is_complete || !course.wait_until(next)?;
-        for (.., registration) in twins.registrations.iter().filter(|(.., is_probing, _)| *is_probing) {
-            let names: Vec<&str> = registration.probes().map(|probe| probe.name.as_str()).collect();
-            let records = registration.take_records().map_err(|error| RunError::Failed(error.to_string()))?;
-            for record in records {
-                // Ports of receivers are numbered like flows.
-                let flow = usize::from(record.remote_port.wrapping_sub(crate::plan::FIRST_PORT));
-                let at = course.clock.since_start(record.at_ns);
-                let values = names.iter().zip(&record.values);
-                let values = values.filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?)));
-                reported.extend(values.map(|(name, value)| (at, flow, name, value)));
-            }
-        }
+        reported.extend(twins.reports(course)?);
         if is_over {
             return Ok(reported);
         }

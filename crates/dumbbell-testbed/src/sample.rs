@@ -88,12 +88,15 @@ impl Samples {
                 recordings.extend(OF_TESTBED.map(own).map(|recording| OfFlow { flow: index, recording }));
             }
         }
+        // Counters are zero at the beginning, and flows may have started before a thread can read them.
+        let nothing = Snapshot { at: Time::ZERO, counts: vec![Counts::default(); scenario.flows.len()] };
+        let opening = (scenario.measure_from == Time::ZERO).then_some(nothing);
         let periods = scenario.probes.iter().filter_map(|probe| probe.period);
         Samples {
             recordings,
             period: periods.min().unwrap_or(PERIOD).clamp(SHORTEST_PERIOD, PERIOD),
             window: Interval { from: scenario.measure_from, until: scenario.measure_until() },
-            edges: (None, None),
+            edges: (opening, None),
             srtt: vec![(0.0, 0); scenario.flows.len()],
         }
     }

@@ -41,7 +41,7 @@ fn flow(name: &str, congestion: &str, sizes: &str, more: &str) -> String {
 
 /// False, with the reason, if the machine lacks something.
 fn can_run() -> bool {
-    let missing = doctor::missing(true);
+    let missing = doctor::missing(cfg!(feature = "twins"));
     if let Some(reason) = &missing {
         println!("SKIPPED a test of the testbed: {reason}");
     }
@@ -92,6 +92,7 @@ fn reno_of_the_kernel_agrees_with_the_simulator() {
     assert!(!values("retransmissions").is_empty());
 }
 
+#[cfg(feature = "twins")]
 #[test]
 fn twins_transfers_pauses_and_datagrams_run_side_by_side() {
     if !can_run() {
@@ -135,6 +136,19 @@ fn twins_transfers_pauses_and_datagrams_run_side_by_side() {
     for name in done.controls.iter().flatten().filter(|name| name.starts_with("db_")) {
         assert!(!listed.split_ascii_whitespace().any(|known| known == name), "{name} in {listed}");
     }
+}
+
+#[cfg(not(feature = "twins"))]
+#[test]
+fn a_twin_that_was_not_built_is_missing() {
+    if !can_run() {
+        return;
+    }
+    let scenario = two_hosts(1.0, 0.0, &flow("f", "reno", SIZES, ""));
+    let replacements = Replacements::from([("f".to_owned(), "twin".to_owned())]);
+    let refused = run(&Request { scenario, seed: 1, run: 0, replacements });
+    let Err(RunError::Missing(reason)) = refused else { panic!("{refused:?}") };
+    assert!(reason.contains("built without the eBPF twins"), "{reason}");
 }
 
 #[test]
