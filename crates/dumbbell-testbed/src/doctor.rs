@@ -85,12 +85,10 @@ pub fn checks() -> Vec<Check> {
 /// The first thing that runs lack, as one sentence; `None` if they lack nothing. Programs in the kernel are checked only
 /// if they are needed.
 pub fn missing(needs_programs: bool) -> Option<String> {
-    let needed: [fn() -> Check; 6] = [kernel, root, btf, tun, namespaces, iproute2];
-    let programs = if needs_programs { [program as fn() -> Check].as_slice() } else { &[] };
-    let needed =
-        needed.iter().filter(|check| needs_programs || **check as usize != btf as fn() -> Check as usize);
-    let lacking =
-        needed.chain(programs).map(|check| check()).find(|check| check.status == Status::Missing)?;
+    let always: [fn() -> Check; 5] = [kernel, root, tun, namespaces, iproute2];
+    let of_programs: &[fn() -> Check] = if needs_programs { &[btf, program] } else { &[] };
+    let mut needed = always.iter().chain(of_programs).map(|check| check());
+    let lacking = needed.find(|check| check.status == Status::Missing)?;
     Some(format!("the testbed cannot run: {}: {}; {}", lacking.name, lacking.detail, lacking.remedy))
 }
 
