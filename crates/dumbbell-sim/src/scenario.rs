@@ -345,6 +345,13 @@ impl Scenario {
                 return Err(refuse(field("to"), format!("\"{}\"", link.to), "a node other than `from`"));
             }
             validate_queue(link)?;
+            if link.opportunities.is_some()
+                && let Some(index) = link.changes.iter().position(|change| change.rate.is_some())
+            {
+                let rate = link.changes[index].rate.map(|rate| rate.to_string()).unwrap_or_default();
+                let accepted = "nothing: opportunities determine when the link transmits";
+                return Err(refuse(field(&format!("changes.{index}.rate")), rate, accepted));
+            }
         }
         for name in &self.stop_when_complete {
             let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
