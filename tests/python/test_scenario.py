@@ -306,6 +306,7 @@ PLACES = [
     (builders.Bernoulli, ("links", "impairments")),
     (builders.TwoState, ("links", "impairments")),
     (builders.LinkChange, ("links", "changes")),
+    (builders.Opportunities, ("links", "opportunities")),
     (builders.Greedy, ("flows", "source")),
     (builders.Transfer, ("flows", "source")),
     (builders.Tcplib, ("flows", "source")),

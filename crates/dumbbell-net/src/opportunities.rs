@@ -163,10 +163,14 @@ mod tests {
     #[test]
     fn a_trace_is_read_line_by_line() {
         let spec = OpportunitySpec::from_trace("0\n5\n5\n12\n").expect("a trace");
-        assert_eq!((spec.times.as_slice(), spec.size, spec.overhead), (&[0, 5, 5, 12][..], Bytes(1504), Bytes(4)));
+        assert_eq!(
+            (spec.times.as_slice(), spec.size, spec.overhead),
+            (&[0, 5, 5, 12][..], Bytes(1504), Bytes(4))
+        );
         // Four opportunities of 12 032 bits in 12 ms.
         assert_eq!(spec.mean_rate(), Rate(4_010_666));
-        for (text, line) in [("", 1), ("0\n", 1), ("3\n\n", 2), ("5\n4\n", 2), ("1\n2 ms\n", 2), ("-1\n", 1)] {
+        for (text, line) in [("", 1), ("0\n", 1), ("3\n\n", 2), ("5\n4\n", 2), ("1\n2 ms\n", 2), ("-1\n", 1)]
+        {
             assert_eq!(OpportunitySpec::from_trace(text).map_err(|(line, _)| line), Err(line), "{text:?}");
         }
     }
