@@ -95,7 +95,7 @@ struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// Reads the output of `ip -json address`.
+    /// Reads the output of `ip -json -details address`.
     fn parse(text: &[u8]) -> Neighbourhood {
         let mut found = Neighbourhood::default();
         let devices: Value = serde_json::from_slice(text).unwrap_or_default();
@@ -110,8 +110,10 @@ impl Neighbourhood {
     }
 
     fn of_this_thread() -> Result<Neighbourhood, SpaceError> {
-        let output =
-            trying("run the command ip of iproute2", Command::new("ip").args(["-json", "address"]).output())?;
+        let output = trying(
+            "run the command ip of iproute2",
+            Command::new("ip").args(["-json", "-details", "address"]).output(),
+        )?;
         Ok(Neighbourhood::parse(&output.stdout))
     }
 }
@@ -197,7 +199,7 @@ fn claim(neighbourhood: &Neighbourhood) -> Result<(Block, UnixListener), SpaceEr
 /// Makes a device in the namespace of the calling thread.
 fn make(name: &str, mtu: u16) -> Result<SyncDevice, SpaceError> {
     let builder = DeviceBuilder::new().name(name).layer(Layer::L3).mtu(mtu).enable(false);
-    let device = trying("make a TUN device", builder.build_sync())?;
+    let device = trying("make a TUN device, which needs root", builder.build_sync())?;
     trying("make the device non-blocking", device.set_nonblocking(true))?;
     set(&format!("ipv6/conf/{name}/disable_ipv6"), "1")?;
     ip(&format!("link set dev {name} txqueuelen {DEVICE_QUEUE} gso_max_segs 1\n"))?;
