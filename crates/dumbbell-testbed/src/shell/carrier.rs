@@ -14,13 +14,38 @@ use nix::poll::{PollFd, PollFlags};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use tun_rs::SyncDevice;
 
 /// The only flow of a shell's scenario.
 const FLOW: u32 = 0;
 
-/// Carries packets until `stop` becomes true. The wire is settled at the end. `links` is the number of links of the
+/// After the end of the program, its last packets are carried until the link has been empty for this time.
+const QUIET: Time = Time(20_000_000);
+
+/// They are carried for this time at most.
+const LONGEST_QUIET: Time = Time(2_000_000_000);
+
+/// When the loop ends.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicU8);
+
+impl Stop {
+    const DRAIN: u8 = 1;
+    const NOW: u8 = 2;
+
+    /// Ends the loop when the link is empty: connections that the program has closed may say so to their other end.
+    pub fn when_empty(&self) {
+        self.0.fetch_max(Stop::DRAIN, Ordering::Relaxed);
+    }
+
+    /// Ends the loop at once.
+    pub fn now(&self) {
+        self.0.store(Stop::NOW, Ordering::Relaxed);
+    }
+}
+
+/// Carries packets until `stop` ends the loop. The wire is settled at the end. `links` is the number of links of the
 /// scenario. Call it in a thread of its own, which gets the priority of [`claim_priority`].
 ///
 /// # Errors
@@ -29,7 +54,7 @@ const FLOW: u32 = 0;
 pub fn run(
     wire: &mut Wire,
     ends: &Ends,
-    (clock, stop): (RunClock, &AtomicBool),
+    (clock, stop): (RunClock, &Stop),
     (links, interval): (usize, Time),
     recorder: Recorder,
 ) -> io::Result<Report> {
@@ -47,14 +72,29 @@ pub fn run(
     let mut polled =
         [&ends.inside, &ends.outside].map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
     let mut sample_at = interval;
-    while !stop.load(Ordering::Relaxed) {
+    // When the end of the program was noticed, and since when the link has been empty.
+    let (mut ended, mut empty_since) = (None, Time::ZERO);
+    loop {
         let now = carrier.deliver()?;
+        let is_empty = carrier.wire.next_deadline() == Time::NEVER;
+        match stop.0.load(Ordering::Relaxed) {
+            Stop::NOW => break,
+            Stop::DRAIN => {
+                let ended = *ended.get_or_insert(now);
+                empty_since = if is_empty { empty_since } else { now };
+                if now.since(empty_since.max(ended)) >= QUIET || now.since(ended) >= LONGEST_QUIET {
+                    break;
+                }
+            }
+            _ => {}
+        }
         if now >= sample_at {
             carrier.sample(now);
             // A loop that was stopped for longer than an interval makes one sample for all of them.
             sample_at = Time((now.0 / interval.0 + 1) * interval.0);
         }
-        let deadline = carrier.wire.next_deadline().min(sample_at).min(now + LONGEST_WAIT);
+        let longest_wait = if ended.is_some() { QUIET } else { LONGEST_WAIT };
+        let deadline = carrier.wire.next_deadline().min(sample_at).min(now + longest_wait);
         wait(&mut polled, deadline.since(now))?;
         for (direction, polled) in [Direction::Forward, Direction::Reverse].into_iter().zip(&polled) {
             if polled.any() == Some(true) {

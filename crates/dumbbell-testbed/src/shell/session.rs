@@ -1,6 +1,6 @@
 //! One shell from its options to the exit code of its program.
 
-use super::carrier;
+use super::carrier::{self, Stop};
 use super::ends::Ends;
 use super::internet::Internet;
 use super::options::{Options, Plan, Status};
@@ -19,7 +19,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::Child;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Exit code if the input was rejected.
@@ -71,7 +70,7 @@ pub fn run(options: &Options) -> Result<i32, Failure> {
     let clock = RunClock::start().map_err(|error| unavailable("read the clock", error))?;
     let (recorder, writer) = records::recorder(log, pcap, status_of(options))
         .map_err(|error| Failure::rejected(format!("cannot write records: {error}")))?;
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     let (code, report, written) = thread::scope(|scope| {
         let writing = scope.spawn(move || writer.run());
         let (wire, ends, stop) = (&mut wire, &ends, &stop);
@@ -85,7 +84,7 @@ pub fn run(options: &Options) -> Result<i32, Failure> {
             report
         });
         let code = run_program(options, ends, &identity, &signals, stop);
-        stop.store(true, Ordering::Relaxed);
+        stop.when_empty();
         (code, joined(carrying), joined(writing))
     });
     let report = report.map_err(|error| unavailable("carry packets", error))?;
@@ -150,7 +149,7 @@ fn run_program(
     ends: &Ends,
     identity: &Identity,
     signals: &SigSet,
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> Result<i32, Failure> {
     let environment = [
         ("DUMBBELL_HOST", ends.block.host().to_string()),
@@ -167,7 +166,7 @@ fn run_program(
 }
 
 /// Waits for the program, or for a signal that ends it.
-fn wait(mut warden: Child, signals: &SigSet, stop: &AtomicBool) -> Result<i32, Failure> {
+fn wait(mut warden: Child, signals: &SigSet, stop: &Stop) -> Result<i32, Failure> {
     let mut ended_by = None;
     loop {
         let ended = warden.try_wait().map_err(|error| unavailable("wait for the program", error))?;
@@ -177,7 +176,7 @@ fn wait(mut warden: Child, signals: &SigSet, stop: &AtomicBool) -> Result<i32, F
         match signals.wait() {
             Ok(signal @ (Signal::SIGTERM | Signal::SIGHUP)) => {
                 ended_by = Some(128 + signal as i32);
-                stop.store(true, Ordering::Relaxed);
+                stop.now();
                 program::end(&warden);
             }
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
