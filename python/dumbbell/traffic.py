@@ -89,7 +89,7 @@ def frames_from_file(
 
 
 def opportunities_from_file(path: str | Path) -> Opportunities:
-    """Read the delivery opportunities of a link from a trace of Mahimahi.
+    r"""Read the delivery opportunities of a link from a trace of Mahimahi.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``reproduce``, and others.
+"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``shell``, ``version``, ``reproduce``, and others.
 
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
-keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed. ``cross-validate
---strict`` exits with 1 if a criterion does not hold. User input never causes a traceback.
+keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed. ``shell`` uses 3 if
+the machine cannot emulate a link, and otherwise has the exit code of its program. ``cross-validate --strict`` exits
+with 1 if a criterion does not hold. User input never causes a traceback.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.refusals import guarded
+from dumbbell.cli.verbatim import Verbatim
 
 __all__ = ["app", "main"]
 
@@ -311,6 +313,18 @@ def bench_scale_command(
     from dumbbell.cli import bench
 
     bench.scale(quick=quick, json_output=json, output=output)
+
+
+@app.command("shell", cls=Verbatim)
+@guarded
+def shell_command(context: typer.Context) -> None:
+    """Run a program, or a shell, behind an emulated link: dumbbell shell [OPTIONS] [-- COMMAND].
+
+    Needs Linux and root. dumbbell shell --help lists the options of the link.
+    """
+    from dumbbell.cli import shell
+
+    shell.shell(context.args)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 //! Three things are needed, and all are undone. The table of nftables has an owner, the process that made it, and
 //! vanishes with it. Forwarding of the shell's device vanishes with the device. Forwarding of the device that leads to
 //! the outside is a setting of the host; a process of its own waits for the end of the shell and restores it, so that it
-//! is restored even if the shell is killed.
+//! is restored even if the shell is killed. If that process was killed, the shell restores it.
 
 use super::ends::Ends;
 use crate::space::{SpaceError, set, trying};
@@ -23,6 +23,9 @@ const KEEPER: &str = r#"trap '' INT TERM HUP QUIT; nft -i >/dev/null 2>&1; print
 pub struct Internet {
     keeper: Child,
     input: Option<ChildStdin>,
+    /// The setting of the host, and its value before.
+    setting: String,
+    before: String,
 }
 
 impl Internet {
@@ -59,7 +62,8 @@ impl Internet {
         keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut keeper = trying("run the command sh", keeper.spawn())?;
         let input = keeper.stdin.take();
-        let mut opened = Internet { keeper, input };
+        let before = before.trim().to_owned();
+        let mut opened = Internet { keeper, input, setting: setting.clone(), before };
         if let Some(input) = &mut opened.input {
             trying("write to nft", input.write_all(rules("{ flags owner; }").as_bytes()))?;
             trying("write to nft", input.flush())?;
@@ -96,7 +100,11 @@ impl Drop for Internet {
     fn drop(&mut self) {
         drop(self.input.take());
         // The setting is restored when the process has ended.
-        let _ = self.keeper.wait();
+        let is_restored = self.keeper.wait().is_ok_and(|status| status.success());
+        if !is_restored {
+            // Nobody is left to be told of a failure.
+            let _ = set(&self.setting, &self.before);
+        }
     }
 }
 
