@@ -19,6 +19,7 @@ import pandas as pd
 from dumbbell.errors import refusal
 from dumbbell.quantities import bits_per_second, nanoseconds, written_time
 from dumbbell.scenario import OnOff, Opportunities
+from dumbbell.scenario.opportunities import read_trace
 
 __all__ = ["frames_from_file", "opportunities_from_file", "vbr"]
 
@@ -113,13 +114,7 @@ def opportunities_from_file(path: str | Path) -> Opportunities:
     >>> opportunities.times
     (0, 5, 5, 12)
     """
-    times = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        if not (line.strip().isascii() and line.strip().isdigit()):
-            accepted = "a whole number of milliseconds"
-            raise refusal(f"{path}, line {number}", f'"{line}"', accepted, quoted=False)
-        times.append(int(line))
-    return Opportunities(times=tuple(times))
+    return Opportunities(times=read_trace(Path(path)))
 
 
 def vbr(load: float, capacity: str, peak: str, packet: str, on: str) -> OnOff:

@@ -236,7 +236,7 @@ impl Headers {
         let transport = usize::from(first & 0xf) * 4;
         let checksum = match self.protocol {
             TCP if self.ports.is_some() => Some(transport + 16),
-            // A datagram without a checksum has zero there.
+            // A datagram without a checksum has zero there (RFC 768).
             UDP if self.ports.is_some() && bytes.get(transport + 6..transport + 8) != Some(&[0, 0]) => {
                 Some(transport + 6)
             }

@@ -1,9 +1,8 @@
 //! The two ends of the link: a TUN device in a network namespace of the program, and one in the namespace of the calling
 //! thread.
 //!
-//! Every shell takes a block of addresses from 100.64.0.0/10, which are not routed on the
-//! Internet. The first three hosts of a block are this host, the program's, and an alias for the loopback addresses
-//! of this host. A shell inside a shell takes a part of the block of the outer one, so that packets of the inner program
+//! Every shell takes a block of addresses from 100.64.0.0/10, which is not routed on the Internet (RFC 6598). The first
+//! three hosts of a block are this host, the program's, and an alias for the loopback address of this host. A shell inside a shell takes a part of the block of the outer one, so that packets of the inner program
 //! find their way back through both links, without translated addresses.
 
 use crate::space::{DEVICE, DEVICE_QUEUE, SpaceError, TUN, ip, set, trying};

@@ -210,6 +210,22 @@ fn opportunities(option: &str, file: &Path) -> Result<OpportunitySpec, Rejection
     })
 }
 
+/// Replaces the trace files that links of a scenario name, as `opportunities = { file = "..." }`, by their times. What is
+/// not as it should be is left to the scenario.
+fn read_traces(scenario: &mut Value, folder: &Path) -> Result<(), Rejection> {
+    let links = scenario.get_mut("links").and_then(Value::as_array_mut);
+    for link in links.into_iter().flatten() {
+        let Some(stated) = link.get_mut("opportunities").and_then(Value::as_object_mut) else { continue };
+        let file = stated.get("file").and_then(Value::as_str).filter(|_| !stated.contains_key("times"));
+        if let Some(file) = file {
+            let times = opportunities("--scenario", &folder.join(file))?.times;
+            stated.remove("file");
+            stated.insert("times".into(), json!(times));
+        }
+    }
+    Ok(())
+}
+
 fn read(option: &str, file: &Path) -> Result<String, Rejection> {
     std::fs::read_to_string(file)
         .map_err(|error| Rejection(format!("{option}: cannot read {}: {error}", file.display())))
@@ -363,9 +379,15 @@ impl Options {
         }
         let text = read("--scenario", file)?;
         let is_json = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        let read = if is_json { Scenario::from_json(&text) } else { Scenario::from_toml(&text) };
-        let mut scenario =
-            read.map_err(|error| Rejection(format!("--scenario: {}: {error}", file.display())))?;
+        let wrong =
+            |error: &dyn std::fmt::Display| Rejection(format!("--scenario: {}: {error}", file.display()));
+        let mut value = if is_json {
+            serde_json::from_str(&text).map_err(|error| wrong(&error))?
+        } else {
+            Scenario::toml_value(&text).map_err(|error| wrong(&error))?
+        };
+        read_traces(&mut value, file.parent().unwrap_or(Path::new(".")))?;
+        let mut scenario = Scenario::from_value(&value).map_err(|error| wrong(&error))?;
         let (first_from, first_to) = scenario.flows.first().map_or(("", ""), |flow| (&flow.from, &flow.to));
         let from = self.inside.as_deref().unwrap_or(first_from).to_owned();
         let to = self.outside.as_deref().unwrap_or(first_to).to_owned();
@@ -559,6 +581,13 @@ mod tests {
         let other =
             planned(&["--scenario", file.path(), "--inside", "r", "--outside", "b"]).expect("a scenario");
         assert_eq!(other.flows[0].from, "r");
+        let trace = TestFile::new("named", "1\n3\n");
+        let name = trace.0.file_name().and_then(|name| name.to_str()).expect("a name");
+        let text = std::fs::read_to_string(file.path()).expect("a file");
+        let with_trace = format!("delay = \"5 ms\", opportunities = {{ file = \"{name}\" }}");
+        let traced = TestFile::new("traced.toml", &text.replacen("delay = \"5 ms\"", &with_trace, 1));
+        let scenario = planned(&["--scenario", traced.path()]).expect("a scenario");
+        assert_eq!(scenario.links[0].opportunities.as_ref().map(|spec| spec.times.clone()), Some(vec![1, 3]));
         let error = planned(&["--scenario", file.path(), "--inside", "x"]).expect_err("a rejection");
         assert_eq!(error, "--inside: \"x\" is not accepted; expected a node of the scenario: a, r, b");
     }
