@@ -340,8 +340,8 @@ def _with_traces(text: str, load: Callable[[str], Any], folder: Path) -> dict[st
     """Return the data of a file with the traces that it names; ``None`` if it names none, or cannot be parsed."""
     try:
         data = load(text)
-    except ValueError:
-        # The engine says where.
+    except (ValueError, RecursionError):
+        # The engine says what is wrong, and where.
         return None
     return with_traces(data, folder) if isinstance(data, dict) else None
 

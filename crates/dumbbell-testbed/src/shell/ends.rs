@@ -81,6 +81,11 @@ impl Block {
         (first..count).map(move |number| Block { network: part(number), prefix })
     }
 
+    /// Name of the device of the host, unique in its namespace and at most 15 characters long.
+    fn device(&self) -> String {
+        format!("dbshell-{:x}", u32::from(self.network) >> (32 - u32::from(self.prefix)))
+    }
+
     fn contains(&self, address: Ipv4Addr) -> bool {
         (u32::from(address) ^ u32::from(self.network)) >> (32 - u32::from(self.prefix)) == 0
     }
@@ -145,7 +150,7 @@ impl Ends {
         trying(format!("open {TUN}, which needs root"), File::open(TUN).map(drop))?;
         let neighbourhood = Neighbourhood::of_this_thread()?;
         let (block, claim) = claim(&neighbourhood)?;
-        let device = format!("dumbbell-{:x}", u32::from(block.network) >> (32 - u32::from(block.prefix)));
+        let device = block.device();
         let outside = make(&device, mtu)?;
         // Loopback addresses are valid on this device only, and the setting vanishes with it.
         set(&format!("ipv4/conf/{device}/route_localnet"), "1")?;
@@ -224,6 +229,7 @@ mod tests {
         assert_eq!(block("100.65.17.0/24").parts().last(), Some(block("100.65.17.240/28")));
         assert_eq!(block("100.65.17.240/28").parts().next(), None);
         let smallest = block("100.65.17.240/28");
+        assert_eq!((smallest.device().as_str(), nested[0].device().len()), ("dbshell-644111f", 13));
         assert_eq!(smallest.loopback(), Ipv4Addr::new(100, 65, 17, 243));
         assert!(smallest.contains(smallest.host()) && !smallest.contains(Ipv4Addr::new(100, 65, 17, 239)));
     }
