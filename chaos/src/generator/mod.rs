@@ -140,7 +140,7 @@ fn links(topology: &Topology, leaves: &mut Leaves, is_extreme: bool, draw: &mut 
         leaves.remember(properties("delay"), &delay);
         let mut link = json!({ "name": link_name(number), "from": node_name(from), "to": node_name(to),
                                "rate": rate, "delay": delay });
-        // Opportunities are in whole milliseconds, which no relation may scale or shift.
+        // Opportunities exclude changes of the rate, and have about the rate of the link.
         let drawn = ["name", "from", "to", "rate", "delay", "changes", "opportunities"];
         let others = leaves.table(schema, &drawn, draw);
         extend(&mut link, others);
