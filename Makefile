@@ -28,7 +28,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture testbed quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture testbed twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -40,6 +40,7 @@ help:
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
 	@echo "make testbed        transfers and programs over emulated links; needs Linux and root"
+	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
@@ -110,6 +111,12 @@ torture: $(STAMPS)/engine $(STAMPS)/test-packages
 format: $(STAMPS)/test-packages
 	cargo fmt --all
 	$(BIN)/ruff format .
+
+# --- congestion controls in the Linux kernel; needs root, clang-16, libelf, zlib and pkg-config ---
+
+twins:
+	cargo clippy --package dumbbell-bpf --features kernel --all-targets --locked --quiet -- -D warnings
+	cargo test --package dumbbell-bpf --features kernel --locked
 
 # --- benchmarks and robustness ---
 

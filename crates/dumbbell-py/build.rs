@@ -14,7 +14,7 @@ use std::process::Command;
 const EXTENSIONS: [&str; 3] = ["rs", "toml", "csv"];
 
 /// Folders that are not part of the engine: of a crate, and crates that use the engine.
-const APART: [&str; 5] = ["benches", "dumbbell-testbed", "examples", "target", "tests"];
+const APART: [&str; 6] = ["benches", "dumbbell-bpf", "dumbbell-testbed", "examples", "target", "tests"];
 
 /// Files shared by all crates. A source distribution has both; a build of the crates alone has neither.
 const WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];

@@ -97,8 +97,8 @@ def counts(settings: Settings) -> Counts:
         )
     return Counts(
         sweeps=settings.runs or 20,
-        windows=settings.runs or 20,
-        short=settings.runs or 20,
+        windows=settings.runs or 60,
+        short=settings.runs or 100,
         phases=5,
         moved=REPLICATIONS,
         rtts=RTTS,

@@ -55,7 +55,8 @@ def repetition(generator: np.random.Generator) -> pd.DataFrame:
             }
         )
         part.insert(0, "key", f"table/{foreground}|{background}|{load}")
-        part.insert(1, "run", np.arange(PAPER_RUNS))
+        part.insert(1, "seed", 1)
+        part.insert(2, "run", np.arange(PAPER_RUNS))
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
 

@@ -4,12 +4,13 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
     ("dumbbell-tcp", &["dumbbell-units", "dumbbell-cc"]),
     ("dumbbell-sim", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp"]),
+    ("dumbbell-bpf", &["dumbbell-units", "dumbbell-cc"]),
     ("dumbbell-testbed", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-py", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * NewVegas [devendictis2003], [chan2010 §2.4]: Vegas whose band from alpha to beta rises by a segment while other
+ * flows fill the queue, and is reset after a loss.
+ *
+ * Departures from the twin: those of Vegas, see `vegas.bpf.c`. Thresholds are whole thousandths of a segment.
+ */
+#include "band.h"
+
+LICENSE;
+
+/* Initial lower threshold, restored after a loss. */
+PARAMETER(thousandths, alpha, 1000, 0, 1000000);
+/* Initial upper threshold, restored after a loss. */
+PARAMETER(thousandths, beta, 3000, 0, 1000000);
+/* Leave slow start when more segments than this are queued. */
+PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
+/* The round-trip time that moves the thresholds. */
+PARAMETER(enum band_rtt, band_rtt, band_rtt_target, band_rtt_target, band_rtt_actual);
+/* How the window grows by one segment per round trip. */
+PARAMETER(enum increase, increase, increase_at_once, increase_at_once, increase_spread);
+/* Stay in congestion avoidance after a timeout. */
+PARAMETER(flag, timeout_avoidance, 0, 0, 1);
+/* Round the difference to whole segments before comparing, as ns-2 does. */
+PARAMETER(flag, round_diff, 0, 0, 1);
+/* The round-trip time used in the actual rate. */
+PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
+/* Numerator of the expected rate. */
+PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
+
+struct probes {
+	microseconds base_rtt;
+	thousandths vegas_diff;
+	thousandths alpha;
+};
+
+#include "probes.h"
+
+static __always_inline void tell(const struct sock *sk, struct banded *banded)
+{
+	struct vegas *vegas = &banded->vegas;
+	struct record *record;
+
+	if (!vegas->has_changed)
+		return;
+	vegas->has_changed = 0;
+	record = begin_record(sk);
+	if (!record)
+		return;
+	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
+	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
+	record->probes.alpha = banded->alpha;
+	bpf_ringbuf_submit(record, 0);
+}
+
+static __always_inline struct band_rules band_rules(void)
+{
+	return (struct band_rules){alpha, beta, 1000, band_rtt};
+}
+
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	const struct band_rules rules = band_rules();
+	struct banded *banded = inet_csk_ca(sk);
+
+	vegas_init(tcp_sk(sk), &banded->vegas);
+	reset_band(banded, &rules);
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+	u32 heard = hear_ack(tcp_sk(sk), vegas, sample);
+
+	vegas->rounds.sample = heard;
+	vegas->rounds.base_sample = heard;
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	const struct round_rules rounds = {rtt, numerator, round_diff, true, true};
+	const struct band_rules rules = band_rules();
+	struct banded *banded = inet_csk_ca(sk);
+
+	banded_cong_avoid(tcp_sk(sk), banded, acked, &rounds, &rules, gamma, increase);
+	tell(sk, banded);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, u8 new_state)
+{
+	const struct band_rules rules = band_rules();
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct banded *banded = inet_csk_ca(sk);
+
+	if (!banded_react(tp, banded, new_state))
+		return;
+	reset_band(banded, &rules);
+	if (timeout_avoidance && new_state == TCP_CA_Loss)
+		skip_slow_start(tp, &banded->vegas);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+
+	return restored_cwnd(tcp_sk(sk), &vegas->window);
+}
+
+CONGESTION_CONTROL = {
+	.init = (void *)init,
+	.pkts_acked = (void *)pkts_acked,
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.undo_cwnd = (void *)undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "db_newvegas",
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Reno's window [RFC 5681 §3.1]: a check of the method, since the kernel has a Reno of its own.
+ *
+ * Departures from the twin: the window grows per segment acknowledged, not per ACK, so that delayed ACKs do not slow
+ * it. A loss halves the window, not the bytes in flight (`reduction_base = "whole-window"`), and the stack moves the
+ * window there with Proportional Rate Reduction [RFC 6937 §3]. After a pause, the stack sets window and threshold.
+ */
+#include "toolbox.h"
+
+LICENSE;
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	reno_grow(tcp_sk(sk), inet_csk_ca(sk), acked);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return halved(tcp_sk(sk)->snd_cwnd);
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, u8 new_state)
+{
+	struct window *window = inet_csk_ca(sk);
+
+	if (begins_reduction(new_state))
+		window->cwnd = 0;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return restored_cwnd(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+CONGESTION_CONTROL = {
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.undo_cwnd = (void *)undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "db_reno",
+};

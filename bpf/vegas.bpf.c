@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * TCP Vegas [brakmo1995 §3], with the mechanisms of [hengartner2000 §VI] that a congestion control of the kernel can
+ * carry: A, B, F, G and I as switches, E always. C, D, H and J belong to the sender, which is the kernel's.
+ *
+ * Departures from the twin: windows grow per segment acknowledged, not per ACK. A reduction is a fraction of the window
+ * in whole segments, and the stack moves the window there with Proportional Rate Reduction [RFC 6937 §3]. A second
+ * retransmission of the same segment does not halve the window, since the stack does not tell. Data is never sent anew
+ * from the oldest byte after a timeout, so that a round needs no correction then; a timeout during a fast recovery
+ * halves the window before it. After a pause, the stack sets window and threshold. Times are whole microseconds, and
+ * differences whole thousandths of a segment.
+ */
+#include "delay.h"
+
+LICENSE;
+
+/* Grow while fewer segments than this are queued. */
+PARAMETER(thousandths, alpha, 1000, 0, 1000000000);
+/* Shrink while more segments than this are queued. */
+PARAMETER(thousandths, beta, 3000, 0, 1000000000);
+/* Leave slow start when more segments than this are queued. */
+PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
+/* Round the difference to whole segments before comparing, as ns-2 does. */
+PARAMETER(flag, round_diff, 0, 0, 1);
+/* The round-trip time used in the actual rate. */
+PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
+/* Numerator of the expected rate. */
+PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
+/* How the window grows by one segment per round trip. */
+PARAMETER(enum increase, increase, increase_spread, increase_at_once, increase_spread);
+/* Grow exponentially immediately after a timeout, not only after the next check. */
+PARAMETER(flag, fix_timeout, 1, 0, 1);
+/* Use the minimum of measured times as the base RTT. */
+PARAMETER(flag, fix_base_rtt, 1, 0, 1);
+/* Keep expected at least actual. */
+PARAMETER(flag, fix_invariant, 1, 0, 1);
+
+struct probes {
+	microseconds base_rtt;
+	thousandths vegas_diff;
+};
+
+#include "probes.h"
+
+_Static_assert(sizeof(struct vegas) <= CA_PRIV_SIZE, "the state of a socket");
+
+static __always_inline void tell(const struct sock *sk, struct vegas *vegas)
+{
+	struct record *record;
+
+	if (!vegas->has_changed)
+		return;
+	vegas->has_changed = 0;
+	record = begin_record(sk);
+	if (!record)
+		return;
+	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
+	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
+	bpf_ringbuf_submit(record, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	vegas_init(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+	u32 heard = hear_ack(tcp_sk(sk), vegas, sample);
+
+	vegas->rounds.sample = heard;
+	vegas->rounds.base_sample = heard;
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	const struct round_rules rules = {rtt, numerator, round_diff, fix_base_rtt, fix_invariant};
+	const struct thresholds thresholds = {alpha, beta, gamma, increase};
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas *vegas = inet_csk_ca(sk);
+	struct check check;
+
+	set_later_ssthresh(tp, &vegas->window);
+	if (poll_check(tp, vegas, &rules, &check))
+		decide(tp, vegas, check.diff, &thresholds);
+	grow_between_checks(tp, vegas, acked);
+	take_sample(vegas);
+	tell(sk, vegas);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, u8 new_state)
+{
+	react(tcp_sk(sk), inet_csk_ca(sk), new_state, fix_timeout);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+
+	return restored_cwnd(tcp_sk(sk), &vegas->window);
+}
+
+CONGESTION_CONTROL = {
+	.init = (void *)init,
+	.pkts_acked = (void *)pkts_acked,
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.undo_cwnd = (void *)undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "db_vegas",
+};

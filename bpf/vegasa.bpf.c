@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Vegas-A [srijith2005], [chan2010 §2.5]: Vegas whose band from alpha to beta follows its own throughput.
+ *
+ * Departures from the twin: those of Vegas, see `vegas.bpf.c`. Thresholds are whole thousandths of a segment, and
+ * throughputs whole bytes per second, so that two that differ by less count as equal.
+ */
+#include "delay.h"
+
+LICENSE;
+
+/* Minimum of `alpha` [chan2010 §2.5]. */
+#define FLOOR 1000
+
+/* Initial lower threshold. */
+PARAMETER(thousandths, alpha, 1000, 1000, 1000000);
+/* Initial upper threshold. */
+PARAMETER(thousandths, beta, 3000, 1000, 1000000);
+/* Leave slow start when more segments than this are queued. */
+PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
+/* Treat a difference equal to a threshold as between the thresholds. */
+PARAMETER(flag, inclusive, 0, 0, 1);
+/* How the window grows by one segment per round trip. */
+PARAMETER(enum increase, increase, increase_spread, increase_at_once, increase_spread);
+/* Round the difference to whole segments before comparing, as ns-2 does. */
+PARAMETER(flag, round_diff, 0, 0, 1);
+/* The round-trip time used in the actual rate. */
+PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
+/* Numerator of the expected rate. */
+PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
+
+struct probes {
+	microseconds base_rtt;
+	thousandths vegas_diff;
+	thousandths alpha;
+};
+
+#include "probes.h"
+
+struct vegasa {
+	struct vegas vegas;
+	/* The band, in thousandths of a segment. */
+	s32 alpha;
+	s32 beta;
+	/* Actual rate of the previous round in bytes per second, if there is one. */
+	u64 throughput;
+};
+
+_Static_assert(sizeof(struct vegasa) <= CA_PRIV_SIZE, "the state of a socket");
+
+static __always_inline void tell(const struct sock *sk, struct vegasa *vegasa)
+{
+	struct vegas *vegas = &vegasa->vegas;
+	struct record *record;
+
+	if (!vegas->has_changed)
+		return;
+	vegas->has_changed = 0;
+	record = begin_record(sk);
+	if (!record)
+		return;
+	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
+	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
+	record->probes.alpha = vegasa->alpha;
+	bpf_ringbuf_submit(record, 0);
+}
+
+static __always_inline void shrink_and_sink(struct tcp_sock *tp, struct vegasa *vegasa)
+{
+	s32 sunk = least(vegasa->alpha - FLOOR, 1000);
+
+	shrink(tp, &vegasa->vegas);
+	vegasa->alpha -= sunk;
+	vegasa->beta -= sunk;
+}
+
+/* The window and the band after a round in congestion avoidance. */
+static __always_inline void step(struct tcp_sock *tp, struct vegasa *vegasa, const struct check *check)
+{
+	struct vegas *vegas = &vegasa->vegas;
+	bool rises = vegas->has_throughput && check->actual > vegasa->throughput;
+	bool falls = vegas->has_throughput && check->actual < vegasa->throughput;
+	s64 diff = check->diff;
+	bool is_within = inclusive ? vegasa->alpha <= diff && diff <= vegasa->beta
+				   : vegasa->alpha < diff && diff < vegasa->beta;
+
+	if (is_within) {
+		if (rises) {
+			grow(tp, vegas, increase);
+			vegasa->alpha += 1000;
+			vegasa->beta += 1000;
+		} else {
+			hold(vegas);
+		}
+	} else if (diff < vegasa->alpha) {
+		if (vegasa->alpha <= FLOOR || rises)
+			grow(tp, vegas, increase);
+		else if (falls)
+			shrink_and_sink(tp, vegasa);
+		else
+			hold(vegas);
+	} else if (diff > vegasa->beta) {
+		shrink_and_sink(tp, vegasa);
+	} else {
+		hold(vegas);
+	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	struct vegasa *vegasa = inet_csk_ca(sk);
+
+	vegas_init(tcp_sk(sk), &vegasa->vegas);
+	vegasa->alpha = alpha;
+	vegasa->beta = beta;
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+	u32 heard = hear_ack(tcp_sk(sk), vegas, sample);
+
+	vegas->rounds.sample = heard;
+	vegas->rounds.base_sample = heard;
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	const struct round_rules rules = {rtt, numerator, round_diff, true, true};
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegasa *vegasa = inet_csk_ca(sk);
+	struct vegas *vegas = &vegasa->vegas;
+	struct check check;
+
+	set_later_ssthresh(tp, &vegas->window);
+	if (poll_check(tp, vegas, &rules, &check)) {
+		if (is_in_avoidance(tp, vegas))
+			step(tp, vegasa, &check);
+		else if (is_below_ssthresh(tp, vegas))
+			check_slow_start(tp, vegas, check.diff, gamma);
+		vegasa->throughput = check.actual;
+		vegas->has_throughput = 1;
+	}
+	grow_between_checks(tp, vegas, acked);
+	take_sample(vegas);
+	tell(sk, vegasa);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, u8 new_state)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+
+	if (react(tcp_sk(sk), vegas, new_state, true))
+		vegas->has_throughput = 0;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+
+	return restored_cwnd(tcp_sk(sk), &vegas->window);
+}
+
+CONGESTION_CONTROL = {
+	.init = (void *)init,
+	.pkts_acked = (void *)pkts_acked,
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.undo_cwnd = (void *)undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "db_vegasa",
+};
