@@ -39,7 +39,7 @@ help:
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
-	@echo "make testbed        transfers and runs of the kernel's TCP over emulated links; needs Linux, root and clang-16"
+	@echo "make testbed        transfers, runs and programs over emulated links; needs Linux, root and clang-16"
 	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
@@ -136,7 +136,7 @@ bench-scale: $(STAMPS)/engine
 
 testbed:
 	cargo clippy --package dumbbell-testbed --features twins --all-targets --locked --quiet -- -D warnings
-	cargo test --package dumbbell-testbed --features twins --locked --lib --test kernel --test runs -- --nocapture
+	cargo test --package dumbbell-testbed --features twins --locked --lib --test kernel --test runs --test shell -- --nocapture
 
 # No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
 fuzz:

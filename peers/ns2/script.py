@@ -219,6 +219,10 @@ class _Writer:
         field = f"links.{link['name']}"
         if link["changes"]:
             raise refusal(f"{field}.changes", str(link["changes"]), "no changes of a link", quoted=False)
+        if link.get("opportunities"):
+            raise refusal(
+                f"{field}.opportunities", "a table", "nothing: links of ns-2 have rates", quoted=False
+            )
         queue = link["queue"]
         limit = UNLIMITED_PACKETS
         if self._has_limit(link):

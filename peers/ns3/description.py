@@ -124,6 +124,8 @@ def _link(link: Mapping[str, Any], nodes: Mapping[str, int]) -> Iterator[str]:
     path = f"links.{link['name']}"
     if link["changes"]:
         raise refusal(f"{path}.changes", link["changes"], "no changes: ns-3's links keep rate and delay")
+    if link.get("opportunities"):
+        raise refusal(f"{path}.opportunities", "a table", "nothing: links of ns-3 have rates", quoted=False)
     rate = bits_per_second(link["rate"], f"{path}.rate")
     delay = nanoseconds(link["delay"], f"{path}.delay")
     limit = _limit(link["queue"], f"{path}.queue")

@@ -1,4 +1,4 @@
-"""Traffic from files and from loads: sizes of video frames, and bursts that carry a mean load.
+"""Traffic from files and from loads: sizes of video frames, delivery opportunities, bursts that carry a mean load.
 
 Examples
 --------
@@ -18,9 +18,10 @@ import pandas as pd
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import bits_per_second, nanoseconds, written_time
-from dumbbell.scenario import OnOff
+from dumbbell.scenario import OnOff, Opportunities
+from dumbbell.scenario.opportunities import read_trace
 
-__all__ = ["frames_from_file", "vbr"]
+__all__ = ["frames_from_file", "opportunities_from_file", "vbr"]
 
 # Number, type, time and size of a frame, as the public traces of films have them.
 _COLUMNS_OF_A_FRAME = 4
@@ -86,6 +87,34 @@ def frames_from_file(
         raise refusal(f"{path}, line {line}", found, accepted, quoted=False)
     whole = sizes if unit == "bytes" else np.ceil(sizes / 8.0)
     return tuple(f"{size} bytes" for size in whole.astype("int64"))
+
+
+def opportunities_from_file(path: str | Path) -> Opportunities:
+    r"""Read the delivery opportunities of a link from a trace of Mahimahi.
+
+    Parameters
+    ----------
+    path
+        The trace: one time in whole milliseconds per line, ascending.
+
+    Raises
+    ------
+    ScenarioError
+        A line is not such a time. The link that uses the trace checks the rest.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "cellular.up"
+    ...     _ = file.write_text("0\n5\n5\n12\n")
+    ...     opportunities = opportunities_from_file(file)
+    >>> opportunities.times
+    (0, 5, 5, 12)
+    """
+    return Opportunities(times=read_trace(Path(path)))
 
 
 def vbr(load: float, capacity: str, peak: str, packet: str, on: str) -> OnOff:

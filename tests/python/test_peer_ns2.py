@@ -130,6 +130,7 @@ def test_thresholds_that_are_no_whole_numbers_are_refused():
     ("values", "field"),
     [
         ({"links.r1-r2.queue": DropTail(limit="20 KiB").to_dict()}, "links.r1-r2.queue.limit"),
+        ({"links.r1-r2.opportunities": {"times": [1]}}, "links.r1-r2.opportunities"),
         ({"links.r1-r2.changes": [LinkChange(at="1 s", delay="1 ms").to_dict()]}, "links.r1-r2.changes"),
         ({"links.r1-r2.impairments": [TwoState().to_dict()]}, "links.r1-r2.impairments.0.clock"),
         ({"links.r2-r1.impairments": [Forced(packets=[3]).to_dict()]}, "links.r2-r1.impairments.0.packets"),

@@ -139,6 +139,7 @@ def test_a_parameter_of_a_congestion_control_that_it_does_not_have_is_refused():
 @pytest.mark.parametrize(
     ("values", "field"),
     [
+        ({"links.r1-r2.opportunities": {"times": [1]}}, "links.r1-r2.opportunities"),
         ({"links.r1-r2.changes": [LinkChange(at="1 s", rate="1 Mbit/s")]}, "links.r1-r2.changes"),
         ({"links.r1-r2.queue": DropTail(limit="1 packets", counts_service=True)}, "links.r1-r2.queue.limit"),
         ({"links.r1-r2.impairments": [Bernoulli(), Bernoulli()]}, "links.r1-r2.impairments"),

@@ -7,11 +7,13 @@ import json
 import math
 import pickle
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
 import pytest
+import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -306,6 +308,7 @@ PLACES = [
     (builders.Bernoulli, ("links", "impairments")),
     (builders.TwoState, ("links", "impairments")),
     (builders.LinkChange, ("links", "changes")),
+    (builders.Opportunities, ("links", "opportunities")),
     (builders.Greedy, ("flows", "source")),
     (builders.Transfer, ("flows", "source")),
     (builders.Tcplib, ("flows", "source")),
@@ -530,3 +533,23 @@ def test_a_file_too_large_for_a_scenario_is_refused(tmp_path, monkeypatch):
 
 def test_json_text_of_a_scenario_is_json():
     assert json.loads(built().to_json()) == built().to_dict()
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_a_link_names_a_trace_file(tmp_path: Path, suffix: str) -> None:
+    """Its times are read from the folder of the scenario; whatever is wrong with it is named."""
+    data = built().to_dict()
+    data["links"][0]["opportunities"] = {"file": "cellular.up", "size": "1500 bytes"}
+    file = tmp_path / f"traced{suffix}"
+    file.write_text(tomli_w.dumps(data) if suffix == ".toml" else json.dumps(data), encoding="utf-8")
+    trace = tmp_path / "cellular.up"
+    trace.write_text("0\n5\n5\n12\n", encoding="utf-8")
+    opportunities = Scenario.from_file(file).to_dict()["links"][0]["opportunities"]
+    assert opportunities == {"times": [0, 5, 5, 12], "size": "1500 bytes"}
+    for text, message in (("0\n5\n3\n", "links.a-b.opportunities.times"), ("0\nx\n", "line 2")):
+        trace.write_text(text, encoding="utf-8")
+        with pytest.raises(ScenarioError, match=message):
+            Scenario.from_file(file)
+    trace.unlink()
+    with pytest.raises(FileNotFoundError):
+        Scenario.from_file(file)

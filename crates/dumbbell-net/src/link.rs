@@ -1,11 +1,12 @@
 //! Unidirectional links: a queue, a transmitter and a propagation delay.
 //!
 //! There are two kinds. A [`FifoLink`] is first in, first out and decides at arrival. The departure time of a packet is
-//! known when it enters, so no departure events are needed. A [`ScheduledLink`] decides at departure. The queue
-//! discipline determines the kind of a link.
+//! known when it enters, so no departure events are needed. A [`ScheduledLink`] decides at departure. A link is scheduled
+//! if its queue discipline decides at departure, or if it has delivery opportunities instead of a rate.
 
 use crate::fifo::FifoLink;
 use crate::impairment::ImpairmentSpec;
+use crate::opportunities::OpportunitySpec;
 use crate::queues::{QueueSpec, Reason};
 use crate::scheduled::ScheduledLink;
 use dumbbell_units::{Interval, Rate, Stream, Time, params};
@@ -39,7 +40,7 @@ params! {
         from: String = String::new(), "-", "-";
         /// Node at the receiving end.
         to: String = String::new(), "-", "-";
-        /// Rate of the transmitter.
+        /// Rate of the transmitter. With `opportunities`, the nominal rate for queue disciplines and the utilization.
         rate: Rate = Rate(1), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0, such as \"1.6 Mbit/s\"";
         /// Propagation delay.
         delay: Time = Time::ZERO, "s", "-";
@@ -47,6 +48,8 @@ params! {
         queue: QueueSpec = QueueSpec::default(), "-", "-";
         /// Losses other than queue drops.
         impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
+        /// Delivery opportunities in place of the rate.
+        opportunities: Option<OpportunitySpec> = None, "ms", "[netravali2015 §3.2]";
         /// Changes of rate and delay, in order of time.
         changes: Vec<LinkChange> = Vec::new(), "-", "-",
             |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at)
@@ -56,6 +59,11 @@ params! {
 }
 
 impl LinkSpec {
+    /// True if the link decides at departure.
+    pub fn is_scheduled(&self) -> bool {
+        self.queue.is_scheduled() || self.opportunities.is_some()
+    }
+
     /// Minimum propagation delay during the run.
     pub fn min_delay(&self) -> Time {
         let delays = self.changes.iter().filter_map(|change| change.delay);

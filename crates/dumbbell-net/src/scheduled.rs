@@ -1,5 +1,9 @@
 //! A link that decides at departure: its queue discipline holds the packets and selects the next one to transmit.
 //!
+//! A link with delivery opportunities is scheduled with any discipline. One that decides at arrival then sees a
+//! first-in, first-out queue whose first packet counts as the one in service, since it waits for its opportunity as it
+//! would for the end of its transmission.
+//!
 //! The driver passes the time to [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`]. Each transmission
 //! ends on time, no matter how late the poll is, and simultaneous departures precede arrivals. Arrivals must therefore
 //! be enqueued in order of time, and a poll at `now` means that no more packets arrive before `now`.
@@ -8,11 +12,80 @@
 
 use crate::impairment::Impairments;
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
+use crate::opportunities::Opportunities;
 use crate::packet::Packet;
-use crate::queues::{Backlog, Queued, Scheduler, Setup, Slot};
+use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};
 use crate::transmitter::Transmitter;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
+
+/// The queues of a link.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a link has one of them, in place")]
+enum Queues {
+    /// Those of a discipline that decides at departure.
+    Scheduled(Scheduler),
+    /// A first-in, first-out queue with a discipline that decides at arrival.
+    Fifo(Admission, Fifo),
+}
+
+impl Queues {
+    /// A packet arrives. `service` is the state of the transmitter.
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: Queued,
+        service: Service,
+        backlog: &mut Backlog,
+        random: &mut Stream,
+    ) {
+        match self {
+            Queues::Scheduled(scheduler) => scheduler.enqueue(now, packet, backlog, random),
+            Queues::Fifo(admission, queue) => admit(admission, queue, packet, service, backlog, random),
+        }
+    }
+
+    /// The packet to send next.
+    #[inline]
+    fn dequeue(&mut self, now: Time, backlog: &mut Backlog, random: &mut Stream) -> Option<Slot> {
+        match self {
+            Queues::Scheduled(scheduler) => scheduler.dequeue(now, backlog, random),
+            Queues::Fifo(_, queue) => backlog.pop(queue),
+        }
+    }
+}
+
+/// A discipline decides about an arriving packet. Without a packet in service, the first one of the queue counts as such.
+fn admit(
+    admission: &mut Admission,
+    queue: &mut Fifo,
+    mut packet: Queued,
+    service: Service,
+    backlog: &mut Backlog,
+    random: &mut Stream,
+) {
+    let mut arrival = Arrival {
+        at: packet.entered,
+        size: packet.size,
+        flow: packet.flow,
+        ecn: packet.ecn,
+        waiting: (queue.packets(), queue.bytes()),
+        service,
+    };
+    if let (Service::IdleSince(_), Some(first)) = (service, backlog.first(queue)) {
+        arrival.service = Service::Busy(first.size);
+        arrival.waiting = (queue.packets() - 1, queue.bytes() - u64::from(first.size));
+    }
+    match admission.admit(&arrival, random) {
+        Verdict::Enqueue => backlog.push(queue, packet),
+        Verdict::Mark => {
+            backlog.mark_arriving(&mut packet);
+            backlog.push(queue, packet);
+        }
+        Verdict::Drop(reason) => backlog.drop_arriving(packet, reason),
+    }
+}
 
 /// The packet in transmission.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +127,7 @@ pub struct Dropped {
 /// One scheduled link of a running simulation.
 #[derive(Clone, Debug)]
 pub struct ScheduledLink {
-    scheduler: Scheduler,
+    queues: Queues,
     backlog: Backlog,
     in_service: Option<InService>,
     /// Departure time of the packet in service; [`Time::NEVER`] if there is none.
@@ -71,6 +144,8 @@ pub struct ScheduledLink {
     /// Random stream of the queue discipline.
     queue_random: Stream,
     extras: Option<Box<Extras>>,
+    /// Delivery opportunities, if the link has them in place of a rate.
+    opportunities: Option<Box<Opportunities>>,
 }
 
 /// State of links that have more than a queue discipline.
@@ -84,15 +159,21 @@ struct Extras {
 }
 
 impl ScheduledLink {
-    /// An idle link; `None` if its discipline decides at arrival. Counters cover only `window`.
+    /// An idle link; `None` if it decides at arrival. Counters cover only `window`.
     pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
         let mut queue_random = random.clone().fork();
-        let scheduler = spec.queue.start_scheduler(&Setup { rate: spec.rate }, &mut queue_random)?;
+        let setup = Setup { rate: spec.rate };
+        let opportunities = spec.opportunities.as_ref().map(|spec| Box::new(Opportunities::new(spec)));
+        let queues = match spec.queue.start_scheduler(&setup, &mut queue_random) {
+            Some(scheduler) => Queues::Scheduled(scheduler),
+            None if opportunities.is_none() => return None,
+            None => Queues::Fifo(spec.queue.start_admission(&setup)?, Fifo::default()),
+        };
         let impairments = Impairments::new(&spec.impairments, random.clone());
         let extras =
             impairments.map(|impairments| Extras { impairments: Some(impairments), ..Extras::default() });
         Some(ScheduledLink {
-            scheduler,
+            queues,
             backlog: Backlog::default(),
             in_service: None,
             departure: Time::NEVER,
@@ -105,6 +186,7 @@ impl ScheduledLink {
             last_change: (Time::ZERO, 0),
             queue_random,
             extras: extras.map(Box::new),
+            opportunities,
         })
     }
 
@@ -149,7 +231,8 @@ impl ScheduledLink {
         self.advance(now);
         let packet = Queued::new(token, now, packet);
         self.stats.packets += u64::from(self.window.contains(now));
-        self.scheduler.enqueue(now, packet, &mut self.backlog, &mut self.queue_random);
+        let service = self.service();
+        self.queues.enqueue(now, packet, service, &mut self.backlog, &mut self.queue_random);
         self.collect(now);
         if self.in_service.is_none() {
             self.begin(now);
@@ -158,7 +241,17 @@ impl ScheduledLink {
         }
     }
 
-    /// Departure time of the packet in service; [`Time::NEVER`] if there is none.
+    /// State of the transmitter.
+    #[inline]
+    fn service(&self) -> Service {
+        match self.in_service {
+            Some(service) => Service::Busy(self.backlog.packet(service.slot).size),
+            None => Service::IdleSince(self.idle_since),
+        }
+    }
+
+    /// Departure time of the packet in service, or time of the next opportunity that is used; [`Time::NEVER`] if there
+    /// is no packet.
     #[inline]
     pub fn next_departure(&self) -> Time {
         self.departure
@@ -195,7 +288,7 @@ impl ScheduledLink {
 
     #[inline]
     fn is_due(&self, now: Time) -> bool {
-        self.departure <= now && self.in_service.is_some()
+        self.departure <= now && (self.in_service.is_some() || self.departure < Time::NEVER)
     }
 
     /// Processes everything up to `now`.
@@ -212,9 +305,52 @@ impl ScheduledLink {
     #[inline]
     fn depart(&mut self) -> Option<Departed> {
         let ends = std::mem::replace(&mut self.departure, Time::NEVER);
+        if self.opportunities.is_some() {
+            return self.use_opportunity(ends);
+        }
         let service = self.in_service.take()?;
         let departed = self.finish(service, ends);
         self.begin(ends);
+        departed
+    }
+
+    /// An opportunity carries a packet or a part of one. `None` if no packet departs.
+    #[inline(never)]
+    fn use_opportunity(&mut self, at: Time) -> Option<Departed> {
+        if self.in_service.is_none() {
+            let next = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random);
+            self.collect(at);
+            if let Some(slot) = next {
+                let Queued { entered, .. } = *self.backlog.packet(slot);
+                self.count_wait(entered, at);
+                self.in_service = Some(InService { slot, begins: at, service: Time::ZERO });
+            }
+            let size = next.map(|slot| self.backlog.packet(slot).size);
+            if let (Some(opportunities), Some(size)) = (&mut self.opportunities, size) {
+                opportunities.take(size);
+            }
+        }
+        let mut departed = None;
+        if let (Some(opportunities), Some(service)) = (&mut self.opportunities, self.in_service) {
+            opportunities.begin();
+            if opportunities.send() {
+                let size = self.backlog.packet(service.slot).size;
+                self.in_service = None;
+                // A packet takes no time, and counts as busy what it would take at the nominal rate.
+                let busy = self.transmitter.serialization(size);
+                if self.window.contains(at) {
+                    self.stats.busy += busy.0;
+                }
+                self.transmitter.catch_up(at);
+                departed = self.finish(InService { begins: at, ..service }, at);
+            }
+        }
+        if let Some(opportunities) = &mut self.opportunities
+            && (self.in_service.is_some() || self.backlog.packets() > 0)
+        {
+            self.departure = opportunities.continues(at);
+        }
+        self.note_backlog(at);
         departed
     }
 
@@ -244,7 +380,14 @@ impl ScheduledLink {
     /// The transmitter is idle at `at`: the next transmission begins if a packet is waiting.
     #[inline]
     fn begin(&mut self, at: Time) {
-        let next = self.scheduler.dequeue(at, &mut self.backlog, &mut self.queue_random);
+        if let Some(opportunities) = &mut self.opportunities {
+            if self.departure == Time::NEVER && self.backlog.packets() > 0 {
+                self.departure = opportunities.skip(at);
+            }
+            self.note_backlog(at);
+            return;
+        }
+        let next = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random);
         self.collect(at);
         if let Some(slot) = next {
             let Queued { entered, size, .. } = *self.backlog.packet(slot);
@@ -319,7 +462,9 @@ impl ScheduledLink {
     pub fn end(&mut self, end: Time) {
         self.advance(end);
         let window = Interval { until: self.window.until.min(end), ..self.window };
-        if let Some(service) = self.in_service {
+        if let Some(service) = self.in_service
+            && self.opportunities.is_none()
+        {
             self.stats.busy += window.overlap(service.begins, self.departure).0;
         }
         for packet in self.backlog.waiting() {

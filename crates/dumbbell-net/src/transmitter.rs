@@ -59,6 +59,11 @@ impl Transmitter {
         }
     }
 
+    /// Brings rate and delay up to `at`, for links whose transmissions take no time.
+    pub(crate) fn catch_up(&mut self, at: Time) {
+        self.apply_changes(at);
+    }
+
     /// True if rate and delay never change.
     pub(crate) fn is_steady(&self) -> bool {
         self.changes.is_none()

@@ -144,7 +144,7 @@ impl<P: Copy> InFlight<P> {
         }
         let point = |&link: &u32| {
             let spec = &links[link as usize];
-            let earlier = u64::from(spec.queue.is_scheduled());
+            let earlier = u64::from(spec.is_scheduled());
             let delay = spec.min_delay();
             MergePoint::new(link, Time(delay.0.saturating_sub(earlier)), delay == Time::ZERO)
         };

@@ -211,7 +211,7 @@ impl Routes {
             }
         }
         routes.reroutes.sort_by_key(|change| std::cmp::Reverse((change.at, change.flow)));
-        let is_scheduled: Vec<bool> = scenario.links.iter().map(|link| link.queue.is_scheduled()).collect();
+        let is_scheduled: Vec<bool> = scenario.links.iter().map(|link| link.is_scheduled()).collect();
         routes.find_what_follows(&paths, &is_scheduled);
         Ok(routes)
     }

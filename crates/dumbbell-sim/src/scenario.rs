@@ -253,13 +253,23 @@ fn refuse_repeated(names: &[&str], what: &str) -> Result<(), SpecError> {
 impl Scenario {
     /// Reads a scenario from TOML.
     pub fn from_toml(text: &str) -> Result<Scenario, SpecError> {
+        Scenario::from_value(&Scenario::toml_value(text)?)
+    }
+
+    /// Reads TOML as the value that [`from_value`](Self::from_value) takes, for callers that complete it first, such as
+    /// with files that it names.
+    ///
+    /// # Errors
+    ///
+    /// The text is not TOML.
+    pub fn toml_value(text: &str) -> Result<Value, SpecError> {
         let table: toml::Table = toml::from_str(text).map_err(|error| {
             let reason = error.message().trim().to_owned();
             let line =
                 error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             refuse(format!("line {line}"), reason, "a scenario in TOML")
         })?;
-        Scenario::from_value(&json_of(toml::Value::Table(table)))
+        Ok(json_of(toml::Value::Table(table)))
     }
 
     /// Reads a scenario from JSON.
@@ -345,6 +355,13 @@ impl Scenario {
                 return Err(refuse(field("to"), format!("\"{}\"", link.to), "a node other than `from`"));
             }
             validate_queue(link)?;
+            if link.opportunities.is_some()
+                && let Some(index) = link.changes.iter().position(|change| change.rate.is_some())
+            {
+                let rate = link.changes[index].rate.map(|rate| rate.to_string()).unwrap_or_default();
+                let accepted = "nothing: opportunities determine when the link transmits";
+                return Err(refuse(field(&format!("changes.{index}.rate")), rate, accepted));
+            }
         }
         for name in &self.stop_when_complete {
             let index = find(&flows, name, "stop_when_complete".into(), "flow")?;

@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const PRIORITY: i32 = 49;
 
 /// Packets read from one host before the loop looks at the clock's other duties.
-const READS_IN_A_ROW: usize = 32;
+pub(crate) const READS_IN_A_ROW: usize = 32;
 
 /// Longest wait between two looks at the stop flag.
-const LONGEST_WAIT: Time = Time(50_000_000);
+pub(crate) const LONGEST_WAIT: Time = Time(50_000_000);
 
 /// Longest IP packet, in bytes.
-const LONGEST_PACKET: usize = 65_535;
+pub(crate) const LONGEST_PACKET: usize = 65_535;
 
 /// What the kernel granted to the thread of the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,7 +157,7 @@ pub fn run(
 }
 
 /// Waits until a host has sent something, or for this time.
-fn wait(polled: &mut [PollFd<'_>], time: Time) -> io::Result<()> {
+pub(crate) fn wait(polled: &mut [PollFd<'_>], time: Time) -> io::Result<()> {
     let (seconds, nanoseconds) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
     match ppoll(polled, Some(TimeSpec::new(seconds as _, nanoseconds as _)), None) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),

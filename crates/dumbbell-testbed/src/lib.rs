@@ -6,10 +6,13 @@
 //! needs Linux and, to run, root: `space`, network namespaces with their devices; `emulator`, the loop that drives a
 //! wire by the monotonic clock; `traffic`, the connections of the flows; `run`, all of these together; and `doctor`,
 //! which says what a machine lacks. The feature `twins` adds the eBPF twins of the congestion controls.
+//!
+//! [`shell`] puts any program behind such links.
 
 pub mod host;
 pub mod packet;
 pub mod plan;
+pub mod shell;
 pub mod wire;
 
 #[cfg(all(feature = "kernel", target_os = "linux"))]

@@ -19,7 +19,7 @@ use dumbbell_units::{Ecn, Time};
 use etherparse::{IpEcn, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 
 /// Kind of the TCP option for queueing times.
@@ -59,6 +59,15 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// An end of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The sending host.
+    Source,
+    /// The receiving host.
+    Destination,
+}
 
 /// The TCP header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +228,31 @@ impl Headers {
         Some((number(at + 2)?, number(at + 5)?))
     }
 
+    /// Replaces the source or the destination address of an IPv4 packet, and updates the checksums of its IP, TCP and UDP
+    /// headers. `bytes` is the packet that was parsed. An IPv6 packet stays unchanged.
+    pub fn replace_address(&self, bytes: &mut [u8], end: End, address: Ipv4Addr) {
+        let (IpAddr::V4(_), Some(&first)) = (self.source, bytes.first()) else { return };
+        let (at, new) = (if end == End::Source { 12 } else { 16 }, address.octets());
+        let transport = usize::from(first & 0xf) * 4;
+        let checksum = match self.protocol {
+            TCP if self.ports.is_some() => Some(transport + 16),
+            // A datagram without a checksum has zero there (RFC 768).
+            UDP if self.ports.is_some() && bytes.get(transport + 6..transport + 8) != Some(&[0, 0]) => {
+                Some(transport + 6)
+            }
+            _ => None,
+        };
+        if let Some(checksum) = checksum {
+            // The transport's checksum covers the addresses as well. Each checksum is updated from the old address.
+            let Some(old) = bytes.get(at..at + 4).map(<[u8]>::to_vec) else { return };
+            replace(bytes, at, &new, checksum..checksum + 2);
+            if let Some(place) = bytes.get_mut(at..at + 4) {
+                place.copy_from_slice(&old);
+            }
+        }
+        replace(bytes, at, &new, 10..12);
+    }
+
     /// Adds a queueing time to the AQT option, if the packet has one, and updates the TCP checksum. The sum is rounded
     /// to microseconds and stays at [`AQT_MAX`] if it would exceed it. `bytes` is the packet that was parsed.
     pub fn add_queueing(&self, bytes: &mut [u8], waited: Time) {
@@ -278,7 +312,6 @@ fn replace(bytes: &mut [u8], at: usize, new: &[u8], checksum: Range<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
     /// Header length, flags and checksum of this segment are filled in. Options have a multiple of four bytes.
     fn tcp(options: &[u8], payload: &[u8], flags: u8) -> Vec<u8> {
@@ -441,6 +474,43 @@ mod tests {
         let mut fragment = ipv4(TCP, 0, &tcp(&[], &[], 0x10));
         fragment[7] = 1;
         assert_eq!(carried(&fragment), (None, PacketKind::Datagram, 20));
+    }
+
+    #[test]
+    fn a_replaced_address_leaves_the_packet_that_would_have_been_sent() {
+        use etherparse::PacketBuilder;
+        let (here, there, other) = ([100, 64, 0, 2], [100, 64, 0, 3], [127, 0, 0, 1]);
+        let tcp = |from, to| {
+            let mut bytes = Vec::new();
+            let builder = PacketBuilder::ipv4(from, to, 64).tcp(40_000, 80, 7, 1000);
+            builder.write(&mut bytes, b"GET").expect("a packet");
+            bytes
+        };
+        let udp = |from, to| {
+            let mut bytes = Vec::new();
+            PacketBuilder::ipv4(from, to, 64).udp(40_000, 53).write(&mut bytes, b"a").expect("a packet");
+            bytes
+        };
+        let echo = |from, to| {
+            let mut bytes = Vec::new();
+            let builder = PacketBuilder::ipv4(from, to, 64).icmpv4_echo_request(1, 2);
+            builder.write(&mut bytes, b"ping").expect("a packet");
+            bytes
+        };
+        for make in [&tcp as &dyn Fn([u8; 4], [u8; 4]) -> Vec<u8>, &udp, &echo] {
+            let mut bytes = make(here, there);
+            let headers = Headers::parse(&bytes).expect("a packet");
+            headers.replace_address(&mut bytes, End::Destination, other.into());
+            assert_eq!(bytes, make(here, other));
+            headers.replace_address(&mut bytes, End::Source, there.into());
+            assert_eq!(bytes, make(there, other));
+        }
+        // A datagram without a checksum keeps none.
+        let mut bytes = udp(here, there);
+        bytes[26..28].fill(0);
+        let headers = Headers::parse(&bytes).expect("a packet");
+        headers.replace_address(&mut bytes, End::Destination, other.into());
+        assert_eq!((&bytes[26..28], &bytes[16..20]), (&[0, 0][..], &other[..]));
     }
 
     #[test]

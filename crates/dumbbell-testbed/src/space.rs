@@ -21,10 +21,10 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 pub const DEVICE: &str = "tun0";
 
 /// Where TUN devices come from.
-const TUN: &str = "/dev/net/tun";
+pub(crate) const TUN: &str = "/dev/net/tun";
 
 /// Packets that the device queues until the emulator reads them. A whole window may stand there.
-const DEVICE_QUEUE: u32 = 5000;
+pub(crate) const DEVICE_QUEUE: u32 = 5000;
 
 /// What could not be done, and why.
 #[derive(Debug)]
@@ -48,7 +48,10 @@ impl std::error::Error for SpaceError {
 }
 
 /// Adds what was tried to an error.
-fn trying<T, E: Into<io::Error>>(action: impl Into<String>, result: Result<T, E>) -> Result<T, SpaceError> {
+pub(crate) fn trying<T, E: Into<io::Error>>(
+    action: impl Into<String>,
+    result: Result<T, E>,
+) -> Result<T, SpaceError> {
     result.map_err(|cause| SpaceError { action: action.into(), cause: cause.into() })
 }
 
@@ -122,7 +125,7 @@ impl Space {
 }
 
 /// Changes a setting in the namespace of the calling thread. The kernel reports its refusal to the one write.
-fn set(path: &str, value: &str) -> Result<(), SpaceError> {
+pub(crate) fn set(path: &str, value: &str) -> Result<(), SpaceError> {
     let file: PathBuf = Path::new("/proc/sys/net").join(path);
     let written = OpenOptions::new().write(true).open(&file).and_then(|mut file| {
         let count = file.write(value.as_bytes())?;
@@ -132,7 +135,7 @@ fn set(path: &str, value: &str) -> Result<(), SpaceError> {
 }
 
 /// Runs commands of `ip` in the namespace of the calling thread, one a line, until one fails.
-fn ip(commands: &str) -> Result<(), SpaceError> {
+pub(crate) fn ip(commands: &str) -> Result<(), SpaceError> {
     let run = || {
         let mut command = Command::new("ip");
         command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -53,6 +53,8 @@ impl EndPoints {
 /// A packet to be written to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output<'a> {
+    /// When it entered its first link.
+    pub entered: Time,
     /// When it was due, no later than the poll.
     pub due: Time,
     /// Index of its flow in the scenario.
@@ -290,7 +292,34 @@ impl Wire {
     ///
     /// The bytes are not carried: they are not an IP packet, or no flow with a path in their direction matches.
     pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<(), Refusal> {
-        let entered = self.enter(now, bytes);
+        let entered = Headers::parse(bytes).and_then(|headers| {
+            let mut flows = (0..).zip(&self.end_points);
+            let found = flows.find_map(|(flow, ends)| Some((flow, ends.direction(&headers)?)));
+            let (flow, direction) = found.ok_or(Refusal::NoFlow)?;
+            self.enter(now, flow, direction, headers, bytes)
+        });
+        self.count(now, entered)
+    }
+
+    /// The same for a packet that belongs to this flow and direction whatever its addresses, as when everything that
+    /// comes from one device is one direction of one flow.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not an IP packet, or the flow has no path in this direction.
+    pub fn read_as(
+        &mut self,
+        now: Time,
+        (flow, direction): (u32, Direction),
+        bytes: &[u8],
+    ) -> Result<(), Refusal> {
+        let entered =
+            Headers::parse(bytes).and_then(|headers| self.enter(now, flow, direction, headers, bytes));
+        self.count(now, entered)
+    }
+
+    /// Counts what happened to a packet that was read at `now`.
+    fn count(&mut self, now: Time, entered: Result<(), Refusal>) -> Result<(), Refusal> {
         match entered {
             Ok(()) => self.follow(now),
             Err(Refusal::NotIp) => self.refused.not_ip += 1,
@@ -300,11 +329,14 @@ impl Wire {
         entered
     }
 
-    fn enter(&mut self, now: Time, bytes: &[u8]) -> Result<(), Refusal> {
-        let headers = Headers::parse(bytes)?;
-        let mut flows = (0..).zip(&self.end_points);
-        let found = flows.find_map(|(flow, ends)| Some((flow, ends.direction(&headers)?)));
-        let (flow, direction) = found.ok_or(Refusal::NoFlow)?;
+    fn enter(
+        &mut self,
+        now: Time,
+        flow: u32,
+        direction: Direction,
+        headers: Headers,
+        bytes: &[u8],
+    ) -> Result<(), Refusal> {
         let buffer = self.put(bytes, headers);
         let packet = Packet {
             kind: headers.kind,
@@ -359,7 +391,8 @@ impl Wire {
         if delivery.packet.queueing > Time::ZERO {
             headers.add_queueing(bytes, delivery.packet.queueing);
         }
-        Some(Output { due: delivery.at, flow: delivery.flow, direction: delivery.direction, bytes })
+        let entered = delivery.packet.timestamp;
+        Some(Output { entered, due: delivery.at, flow: delivery.flow, direction: delivery.direction, bytes })
     }
 
     /// Frees the buffers of dropped packets, and counts steps at links up to `now`.
@@ -675,6 +708,18 @@ mod tests {
         assert_eq!(wire.read(Time(0), &segment(A, 5002, 1000, 0)), Err(Refusal::NoFlow));
         assert_eq!(wire.refused(), Refused { not_ip: 1, length: 1, no_flow: 1 });
         assert_eq!(wire.next_deadline(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_stated_flow_and_direction_carry_packets_of_any_addresses() {
+        let mut wire = wire(json!({}));
+        let of_nobody = segment(B, 5002, 1000, 0);
+        assert_eq!(wire.read(Time(0), &of_nobody), Err(Refusal::NoFlow));
+        assert_eq!(wire.read_as(Time(MS), (1, Direction::Forward), &of_nobody), Ok(()));
+        let output = wire.poll(wire.next_deadline()).expect("a packet");
+        assert_eq!((output.entered, output.due, output.flow), (Time(MS), Time(7 * MS), 1));
+        assert_eq!(wire.read_as(Time(0), (2, Direction::Forward), &of_nobody), Err(Refusal::NoFlow));
+        assert_eq!(wire.read_as(Time(0), (0, Direction::Forward), &[0; 20]), Err(Refusal::NotIp));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``schema``, ``version``, ``testbed``, and others.
+"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``shell``, ``testbed``, ``version``, and others.
 
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
-keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; and ``testbed``: the
-machine lacks something, such as root. ``cross-validate --strict`` exits with 1 if a criterion does not hold, and
-``testbed`` if a run failed. User input never causes a traceback.
+keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the
+machine lacks something, such as root; and ``shell``: the machine cannot emulate a link. Otherwise, ``shell`` has the exit
+code of its program. ``cross-validate --strict`` exits with 1 if a criterion does not hold, and ``testbed`` if a run
+failed. User input never causes a traceback.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.refusals import guarded
+from dumbbell.cli.verbatim import Verbatim
 
 __all__ = ["app", "main"]
 
@@ -385,6 +387,18 @@ def real_time_doctor_command(
     from dumbbell.cli import testbed
 
     testbed.check_machine(json_output=json)
+
+
+@app.command("shell", cls=Verbatim)
+@guarded
+def shell_command(context: typer.Context) -> None:
+    """Run a program, or a shell, behind an emulated link: dumbbell shell [OPTIONS] [-- COMMAND].
+
+    Needs Linux and root. dumbbell shell --help lists the options of the link.
+    """
+    from dumbbell.cli import shell
+
+    shell.shell(context.args)
 
 
 def main() -> None:

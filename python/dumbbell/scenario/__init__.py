@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -35,11 +35,13 @@ from dumbbell.scenario.network import (
     Link,
     LinkChange,
     Node,
+    Opportunities,
     Policer,
     Queue,
     Red,
     TwoState,
 )
+from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.parts import Data, Part, each, plain, table
 from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
 from dumbbell.scenario.tcp import (
@@ -80,6 +82,7 @@ __all__ = [
     "NewRenoRecovery",
     "Node",
     "OnOff",
+    "Opportunities",
     "Part",
     "Poisson",
     "Policer",
@@ -211,7 +214,7 @@ class Scenario(Part):
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
-        """Read a scenario from a TOML file.
+        """Read a scenario from a TOML file. Its links may name traces as ``opportunities = { file = "..." }``.
 
         Raises
         ------
@@ -221,6 +224,9 @@ class Scenario(Part):
             The file cannot be read.
         """
         text = _read_text(Path(path))
+        completed = _with_traces(text, tomllib.loads, Path(path).parent)
+        if completed is not None:
+            return cls.from_dict(completed)
         _engine.normalize(text, "toml")
         try:
             data = tomllib.loads(text)
@@ -232,7 +238,7 @@ class Scenario(Part):
 
     @classmethod
     def from_json(cls, path: str | Path) -> Self:
-        """Read a scenario from a JSON file.
+        """Read a scenario from a JSON file. Its links may name traces as ``"opportunities": {"file": "..."}``.
 
         Raises
         ------
@@ -242,6 +248,9 @@ class Scenario(Part):
             The file cannot be read.
         """
         text = _read_text(Path(path))
+        completed = _with_traces(text, json.loads, Path(path).parent)
+        if completed is not None:
+            return cls.from_dict(completed)
         _engine.normalize(text, "json")
         try:
             data = json.loads(text)
@@ -325,6 +334,16 @@ class Scenario(Part):
 
 def _normalize(data: dict[str, Any]) -> str:
     return _engine.normalize(json.dumps(data), "json")
+
+
+def _with_traces(text: str, load: Callable[[str], Any], folder: Path) -> dict[str, Any] | None:
+    """Return the data of a file with the traces that it names; ``None`` if it names none, or cannot be parsed."""
+    try:
+        data = load(text)
+    except (ValueError, RecursionError):
+        # The engine says what is wrong, and where.
+        return None
+    return with_traces(data, folder) if isinstance(data, dict) else None
 
 
 def _read_text(path: Path) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "Link",
     "LinkChange",
     "Node",
+    "Opportunities",
     "Policer",
     "Queue",
     "Red",
@@ -259,6 +260,27 @@ class LinkChange(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Opportunities(Part):
+    """Delivery opportunities of a link in place of its rate, repeated for as long as the run lasts.
+
+    `dumbbell.traffic.opportunities_from_file` reads them from a trace of Mahimahi.
+
+    Parameters
+    ----------
+    times
+        Times of the opportunities in milliseconds, ascending; the last one is the length of the trace.
+    size
+        Bytes that an opportunity carries. Those that find no packet are lost.
+    overhead
+        Bytes that every packet takes besides its own.
+    """
+
+    times: Sequence[int]
+    size: str | None = None
+    overhead: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Link(Part):
     """A unidirectional link with a queue before it.
 
@@ -269,13 +291,16 @@ class Link(Part):
     from_, to
         Names of the nodes it joins.
     rate
-        Transmission rate, above zero, as ``"1.6 Mbit/s"``.
+        Transmission rate, above zero, as ``"1.6 Mbit/s"``. With `opportunities`, the nominal rate for queue
+        disciplines and the utilization.
     delay
         Propagation delay, zero or more, as ``"50 ms"``.
     queue
         Queue discipline, as a builder, a name or a table.
     impairments
         Impairments of this link, applied in order.
+    opportunities
+        Delivery opportunities in place of the rate.
     changes
         Changes of rate and delay at ascending times.
     """
@@ -283,6 +308,7 @@ class Link(Part):
     readers: ClassVar = {
         "queue": one_of([DropTail, Red, Policer, CoDel, FqCoDel]),
         "impairments": each(one_of([Forced, Bernoulli, TwoState])),
+        "opportunities": table(Opportunities),
         "changes": each(table(LinkChange)),
     }
     name: str
@@ -292,4 +318,5 @@ class Link(Part):
     delay: str
     queue: str | Queue | Data | None = None
     impairments: Sequence[str | Impairment | Data] | None = None
+    opportunities: Opportunities | Data | None = None
     changes: Sequence[LinkChange | Data] | None = None

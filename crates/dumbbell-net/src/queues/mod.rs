@@ -255,6 +255,11 @@ impl Backlog {
         &self.entries[slot.0 as usize].packet
     }
 
+    /// The first packet of a queue.
+    pub fn first(&self, queue: &Fifo) -> Option<&Queued> {
+        self.entries.get(queue.first as usize).map(|entry| &entry.packet)
+    }
+
     /// Enqueues a packet.
     #[inline]
     pub fn push(&mut self, queue: &mut Fifo, packet: Queued) {
@@ -296,6 +301,13 @@ impl Backlog {
         self.packets -= 1;
         self.bytes -= bytes;
         Some(Slot(at))
+    }
+
+    /// Marks an arriving packet, which must be ECN-capable and is not yet in a queue.
+    pub(crate) fn mark_arriving(&mut self, packet: &mut Queued) {
+        packet.ecn = Ecn::Ce;
+        self.marks += 1;
+        self.has_uncollected = true;
     }
 
     /// Drops an arriving packet, which is not in a queue.
