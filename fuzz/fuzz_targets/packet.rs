@@ -1,17 +1,18 @@
-//! Any bytes as a packet that arrives at the emulator. Reading them never panics. A mark and a queueing time change the
-//! bits that they should and nothing else, and a checksum is valid afterwards if and only if it was valid before. What
-//! enters a wire comes out, once and in its length.
+//! Any bytes as a packet that arrives at the emulator. Reading them never panics. A mark, a queueing time and another
+//! address change the bits that they should and nothing else, and a checksum is valid afterwards if and only if it was
+//! valid before. What enters a wire comes out, once and in its length.
 
 #![no_main]
 
 use arbitrary::Arbitrary;
 use dumbbell_fuzz::count_events;
 use dumbbell_sim::Scenario;
-use dumbbell_testbed::packet::AQT_MAX;
+use dumbbell_testbed::packet::{AQT_MAX, End};
 use dumbbell_testbed::wire::EndPoints;
 use dumbbell_testbed::{Headers, Wire};
 use dumbbell_units::{Ecn, Time};
 use libfuzzer_sys::{Corpus, fuzz_target};
+use std::net::Ipv4Addr;
 use std::sync::LazyLock;
 
 #[derive(Arbitrary, Debug)]
@@ -45,6 +46,7 @@ fuzz_target!(|input: Input<'_>| -> Corpus {
     assert!(headers.payload < headers.size);
     check_mark(&headers, &bytes);
     check_queueing(&headers, &bytes, Time(waited));
+    check_address(&headers, &bytes, waited);
     check_wire(&bytes);
     count_events(3);
     Corpus::Keep
@@ -123,6 +125,24 @@ fn check_queueing(headers: &Headers, bytes: &[u8], waited: Time) {
         (before, after) => {
             assert_eq!((before, bytes), (after, &stamped[..]), "nothing changes without the option");
         }
+    }
+}
+
+fn check_address(headers: &Headers, bytes: &[u8], random: u64) {
+    let mut replaced = bytes.to_vec();
+    let [end, _, _, _, address @ ..] = random.to_be_bytes();
+    let (end, address) = (if end % 2 == 0 { End::Source } else { End::Destination }, Ipv4Addr::from(address));
+    headers.replace_address(&mut replaced, end, address);
+    if bytes[0] >> 4 == 6 {
+        assert_eq!(bytes, replaced, "the addresses of IPv6 stay");
+        return;
+    }
+    let mut expected = *headers;
+    *(if end == End::Source { &mut expected.source } else { &mut expected.destination }) = address.into();
+    assert_eq!(Headers::parse(&replaced), Ok(expected), "only the address changes");
+    assert_eq!(is_ip_valid(bytes), is_ip_valid(&replaced), "the header checksum follows the address");
+    if headers.is_tcp() && bytes[9] == 6 {
+        assert_eq!(is_tcp_valid(bytes), is_tcp_valid(&replaced), "the checksum follows the address");
     }
 }
 

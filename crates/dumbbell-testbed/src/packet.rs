@@ -234,12 +234,12 @@ impl Headers {
         let (IpAddr::V4(_), Some(&first)) = (self.source, bytes.first()) else { return };
         let (at, new) = (if end == End::Source { 12 } else { 16 }, address.octets());
         let transport = usize::from(first & 0xf) * 4;
+        // Behind an extension header, such as that of authentication, the transport header is elsewhere.
+        let is_next = self.ports.is_some() && bytes.get(9) == Some(&self.protocol);
         let checksum = match self.protocol {
-            TCP if self.ports.is_some() => Some(transport + 16),
+            TCP if is_next => Some(transport + 16),
             // A datagram without a checksum has zero there (RFC 768).
-            UDP if self.ports.is_some() && bytes.get(transport + 6..transport + 8) != Some(&[0, 0]) => {
-                Some(transport + 6)
-            }
+            UDP if is_next && bytes.get(transport + 6..transport + 8) != Some(&[0, 0]) => Some(transport + 6),
             _ => None,
         };
         if let Some(checksum) = checksum {
@@ -248,6 +248,12 @@ impl Headers {
             replace(bytes, at, &new, checksum..checksum + 2);
             if let Some(place) = bytes.get_mut(at..at + 4) {
                 place.copy_from_slice(&old);
+            }
+            if self.protocol == UDP
+                && let Some(stored @ [0, 0]) = bytes.get_mut(checksum..checksum + 2)
+            {
+                // The other zero of one's complement, because this one means that there is none.
+                stored.fill(0xff);
             }
         }
         replace(bytes, at, &new, 10..12);

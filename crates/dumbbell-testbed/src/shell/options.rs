@@ -205,8 +205,10 @@ fn queue(option: &str, text: &str) -> Result<Value, Rejection> {
 fn opportunities(option: &str, file: &Path) -> Result<OpportunitySpec, Rejection> {
     let text = read(option, file)?;
     OpportunitySpec::from_trace(&text).map_err(|(line, accepted)| {
-        let found = text.lines().nth(line - 1).unwrap_or("nothing");
-        Rejection(format!("{option}: {}, line {line} is \"{found}\", expected {accepted}", file.display()))
+        let value = text.lines().nth(line - 1).map_or("nothing".to_owned(), |found| format!("\"{found}\""));
+        let field = format!("{option}: {}, line {line}", file.display());
+        let error = SpecError { field, value, accepted: accepted.to_owned(), suggestion: None };
+        Rejection(error.to_string())
     })
 }
 
@@ -556,7 +558,10 @@ mod tests {
         assert!(error.contains("nothing beside --trace"), "{error}");
         let wrong = TestFile::new("wrong", "1\n2\n1\n");
         let error = planned(&["--trace", wrong.path()]).expect_err("a rejection");
-        assert!(error.ends_with("line 3 is \"1\", expected times in ascending order"), "{error}");
+        assert!(
+            error.contains("line 3: \"1\" is not accepted; expected times in ascending order"),
+            "{error}"
+        );
     }
 
     #[test]
