@@ -28,7 +28,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture testbed quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture testbed twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -114,7 +114,6 @@ format: $(STAMPS)/test-packages
 
 # --- congestion controls in the Linux kernel; needs root, clang-16, libelf, zlib and pkg-config ---
 
-.PHONY: twins
 twins:
 	cargo clippy --package dumbbell-bpf --features kernel --all-targets --locked --quiet -- -D warnings
 	cargo test --package dumbbell-bpf --features kernel --locked

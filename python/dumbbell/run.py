@@ -35,23 +35,8 @@ MOST_WARNINGS = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
-    """The results of one run.
-
-    Parameters
-    ----------
-    scenario, seed, run
-        The scenario.
-    arrow_flows
-        One row per flow: an Arrow table.
-    arrow_links
-        One row per link: an Arrow table.
-    arrow_traces
-        One Arrow table per probed quantity, with the columns ``time_s`` (seconds), ``name`` (of the flow or
-        link) and ``value``; see `traces` for ``tcp_events``.
-    summary
-        The run as one plain object, as ``dumbbell run --json`` prints it.
-    """
+class RunTables:
+    """The tables of one run, simulated or in real time: see `Run` and `dumbbell.testbed.RealTimeRun`."""
 
     scenario: Scenario
     seed: int
@@ -103,6 +88,26 @@ class Run:
             There is no link of this name.
         """
         return row(self.links, name, "link")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run(RunTables):
+    """The results of one run.
+
+    Parameters
+    ----------
+    scenario, seed, run
+        The scenario.
+    arrow_flows
+        One row per flow: an Arrow table.
+    arrow_links
+        One row per link: an Arrow table.
+    arrow_traces
+        One Arrow table per probed quantity, with the columns ``time_s`` (seconds), ``name`` (of the flow or
+        link) and ``value``; see `traces` for ``tcp_events``.
+    summary
+        The run as one plain object, as ``dumbbell run --json`` prints it.
+    """
 
     @property
     def fingerprint(self) -> str:

@@ -16,23 +16,20 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import dumbbell
+from dumbbell.binary import Binary
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
 from dumbbell.quantities import nanoseconds
-from dumbbell.run import Job, frame, row, warn_of
+from dumbbell.run import Job, RunTables, warn_of
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 __all__ = ["Check", "RealTimeRun", "doctor", "find_binary", "identity", "run", "run_many", "tables"]
@@ -41,11 +38,10 @@ Progress = Callable[[float, float], None]
 """Told the seconds of completed and of all runs, about five times a second."""
 
 VARIABLE = "DUMBBELL_TESTBED"
-PACKAGE = "dumbbell-testbed"
-BUILD = ("cargo", "build", "--release", "--locked", "--package", PACKAGE, "--bin", PACKAGE, "--features")
+BINARY = Binary(name="dumbbell-testbed", what="the testbed", variable=VARIABLE)
 TWINS, KERNEL = "twins", "kernel"
 CLANG = "clang-16"
-BUILDING = " ".join((*BUILD, TWINS))
+BUILDING = " ".join(BINARY.build(TWINS))
 NEEDS = "clang-16 libelf-dev zlib1g-dev pkg-config make"
 
 # Exit codes of the binary.
@@ -112,7 +108,7 @@ LINK_COLUMNS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RealTimeRun:
+class RealTimeRun(RunTables):
     """The results of one run in real time.
 
     Parameters
@@ -134,49 +130,6 @@ class RealTimeRun:
     summary
         The run as one plain object, as ``dumbbell testbed run --json`` prints it.
     """
-
-    scenario: Scenario
-    seed: int
-    run: int
-    arrow_flows: pa.Table
-    arrow_links: pa.Table
-    arrow_traces: dict[str, pa.Table]
-    summary: dict[str, Any]
-
-    @cached_property
-    def flows(self) -> pd.DataFrame:
-        """One row per flow."""
-        return frame(self.arrow_flows)
-
-    @cached_property
-    def links(self) -> pd.DataFrame:
-        """One row per link."""
-        return frame(self.arrow_links)
-
-    @cached_property
-    def traces(self) -> dict[str, pd.DataFrame]:
-        """One frame per probed quantity: ``time_s``, ``name``, ``value``."""
-        return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
-
-    def flow(self, name: str) -> pd.Series[Any]:
-        """Return the row of one flow.
-
-        Raises
-        ------
-        KeyError
-            There is no flow of this name.
-        """
-        return row(self.flows, name, "flow")
-
-    def link(self, name: str) -> pd.Series[Any]:
-        """Return the row of one link.
-
-        Raises
-        ------
-        KeyError
-            There is no link of this name.
-        """
-        return row(self.links, name, "link")
 
     @property
     def disturbed(self) -> bool:
@@ -254,54 +207,14 @@ def find_binary(*, told: Callable[[str], None] | None = None) -> Path:
     MachineError
         There is none, and none can be built.
     """
-    stated = os.environ.get(VARIABLE)
-    if stated:
-        path = Path(stated)
-        if not (path.is_file() and os.access(path, os.X_OK)):
-            raise MachineError(f"the testbed cannot run: {VARIABLE} names {path}, which is no program")
-        return path
-    if sys.platform != "linux":
-        raise MachineError("the testbed cannot run: it needs Linux")
-    checkout = Path(dumbbell.__file__).resolve().parents[2]
-    if (checkout / "crates" / PACKAGE).is_dir():
-        return _built(checkout, told)
-    installed = shutil.which(PACKAGE)
-    if installed is None:
-        raise MachineError(
-            f"the testbed cannot run: {PACKAGE} is not installed; build it in a checkout with `{BUILDING}` and "
-            f"name it in the environment variable {VARIABLE}"
-        )
-    return Path(installed)
-
-
-def _built(checkout: Path, told: Callable[[str], None] | None) -> Path:
-    """Return the binary of a checkout, up to date."""
-    existing = checkout / "target" / "release" / PACKAGE
-    if shutil.which(BUILD[0]) is None:
-        # As under sudo, which has another search path.
-        if existing.is_file():
-            return existing
-        raise MachineError(
-            f"the testbed cannot run: {existing} is missing and cargo is not installed; build it with `{BUILDING}`"
-        )
     # The compiler of the eBPF twins; without it, the kernel's own congestion controls remain.
     has_clang = shutil.which(os.environ.get("CLANG", CLANG)) is not None
-    if told is not None and not existing.is_file():
-        without = "" if has_clang else f", without the eBPF twins because {CLANG} is not installed"
-        told(f"building {PACKAGE}, which takes a few minutes{without}")
-    command = [*BUILD, TWINS if has_clang else KERNEL, "--message-format", "json-render-diagnostics"]
-    built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        reasons = [line.strip() for line in built.stderr.splitlines() if "error" in line]
-        raise MachineError(
-            f"the testbed cannot run: `{BUILDING}` failed ({reasons[0] if reasons else 'no reason given'}); "
-            f"it needs the Debian packages {NEEDS}"
-        )
-    messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
-    executables = [message["executable"] for message in messages if message.get("executable")]
-    if not executables:
-        raise MachineError(f"the testbed cannot run: `{BUILDING}` built no program")
-    return Path(executables[-1])
+    return BINARY.find(
+        TWINS if has_clang else KERNEL,
+        told=told,
+        without="" if has_clang else f", without the eBPF twins because {CLANG} is not installed",
+        needs=f"; it needs the Debian packages {NEEDS}",
+    )
 
 
 def identity(congestion: Mapping[str, str] | None = None) -> str:

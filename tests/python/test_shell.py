@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 import dumbbell
 from dumbbell.cli import shell
+from dumbbell.errors import MachineError
 
 
 def run(binary: Path | str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -56,10 +56,9 @@ def test_nothing_is_built_under_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for variable in ("DUMBBELL_SHELL", "CARGO_TARGET_DIR"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    with pytest.raises(typer.Exit) as refused:
-        shell.find_binary()
-    assert refused.value.exit_code == 3
+    with pytest.raises(MachineError, match="is missing; build it with `cargo build"):
+        shell.BINARY.find("kernel")
     existing = tmp_path / "target" / "release" / "dumbbell-shell"
     existing.parent.mkdir(parents=True)
     existing.touch()
-    assert shell.find_binary() == existing
+    assert shell.BINARY.find("kernel") == existing

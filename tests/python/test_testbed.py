@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+from dataclasses import replace
 
 import pyarrow.parquet
 import pytest
@@ -264,7 +265,8 @@ def test_a_missing_binary_is_one_sentence_and_exit_code_3(monkeypatch, file, tmp
     monkeypatch.setenv(testbed.VARIABLE, str(tmp_path / "nothing"))
     assert "which is no program" in fails(3, "run", file)
     monkeypatch.delenv(testbed.VARIABLE)
-    monkeypatch.setattr(testbed, "PACKAGE", "nonesuch-testbed")
+    monkeypatch.setattr("dumbbell.binary.PACKAGE", "nonesuch-crate")
+    monkeypatch.setattr(testbed, "BINARY", replace(testbed.BINARY, name="nonesuch-testbed"))
     if sys.platform == "linux":
         assert "nonesuch-testbed is not installed; build it in a checkout" in fails(3, "run", file)
     monkeypatch.setattr(sys, "platform", "darwin")
