@@ -6,17 +6,19 @@ Run with ``dumbbell reproduce code-tcp``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, Settings
+from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, RealTime, Settings
+from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
-from . import content, literal, plan, reduction, sensitivity
+from . import content, linux, literal, plan, reduction, sensitivity
 from . import rule_claims as _rule_claims  # registers its claims
 from . import sweep_claims as _sweep_claims  # registers its claims
 from . import testbed_claims as _testbed_claims  # registers its claims
@@ -50,6 +52,14 @@ class CodeTcp(ClaimedPaper[Evidence]):
         "fig-15": "Fig. 15",
         "table-2": "Table 2",
     }
+    real_time = RealTime(
+        plan=linux.plan,
+        stages=linux.stages,
+        record=Path(__file__).with_name("testbed.json"),
+        sections=lambda _settings, evidence, findings: [content.on_testbed(evidence, findings)],
+        claims=_testbed_claims.ON_LINUX,
+        beside=linux.beside,
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,9 +69,9 @@ class CodeTcp(ClaimedPaper[Evidence]):
         """Return the planned runs."""
         return plan.plan(settings)
 
-    def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, _settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
-        return Evidence(results)
+        return Evidence(results, linux=observed.get(MEASURED))
 
     def readings(self, _settings: Settings, evidence: Evidence) -> Sequence[Reading]:
         """Return the main reading and the literal one."""

@@ -15,9 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured
+from dumbbell.papers import Measured
 from dumbbell.statistics import Interval
 from dumbbell.traces import StepFunction
 
+from .linux import GROUP
 from .network import PACKET, VARIANTS
 from .printed import interval
 
@@ -86,12 +88,33 @@ class Evidence:
         Take only so many of the first repetitions of each point of a sweep; all by default.
     points
         Points of each figure to take; all by default.
+    linux
+        The runs in real time; ``None`` if there are none.
     """
 
     results: pd.DataFrame
     group: str = "base"
     runs: int | None = None
     points: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    linux: Measured | None = None
+
+    @cached_property
+    def kernel(self) -> Evidence:
+        """The runs of the kernel.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        if self.linux is None:
+            raise NotMeasured("There are no runs in real time.")
+        return Evidence(self.linux.results, group=GROUP)
+
+    @cached_property
+    def kernel_simulated(self) -> Evidence:
+        """The scenarios of the kernel in the simulator."""
+        return Evidence(self.results, group=GROUP)
 
     @cached_property
     def _rows(self) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from dumbbell import plots, topologies
 from dumbbell.models import code_tcp
-from dumbbell.statistics import Interval
+from dumbbell.statistics import Interval, mean_interval
 
 from .assumptions import BASE
 from .cycles import cycles
 from .evidence import Evidence, Run
+from .linux import KINDS
 from .network import BOTTLENECK, VARIANTS
 from .printed import data, interval
 from .scenarios import EPSILON_RATE, EPSILONS, rate_point, rtt_point
@@ -34,6 +35,7 @@ __all__ = [
     "homogeneous",
     "networks",
     "newcomers",
+    "on_linux",
     "readings",
     "windows",
 ]
@@ -90,6 +92,48 @@ def _panels(evidence: Evidence, figure: str, title: str, x_label: str, x_unit: s
 def against_rate(evidence: Evidence) -> str:
     """Draw Fig. 9."""
     return _panels(evidence, "fig9", "Fig. 9", "bottleneck rate", "Mbit/s")
+
+
+def _ratios(evidence: Evidence, kind: str, figure: str) -> Curve:
+    """Return the mean ratio to Reno at each rate of a figure with its 90 % interval."""
+    swept = evidence.swept(figure, kind)
+    each = [mean_interval(evidence.ratios(figure, kind, rate)) for rate in swept]
+    return (
+        np.array(swept, dtype=np.float64),
+        np.array([item.estimate for item in each]),
+        np.array([item.low for item in each]),
+        np.array([item.high for item in each]),
+    )
+
+
+def on_linux(evidence: Evidence) -> str:
+    """Draw Fig. 19: the kernel, the simulator on the same scenarios and on Fig. 9, and what the paper states."""
+    drawn, axes = plots.figure(1, len(KINDS), width=4.2, height=3.4)
+    # Of Fig. 19 the text is left: almost equal (c), less than Reno (a, b).
+    stated = {
+        "code": "paper: almost equal",
+        "vegas": "paper: much less than Reno",
+        "newvegas": "paper: less than Reno",
+    }
+    for ax, kind, letter in zip(axes[0], KINDS, LETTERS, strict=False):
+        series: dict[str | tuple[str, str], Curve] = {
+            ("kernel", kind): _ratios(evidence.kernel, kind, "fig19"),
+            ("simulator, same scenario", kind): _ratios(evidence.kernel_simulated, kind, "fig19"),
+        }
+        if evidence.has("fig9"):
+            series["simulator, Fig. 9"] = _ratios(evidence, kind, "fig9")
+        plots.sweep(
+            series,
+            x_label="bottleneck rate",
+            x_unit="Mbit/s",
+            y_label=f"{LABELS[kind]}/Reno",
+            title=f"Fig. 19({letter}): {LABELS[kind]} and Reno",
+            ax=ax,
+        )
+        ax.axhline(1.0, color=GREY, linewidth=0.9, linestyle="--", label=stated[kind])
+        ax.set_ylim(bottom=0)
+        ax.legend(frameon=False, fontsize=8)
+    return plots.to_svg(drawn)
 
 
 def against_buffer(evidence: Evidence) -> str:

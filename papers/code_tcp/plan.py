@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
+from dumbbell.papers.real_time import simulated
 from dumbbell.sensitivity import REPLICATIONS
 
-from . import algorithms
+from . import algorithms, linux
 from .assumptions import BASE, LITERAL, LITERAL_GROUP, VARIATIONS, Assumptions
 from .network import VARIANTS
 from .scenarios import (
@@ -245,4 +246,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
                 runs += _short_transfers(
                     variation.name, variation.assumptions, count.moved, settings.seed, "sensitivity"
                 )
+    # The plan for the kernel has few rates in quick mode; its record has all.
+    few = settings.runs or (2 if settings.quick else None)
+    runs += simulated(linux.plan(replace(settings, quick=False, runs=few)))
     return runs

@@ -10,8 +10,9 @@ from dumbbell.claims import Finding, number
 from dumbbell.report import Cell, Column, Table
 
 from .cycles import shared_losses
-from .evidence import Evidence
+from .evidence import Evidence, Values
 from .figures import LABELS
+from .linux import KINDS, UPLOADS
 from .network import VARIANTS
 from .printed import COLUMNS, data, interval
 from .rule_claims import FIELDS
@@ -19,9 +20,11 @@ from .rules import table1
 from .scenarios import PHASE_RATES, PHASES, START_SIZES
 from .sensitivity import Study, nearest
 from .sweep_claims import fairness
+from .testbed_claims import queued, ratio_to_reno
+from .uploads import rates, share_ratios
 
 __all__ = [
-    "awaiting",
+    "fig_19",
     "intervals",
     "misses",
     "phase_ratio",
@@ -32,6 +35,8 @@ __all__ = [
     "table_2",
     "table_3",
     "transfers",
+    "unchecked",
+    "uploads",
 ]
 
 ROWS = {"Wold": "Wold", "alpha": "alpha", "beta": "beta", "Delta": "Delta", "W": "W"}
@@ -284,8 +289,8 @@ def misses(findings: Sequence[Finding]) -> Table:
     )
 
 
-def awaiting(findings: Sequence[Finding]) -> Table:
-    """Return the claims that await the testbed."""
+def unchecked(findings: Sequence[Finding]) -> Table:
+    """Return the claims that cannot be checked or await the testbed, with the reasons."""
     waiting = [finding for finding in findings if not finding.is_judged]
     groups: dict[tuple[str, str], list[str]] = {}
     for finding in waiting:
@@ -303,4 +308,91 @@ def awaiting(findings: Sequence[Finding]) -> Table:
             Column(title="reason", align="left"),
         ],
         rows=rows,
+    )
+
+
+def fig_19(evidence: Evidence) -> Table:
+    """Return the ratios of Fig. 19, of the kernel and of the simulator on the same scenarios."""
+    rows: list[list[Cell | str]] = []
+    for rate in evidence.kernel.swept("fig19", "code"):
+        row: list[Cell | str] = [f"{rate}"]
+        far = {}
+        for kind in KINDS:
+            kernel, simulator = (
+                ratio_to_reno(each, kind, rate) for each in (evidence.kernel, evidence.kernel_simulated)
+            )
+            far[kind] = abs(kernel.estimate - 1)
+            row += [
+                Cell(text=f"{kernel.estimate:.3f}", detail=f"{kernel.low:.2f} to {kernel.high:.2f}"),
+                Cell(
+                    text=f"{simulator.estimate:.3f}",
+                    detail=f"{simulator.low:.2f} to {simulator.high:.2f}",
+                    tone="muted",
+                ),
+            ]
+        nearest = min(far, key=far.__getitem__)
+        row.append(Cell(text=LABELS[nearest], tone="good" if nearest == "code" else "bad"))
+        row.append(f"{queued(evidence.kernel, 'vegas', rate).mean():.1f}")
+        rows.append(row)
+    return Table(
+        caption="Fig. 19: goodput of a variant over that of Reno, with 90 % intervals",
+        columns=_columns(
+            "Mbit/s",
+            *(title for _ in KINDS for title in ("kernel", "simulator")),
+            "nearest to 1",
+            "Vegas's packets waiting",
+        ),
+        groups=(("", 1), *((LABELS[kind], 2) for kind in KINDS), ("kernel", 2)),
+        rows=rows,
+    )
+
+
+def _shown(values: Values, digits: int = 0) -> Cell:
+    found = interval(values)
+    return Cell(text=f"{found.estimate:.{digits}f}", detail=f"± {found.half_width:.{digits}f}")
+
+
+def uploads(evidence: Evidence) -> Table:
+    """Return the uploads of Table 3 under both readings of its path, by the kernel and the simulator."""
+    printed = data()["table3"]
+    rows: list[list[Cell | str]] = [
+        [
+            "printed",
+            "",
+            *(
+                f"{printed['mean'][column]:.0f} ± {printed['half_width']['95'][column]:.1f}"
+                for column in COLUMNS
+            ),
+            f"{printed['mean']['RV-Reno'] / printed['mean']['RV-Vegas']:.2f}",
+            f"{printed['mean']['RC-CODE'] / printed['mean']['RC-Reno']:.3f}",
+            "10 of 10",
+        ]
+    ]
+    for reading, words in UPLOADS.items():
+        for side, each in (("kernel", evidence.kernel), ("simulator", evidence.kernel_simulated)):
+            vegas, code = (rates(each, reading, kind) for kind in ("vegas", "code"))
+            first = int((vegas["reno"] > vegas["variant"]).sum())
+            rows.append(
+                [
+                    words if side == "kernel" else "",
+                    side,
+                    *(_shown(one[name]) for one in (vegas, code) for name in ("reno", "variant")),
+                    *(_shown(values, 3) for values in share_ratios(vegas, code)),
+                    f"{first} of {vegas['reno'].size}",
+                ]
+            )
+    return Table(
+        caption="Table 3: throughput of two uploads, KB/s, with 95 % intervals of the mean",
+        columns=[
+            Column(title="path", align="left"),
+            Column(title="", align="left"),
+            *(
+                Column(title=title)
+                for title in ("Reno", "Vegas", "Reno", "CODE", "Reno/Vegas", "CODE/Reno", "Reno first")
+            ),
+        ],
+        groups=(("", 2), ("against Vegas", 2), ("against CODE", 2), ("", 3)),
+        rows=rows,
+        note="The rate of the first path and the limits of the second are set; the latter to the printed mean of Reno beside "
+        "CODE. What the runs tell are ratios and orders.",
     )

@@ -1,4 +1,4 @@
-"""Claims about real machines: those that need the network await the testbed; arithmetic is done on printed numbers.
+"""Claims about real machines: on kernel connections, on printed numbers, and what cannot be checked.
 
 [chan2010 §4.6, §4.7, table 3]
 """
@@ -7,31 +7,138 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import AwaitsTestbed, Outcome
+from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.papers.real_time import measure_of
+from dumbbell.statistics import Interval, mean_difference, mean_interval
 
 from .evidence import Evidence, Values
+from .linux import KINDS, MSS
 from .printed import COLUMNS, data, interval
-from .register import claim
+from .register import claim, listed
 
-LINUX = "It needs from the Linux testbed: kernel connections through an emulated bottleneck."
-INTERNET = (
-    "It needs from the Linux testbed: uploads over a real path; the paper does not give its rate and traffic."
+__all__ = ["ON_LINUX", "queued", "ratio_to_reno"]
+
+on_linux = measure_of("code-tcp", lambda evidence: evidence.linux)
+
+ON_LINUX = ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5")
+"""Claims that runs of the kernel decide."""
+
+FAR_LESS = 0.5
+ALIKE = 0.2
+
+SET = (
+    "The path is not described. Its limit would have to be set to the printed rates, so that a run returns what was set: this "
+    "value can be set, not found."
+)
+DAY = (
+    "The path and its traffic are not described. How much the traffic of that day left to Vegas would have to be fitted to the "
+    "printed number: this value can be set, not found."
 )
 
-PARTNERS = {"RV-Reno": "Vegas", "RV-Vegas": "Reno", "RC-Reno": "CODE", "RC-CODE": "Reno"}
 
-
-def _awaits(name: str, reason: str) -> None:
+def _never(name: str, reason: str) -> None:
     @claim(name)
-    def needs_the_testbed(_: Evidence) -> Outcome:
-        raise AwaitsTestbed(reason)
+    def set_not_found(_: Evidence) -> Outcome:
+        raise NotMeasured(reason)
 
 
-for _name in ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5"):
-    _awaits(_name, LINUX)
 for _column in COLUMNS:
     for _round in range(1, 11):
-        _awaits(f"C-T3-R{_round:02d}-{_column}", INTERNET)
+        _never(f"C-T3-R{_round:02d}-{_column}", DAY if _column == "RV-Vegas" else SET)
+
+
+def ratio_to_reno(evidence: Evidence, kind: str, rate: int) -> Interval:
+    """Return the mean ratio of a variant's goodput to Reno's at a rate of Fig. 19, with its 90 % interval."""
+    return mean_interval(evidence.ratios("fig19", kind, rate))
+
+
+def queued(evidence: Evidence, kind: str, rate: int) -> Values:
+    """Return the mean number of a variant's packets that wait at the bottleneck of Fig. 19, in each run, by Little's law."""
+    return np.array(
+        [
+            run.one("goodput", "variant")
+            * (run.one("rtt_mean", "variant") - run.one("rtt_min", "variant"))
+            / (8 * MSS)
+            for run in evidence.point("fig19", kind, rate)
+        ]
+    )
+
+
+def _share_below(evidence: Evidence, kind: str, bound: float) -> Outcome:
+    means = evidence.means("fig19", kind)
+    return Outcome.share(means < bound, note=f"mean ratios {listed(evidence.swept('fig19', kind), means)}")
+
+
+@claim("C-F19a-1")
+@on_linux
+def share_of_rates_with_vegas_far_below_reno(evidence: Evidence) -> Outcome:
+    return _share_below(evidence.kernel, "vegas", FAR_LESS)
+
+
+@claim("C-F19b-1")
+@on_linux
+def share_of_rates_with_newvegas_below_reno(evidence: Evidence) -> Outcome:
+    return _share_below(evidence.kernel, "newvegas", 1.0)
+
+
+@claim("C-F19b-2")
+@on_linux
+def share_of_rates_with_newvegas_above_vegas(evidence: Evidence) -> Outcome:
+    rates = evidence.kernel.swept("fig19", "vegas")
+    goodputs = {
+        kind: np.array([evidence.kernel.goodputs("fig19", kind, rate)[0].mean() for rate in rates])
+        for kind in ("vegas", "newvegas")
+    }
+    ratios = goodputs["newvegas"] / goodputs["vegas"]
+    return Outcome.share(ratios > 1, note=f"NewVegas over Vegas {listed(rates, ratios)}")
+
+
+@claim("C-F19c-1")
+@on_linux
+def ratio_of_code_to_reno_farthest_from_one(evidence: Evidence) -> Outcome:
+    rates = evidence.kernel.swept("fig19", "code")
+    found = [ratio_to_reno(evidence.kernel, "code", rate) for rate in rates]
+    worst = max(found, key=lambda ratio: abs(ratio.estimate - 1))
+    return Outcome(
+        measured=worst.estimate,
+        low=worst.low,
+        high=worst.high,
+        note=f"the ratio farthest from 1 of {listed(rates, [ratio.estimate for ratio in found])}",
+    )
+
+
+@claim("C-F19-4")
+@on_linux
+def largest_distance_of_linux_from_figure_9(evidence: Evidence) -> Outcome:
+    points = [(kind, rate) for kind in KINDS for rate in evidence.kernel.swept("fig19", kind)]
+    found = [
+        mean_difference(evidence.kernel.ratios("fig19", *point), evidence.ratios("fig9", *point))
+        for point in points
+    ]
+    worst = max(range(len(points)), key=lambda index: abs(found[index].estimate))
+    kind, rate = points[worst]
+    within = sum(abs(each.estimate) <= ALIKE for each in found)
+    return Outcome(
+        measured=found[worst].estimate,
+        low=found[worst].low,
+        high=found[worst].high,
+        note=f"ratio on Linux less that of Fig. 9, simulated; farthest is {kind} at {rate} Mbit/s, and {within} of "
+        f"{len(found)} points are within {ALIKE:g}",
+    )
+
+
+@claim("C-F19-5")
+@on_linux
+def largest_mean_backlog_of_vegas_on_linux(evidence: Evidence) -> Outcome:
+    rates = evidence.kernel.swept("fig19", "vegas")
+    found = [mean_interval(queued(evidence.kernel, "vegas", rate)) for rate in rates]
+    largest = max(found, key=lambda each: each.estimate)
+    return Outcome(
+        measured=largest.estimate,
+        low=largest.low,
+        high=largest.high,
+        note=listed(rates, [each.estimate for each in found]),
+    )
 
 
 def _printed(column: str) -> Values:

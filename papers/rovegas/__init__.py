@@ -6,18 +6,20 @@ Run with ``dumbbell reproduce rovegas``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
+from dumbbell.papers import ClaimedPaper, PlannedRun, RealTime, Settings
+from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
 from . import asymmetry_claims as _asymmetry_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, plan, reduction, sensitivity
+from . import content, linux, plan, reduction, sensitivity
 from . import mechanism_claims as _mechanism_claims  # registers its claims
 from . import traffic_claims as _traffic_claims  # registers its claims
 from .assumptions import Assumptions
@@ -40,14 +42,20 @@ class RoVegas(ClaimedPaper[Evidence]):
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    real_time = RealTime(
+        plan=linux.plan,
+        stages=linux.stages,
+        record=Path(__file__).with_name("testbed.json"),
+        sections=lambda _settings, evidence, _findings: [content.on_testbed(evidence)],
+    )
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""
         return plan.plan(settings)
 
-    def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
-        return Evidence(results, Assumptions(), seed=settings.seed)
+        return Evidence(results, Assumptions(), seed=settings.seed, linux=observed.get(MEASURED))
 
     def study(
         self,

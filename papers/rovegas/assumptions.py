@@ -21,6 +21,7 @@ __all__ = [
     "EVERYTHING",
     "FORWARD_RATE_KBPS",
     "ON_RATE",
+    "OPTION_BYTES",
     "PACKET_BYTES",
     "PLAIN_ACK_BYTES",
     "QUEUE_PACKETS",

@@ -11,17 +11,18 @@ import numpy as np
 
 from dumbbell.claims import Finding, number
 from dumbbell.models import rovegas as model
+from dumbbell.papers.real_time import command_of
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
-from . import analysis, conclusions, figures, set_up
+from . import analysis, conclusions, figures, linux, set_up
 from .assumptions import Variation
 from .connection_claims import kept_target, true_delay_ms
 from .evidence import Evidence, Values, interval
 from .printed import at_points, data
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
 
-__all__ = ["sections"]
+__all__ = ["on_testbed", "sections"]
 
 
 def shown(values: Values, digits: int = 0, printed: float | None = None) -> Cell:
@@ -391,6 +392,62 @@ def _rerouting(evidence: Evidence) -> Section:
     )
 
 
+def on_testbed(evidence: Evidence) -> Section:
+    """Return the section on connections of the kernel, an addition to the paper."""
+    title = "On Linux: asymmetric links and rerouting with real packets (an addition)"
+    if evidence.linux is None:
+        text = f"No runs in real time were found: `{command_of('rovegas')}` makes them, with Linux and root."
+        return Section(anchor="testbed", title=title, blocks=[Text(paragraphs=[text])])
+    kernel = evidence.kernel
+    rows: list[list[Cell | str]] = []
+    for k in kernel.points(linux.ALONE, "vegas"):
+        row: list[Cell | str] = [f"{k:g}"]
+        for variant in linux.VARIANTS:
+            row.append(shown(kernel.throughput(linux.ALONE, variant, k)))
+            row.append(shown(evidence.throughput(linux.ALONE, variant, k)))
+        both = [kernel.throughput(linux.ALONE, variant, k) for variant in ("rovegas", "vegas")]
+        row.append(shown(both[0] / both[1], 2, at_points("fig-8", "ratio").get(k)))
+        for variant in linux.VARIANTS:
+            waiting = [
+                kernel.mean(
+                    kernel.rows(linux.ALONE, variant, k), lambda row, way=way: float(row["backlogs"][way])
+                )
+                for way in (0, 1)
+            ]
+            row.append(" / ".join(f"{values[0]:.1f}" for values in waiting))
+        rows.append(row)
+    blocks: list[Block] = [
+        Text(
+            paragraphs=[
+                "All results of the paper are simulated; this is an addition. Real packets carry the queueing time in a TCP option that the emulated "
+                "links update, and eBPF twins of Vegas and RoVegas use it. The simulator runs the same scenarios. "
+                f"The runs: {evidence.linux.origin()}."
+            ]
+        ),
+        Figure(
+            svg=figures.on_linux(evidence),
+            caption="Throughput against the asymmetric factor, and RoVegas over Vegas. Hollow: the paper.",
+        ),
+        Table(
+            caption="Mean throughput over asymmetric links [kbit/s], and packets waiting forward and backward",
+            columns=_right(
+                "k", "kernel", "simulator", "kernel", "simulator", "RoVegas / Vegas", "Vegas", "RoVegas"
+            ),
+            groups=[("", 1), ("Vegas", 2), ("RoVegas", 2), ("kernel", 1), ("waiting, kernel", 2)],
+            rows=rows,
+            note="Packets of 1500 bytes, acknowledgements of 52 bytes, or 60 with the option; one acknowledgement for each packet.",
+        ),
+    ]
+    if kernel.has(linux.REROUTED):
+        blocks.append(
+            Figure(
+                svg=figures.rerouting_on_linux(evidence),
+                caption=f"One connection whose path is longer from {REROUTE_S[0]:.0f} to {REROUTE_S[1]:.0f} s; the first run of the kernel, and the simulator.",
+            )
+        )
+    return Section(anchor="testbed", title=title, blocks=blocks)
+
+
 def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity[Variation]) -> list[Section]:
     """Return the sections of the report, in order.
 
@@ -424,4 +481,5 @@ def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity
             further=[conclusions.averages(evidence)],
         ),
         conclusions.tensions(evidence),
+        on_testbed(evidence),
     ]

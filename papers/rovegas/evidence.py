@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.papers import Measured
 from dumbbell.statistics import jain_index, resample_weights
 
 from .assumptions import PACKET_BYTES, Assumptions, payload_bytes
@@ -72,6 +73,8 @@ class Evidence:
         The assumptions of the group, if they are others.
     limit
         Use this many runs of a configuration at most; all when not given.
+    linux
+        The runs in real time; ``None`` if there are none.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Evidence:
         group: str = PAPER,
         moved: Assumptions | None = None,
         limit: int | None = None,
+        linux: Measured | None = None,
     ) -> None:
         self.results = results
         self.base = base
@@ -90,6 +94,20 @@ class Evidence:
         self._moved = moved or base
         self._seed = seed
         self._limit = limit
+        self.linux = linux
+
+    @cached_property
+    def kernel(self) -> Evidence:
+        """The runs of the kernel.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        if self.linux is None:
+            raise NotMeasured("There are no runs in real time.")
+        return Evidence(self.linux.results, self.base, seed=self._seed)
 
     @cached_property
     def _by_key(self) -> dict[str, list[Row]]:
@@ -127,6 +145,10 @@ class Evidence:
             if found:
                 return found
         raise NotMeasured(f"There are no runs of {experiment}, {variant}.")
+
+    def has(self, experiment: str) -> bool:
+        """Return whether an experiment was run."""
+        return any(key.split("|")[1] == experiment for key in self._by_key)
 
     def rows(self, experiment: str, variant: str, point: float | str = "") -> list[Row]:
         """Return the runs of a configuration.

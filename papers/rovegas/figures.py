@@ -8,6 +8,7 @@ import numpy as np
 
 from dumbbell import plots
 
+from . import linux
 from .analysis import windows
 from .evidence import Evidence, Values, interval
 from .printed import at_points, data
@@ -21,8 +22,10 @@ __all__ = [
     "fairness",
     "load_sweeps",
     "model",
+    "on_linux",
     "persistent",
     "rerouting",
+    "rerouting_on_linux",
     "single_connection",
     "traffic",
 ]
@@ -303,4 +306,81 @@ def rerouting(evidence: Evidence) -> str:
             ax.set_ylim(bottom=0)
             for time in REROUTE_S:
                 ax.axvline(time, color=GREY, linestyle=":", linewidth=0.8)
+    return plots.to_svg(figure)
+
+
+def on_linux(evidence: Evidence) -> str:
+    """Draw throughput and its ratio against the asymmetric factor, of the kernel and of the simulator."""
+    figure, axes = plots.figure(1, 2, width=5.6, height=3.6)
+    factors = evidence.kernel.points(linux.ALONE, "vegas")
+    sides = (("kernel", evidence.kernel), ("simulator", evidence))
+    found = {
+        (variant, side): [each.throughput(linux.ALONE, variant, k) for k in factors]
+        for variant in VARIANTS
+        for side, each in sides
+    }
+    printed = {
+        variant: at_points(name, "throughput")
+        for variant, name in zip(VARIANTS, ("fig-7", "fig-8"), strict=True)
+    }
+    plots.sweep(
+        {
+            (f"{variant}, {side}", variant): _columns(factors, values)
+            for (variant, side), values in found.items()
+        },
+        x_label="asymmetric factor k",
+        y_label="throughput",
+        y_unit="kbit/s",
+        log_x=True,
+        paper={
+            (f"{variant}, kernel", variant): _shown_points(points, factors)
+            for variant, points in printed.items()
+        },
+        ax=axes[0, 0],
+    )
+    ratios = {
+        side: [two / one for one, two in zip(found["vegas", side], found["rovegas", side], strict=True)]
+        for side, _ in sides
+    }
+    plots.sweep(
+        {(side, "rovegas"): _columns(factors, values) for side, values in ratios.items()},
+        x_label="asymmetric factor k",
+        y_label="rovegas over vegas",
+        log_x=True,
+        paper={("kernel", "rovegas"): _shown_points(at_points("fig-8", "ratio"), factors)},
+        ax=axes[0, 1],
+    )
+    axes[0, 1].set_ylim(bottom=0)
+    return plots.to_svg(figure)
+
+
+def _shown_points(points: Mapping[float, float], swept: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the printed values at points that were run."""
+    known = [point for point in points if point in swept]
+    return known, [points[point] for point in known]
+
+
+def rerouting_on_linux(evidence: Evidence) -> str:
+    """Draw throughput on a path that is longer for a while, of the kernel and of the simulator."""
+    figure, axes = plots.figure(1, 2, width=5.6, height=3.2)
+    titles = {"delay": "links of twice the delay", "path": "a path over a third router"}
+    for ax, way in zip(axes[0], linux.WAYS, strict=True):
+        series = {}
+        for variant in VARIANTS:
+            for side, each in (("kernel", evidence.kernel), ("simulator", evidence)):
+                curve = np.asarray(each.rows(linux.REROUTED, variant, way)[0]["bins"], dtype=np.float64)
+                series[f"{variant}, {side}"] = (np.arange(len(curve)) + 0.5, curve)
+        plots.lines(
+            series,
+            x_label="time",
+            x_unit="s",
+            y_label="throughput",
+            y_unit="kbit/s",
+            title=titles[way],
+            ax=ax,
+        )
+        ax.set_ylim(bottom=0)
+        ax.legend(frameon=False, fontsize=7)
+        for time in REROUTE_S:
+            ax.axvline(time, color=GREY, linestyle=":", linewidth=0.8)
     return plots.to_svg(figure)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from dumbbell import Scenario, sensitivity
 from dumbbell.papers import PlannedRun, Settings
+from dumbbell.papers.real_time import simulated
 
+from . import linux
 from .assumptions import ANALYSIS, CONNECTIONS, TRAFFIC, VARIATIONS, Assumptions
 from .evidence import PAPER
 from .scenarios import (
@@ -187,4 +189,5 @@ def plan(settings: Settings) -> list[PlannedRun]:
             moved = experiments(variation.place(base), FEW_LOADS, variation.touches)
             for key, scenario, random in moved:
                 add(variation.name, key, scenario, counts.moved if random else 1)
-    return runs
+    # The plan for the kernel has few points in quick mode; its record has all. Nothing in it is random in the simulator.
+    return runs + simulated(linux.plan(replace(settings, quick=False, runs=1, seed=UNUSED_SEED)))

@@ -38,6 +38,7 @@ COLUMNS = (
     "least_rtt",
     "forward_queue",
     "backward_queue",
+    "backlogs",
     "queue_bins",
     "sampled_window",
     "sampled_forward",
@@ -351,6 +352,8 @@ def reduce(runs: Runs) -> pd.DataFrame:
         As the functions of this module say.
     forward_queue, backward_queue
         Mean and greatest number of packets that wait for the bottleneck.
+    backlogs
+        Mean number of packets that wait for the bottleneck, forward and backward, from the counters of the links.
     sampled_window, sampled_forward, sampled_backward
         The window and both queues every 20 ms (Figs. 3 to 5).
     """
@@ -374,6 +377,9 @@ def reduce(runs: Runs) -> pd.DataFrame:
                 "least_rtt": 1000 * run.column("rtt_min_s", run.connections)[0],
                 "forward_queue": _queue(run, FORWARD),
                 "backward_queue": _queue(run, BACKWARD),
+                "backlogs": [float(run.links["backlog_mean_packets"][link]) for link in (FORWARD, BACKWARD)]
+                if name == "linux-k"
+                else [],
                 "queue_bins": _queue_bins(run) if name == "fig-15" else [],
                 "sampled_window": _sampled(run, "cwnd", "c1") if is_drawn else [],
                 "sampled_forward": _sampled(run, "backlog", FORWARD) if is_drawn else [],

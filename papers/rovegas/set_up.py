@@ -102,7 +102,7 @@ def section() -> Section:
                     "Sources always have data; every packet is acknowledged immediately; the initial "
                     "window is two packets and nothing else limits it. A load L is a mean rate of 1.6 L Mbit/s in bursts of "
                     "3.2 Mbit/s. Runs with the same number have the same bursts with every variant.",
-                    "All results of the paper are simulated: no claim awaits a testbed.",
+                    "All results of the paper are simulated: no claim needs a testbed.",
                 ]
             ),
             Table(

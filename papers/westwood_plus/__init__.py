@@ -6,18 +6,20 @@ Run with ``dumbbell reproduce westwood-plus``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, Settings
+from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, RealTime, Settings
+from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, literal, plan, reduction, sensitivity
+from . import content, linux, literal, plan, reduction, sensitivity
 from . import hops_claims as _hops_claims  # registers its claims
 from . import live_claims as _live_claims  # registers its claims
 from . import lossy_claims as _lossy_claims  # registers its claims
@@ -49,14 +51,21 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         "fig-30": "wireless, shared",
         "fig-32": "satellite",
     }
+    real_time = RealTime(
+        plan=linux.plan,
+        stages=linux.stages,
+        record=Path(__file__).with_name("testbed.json"),
+        sections=lambda _settings, evidence, _findings: [content.live(evidence)],
+        claims=_live_claims.ON_LINUX,
+    )
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""
         return plan.plan(settings)
 
-    def evidence(self, _settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, _settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
-        return Evidence(results)
+        return Evidence(results, linux=observed.get(MEASURED))
 
     def readings(self, _settings: Settings, evidence: Evidence) -> Sequence[Reading]:
         """Return the claims on lossy links under the main reading and the literal one, if it was run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dumbbell import statistics
 from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.papers import Measured
 from dumbbell.traces import StepFunction
 
 __all__ = ["Evidence", "averaged", "quotient", "recorded", "signed", "windowed"]
@@ -29,10 +31,20 @@ class Evidence:
         Name of the reading; empty for the main one.
     only
         Keys to keep, with the number of runs of each; all runs of the reading without.
+    linux
+        The runs in real time; ``None`` if there are none.
     """
 
-    def __init__(self, results: pd.DataFrame, reading: str = "", only: dict[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        results: pd.DataFrame,
+        reading: str = "",
+        only: dict[str, int] | None = None,
+        *,
+        linux: Measured | None = None,
+    ) -> None:
         self.results = results
+        self.linux = linux
         mark = f"{reading}|" if reading else ""
         self._runs: dict[str, pd.DataFrame] = {}
         for key, rows in results.groupby("key", sort=False):
@@ -46,6 +58,19 @@ class Evidence:
                 self._runs[name] = ordered
             elif name in only:
                 self._runs[name] = ordered.head(only[name])
+
+    @cached_property
+    def kernel(self) -> Evidence:
+        """The runs of the kernel.
+
+        Raises
+        ------
+        NotMeasured
+            There are none.
+        """
+        if self.linux is None:
+            raise NotMeasured("There are no runs in real time.")
+        return Evidence(self.linux.results)
 
     def counts(self) -> dict[str, int]:
         """Return the number of runs of each key."""

@@ -18,16 +18,19 @@ from .algorithm_claims import throughputs
 from .assumptions import Assumptions
 from .connection_claims import FAIR_SHARE_MBPS, estimates_at_congestion, fig_2_filters
 from .evidence import Evidence
+from .live_claims import NAMES as SITE_NAMES
 from .many_flows_claims import flows, jain
 from .plan import DELAYED, EACH, LOSSY_VARIANTS, QUEUEING_MS, VARIANTS
-from .printed import final_sequence_numbers
+from .printed import SITES, final_sequence_numbers, site
 from .scenarios import EDGES_S
+from .uploads import sessions
 
 __all__ = [
     "NAMES",
     "estimates",
     "filters",
     "hops",
+    "live",
     "lossy",
     "many",
     "model",
@@ -319,3 +322,38 @@ def networks(usual: Assumptions) -> list[tuple[str, str]]:
 
 PANELS = (DELAYED, EACH)
 """Both ways of acknowledging, as in `lossy`."""
+
+
+def live(evidence: Evidence) -> str:
+    """Draw the gains of the uploads by path and cause, of the kernel and of the simulator, and the printed ranges."""
+    made, axes = plots.figure(1, len(SITES), width=4.2, height=3.4)
+    sides = (("kernel", evidence.kernel, -0.12, "o"), ("simulator", evidence, 0.12, "s"))
+    for ax, name in zip(axes[0], SITES, strict=True):
+        low, high = site(name).gain
+        ax.axhspan(low, high, color=GREY, alpha=0.2, linewidth=0, label="paper")
+        ax.axhline(0.0, color=GREY, linewidth=0.7)
+        shown = [(session.cause, session.level) for session in sessions(evidence.kernel, name)]
+        for (label, side, shift, marker), algorithm in zip(sides, ("westwoodp", "newreno"), strict=True):
+            of_side = {(session.cause, session.level): session.gain for session in sessions(side, name)}
+            gained = [of_side[point] for point in shown]
+            middle = np.array([gain.estimate for gain in gained])
+            ends = np.array([[gain.low, gain.high] for gain in gained]).T
+            ax.errorbar(
+                np.arange(len(shown)) + shift,
+                middle,
+                yerr=np.abs(ends - middle),
+                color=plots.style(algorithm).colour,
+                marker=marker,
+                linestyle="",
+                capsize=2,
+                label=label,
+            )
+        words = [
+            f"{100 * level:g} %\nlosses" if cause == "random" else f"{level:g}\nothers"
+            for cause, level in shown
+        ]
+        ax.set_xticks(range(len(shown)), words)
+        ax.set_title(f"{SITE_NAMES[name]}, {site(name).rtt_ms:g} ms", loc="left")
+    axes[0, 0].set_ylabel("gain of Westwood+ [%]")
+    axes[0, 0].legend(frameon=False, fontsize=8)
+    return plots.to_svg(made)

@@ -1,17 +1,26 @@
-"""Claims about the live measurements [grieco2004 §4]: those on the printed numbers alone, and those that need real stacks."""
+"""Claims about the live measurements: on uploads of the kernel, on printed numbers, and what cannot be checked.
+
+[grieco2004 §4]
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
-from dumbbell.claims import AwaitsTestbed, Outcome
+from dumbbell.claims import NotMeasured, Outcome, number
+from dumbbell.papers.real_time import measure_of
 
 from . import printed
-from .evidence import Evidence
+from .evidence import Evidence, quotient
+from .linux import CAUSES, HEADERS, MSS
 from .register import Measure, claim
+from .uploads import PAIR, goodputs, least_rtt_s, retransmitted, sessions
 
-__all__ = ["AWAITED", "total_uploads"]
+__all__ = ["NAMES", "ON_LINUX", "total_uploads"]
 
 TABLES = {"T2": "ucla", "T3": "uppsala", "T4": "parma"}
 NAMES = {"ucla": "UCLA", "uppsala": "Uppsala", "parma": "Parma"}
@@ -52,36 +61,108 @@ def largest_printed_gain(_evidence: Evidence) -> Outcome:
     )
 
 
-def _awaited(what: str) -> Measure:
-    def measure(_evidence: Evidence) -> Outcome:
-        raise AwaitsTestbed(f"It needs from the Linux testbed: {what}.")
+def _never(name: str, reason: str) -> None:
+    @claim(name)
+    def set_not_found(_evidence: Evidence) -> Outcome:
+        raise NotMeasured(reason)
 
-    return measure
+
+DONE = "It says how many files were uploaded, or of what size: what was done, which a plan can repeat but not find."
+GAIN = (
+    "The ends of a range over days. A gain is a function of what lost packets on each day, which is not known; the gains with "
+    "either cause are shown beside the uploads."
+)
+PIPE = (
+    "It is the goodput times the round-trip time, and the goodput is set by the losses and the other connections that are "
+    "chosen: this value can be set, not found."
+)
 
 
-def _names() -> dict[str, str]:
-    """Return the claims that await the testbed, with their requirements."""
-    names: dict[str, str] = {}
+def _register_never() -> None:
     for table, site in TABLES.items():
         for index in range(1, len(printed.site(site).uploads) + 1):
-            names[f"W-{table}-{index}-uploads"] = "a session of as many uploads is to be made there"
-            names[f"W-{table}-{index}-size"] = "files of this size are to be uploaded there"
+            _never(f"W-{table}-{index}-uploads", DONE)
+            _never(f"W-{table}-{index}-size", DONE)
     for site in printed.SITES:
         for end in ("lo", "hi"):
-            names[f"W-T5-{NAMES[site]}-gain-{end}"] = "alternating uploads with Westwood+ and New Reno"
-            names[f"W-T5-{NAMES[site]}-pipe-{end}"] = "goodput and least round-trip time of real transfers"
-        names[f"W-T5-{NAMES[site]}-rtt"] = "a path of this round-trip time between namespaces"
-    names["W-T5-MSS"] = "segments of real stacks"
-    for figure in (33, 35):
-        names[f"W-F{figure}-1"] = "mean goodput of each session"
-    for figure in (34, 36):
-        names[f"W-F{figure}-1"] = "segments sent again by real stacks"
-    names["W-F37-1"] = "mean goodput of each session"
-    return names
+            _never(f"W-T5-{NAMES[site]}-gain-{end}", GAIN)
+            _never(f"W-T5-{NAMES[site]}-pipe-{end}", PIPE)
 
 
-AWAITED = _names()
-"""Claims that await the testbed, with their requirements."""
+_register_never()
 
-for _name, _what in AWAITED.items():
-    claim(_name)(_awaited(_what))
+on_linux: Callable[[Measure], Measure] = measure_of("westwood-plus", lambda evidence: evidence.linux)
+
+
+def _farthest(by_cause: Mapping[str, Outcome]) -> Outcome:
+    """Return the ratio farthest from 1: what limited the uploads is not known, so that a claim must hold with either cause."""
+    farthest = max(by_cause.values(), key=lambda outcome: abs(outcome.measured - 1))
+    listed = ", ".join(f"{CAUSES[cause]} {number(outcome.measured)}" for cause, outcome in by_cause.items())
+    return replace(farthest, note=f"the cause of losses that is farther from 1, of {listed}")
+
+
+def _register_order(name: str, site: str) -> None:
+    @claim(name)
+    @on_linux
+    def share_of_sessions_with_westwoodp_ahead(evidence: Evidence) -> Outcome:
+        found = sessions(evidence.kernel, site)
+        by_cause = {
+            cause: [session.gain.estimate > 0 for session in found if session.cause == cause]
+            for cause in CAUSES
+        }
+        words = ", ".join(
+            f"{CAUSES[cause]} {sum(flags)} of {len(flags)}" for cause, flags in by_cause.items()
+        )
+        return Outcome.share([flag for flags in by_cause.values() for flag in flags], note=words)
+
+
+def _register_retransmissions(name: str, site: str) -> None:
+    @claim(name)
+    @on_linux
+    def ratio_of_retransmission_ratios(evidence: Evidence) -> Outcome:
+        return _farthest(
+            {
+                cause: quotient(*(retransmitted(evidence.kernel, site, cause, variant) for variant in PAIR))
+                for cause in CAUSES
+            }
+        )
+
+
+def _register_round_trip(site: str) -> None:
+    @claim(f"W-T5-{NAMES[site]}-rtt")
+    @on_linux
+    def least_round_trip_time_of_kernel(evidence: Evidence) -> Outcome:
+        return Outcome(measured=1e3 * least_rtt_s(evidence.kernel, site), note="a setting, read back")
+
+
+_register_order("W-F33-1", "ucla")
+_register_order("W-F35-1", "uppsala")
+_register_retransmissions("W-F34-1", "ucla")
+_register_retransmissions("W-F36-1", "uppsala")
+for _site in printed.SITES:
+    _register_round_trip(_site)
+
+
+@claim("W-F37-1")
+@on_linux
+def ratio_of_goodputs_at_parma(evidence: Evidence) -> Outcome:
+    return _farthest(
+        {
+            cause: quotient(*(goodputs(evidence.kernel, "parma", cause, variant) for variant in PAIR))
+            for cause in CAUSES
+        }
+    )
+
+
+@claim("W-T5-MSS")
+@on_linux
+def packet_of_the_uploads(_evidence: Evidence) -> Outcome:
+    return Outcome(measured=float(MSS + HEADERS), note="a setting, read back")
+
+
+ON_LINUX = (
+    *(f"W-F{figure}-1" for figure in (33, 34, 35, 36, 37)),
+    *(f"W-T5-{NAMES[site]}-rtt" for site in printed.SITES),
+    "W-T5-MSS",
+)
+"""Claims that runs of the kernel decide."""

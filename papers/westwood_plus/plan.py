@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
+from dumbbell.papers.real_time import simulated
 
-from . import scenarios
+from . import linux, scenarios
 from .assumptions import CONNECTION, HOPS, LITERAL, MANY_FLOWS, VARIATIONS, WIRELESS, Assumptions
 
 __all__ = [
@@ -337,7 +338,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
                 replace(experiment, key=f"{reading.name}|{experiment.key}")
                 for experiment in _moved(group, reading.assumptions(), chosen, settings.quick)
             ]
-    return [
+    runs = [
         PlannedRun(
             key=experiment.key,
             scenario=experiment.scenario,
@@ -348,3 +349,6 @@ def plan(settings: Settings) -> list[PlannedRun]:
         for experiment in experiments
         for run in range(experiment.runs)
     ]
+    # The plan for the kernel has few sessions in quick mode; its record has all.
+    few = settings.runs or (2 if settings.quick else None)
+    return runs + simulated(linux.plan(replace(settings, quick=False, runs=few)))

@@ -30,6 +30,8 @@ COLUMNS = (
     "lost",
     "timeouts",
     "rtt",
+    "rtt_min",
+    "retransmitted",
     "utilization",
     "backlogs",
     "intervals",
@@ -44,9 +46,10 @@ COLUMNS = (
 """Columns of a reduced run, all of them lists.
 
 ``goodput``, ``cross``, ``backward``: Mbit/s of the flows of each role. ``segments``, ``sent``, ``lost``, ``timeouts``, ``rtt``
-(mean, s): of the measured flows. ``utilization``, ``backlogs`` (mean, packets): of ``r1-r2`` and ``r2-r1``. ``intervals``:
-goodput in the intervals of Table I, Mbit/s. ``lines``: segments delivered at the probe's times, flow by flow. ``event_*``: the
-congestion episodes of measured flows: the threshold after, the window before, segments, and the bandwidth estimate, Mbit/s.
+(mean, s), ``rtt_min`` (s), ``retransmitted`` (segments): of the measured flows. ``utilization``, ``backlogs`` (mean, packets): of
+``r1-r2`` and ``r2-r1``. ``intervals``: goodput in the intervals of Table I, Mbit/s. ``lines``: segments delivered at the probe's
+times, flow by flow. ``event_*``: the congestion episodes of measured flows: the threshold after, the window before, segments,
+and the bandwidth estimate, Mbit/s.
 """
 
 BOTTLENECKS = ("r1-r2", "r2-r1")
@@ -82,6 +85,8 @@ def _reduced(
         ("lost", "segments_lost"),
         ("timeouts", "timeouts"),
         ("rtt", "rtt_mean_s"),
+        ("rtt_min", "rtt_min_s"),
+        ("retransmitted", "segments_retransmitted"),
     ):
         row[column] = measured[source].to_numpy(dtype=np.float64)
     ways = links.loc[list(BOTTLENECKS)]

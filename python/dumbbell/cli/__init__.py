@@ -162,6 +162,17 @@ def reproduce_command(
             help="Run this additional experiment of the paper, such as full-factorial, with its own report.",
         ),
     ] = None,
+    testbed: Annotated[
+        bool,
+        typer.Option(
+            "--testbed",
+            help="Run the paper's real-time plan with the TCP of the Linux kernel; needs root. Completed runs are kept.",
+        ),
+    ] = False,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="With --testbed: write the runs to the record of the paper's folder."),
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Use fewer replications; the report says so.")
     ] = False,
@@ -210,6 +221,8 @@ def reproduce_command(
         scheduler=scheduler,
         fresh=fresh,
         folder=folder,
+        testbed=testbed,
+        record=record,
     )
 
 

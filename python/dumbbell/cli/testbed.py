@@ -34,7 +34,7 @@ from dumbbell.testbed import (
     tables,
 )
 
-__all__ = ["check_machine", "run_in_real_time"]
+__all__ = ["FAILED", "UNAVAILABLE", "check_machine", "fail", "run_in_real_time"]
 
 FAILED = 1
 UNAVAILABLE = 3  # the machine lacks something
@@ -97,9 +97,9 @@ def run_in_real_time(
         else:
             done = _with_store(jobs, output, at_once=at_once, congestion=replacements, fresh=fresh)
     except MachineError as error:
-        _fail(error, UNAVAILABLE)
+        fail(error, UNAVAILABLE)
     except RealTimeError as error:
-        _fail(error, FAILED)
+        fail(error, FAILED)
     except ScenarioError as error:
         refuse(f"{file}: {error}")
     except KeyboardInterrupt:
@@ -161,7 +161,8 @@ def _with_store(
     ]
 
 
-def _fail(error: Exception, code: int) -> NoReturn:
+def fail(error: Exception, code: int) -> NoReturn:
+    """Print the error in one line and exit with this code."""
     note("error: " + " ".join(str(error).split()))
     raise typer.Exit(code) from None
 

@@ -9,7 +9,8 @@ the engine, the paper's reduction, the scenario's hash, the seed and the run num
 them. A reproduction resumes after an interruption or a kill, and a second one reuses completed runs. Damage is
 reported, and the affected runs are repeated.
 
-A paper may offer additional experiments, see `Paper`; `reproduce` runs one of them if it is named.
+A paper may offer additional experiments, see `Paper`; `reproduce` runs one of them if it is named. A paper with claims
+about real machines may have a real-time plan; `reproduce_on_testbed` implements ``dumbbell reproduce NAME --testbed``.
 """
 
 from __future__ import annotations
@@ -17,20 +18,25 @@ from __future__ import annotations
 from dumbbell.campaign import Interrupted
 from dumbbell.papers import examined
 from dumbbell.papers.claimed import ClaimedPaper
+from dumbbell.papers.on_testbed import reproduce_on_testbed
 from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
 from dumbbell.papers.readings import Reading
+from dumbbell.papers.real_time import Measured, RealTime, Stage
 from dumbbell.papers.reproduction import Reproduction, reproduce
 
 __all__ = [
     "ClaimedPaper",
     "Interrupted",
+    "Measured",
     "Overview",
     "Paper",
     "PlannedRun",
     "Reading",
+    "RealTime",
     "Reproduction",
     "Settings",
+    "Stage",
     "Steps",
     "available",
     "examined",
@@ -38,4 +44,5 @@ __all__ = [
     "load",
     "reproduce",
     "reproduce_all",
+    "reproduce_on_testbed",
 ]

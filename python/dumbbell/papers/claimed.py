@@ -11,6 +11,7 @@ import pandas as pd
 from dumbbell.claims import Claim, Finding, Register, judge
 from dumbbell.papers.paper import PlannedRun, Settings, Steps
 from dumbbell.papers.readings import Reading
+from dumbbell.papers.real_time import RealTime
 from dumbbell.report import Section
 from dumbbell.run import Runs
 from dumbbell.sensitivity import Sensitivity
@@ -30,6 +31,8 @@ class ClaimedPaper(ABC, Generic[E]):
     ----------
     deciding
         The stage of the plan that a claim rests on, by the claim's scenario, see `dumbbell.papers.further`.
+    real_time
+        What the paper runs on the testbed; ``None`` if it has nothing of the kind.
     judged_readings
         The readings of the last evaluation; empty without.
     """
@@ -41,6 +44,7 @@ class ClaimedPaper(ABC, Generic[E]):
     columns: tuple[str, ...]
     register: Register[E]
     deciding: Mapping[str, str] = {}
+    real_time: RealTime | None = None
 
     def __init__(self) -> None:
         self._moves: Sensitivity[Any] = Sensitivity()

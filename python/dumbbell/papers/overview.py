@@ -22,6 +22,7 @@ from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.paper import Paper, Settings, available, folder, load
+from dumbbell.papers.real_time import measured_of
 from dumbbell.papers.reproduction import (
     Reproduction,
     finish,
@@ -128,7 +129,14 @@ def reproduce_all(
             for work in works:
                 name = work.paper.name
                 try:
-                    finished = finish(work, display, place / name, home="../index.html", client=client)
+                    finished = finish(
+                        work,
+                        display,
+                        place / name,
+                        home="../index.html",
+                        client=client,
+                        measured=measured_of(work.paper, place),
+                    )
                 except ResultsError:
                     # A disk that is full for one paper is full for all.
                     raise

@@ -142,6 +142,9 @@ class Paper(Protocol):
     stages are repeated with further seeds as long as claims are undecided, see `dumbbell.papers.further`; they count
     for the verdicts, not for the headline.
 
+    A paper may have ``real_time``, a `dumbbell.papers.real_time.RealTime`: scenarios that the kernel runs as well as the
+    simulator. What was observed then has the key `dumbbell.papers.real_time.MEASURED` if there are such runs.
+
     A paper may also have ``aims``, the target shares of reproduced claims; `claims.Aims` has the defaults. It may
     have ``files``, a function of the settings and the results that returns texts by file name, written beside the
     report. It may have ``experiments``, by name: extensions of the paper, such as ``"full-factorial"``, which run

@@ -21,6 +21,7 @@ from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.further import decide
 from dumbbell.papers.paper import Settings, experiment_of, load
+from dumbbell.papers.real_time import MEASURED, Measured, measured_of
 from dumbbell.papers.runs import PaperRuns, pooled, store_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "Reproduction",
     "finish",
     "headline_text",
+    "print_summary",
     "reproduce",
     "rows_of",
     "seeds_text",
@@ -179,7 +181,13 @@ def settings_of(
 
 
 def finish(
-    work: PaperRuns, display: Display, target: Path, *, home: str = "", client: Client | None = None
+    work: PaperRuns,
+    display: Display,
+    target: Path,
+    *,
+    home: str = "",
+    client: Client | None = None,
+    measured: Measured | None = None,
 ) -> Reproduction:
     """Run what is missing of a paper, evaluate its claims, and write its report.
 
@@ -195,12 +203,16 @@ def finish(
         See `report.render`.
     client
         A Dask cluster to make the runs on; this machine if it is left out.
+    measured
+        The runs in real time that the paper is evaluated with, if there are any.
     """
     paper, settings = work.paper, work.settings
     begin = time.monotonic()
     work.complete(display, client)
     tables = work.tables()
     observed = paper.observe(settings, display.steps)
+    if measured is not None:
+        observed = {**observed, MEASURED: measured}
     evaluate_seed = getattr(paper, "findings", paper.evaluate)
     added = decide(
         work, tables, lambda each, results: evaluate_seed(each, results, observed), display, client
@@ -233,6 +245,7 @@ def finish(
         ("run time", f"{run_time_s:.0f} s"),
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
         *(("warning", text) for text in work.store.warnings),
+        *(measured.facts() if measured is not None else []),
         *paper.facts(settings),
     ]
     data = plain(
@@ -255,6 +268,7 @@ def finish(
             | {"measured": headline},
             "explanations": paper.explanations() if hasattr(paper, "explanations") else None,
             "readings": [reading.to_dict() for reading in getattr(paper, "judged_readings", ())],
+            "testbed": None if measured is None else measured.to_dict(),
             "facts": dict(facts),
             "warnings": work.store.warnings,
             "claims": [finding.to_dict() for finding in findings],
@@ -373,17 +387,20 @@ def reproduce(
             planned()
             work.announce(display)
             display.whole("all runs", work.total, work.reused)
-            done = finish(work, display, place / paper.name, client=client)
+            done = finish(
+                work, display, place / paper.name, client=client, measured=measured_of(paper, place)
+            )
         except KeyboardInterrupt as interruption:
             raise interrupted([] if work is None else [work], store.place) from interruption
     if json_output:
         sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
     elif not quiet:
-        _print_summary(done)
+        print_summary(done)
     return done
 
 
-def _print_summary(done: Reproduction) -> None:
+def print_summary(done: Reproduction) -> None:
+    """Print the counts of verdicts, the headline and where the report is."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     for name, row in rows_of(done.data["score"]).items():
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""

@@ -1,0 +1,173 @@
+"""``dumbbell reproduce PAPER --testbed``: the runs of a paper in real time, and the claims that rest on them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dumbbell import claims, report
+from dumbbell.campaign import Display
+from dumbbell.campaign.planned import interrupted
+from dumbbell.errors import refusal
+from dumbbell.papers.claimed import ClaimedPaper
+from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, load
+from dumbbell.papers.real_time import RealTime, fill, real_time_of, simulated, write_record
+from dumbbell.papers.reproduction import Reproduction, finish, print_summary, settings_of
+from dumbbell.papers.runs import PaperRuns, store_of
+
+__all__ = ["reproduce_on_testbed"]
+
+
+class _Part:
+    """The part of a paper that rests on runs in real time, as a paper; the simulator runs the same scenarios.
+
+    Parameters
+    ----------
+    paper
+        The paper.
+    real_time
+        Its real-time plan.
+    """
+
+    def __init__(self, paper: ClaimedPaper[Any], real_time: RealTime) -> None:
+        self._paper = paper
+        self._real_time = real_time
+        self.name = f"{paper.name}/testbed"
+        self.title = f"{paper.title}: on the testbed"
+        self.citation = paper.citation
+        self.order = paper.order
+        self.columns = paper.columns
+        self.reduce = paper.reduce
+
+    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
+        """Return the runs of the simulator."""
+        return [*simulated(self._real_time.plan(settings)), *self._real_time.beside(settings)]
+
+    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
+        """Return nothing: the runs in real time are added by the caller."""
+        return {}
+
+    def evaluate(
+        self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
+    ) -> list[claims.Finding]:
+        """Return the findings on the claims that rest on runs in real time."""
+        evidence = self._paper.evidence(settings, results, observed)
+        wanted = [claim for claim in self._paper.claims() if claim.id in self._real_time.claims]
+        return claims.judge(wanted, evidence)
+
+    def sections(
+        self,
+        settings: Settings,
+        results: pd.DataFrame,
+        observed: Mapping[str, Any],
+        findings: Sequence[claims.Finding],
+    ) -> Sequence[report.Section]:
+        """Return the sections of the report."""
+        evidence = self._paper.evidence(settings, results, observed)
+        return self._real_time.sections(settings, evidence, findings)
+
+    def facts(self, _settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return no further facts."""
+        return []
+
+    def notice(self, settings: Settings) -> str:
+        """Return a remark on quick mode."""
+        if settings.quick:
+            return "Quick mode: few and short runs, enough to see that everything works. Verdicts are preliminary."
+        return ""
+
+
+def reproduce_on_testbed(
+    name: str,
+    *,
+    quick: bool = False,
+    record: bool = False,
+    json_output: bool = False,
+    output: str | Path | None = None,
+    runs: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    fresh: bool = False,
+    papers: str | Path | None = None,
+    quiet: bool = False,
+    told: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Run the real-time plan of a paper on the testbed, and evaluate the claims that rest on it.
+
+    Completed runs are stored: the same command resumes, and `dumbbell.papers.reproduce` evaluates them as well. The report is
+    in the folder ``testbed`` of that of the paper.
+
+    Parameters
+    ----------
+    name
+        Name of the paper, as ``"code-tcp"``.
+    quick
+        Use few and short runs.
+    record
+        Write the reduced runs to the paper's record, for checkouts on machines without a testbed.
+    json_output, output, runs, seed, threads, papers, quiet
+        As of `dumbbell.papers.reproduce`; `threads` is for the simulator, which runs the same scenarios.
+    fresh
+        Delete stored runs in real time; simulated ones remain.
+    told
+        Called with a sentence before a long wait.
+
+    Returns
+    -------
+    Reproduction
+        The findings and where the report is.
+
+    Raises
+    ------
+    ScenarioError
+        The paper is not known or has no real-time plan, a setting is out of range, or the record is not to be written.
+    MachineError
+        The machine lacks something that the testbed needs.
+    RealTimeError
+        A run failed.
+    Interrupted
+        Ctrl-C. Every finished run is kept; the same command resumes.
+    """
+    settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=1, threads=threads)
+    if record and quick:
+        raise refusal("record", "--quick", "the full plan", problem="is too few runs to be recorded")
+    paper = load(name, papers)
+    real_time = real_time_of(paper)
+    if real_time is None or not isinstance(paper, ClaimedPaper):
+        have = [one for one in available(papers) if real_time_of(load(one, papers)) is not None]
+        accepted = f"one of {', '.join(have)}" if have else "none; no paper has one"
+        raise refusal("paper", name, accepted, problem="has no real-time plan")
+    part: Paper = _Part(paper, real_time)
+    place = Path(output) if output is not None else Path("results")
+    with Display(sys.stderr, quiet=quiet) as display:
+        try:
+            measured, missing = fill(paper, settings, place, display, fresh=fresh, told=told)
+        except KeyboardInterrupt as interruption:
+            raise interrupted([], place / "cache") from interruption
+        if missing:
+            display.warn([f"{missing} runs remain disturbed and are left out: the same command repeats them"])
+        with store_of(paper, place, fresh=False) as store:
+            display.warn(store.warnings)
+            work = PaperRuns(part, settings, store)
+            work.announce(display)
+            done = finish(work, display, place / part.name, measured=measured)
+    if record:
+        if measured is None or missing:
+            raise refusal(
+                "record",
+                f"{missing} runs missing",
+                "all runs of the plan",
+                problem="was not written",
+                quoted=False,
+            )
+        write_record(real_time, paper, measured, real_time.plan(settings))
+    if json_output:
+        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+    elif not quiet:
+        print_summary(done)
+    return done
