@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from dumbbell.claims import Finding
 from dumbbell.papers import Reading
+from dumbbell.papers.real_time import blocks_of
 from dumbbell.report import Block, Details, Figure, Section, Text
 
 from . import conclusions, examined, figures, literal, set_up, tables
@@ -107,9 +108,10 @@ def sections(
 
 def on_testbed(evidence: Evidence, findings: Sequence[Finding]) -> Section:
     """Return the section on real machines: connections of the kernel, and what cannot be checked."""
-    blocks: list[Block] = [Text(paragraphs=conclusions.on_linux(evidence))]
-    if evidence.linux is not None:
-        blocks += [
+
+    def measured() -> list[Block]:
+        return [
+            Text(paragraphs=conclusions.on_linux(evidence)),
             Figure(
                 svg=figures.on_linux(evidence),
                 caption="Fig. 19: a variant's throughput over that of Reno; kernel and simulator run the same scenarios. Bars: 90 % intervals. "
@@ -118,7 +120,9 @@ def on_testbed(evidence: Evidence, findings: Sequence[Finding]) -> Section:
             tables.fig_19(evidence),
             tables.uploads(evidence),
         ]
-    blocks += [
+
+    blocks = [
+        *blocks_of("code-tcp", evidence.linux, measured),
         Text(paragraphs=conclusions.internet()),
         tables.unchecked(findings),
         Details(title="Table 3 as printed", blocks=[tables.table_3()]),

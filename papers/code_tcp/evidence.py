@@ -111,6 +111,11 @@ class Evidence:
             raise NotMeasured("There are no runs in real time.")
         return Evidence(self.linux.results, group=GROUP)
 
+    @property
+    def origin(self) -> str:
+        """Where the runs of the kernel come from, for reading."""
+        return "" if self.linux is None else self.linux.origin()
+
     @cached_property
     def kernel_simulated(self) -> Evidence:
         """The scenarios of the kernel in the simulator."""

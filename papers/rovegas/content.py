@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.claims import Finding, number
 from dumbbell.models import rovegas as model
-from dumbbell.papers.real_time import command_of
+from dumbbell.papers.real_time import blocks_of
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
@@ -395,9 +395,15 @@ def _rerouting(evidence: Evidence) -> Section:
 def on_testbed(evidence: Evidence) -> Section:
     """Return the section on connections of the kernel, an addition to the paper."""
     title = "On Linux: asymmetric links and rerouting with real packets (an addition)"
-    if evidence.linux is None:
-        text = f"No runs in real time were found: `{command_of('rovegas')}` makes them, with Linux and root."
-        return Section(anchor="testbed", title=title, blocks=[Text(paragraphs=[text])])
+    return Section(
+        anchor="testbed",
+        title=title,
+        blocks=blocks_of("rovegas", evidence.linux, lambda: _on_linux(evidence)),
+    )
+
+
+def _on_linux(evidence: Evidence) -> list[Block]:
+    """Return figures and tables of the runs of the kernel."""
     kernel = evidence.kernel
     rows: list[list[Cell | str]] = []
     for k in kernel.points(linux.ALONE, "vegas"):
@@ -421,7 +427,7 @@ def on_testbed(evidence: Evidence) -> Section:
             paragraphs=[
                 "All results of the paper are simulated; this is an addition. Real packets carry the queueing time in a TCP option that the emulated "
                 "links update, and eBPF twins of Vegas and RoVegas use it. The simulator runs the same scenarios. "
-                f"The runs: {evidence.linux.origin()}."
+                f"The runs: {evidence.origin}."
             ]
         ),
         Figure(
@@ -445,7 +451,7 @@ def on_testbed(evidence: Evidence) -> Section:
                 caption=f"One connection whose path is longer from {REROUTE_S[0]:.0f} to {REROUTE_S[1]:.0f} s; the first run of the kernel, and the simulator.",
             )
         )
-    return Section(anchor="testbed", title=title, blocks=blocks)
+    return blocks
 
 
 def sections(evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity[Variation]) -> list[Section]:

@@ -109,6 +109,11 @@ class Evidence:
             raise NotMeasured("There are no runs in real time.")
         return Evidence(self.linux.results, self.base, seed=self._seed)
 
+    @property
+    def origin(self) -> str:
+        """Where the runs of the kernel come from, for reading."""
+        return "" if self.linux is None else self.linux.origin()
+
     @cached_property
     def _by_key(self) -> dict[str, list[Row]]:
         found: dict[str, list[Row]] = {}

@@ -15,6 +15,7 @@ import pandas as pd
 from dumbbell import statistics
 from dumbbell.claims import Finding
 from dumbbell.papers import Settings, examined
+from dumbbell.papers.real_time import blocks_of
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
@@ -435,9 +436,10 @@ def _sessions(evidence: Evidence) -> Table:
 
 def live(evidence: Evidence) -> Section:
     """Return the section on the live measurements: uploads of the kernel, and the printed sessions."""
-    blocks: list[Block] = [Text(paragraphs=conclusions.live(evidence))]
-    if evidence.linux is not None:
-        blocks += [
+
+    def measured() -> list[Block]:
+        return [
+            Text(paragraphs=conclusions.gained(evidence)),
             Figure(
                 svg=figures.live(evidence),
                 caption="Gain of Westwood+ over New Reno by path and cause of losses, kernel and simulator on the same scenarios, with 90 % "
@@ -445,6 +447,8 @@ def live(evidence: Evidence) -> Section:
             ),
             _sessions(evidence),
         ]
+
+    blocks = [Text(paragraphs=conclusions.live()), *blocks_of("westwood-plus", evidence.linux, measured)]
     for number, name in enumerate(printed.SITES, start=2):
         site = printed.site(name)
         blocks.append(

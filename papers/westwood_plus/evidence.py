@@ -72,6 +72,11 @@ class Evidence:
             raise NotMeasured("There are no runs in real time.")
         return Evidence(self.linux.results)
 
+    @property
+    def origin(self) -> str:
+        """Where the runs of the kernel come from, for reading."""
+        return "" if self.linux is None else self.linux.origin()
+
     def counts(self) -> dict[str, int]:
         """Return the number of runs of each key."""
         return {key: len(rows) for key, rows in self._runs.items()}

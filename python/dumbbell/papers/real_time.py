@@ -33,7 +33,7 @@ from dumbbell.campaign.real_time import in_real_time
 from dumbbell.claims import AwaitsTestbed, NotMeasured, Outcome
 from dumbbell.files import replacing
 from dumbbell.papers.paper import Paper, PlannedRun, Settings
-from dumbbell.report import Section
+from dumbbell.report import Block, Section, Text
 from dumbbell.run import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
@@ -44,6 +44,7 @@ __all__ = [
     "Measured",
     "RealTime",
     "Stage",
+    "blocks_of",
     "command_of",
     "fill",
     "measure_of",
@@ -255,6 +256,27 @@ def _kept(result: RealTimeRun) -> dict[str, str]:
     return {RESULTS: result.to_json()}
 
 
+def blocks_of(name: str, measured: Measured | None, build: Callable[[], Sequence[Block]]) -> list[Block]:
+    """Return blocks of a report on runs in real time, or a sentence if there are none or too few.
+
+    Parameters
+    ----------
+    name
+        Name of the paper.
+    measured
+        The runs.
+    build
+        Returns the blocks; it may raise `dumbbell.claims.NotMeasured`.
+    """
+    reason = "There are no runs in real time."
+    if measured is not None:
+        try:
+            return list(build())
+        except NotMeasured as missing:
+            reason = str(missing)
+    return [Text(paragraphs=[f"{reason} They are made by `{command_of(name)}`, with Linux and root."])]
+
+
 def fill(
     paper: Paper,
     settings: Settings,
@@ -303,7 +325,9 @@ def fill(
     stages = {stage.name: stage for stage in real_time.stages(settings)}
     with Store(_place(paper, place), [RESULTS], fresh=fresh, identity=testbed.identity()) as store:
         display.warn(store.warnings)
-        work = PlannedRuns(paper.name, plan, store, cost=duration_s)
+        # Transfers end before their scenarios, so that the stage tells how long they take.
+        costs = {run.scenario.hash: stages[run.stage].wall_s(1) for run in plan}
+        work = PlannedRuns(paper.name, plan, store, cost=lambda scenario: costs[scenario.hash])
         if told is not None and len(work.missing):
             wall = sum(stages[name].wall_s(len(rows)) for name, rows in work.stages.items())
             reused = f", {work.reused} reused" if work.reused else ""

@@ -402,13 +402,13 @@ def reproduce(
 def print_summary(done: Reproduction) -> None:
     """Print the counts of verdicts, the headline and where the report is."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    for name, row in rows_of(done.data["score"]).items():
+    for name, row in rows_of(done.data["score"]).items() if done.findings else ():
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""
         console.print(
             f"{name}: {row['reproduced']} reproduced, {row['undecided']} undecided, {row['missed']} not reproduced, "
             f"{share_text(row)}{aim}{f'; {others}' if (others := unmeasured_text(row)) else ''}"
         )
-    for line in _headline(done.data["score"]["measured"]):
+    for line in _headline(done.data["score"]["measured"]) if done.findings else ():
         console.print(line)
     console.print(f"{done.data['runs']} runs, {done.run_time_s:.0f} s")
     console.print(f"report: {done.report.resolve()}")
