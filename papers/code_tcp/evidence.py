@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured
 from dumbbell.papers import Measured
+from dumbbell.papers.real_time import runs_of
 from dumbbell.statistics import Interval
 from dumbbell.traces import StepFunction
 
@@ -107,14 +108,7 @@ class Evidence:
         NotMeasured
             There are none.
         """
-        if self.linux is None:
-            raise NotMeasured("There are no runs in real time.")
-        return Evidence(self.linux.results, group=GROUP)
-
-    @property
-    def origin(self) -> str:
-        """Where the runs of the kernel come from, for reading."""
-        return "" if self.linux is None else self.linux.origin()
+        return Evidence(runs_of(self.linux), group=GROUP)
 
     @cached_property
     def kernel_simulated(self) -> Evidence:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.claims import Finding, number
 from dumbbell.models import rovegas as model
-from dumbbell.papers.real_time import blocks_of
+from dumbbell.papers.real_time import blocks_of, origin_of
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.sensitivity import Sensitivity
 
@@ -427,7 +427,7 @@ def _on_linux(evidence: Evidence) -> list[Block]:
             paragraphs=[
                 "All results of the paper are simulated; this is an addition. Real packets carry the queueing time in a TCP option that the emulated "
                 "links update, and eBPF twins of Vegas and RoVegas use it. The simulator runs the same scenarios. "
-                f"The runs: {evidence.origin}."
+                f"The runs: {origin_of(evidence.linux)}."
             ]
         ),
         Figure(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import NotMeasured, Outcome
 from dumbbell.papers import Measured
+from dumbbell.papers.real_time import runs_of
 from dumbbell.statistics import jain_index, resample_weights
 
 from .assumptions import PACKET_BYTES, Assumptions, payload_bytes
@@ -105,14 +106,7 @@ class Evidence:
         NotMeasured
             There are none.
         """
-        if self.linux is None:
-            raise NotMeasured("There are no runs in real time.")
-        return Evidence(self.linux.results, self.base, seed=self._seed)
-
-    @property
-    def origin(self) -> str:
-        """Where the runs of the kernel come from, for reading."""
-        return "" if self.linux is None else self.linux.origin()
+        return Evidence(runs_of(self.linux), self.base, seed=self._seed)
 
     @cached_property
     def _by_key(self) -> dict[str, list[Row]]:

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from dumbbell.claims import Finding, number
+from dumbbell.papers.real_time import origin_of
 from dumbbell.report import Cell, Column, Section, Table, Text
 
 from . import hops_claims, many_flows_claims, printed
@@ -227,6 +228,6 @@ def gained(evidence: Evidence) -> list[str]:
         ).statistic
     )
     return [
-        f"The runs: {evidence.origin}. Gain of Westwood+ in goodput: {listed}. Over all sessions, the rank correlation of the "
+        f"The runs: {origin_of(evidence.linux)}. Gain of Westwood+ in goodput: {listed}. Over all sessions, the rank correlation of the "
         f"gain with the pipe is {number(rho, digits=2)}; the paper finds that it grows with the pipe.",
     ]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dumbbell import statistics
 from dumbbell.claims import NotMeasured, Outcome
 from dumbbell.papers import Measured
+from dumbbell.papers.real_time import runs_of
 from dumbbell.traces import StepFunction
 
 __all__ = ["Evidence", "averaged", "quotient", "recorded", "signed", "windowed"]
@@ -68,14 +69,7 @@ class Evidence:
         NotMeasured
             There are none.
         """
-        if self.linux is None:
-            raise NotMeasured("There are no runs in real time.")
-        return Evidence(self.linux.results)
-
-    @property
-    def origin(self) -> str:
-        """Where the runs of the kernel come from, for reading."""
-        return "" if self.linux is None else self.linux.origin()
+        return Evidence(runs_of(self.linux))
 
     def counts(self) -> dict[str, int]:
         """Return the number of runs of each key."""

@@ -123,8 +123,8 @@ def upload(site: str, cause: str, level: float, variant: str) -> Scenario:
 def stages(_settings: Settings) -> list[Stage]:
     """Return the stages of the runs in real time."""
     return [
-        Stage(name="random losses", at_once=12, seconds=25.0),
-        Stage(name="other connections", at_once=12, seconds=50.0),
+        Stage(name="random losses", at_once=12, seconds=28.0),
+        Stage(name="other connections", at_once=12, seconds=57.0),
     ]
 
 

@@ -49,7 +49,9 @@ __all__ = [
     "fill",
     "measure_of",
     "measured_of",
+    "origin_of",
     "real_time_of",
+    "runs_of",
     "simulated",
     "write_record",
 ]
@@ -176,9 +178,7 @@ class Measured:
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what the head of a report states."""
-        repeated = (
-            f"; {self.repeats} disturbed runs were repeated" if self.repeats else "; no run was disturbed"
-        )
+        repeated = f"; disturbed runs that were repeated: {self.repeats}"
         priority = "" if self.fifo else "; without real-time priority"
         return [
             (
@@ -256,6 +256,24 @@ def _kept(result: RealTimeRun) -> dict[str, str]:
     return {RESULTS: result.to_json()}
 
 
+def runs_of(measured: Measured | None) -> pd.DataFrame:
+    """Return the results of runs in real time.
+
+    Raises
+    ------
+    NotMeasured
+        There are none.
+    """
+    if measured is None:
+        raise NotMeasured("There are no runs in real time.")
+    return measured.results
+
+
+def origin_of(measured: Measured | None) -> str:
+    """Return where runs in real time come from, for reading; empty if there are none."""
+    return "" if measured is None else measured.origin()
+
+
 def blocks_of(name: str, measured: Measured | None, build: Callable[[], Sequence[Block]]) -> list[Block]:
     """Return blocks of a report on runs in real time, or a sentence if there are none or too few.
 
@@ -268,13 +286,11 @@ def blocks_of(name: str, measured: Measured | None, build: Callable[[], Sequence
     build
         Returns the blocks; it may raise `dumbbell.claims.NotMeasured`.
     """
-    reason = "There are no runs in real time."
-    if measured is not None:
-        try:
-            return list(build())
-        except NotMeasured as missing:
-            reason = str(missing)
-    return [Text(paragraphs=[f"{reason} They are made by `{command_of(name)}`, with Linux and root."])]
+    try:
+        runs_of(measured)
+        return list(build())
+    except NotMeasured as reason:
+        return [Text(paragraphs=[f"{reason} They are made by `{command_of(name)}`, with Linux and root."])]
 
 
 def fill(
