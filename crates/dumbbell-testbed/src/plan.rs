@@ -49,8 +49,11 @@ const LEAST_MTU: u32 = 576;
 const LEAST_MSS: u32 = 256;
 const LARGEST_PACKET: u32 = 65_535;
 
-/// Values of the settings `tcp_rmem` and `tcp_wmem`: large enough that buffers do not limit a window.
-const BUFFERS: &str = "4096 131072 67108864";
+/// Receive buffers, the setting `tcp_rmem`: large from the start, since a window that is tuned grows with every segment,
+/// and the sender does not count an ACK with a larger window as a duplicate (RFC 5681 §2).
+const RECEIVE_BUFFERS: &str = "4096 67108864 67108864";
+/// Send buffers, the setting `tcp_wmem`: large enough that they do not limit a window.
+const SEND_BUFFERS: &str = "4096 67108864 67108864";
 
 /// Unsent data that a socket holds, in bytes: little, so that a flow that stops sends little afterwards.
 const UNSENT: &str = "131072";
@@ -529,8 +532,8 @@ impl Rules<'_> {
             ("tcp_mtu_probing", flag(false)),
             ("tcp_fastopen", flag(false)),
             ("tcp_notsent_lowat", UNSENT.to_owned()),
-            ("tcp_rmem", BUFFERS.to_owned()),
-            ("tcp_wmem", BUFFERS.to_owned()),
+            ("tcp_rmem", RECEIVE_BUFFERS.to_owned()),
+            ("tcp_wmem", SEND_BUFFERS.to_owned()),
         ]
         .map(|(name, value)| (format!("ipv4/{name}"), value))
         .to_vec();
