@@ -229,12 +229,15 @@ class SackRecovery(Recovery):
     ----------
     rescue
         Whether the newest segment is sent again once a recovery, when nothing else may go.
+    prr
+        Whether a recovery reduces the window in proportion to what is delivered (RFC 6937), instead of at once.
     max_burst
         Most segments an ACK releases during recovery; 0 for no bound.
     """
 
     tag: ClassVar = ("kind", "sack")
     rescue: bool | None = None
+    prr: bool | None = None
     max_burst: int | None = None
 
 

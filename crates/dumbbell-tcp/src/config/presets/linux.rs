@@ -3,8 +3,8 @@
 //! 1500 bytes. Without SACK, it is a slow-but-steady NewReno. It has no Tahoe and no Reno without partial
 //! acknowledgements.
 //!
-//! Where it departs from the kernel: losses are detected by RFC 6675, not by RACK (RFC 8985). A recovery reduces the
-//! window at once, not by PRR (RFC 6937). Reductions after spurious losses are not undone. The variation of the
+//! Where it departs from the kernel: losses are detected by RFC 6675, not by RACK (RFC 8985). Without SACK, a recovery
+//! inflates the window by duplicate ACKs instead of reducing it by PRR (RFC 6937). Reductions after spurious losses are not undone. The variation of the
 //! round-trip time is that of RFC 6298. The delay of acknowledgements does not adapt to the traffic, and an idle
 //! connection restarts as RFC 5681 §4.1 says. Options of selective acknowledgements lack their first 4 bytes.
 
@@ -47,7 +47,7 @@ pub(super) fn defaults() -> TcpParams {
 }
 
 fn sack() -> RecoverySpec {
-    RecoverySpec::Rfc6675(SackRules { rescue: false, ..SackRules::default() })
+    RecoverySpec::Rfc6675(SackRules { rescue: false, prr: true, ..SackRules::default() })
 }
 
 pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
