@@ -4,7 +4,8 @@
 //! An algorithm asks [`Rounds`] whether an ACK ends a round, decides based on the resulting [`Check`], and passes its
 //! decision to [`VegasWindow`], which owns slow start and the reactions to losses.
 
-use crate::{Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo, WindowRules};
+use crate::toolbox::RenoGrowth;
+use crate::{Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo};
 use dumbbell_units::{Time, choice};
 
 choice! {
@@ -236,7 +237,7 @@ impl Rounds {
 #[derive(Clone, Debug)]
 pub struct VegasWindow {
     mechanisms: Mechanisms,
-    rules: WindowRules,
+    growth: RenoGrowth,
     late_threshold: bool,
     initial_window: f64,
     cwnd: f64,
@@ -261,7 +262,7 @@ impl VegasWindow {
     pub fn new(setup: &Setup, fix_timeout: bool) -> Self {
         VegasWindow {
             mechanisms: setup.mechanisms,
-            rules: setup.rules,
+            growth: RenoGrowth::new(setup.rules),
             late_threshold: setup.late_threshold,
             initial_window: setup.initial_window,
             cwnd: setup.initial_window,
@@ -301,7 +302,7 @@ impl VegasWindow {
         if self.mechanisms.slow_start_detection || self.mechanisms.avoidance_detection {
             self.cwnd < self.ssthresh
         } else {
-            self.rules.in_slow_start(self.cwnd, self.ssthresh)
+            self.growth.rules.in_slow_start(self.cwnd, self.ssthresh)
         }
     }
 
@@ -383,7 +384,7 @@ impl VegasWindow {
             self.increment = 0.0;
         }
         if ack.ack >= self.held_before && self.keeps_up(context, ack) {
-            self.cwnd = context.grown(self.cwnd, self.growth(context.mss));
+            self.grow_by_ack(context, ack);
         }
     }
 
@@ -394,20 +395,34 @@ impl VegasWindow {
         !self.mechanisms.growth_guard || self.cwnd - outstanding <= 2.0 * context.mss
     }
 
-    fn growth(&self, mss: f64) -> f64 {
-        if self.is_below_ssthresh() {
-            if self.mechanisms.slow_start_detection { self.increment } else { mss }
-        } else if self.mechanisms.avoidance_detection {
-            self.increment
-        } else {
-            self.rules.linear_growth(self.cwnd, mss)
+    /// Grows by the increment that the last check has set, or by Reno's rules where no mechanism sets one.
+    fn grow_by_ack(&mut self, context: &Context, ack: &Ack) {
+        let is_below = self.is_below_ssthresh();
+        let has_increment =
+            if is_below { self.mechanisms.slow_start_detection } else { self.mechanisms.avoidance_detection };
+        if !has_increment {
+            self.grow_as_reno(is_below, context, ack);
+            return;
         }
+        let rules = &self.growth.rules;
+        let mut additions = rules.additions(ack, context.mss);
+        if is_below && self.is_slow_start_growth {
+            additions = rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+        }
+        self.cwnd = context.grown(self.cwnd, additions * self.increment);
+    }
+
+    fn grow_as_reno(&mut self, is_below: bool, context: &Context, ack: &Ack) {
+        // With mechanisms A or B, a window equal to its threshold is above it whatever the rules.
+        let ssthresh = if is_below { self.ssthresh } else { f64::NEG_INFINITY };
+        self.cwnd = self.growth.grown(self.cwnd, ssthresh, context, ack);
     }
 
     /// Congestion: reduces the window by a quarter (mechanism F) or a half, or restarts.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
-        let (ssthresh, halved) = self.rules.halved(self.cwnd, context);
+        let (ssthresh, halved) = self.growth.rules.halved(self.cwnd, context);
+        self.growth.restart();
         self.note_slow_start(context, congestion.signal);
         match congestion.signal {
             Signal::FastRetransmit if self.mechanisms.quarter_cut => {

@@ -26,7 +26,7 @@ pub use boundary::{
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use slow_start::SlowStartSpec;
-pub use toolbox::{GrowWhen, Growth, ReductionBase, WindowRules};
+pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules};
 
 use dumbbell_units::spec::{self, ParamInfo, Params};
 use dumbbell_units::{Ecn, Value};

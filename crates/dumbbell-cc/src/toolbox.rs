@@ -3,7 +3,7 @@
 
 use crate::slow_start::{SlowStarter, Step};
 use crate::{Ack, AlgorithmSpec, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
-use dumbbell_units::math::whole;
+use dumbbell_units::math::{least, real, whole};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -13,6 +13,19 @@ choice! {
         Whole = "whole-bytes",
         /// By the same amount, not rounded (RFC 5681 §3.1).
         Real = "real",
+        /// By whole segments: what adds to the window is counted, and a full window of it adds a segment, as in Linux.
+        Segments = "whole-segments",
+    }
+}
+
+choice! {
+    /// What adds to a window.
+    pub enum GrowPer {
+        /// Every acknowledgement of new data, whatever it acknowledges (RFC 5681 §3.1).
+        Ack = "ack",
+        /// Every segment delivered, without a limit per acknowledgement (RFC 3465 §2.1); in slow start up to the
+        /// threshold, above which the rest of an acknowledgement counts in congestion avoidance, as in Linux.
+        Segment = "segment",
     }
 }
 
@@ -46,6 +59,8 @@ params! {
     pub struct WindowRules {
         /// How a window grows in congestion avoidance.
         growth: Growth = Growth::Real, "-", "[RFC 5681 §3.1]";
+        /// What adds to a window.
+        grow_per: GrowPer = GrowPer::Ack, "-", "[RFC 5681 §3.1]";
         /// When a window grows.
         grow_when: GrowWhen = GrowWhen::CwndLimited, "-", "[RFC 7661 §4.4]";
         /// The quantity that a loss reduces.
@@ -65,8 +80,11 @@ impl Copy for WindowRules {}
 impl WindowRules {
     /// Why these rules contradict a congestion control: the field and what is accepted.
     pub fn contradiction(&self, congestion: &AlgorithmSpec) -> Option<(&'static str, &'static str)> {
-        let is_ignored = self.slow_start != SlowStartSpec::default() && !congestion.takes_slow_start();
-        is_ignored.then_some(("slow_start", "standard: this congestion control has a slow start of its own"))
+        if self.slow_start != SlowStartSpec::default() && !congestion.takes_slow_start() {
+            return Some(("slow_start", "standard: this congestion control has a slow start of its own"));
+        }
+        (self.growth == Growth::Segments && self.extra_eighth)
+            .then_some(("extra_eighth", "false: windows of whole segments do not grow by an eighth of one"))
     }
 
     /// True if the window is below its threshold.
@@ -75,20 +93,24 @@ impl WindowRules {
         if self.slow_start_at_ssthresh { cwnd <= ssthresh } else { cwnd < ssthresh }
     }
 
-    /// Growth per ACK in congestion avoidance, in bytes (RFC 5681 §3.1).
+    /// How often an ACK adds to the window: once, or once for each segment that it delivers. A part of a segment counts
+    /// as one.
     #[inline]
-    pub fn linear_growth(&self, cwnd: f64, mss: f64) -> f64 {
-        let growth = mss * mss / cwnd;
-        let growth = match self.growth {
-            Growth::Whole => whole(growth),
-            Growth::Real => growth,
-        };
-        if self.extra_eighth { growth + whole(mss / 8.0) } else { growth }
+    pub fn additions(&self, ack: &Ack, mss: f64) -> f64 {
+        match self.grow_per {
+            GrowPer::Ack => 1.0,
+            GrowPer::Segment => (real(ack.delivered) / mss).ceil(),
+        }
     }
 
-    /// Growth per ACK of Reno's window with the standard slow start, in bytes.
-    pub fn reno_growth(&self, cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
-        if self.in_slow_start(cwnd, ssthresh) { mss } else { self.linear_growth(cwnd, mss) }
+    /// Those of an ACK's additions with which a window below its threshold reaches it, if each adds a segment; all if
+    /// ACKs are not divided.
+    #[inline]
+    pub fn additions_below(&self, additions: f64, cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
+        match self.grow_per {
+            GrowPer::Ack => additions,
+            GrowPer::Segment => least(additions, ((ssthresh - cwnd) / mss).ceil().max(1.0)),
+        }
     }
 
     /// Threshold and window after a loss that halves them, in bytes.
@@ -116,13 +138,84 @@ impl WindowRules {
     }
 }
 
+/// Growth of a window by Reno's rules, with what it counts.
+#[derive(Clone, Copy, Debug)]
+pub struct RenoGrowth {
+    /// The rules.
+    pub rules: WindowRules,
+    /// Additions since the window last grew, if it grows by whole segments.
+    counted: f64,
+}
+
+impl RenoGrowth {
+    /// The growth at the start of a connection.
+    pub fn new(rules: WindowRules) -> Self {
+        RenoGrowth { rules, counted: 0.0 }
+    }
+
+    /// Growth of a window of `cwnd` bytes in congestion avoidance, in bytes (RFC 5681 §3.1).
+    #[inline]
+    pub fn linear(&mut self, additions: f64, cwnd: f64, context: &Context) -> f64 {
+        let mss = context.mss;
+        let growth = match self.rules.growth {
+            Growth::Real => mss * mss / cwnd,
+            Growth::Whole => whole(mss * mss / cwnd),
+            Growth::Segments => return self.by_segments(additions, cwnd, context),
+        };
+        let growth = if self.rules.extra_eighth { growth + whole(mss / 8.0) } else { growth };
+        match self.rules.grow_per {
+            GrowPer::Ack => growth,
+            GrowPer::Segment => additions * growth,
+        }
+    }
+
+    /// A segment for each full window counted. What a larger window has left adds one segment, and the count begins
+    /// again. Nothing is counted while the window must not grow.
+    fn by_segments(&mut self, additions: f64, cwnd: f64, context: &Context) -> f64 {
+        if cwnd >= context.growth_limit {
+            return 0.0;
+        }
+        let window = (cwnd / context.mss).floor().max(1.0);
+        let mut segments = 0.0;
+        if self.counted >= window {
+            self.counted = 0.0;
+            segments = 1.0;
+        }
+        self.counted += additions;
+        let full = (self.counted / window).floor();
+        self.counted -= full * window;
+        (segments + full) * context.mss
+    }
+
+    /// The window of `cwnd` bytes after an ACK outside recoveries, with the standard slow start, in bytes.
+    pub fn grown(&mut self, cwnd: f64, ssthresh: f64, context: &Context, ack: &Ack) -> f64 {
+        let additions = self.rules.additions(ack, context.mss);
+        if !self.rules.in_slow_start(cwnd, ssthresh) {
+            return context.grown(cwnd, self.linear(additions, cwnd, context));
+        }
+        let early = self.rules.additions_below(additions, cwnd, ssthresh, context.mss);
+        self.grown_by_rest(additions - early, context.grown(cwnd, early * context.mss), context)
+    }
+
+    /// The window after slow start, grown by the additions that are left for congestion avoidance.
+    #[inline]
+    fn grown_by_rest(&mut self, rest: f64, cwnd: f64, context: &Context) -> f64 {
+        if rest > 0.0 { context.grown(cwnd, self.linear(rest, cwnd, context)) } else { cwnd }
+    }
+
+    /// The window is reduced: the count begins again.
+    pub fn restart(&mut self) {
+        self.counted = 0.0;
+    }
+}
+
 /// Reno's window [RFC 5681 §3.1]: slow start, one segment per round trip above the threshold, and half after a loss.
 #[derive(Clone, Debug)]
 pub struct RenoWindow {
     cwnd: f64,
     ssthresh: f64,
     initial_window: f64,
-    rules: WindowRules,
+    growth: RenoGrowth,
     slow_start: SlowStarter,
 }
 
@@ -133,7 +226,7 @@ impl RenoWindow {
             cwnd: setup.initial_window,
             ssthresh: setup.initial_ssthresh,
             initial_window: setup.initial_window,
-            rules: setup.rules,
+            growth: RenoGrowth::new(setup.rules),
             slow_start: SlowStarter::new(setup),
         }
     }
@@ -156,29 +249,35 @@ impl RenoWindow {
         if ack.in_recovery {
             return;
         }
-        if self.rules.in_slow_start(self.cwnd, self.ssthresh) {
-            match self.slow_start.on_ack(self.cwnd, context, ack) {
-                Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
-                Step::Leave(growth) => {
-                    self.cwnd = context.grown(self.cwnd, growth);
-                    self.ssthresh = self.cwnd;
-                }
-            }
-        } else {
-            let growth = self.rules.linear_growth(self.cwnd, context.mss);
+        let additions = self.growth.rules.additions(ack, context.mss);
+        if !self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
+            let growth = self.growth.linear(additions, self.cwnd, context);
             self.cwnd = context.grown(self.cwnd, growth);
+            return;
+        }
+        let early = self.growth.rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+        match self.slow_start.on_ack(early * context.mss, context, ack) {
+            Step::Grow(growth) => {
+                let cwnd = context.grown(self.cwnd, growth);
+                self.cwnd = self.growth.grown_by_rest(additions - early, cwnd, context);
+            }
+            Step::Leave(growth) => {
+                self.cwnd = context.grown(self.cwnd, growth);
+                self.ssthresh = self.cwnd;
+            }
         }
     }
 
     /// Congestion: halves the window, or sets it to the loss window.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.rules.halved(self.cwnd, context);
+        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
         self.reduce(ssthresh, cwnd, context, congestion);
     }
 
     /// Congestion: sets this threshold and this window, or the loss window.
     pub fn reduce(&mut self, ssthresh: f64, cwnd: f64, context: &Context, congestion: &Congestion) {
         self.slow_start.on_congestion(congestion);
+        self.growth.restart();
         self.ssthresh = ssthresh;
         self.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
     }
@@ -238,6 +337,85 @@ mod tests {
         window.on_ack(&context(20.0 * MSS), &Ack::new(1000, 1000));
         window.on_undo(&undo);
         assert_eq!(window.cwnd(), 21.0 * MSS);
+    }
+
+    /// Windows in segments after each of these ACKs, which deliver so many segments, by the rules of Linux.
+    fn grown(initial: f64, ssthresh: f64, acks: &[u64]) -> (RenoWindow, Vec<f64>) {
+        let rules =
+            WindowRules { growth: Growth::Segments, grow_per: GrowPer::Segment, ..WindowRules::default() };
+        let setup = Setup::new(Time::ZERO, MSS, initial * MSS).with_initial_ssthresh(ssthresh * MSS);
+        let mut window = RenoWindow::new(&setup.with_rules(rules));
+        let windows = acks.iter().map(|&segments| acknowledged(&mut window, segments)).collect();
+        (window, windows)
+    }
+
+    /// The window in segments after an ACK that delivers so many segments.
+    fn acknowledged(window: &mut RenoWindow, segments: u64) -> f64 {
+        let bytes = segments * MSS as u64;
+        window.on_ack(&context(20.0 * MSS), &Ack::new(bytes, bytes));
+        window.cwnd() / MSS
+    }
+
+    #[test]
+    fn a_window_of_whole_segments_grows_by_one_per_window_of_segments_delivered() {
+        // Counted of 4: 2, 4. Of 5: 2, 4, 6, which leaves 1. Of 6: 3, 5, 7.
+        let (_, windows) = grown(4.0, 4.0, &[2, 2, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(windows, [4.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 7.0]);
+        // An ACK of two windows and a half adds two segments; the two left and three more add the next.
+        assert_eq!(grown(4.0, 4.0, &[10, 3, 1]).1, [6.0, 6.0, 7.0]);
+    }
+
+    #[test]
+    fn slow_start_by_segments_ends_at_the_threshold_and_the_rest_is_counted() {
+        // 10 + 2 reach the threshold. The other 2 of the ACK are counted, and 10 more make a window of 12.
+        assert_eq!(grown(10.0, 12.0, &[4, 5, 4, 1]).1, [12.0, 12.0, 12.0, 13.0]);
+        // Data that was reported before adds nothing.
+        let (mut window, _) = grown(10.0, 30.0, &[]);
+        let ack = Ack::new(20_000, 20_000).with_delivered(1000);
+        window.on_ack(&context(20.0 * MSS), &ack);
+        assert_eq!(window.cwnd(), 11.0 * MSS);
+    }
+
+    #[test]
+    fn what_a_larger_window_has_counted_adds_one_segment() {
+        // 3 + 4 + 5 segments lead to a window of 6, of which 4 are counted when an idle period ends it.
+        let (mut window, windows) = grown(3.0, 3.0, &[3, 4, 5, 4]);
+        assert_eq!(windows, [4.0, 5.0, 6.0, 6.0]);
+        window.on_restart();
+        // These 4 make a segment, and the count begins again: 1 of 4.
+        assert_eq!([1, 2, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 4.0, 5.0]);
+        // A reduction clears the count.
+        let (mut window, _) = grown(8.0, 4.0, &[7]);
+        window.on_congestion(&context(8.0 * MSS), &Congestion::new(Signal::FastRetransmit));
+        assert_eq!([3, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 5.0]);
+    }
+
+    #[test]
+    fn a_window_that_may_not_grow_counts_nothing() {
+        let (mut window, _) = grown(4.0, 4.0, &[]);
+        let limited = context(4.0 * MSS).with_growth_limit(4.0 * MSS);
+        window.on_ack(&limited, &Ack::new(3000, 3000));
+        assert_eq!([3, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 5.0]);
+    }
+
+    #[test]
+    fn real_growth_by_segments_adds_twice_as_much_for_an_ack_of_two() {
+        let rules = WindowRules { grow_per: GrowPer::Segment, ..WindowRules::default() };
+        let setup = Setup::new(Time::ZERO, MSS, 8.0 * MSS).with_rules(rules);
+        let mut window = RenoWindow::new(&setup.with_initial_ssthresh(10.0 * MSS));
+        // Slow start: 8 + 2. Above: 2 / 10 of a segment.
+        assert_eq!(acknowledged(&mut window, 2), 10.0);
+        assert!((acknowledged(&mut window, 2) - 10.2).abs() < 1e-9);
+        // A part of a segment counts as one: 1 / 10.2.
+        window.on_ack(&context(20.0 * MSS), &Ack::new(100, 100));
+        assert!((window.cwnd() / MSS - (10.2 + 1.0 / 10.2)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_eighth_of_a_segment_contradicts_whole_segments() {
+        let rules = WindowRules { growth: Growth::Segments, extra_eighth: true, ..WindowRules::default() };
+        let reno = AlgorithmSpec::named("reno").expect("a registered name");
+        assert_eq!(rules.contradiction(&reno).map(|(field, _)| field), Some("extra_eighth"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Properties of every registered congestion control, whatever the events.
 
 use dumbbell_cc::{
-    Ack, Algorithm, AlgorithmSpec, Congestion, Context, GrowWhen, LostSegment, Mechanisms, ProbeInfo,
-    Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup, Signal, SlowStartSpec, Undo,
+    Ack, Algorithm, AlgorithmSpec, Congestion, Context, GrowPer, GrowWhen, Growth, LostSegment, Mechanisms,
+    ProbeInfo, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup, Signal, SlowStartSpec, Undo,
     WindowRules,
 };
 use dumbbell_units::{Stream, Time};
@@ -204,6 +204,26 @@ fn every_slow_start_grows_to_the_threshold_and_never_if_the_window_is_unused() {
                 assert!(cwnd.is_finite() && cwnd >= MSS && random.unused_growth <= 0.0, "{name}: {cwnd}");
             }
         }
+    }
+}
+
+#[test]
+fn windows_that_grow_by_segments_keep_all_properties() {
+    for growth in [Growth::Real, Growth::Segments] {
+        let rules = WindowRules { growth, grow_per: GrowPer::Segment, ..WindowRules::default() };
+        every_case(|name, bits| {
+            let mut drive = Drive::by(rules, name, bits, 6);
+            for step in 0..10_000 {
+                drive.is_unused = step / 50 % 2 == 1;
+                drive.step();
+                let cwnd = drive.algorithm.cwnd();
+                assert!(
+                    cwnd.is_finite() && (MSS..=drive.max_window.max(40.0 * MSS)).contains(&cwnd),
+                    "{name}: {cwnd}"
+                );
+                assert!(drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
+            }
+        });
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{flow, outcome, outcome_of, trace, two_hosts, with_flow};
 use dumbbell_sim::Outcome;
-use dumbbell_tcp::Tcp;
+use dumbbell_tcp::Rules;
 use serde_json::{Value, json};
 
 fn buffer(packets: u32) -> Value {
@@ -43,8 +43,9 @@ fn mean(values: &[f64]) -> f64 {
 
 #[test]
 fn every_variant_carries_a_transfer_over_a_lossy_path_under_all_rules() {
-    for variant in Tcp::variants() {
-        for rules in ["rfc", "bsd", "ns2"] {
+    for environment in [Rules::Rfc, Rules::Bsd, Rules::Ns2, Rules::Linux] {
+        let rules = environment.name();
+        for variant in environment.variants() {
             let mut bottleneck = buffer(8);
             bottleneck["impairments"] = json!([{ "kind": "bernoulli", "probability": 0.02 }]);
             let tcp = json!({ "variant": variant, "rules": rules });

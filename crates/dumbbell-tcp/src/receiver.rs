@@ -20,6 +20,8 @@ pub struct Receiver {
     is_marked: bool,
     delayed_ack: DelayedAck,
     clock: HostClock,
+    /// Acknowledgements that will not be delayed.
+    quick: u64,
     waiting_segments: u64,
     waiting_echo: Time,
     echoes_queueing: bool,
@@ -40,6 +42,7 @@ impl Receiver {
             is_marked: false,
             delayed_ack: params.delayed_ack.clone(),
             clock,
+            quick: if let DelayedAck::On(delayed) = &params.delayed_ack { delayed.quick } else { 0 },
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
             echoes_queueing: params.aqt,
@@ -115,6 +118,9 @@ impl Receiver {
         let DelayedAck::On(params) = &self.delayed_ack else {
             return Some(self.acknowledge(sent));
         };
+        if self.quick > 0 {
+            return Some(self.acknowledge(sent));
+        }
         if self.waiting_segments == 0 {
             self.waiting_echo = sent;
             self.deadline =
@@ -134,6 +140,7 @@ impl Receiver {
     }
 
     fn acknowledge(&mut self, echo: Time) -> AckSegment {
+        self.quick = self.quick.saturating_sub(1);
         self.waiting_segments = 0;
         self.deadline = Time::NEVER;
         let mut sack = SackBlocks::default();
@@ -216,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_delayed_acknowledgement_waits_for_the_second_segment_or_the_timer() {
-        let on = DelayedAckParams { segments: 2, timer: Time(200), on_tick: false };
+        let on = DelayedAckParams { timer: Time(200), ..DelayedAckParams::default() };
         let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
         let mut receiver = receiver(params);
         assert_eq!(receiver.on_segment(Time(5), &data(0, 100), Time(1), Time::ZERO), None);
@@ -228,6 +235,18 @@ mod tests {
         assert_eq!(receiver.on_deadline(Time(206)), None);
         assert_eq!(receiver.on_deadline(Time(207)).unwrap().ack, 300);
         assert!(receiver.on_segment(Time(8), &data(400, 100), Time(4), Time::ZERO).is_some());
+    }
+
+    #[test]
+    fn the_first_acknowledgements_may_be_quick() {
+        let on = DelayedAckParams { timer: Time(200), quick: 3, ..DelayedAckParams::default() };
+        let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+        let mut receiver = receiver(params);
+        let mut ack =
+            |seq| receiver.on_segment(Time(5), &data(seq, 100), Time(1), Time::ZERO).map(|ack| ack.ack);
+        // The third acknowledges the segment above the hole; then every second segment is acknowledged.
+        assert_eq!([ack(0), ack(100), ack(300)], [Some(100), Some(200), Some(200)]);
+        assert_eq!([ack(200), ack(400), ack(500), ack(600)], [Some(400), None, Some(600), None]);
     }
 
     #[test]
@@ -246,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_echo_belongs_to_the_newest_acknowledged_segment() {
-        let on = DelayedAckParams { segments: 2, timer: Time(200), on_tick: false };
+        let on = DelayedAckParams { timer: Time(200), ..DelayedAckParams::default() };
         let params = TcpParams { aqt: true, delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
         let mut receiver = receiver(params);
         let mut echo = |now, seq, waited| {

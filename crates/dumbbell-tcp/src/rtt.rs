@@ -1,7 +1,7 @@
 //! Round-trip estimation and the retransmission timeout: the coarse ticking clock of BSD, and
 //! [RFC 6298 §2] with its granularity and minimum as parameters.
 
-use dumbbell_units::{Time, params, tagged};
+use dumbbell_units::{Time, choice, params, tagged};
 
 params! {
     /// The BSD estimator in scaled ticks [jacobson1988 appendix A].
@@ -22,6 +22,16 @@ params! {
     }
 }
 
+choice! {
+    /// What the minimum of a timeout bounds.
+    pub enum MinimumBounds {
+        /// The timeout (RFC 6298 §2).
+        Timeout = "timeout",
+        /// The part of the timeout that is added to the smoothed round-trip time, as in Linux.
+        Variation = "variation",
+    }
+}
+
 params! {
     /// The estimator of RFC 6298.
     pub struct RfcTimer {
@@ -34,6 +44,8 @@ params! {
         scaled_ticks: bool = false, "-", "[jacobson1988 appendix A]";
         /// Smallest timeout.
         minimum: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+        /// What the minimum bounds.
+        minimum_bounds: MinimumBounds = MinimumBounds::Timeout, "-", "[RFC 6298 §2]";
         /// Largest timeout.
         maximum: Time = Time(60_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
         /// Timeout before the first sample.
@@ -45,6 +57,14 @@ impl RfcTimer {
     /// True if the averages are kept in scaled ticks.
     fn is_scaled(&self) -> bool {
         self.scaled_ticks && self.whole_ticks && self.granularity.0 > 0
+    }
+
+    /// The timeout with these averages, in nanoseconds.
+    fn timeout(&self, srtt: u64, variation: u64) -> Time {
+        match self.minimum_bounds {
+            MinimumBounds::Timeout => Time(srtt.saturating_add(variation).max(self.minimum.0)),
+            MinimumBounds::Variation => Time(srtt.saturating_add(variation.max(self.minimum.0))),
+        }
     }
 }
 
@@ -250,11 +270,11 @@ impl RttEstimator {
             }
             TimerSpec::Rfc6298(rfc) => {
                 let base = if self.has_sample && rfc.is_scaled() {
-                    let ticks = (self.srtt >> 3).saturating_add(self.rttvar) as u64;
-                    Time(ticks.saturating_mul(rfc.granularity.0).max(rfc.minimum.0))
+                    let duration = |ticks: i64| (ticks as u64).saturating_mul(rfc.granularity.0);
+                    rfc.timeout(duration(self.srtt >> 3), duration(self.rttvar))
                 } else if self.has_sample {
                     let variation = (4 * self.rttvar).max(rfc.granularity.0 as i64);
-                    Time((self.srtt.saturating_add(variation) as u64).max(rfc.minimum.0))
+                    rfc.timeout(self.srtt as u64, variation as u64)
                 } else {
                     rfc.initial
                 };
@@ -317,6 +337,24 @@ mod tests {
     fn bsd(precision_fix: bool, variation: u64) -> RttEstimator {
         let timer = BsdTimer { precision_fix, variation, ..BsdTimer::default() };
         RttEstimator::new(&TimerSpec::Bsd(timer), HostClock::Fraction(0.0))
+    }
+
+    #[test]
+    fn a_minimum_that_bounds_the_variation_is_added_to_the_round_trip_time() {
+        let timeouts = |minimum_bounds, samples: &[u64]| {
+            let timer = RfcTimer { minimum: Time(200_000_000), minimum_bounds, ..RfcTimer::default() };
+            let mut estimator = RttEstimator::new(&TimerSpec::Rfc6298(timer), HostClock::Fraction(0.0));
+            let timeout = |millis: &u64| {
+                estimator.sample(Time::ZERO, Time(millis * 1_000_000));
+                estimator.timeout().0 / 1_000
+            };
+            samples.iter().map(timeout).collect::<Vec<u64>>()
+        };
+        // 40 ms: srtt 40, four deviations 80. 120 ms: the deviation becomes 20 + (80 - 20) / 4 = 35, srtt 50. 600 ms:
+        // 35 + (550 - 35) / 4 = 163.75, srtt 50 + 550 / 8 = 118.75.
+        let samples = [40, 120, 600];
+        assert_eq!(timeouts(MinimumBounds::Timeout, &samples), [200_000, 200_000, 773_750]);
+        assert_eq!(timeouts(MinimumBounds::Variation, &samples), [240_000, 250_000, 773_750]);
     }
 
     #[test]

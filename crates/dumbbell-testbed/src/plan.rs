@@ -4,9 +4,10 @@
 //! Each flow has two hosts of its own, so that every rule holds for one flow alone. Random times are drawn from the
 //! named streams of the simulation: the same seed and run start the same flows at the same times.
 //!
-//! A rule that the kernel cannot follow is refused with the field's path. Some rules cannot be stated: the kernel opens
-//! with a handshake, counts windows in whole segments, grows them by segments acknowledged, detects losses by RACK
-//! (RFC 8985) and, in recovery, moves the window by PRR (RFC 6937). `docs/testbed.md` lists them.
+//! The environment `linux` has the rules of the kernel. A rule that the kernel cannot follow is refused with the field's
+//! path. Some rules cannot be stated: the kernel detects losses by RACK (RFC 8985) and, in recovery, moves the window by
+//! PRR (RFC 6937). Others are less than a segment from the kernel's, or do not show in most scenarios.
+//! `docs/testbed.md` lists them.
 
 use crate::host::{HostSpec, Peer};
 use dumbbell_bpf::{MISSING, Missing, Twin};
@@ -49,8 +50,10 @@ const LEAST_MTU: u32 = 576;
 const LEAST_MSS: u32 = 256;
 const LARGEST_PACKET: u32 = 65_535;
 
-/// Values of the settings `tcp_rmem` and `tcp_wmem`: large enough that buffers do not limit a window.
-const BUFFERS: &str = "4096 131072 67108864";
+/// Values of the settings `tcp_rmem` and `tcp_wmem`: large from the start. A send buffer that the kernel sizes limits a
+/// long recovery without SACK: it holds all data from the first hole on, and wakes its writer when a third of it is free.
+/// A receive window that grows hides duplicate ACKs, which must not change it (RFC 5681 §2).
+const BUFFERS: &str = "4096 67108864 67108864";
 
 /// Unsent data that a socket holds, in bytes: little, so that a flow that stops sends little afterwards.
 const UNSENT: &str = "131072";
@@ -370,12 +373,17 @@ impl Rules<'_> {
             "window",
             &p.window.members(),
             &[
-                ("growth", &["real".into()], "\"real\": the kernel counts whole segments"),
+                (
+                    "growth",
+                    &["whole-segments".into(), "real".into()],
+                    "\"whole-segments\", as in the kernel, or \"real\", as in the eBPF twins",
+                ),
                 ("grow_when", &["cwnd-limited".into()], "\"cwnd-limited\" (RFC 7661), as in the kernel"),
                 (
                     "reduction_base",
-                    &["flight".into(), "real-window".into()],
-                    "\"real-window\", the kernel's rule, or \"flight\", which it equals for a full window",
+                    &["flight".into(), "real-window".into(), "whole-window".into()],
+                    "\"whole-window\", the kernel's rule, or \"real-window\" or \"flight\", which are less than a \
+                     segment from it for a full window",
                 ),
                 ("slow_start_at_ssthresh", &[false.into()], "false, as in the kernel"),
                 ("extra_eighth", &[false.into()], "false, as in the kernel"),
@@ -397,9 +405,10 @@ impl Rules<'_> {
                     ("segments", &[2.into()], "2, as in the kernel"),
                     (
                         "timer",
-                        &["200 ms".into()],
-                        "\"200 ms\": the kernel adapts its timer from 40 to 200 ms",
+                        &["40 ms".into(), "200 ms".into()],
+                        "\"40 ms\" or \"200 ms\": the kernel adapts its timer between them",
                     ),
+                    ("quick", &[0.into(), 16.into()], "16, as in the kernel, or 0, the default"),
                     ("on_tick", &[false.into()], "false: the kernel has no coarse ticks"),
                 ],
             )?,
@@ -708,6 +717,33 @@ mod tests {
         let tcp = plan.tcp.unwrap();
         // 1440 bytes of payload, 8 of queueing times, 12 of timestamps and 40 of headers.
         assert_eq!((plan.sender.mtu, tcp.headers, tcp.aqt), (1500, 60, true));
+    }
+
+    #[test]
+    fn the_environment_linux_needs_no_further_field() {
+        let planned = |tcp: Value| {
+            let mut value =
+                serde_json::from_str::<Value>(&scenario(&json!({}), &json!({})).to_json()).unwrap();
+            value["flows"][0]["tcp"] = tcp;
+            let scenario = Scenario::from_value(&value).unwrap_or_else(|error| panic!("{error}"));
+            Plan::new(&scenario, (1, 0), &Replacements::new()).map(|mut plan| plan.flows.remove(0))
+        };
+        let reno = planned(json!({ "rules": "linux" })).unwrap();
+        assert_eq!(reno.tcp.as_ref().unwrap().control, Control::Kernel("reno".into()));
+        assert_eq!((reno.sender.mtu, setting(&reno.sender, "tcp_sack")), (1500, "1"));
+        assert_eq!(setting(&reno.sender, "tcp_rto_min_us"), "200000");
+        let route = &reno.receiver.peers[0].route;
+        assert!(!route.contains(&"quickack".to_owned()), "{route:?}");
+        let newreno = planned(json!({ "rules": "linux", "variant": "newreno" })).unwrap();
+        assert_eq!(setting(&newreno.sender, "tcp_sack"), "0");
+        for twin in Twin::all() {
+            let plan = planned(json!({ "rules": "linux", "congestion": twin.name() }));
+            let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                plan.twin().map(|(twin, _)| twin.name()),
+                (twin.name() != "reno").then_some(twin.name())
+            );
+        }
     }
 
     #[test]

@@ -71,6 +71,8 @@ class Rfc6298Timer(Timer):
         Whether the averages are kept as whole eighths and quarters of a tick.
     minimum, maximum
         Bounds of the timeout, times.
+    minimum_bounds
+        What the minimum bounds: the ``"timeout"``, or as in Linux the ``"variation"`` that is added to the smoothed RTT.
     initial
         Timeout before the first RTT sample, a time.
     """
@@ -80,6 +82,7 @@ class Rfc6298Timer(Timer):
     whole_ticks: bool | None = None
     scaled_ticks: bool | None = None
     minimum: str | None = None
+    minimum_bounds: str | None = None
     maximum: str | None = None
     initial: str | None = None
 
@@ -96,11 +99,14 @@ class DelayedAck(Part):
         An acknowledgement is sent at the latest after this time; the period of the fast clock if `on_tick`.
     on_tick
         Whether the delay ends with the host's next fast tick, as in BSD.
+    quick
+        Number of acknowledgements that are not delayed at the start of a connection.
     """
 
     segments: int | None = None
     timer: str | None = None
     on_tick: bool | None = None
+    quick: int | None = None
 
 
 class Congestion(Part):
@@ -223,12 +229,15 @@ class SackRecovery(Recovery):
     ----------
     rescue
         Whether the newest segment is sent again once a recovery, when nothing else may go.
+    prr
+        Whether a recovery reduces the window in proportion to what is delivered (RFC 6937), instead of at once.
     max_burst
         Most segments an ACK releases during recovery; 0 for no bound.
     """
 
     tag: ClassVar = ("kind", "sack")
     rescue: bool | None = None
+    prr: bool | None = None
     max_burst: int | None = None
 
 
@@ -239,7 +248,9 @@ class WindowRules(Part):
     Parameters
     ----------
     growth
-        Growth in congestion avoidance: in ``"real"`` numbers or in ``"whole-bytes"``.
+        Growth in congestion avoidance: in ``"real"`` numbers, in ``"whole-bytes"`` or in ``"whole-segments"``.
+    grow_per
+        What adds to the window: every ``"ack"``, or every ``"segment"`` that an acknowledgement delivers.
     grow_when
         When the window grows: only while it limits the sender, ``"cwnd-limited"``, or ``"always"``.
     reduction_base
@@ -253,6 +264,7 @@ class WindowRules(Part):
     """
 
     growth: str | None = None
+    grow_per: str | None = None
     grow_when: str | None = None
     reduction_base: str | None = None
     slow_start_at_ssthresh: bool | None = None
@@ -291,7 +303,7 @@ class Tcp(Part):
         A preset of congestion control and recovery: ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, or the
         name of a congestion control, as ``"vegas"``.
     rules
-        The environment whose TCP is the default: ``"rfc"``, ``"bsd"``, ``"ns2"`` or ``"ns3"``.
+        The environment whose TCP is the default: ``"rfc"``, ``"bsd"``, ``"ns2"``, ``"ns3"`` or ``"linux"``.
     congestion
         Congestion control: a name, or a builder such as `Vegas`. Without a `variant` it brings its mechanisms and recovery.
     recovery

@@ -11,7 +11,8 @@
 //! discard). Retransmitted data does not end a round early.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, WindowRules};
+use crate::toolbox::RenoGrowth;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
 use dumbbell_units::params;
 
 /// A round of at most this many samples takes Reno's step.
@@ -33,7 +34,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct NsVegas {
     params: NsVegasParams,
-    rules: WindowRules,
+    growth: RenoGrowth,
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
@@ -56,15 +57,15 @@ impl NsVegas {
     }
 
     fn is_below_ssthresh(&self) -> bool {
-        self.rules.in_slow_start(self.cwnd, self.ssthresh)
+        self.growth.rules.in_slow_start(self.cwnd, self.ssthresh)
     }
 
     fn grow(&mut self, bytes: f64, context: &Context) {
         self.cwnd = context.grown(self.cwnd, bytes);
     }
 
-    fn grow_as_reno(&mut self, context: &Context) {
-        self.grow(self.rules.reno_growth(self.cwnd, self.ssthresh, context.mss), context);
+    fn grow_as_reno(&mut self, context: &Context, ack: &Ack) {
+        self.cwnd = self.growth.grown(self.cwnd, self.ssthresh, context, ack);
     }
 
     /// The threshold, at least one segment below the window, and at least two segments.
@@ -107,7 +108,7 @@ impl CongestionControl for NsVegas {
     fn new(params: &NsVegasParams, setup: &Setup) -> Self {
         NsVegas {
             params: params.clone(),
-            rules: setup.rules,
+            growth: RenoGrowth::new(setup.rules),
             initial_window: setup.initial_window,
             cwnd: setup.initial_window,
             ssthresh: setup.initial_ssthresh,
@@ -146,25 +147,26 @@ impl Control for NsVegas {
         }
         let snd_nxt = context.snd_nxt.max(ack.ack);
         match self.repair_end {
-            Some(end) if ack.ack < end => self.grow_as_reno(context),
+            Some(end) if ack.ack < end => self.grow_as_reno(context, ack),
             Some(_) => {
                 self.repair_end = None;
                 self.begin_round(snd_nxt);
             }
             None if ack.ack >= self.round_end => {
                 if self.samples <= FEW_SAMPLES {
-                    self.grow_as_reno(context);
+                    self.grow_as_reno(context, ack);
                 } else {
                     self.check(context);
                 }
                 self.begin_round(snd_nxt);
             }
-            None if self.is_below_ssthresh() => self.grow(context.mss, context),
+            None if self.is_below_ssthresh() => self.grow_as_reno(context, ack),
             None => {}
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.growth.restart();
         self.ssthresh = self.kept_threshold(context.mss);
         self.cwnd = self.ssthresh;
         if congestion.signal.restarts() {

@@ -104,9 +104,9 @@ impl SlowStart for HyStart {
         }
     }
 
-    fn on_ack(&mut self, _cwnd: f64, context: &Context, ack: &Ack) -> Step {
+    fn on_ack(&mut self, standard: f64, context: &Context, ack: &Ack) -> Step {
         if self.is_over {
-            return Step::Grow(context.mss);
+            return Step::Grow(standard);
         }
         let round_end = *self.round_end.get_or_insert(context.snd_nxt);
         if let Some(rtt) = ack.rtt {

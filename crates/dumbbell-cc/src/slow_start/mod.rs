@@ -30,8 +30,9 @@ pub trait SlowStart: Clone + Sized {
     /// Required: the state at the start of a connection.
     fn new(params: &Self::Params, setup: &Setup) -> Self;
 
-    /// Required: new data was acknowledged outside a recovery while the window of `cwnd` bytes was below its threshold.
-    fn on_ack(&mut self, cwnd: f64, context: &Context, ack: &Ack) -> Step;
+    /// Required: new data was acknowledged outside a recovery while the window was below its threshold. The standard
+    /// growth is `growth`, in bytes: a segment for the ACK, or for each segment that it delivers, up to the threshold.
+    fn on_ack(&mut self, growth: f64, context: &Context, ack: &Ack) -> Step;
 
     /// Optional: a congestion event occurred, in slow start or above it.
     fn on_congestion(&mut self, _congestion: &Congestion) {}
@@ -96,11 +97,11 @@ macro_rules! registry {
 
             /// See [`SlowStart::on_ack`].
             #[inline]
-            pub fn on_ack(&mut self, cwnd: f64, context: &Context, ack: &Ack) -> Step {
+            pub fn on_ack(&mut self, growth: f64, context: &Context, ack: &Ack) -> Step {
                 match self { $(
                     SlowStarter::$Type(state) => {
                         let (context, ack) = (*context, *ack);
-                        state.on_ack(cwnd, &context, &ack)
+                        state.on_ack(growth, &context, &ack)
                     }
                 )+ }
             }

@@ -1,4 +1,5 @@
-//! The slow start of RFC 5681 §3.1: one segment for each acknowledgement of new data, up to the threshold or a loss.
+//! The slow start of RFC 5681 §3.1: one segment for each acknowledgement of new data, or with `grow_per = "segment"` for
+//! each segment that it delivers, up to the threshold or a loss.
 //!
 //! Where it departs: an acknowledgement of less than a segment adds a whole one, as in most implementations.
 
@@ -25,7 +26,7 @@ impl SlowStart for Standard {
     }
 
     #[inline]
-    fn on_ack(&mut self, _cwnd: f64, context: &Context, _ack: &Ack) -> Step {
-        Step::Grow(context.mss)
+    fn on_ack(&mut self, growth: f64, _context: &Context, _ack: &Ack) -> Step {
+        Step::Grow(growth)
     }
 }

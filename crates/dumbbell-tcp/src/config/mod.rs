@@ -25,6 +25,8 @@ params! {
         timer: Time = Time(200_000_000), "s", "[RFC 1122 §4.2.3.2]", |t| t.0 > 0, "a time above 0";
         /// End the delay at the next fast tick of the host, as in BSD.
         on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
+        /// Acknowledgements that are not delayed at the start of a connection.
+        quick: u64 = 0, "segments", "[linux6 tcp_input.c]";
     }
 }
 
@@ -370,6 +372,7 @@ fn refuse_unknown_member(node: &Node<'_>) -> Result<(), SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dumbbell_cc::{GrowPer, Growth};
     use serde_json::json;
 
     fn parse(value: Value) -> Result<TcpParams, SpecError> {
@@ -438,7 +441,8 @@ mod tests {
         for name in AlgorithmSpec::NAMES {
             for (rules, _) in Rules::ALL {
                 let params = parse(json!({ "variant": name, "rules": rules })).unwrap_or_else(|error| {
-                    assert!(*rules == "ns3" && *name == "reno", "{name} under {rules}: {error}");
+                    let has_none = ["ns3", "linux"].contains(rules) && *name == "reno";
+                    assert!(has_none, "{name} under {rules}: {error}");
                     TcpParams::default()
                 });
                 assert_eq!(parse(Tcp(params.clone()).encode()).unwrap(), params);
@@ -466,6 +470,27 @@ mod tests {
         assert_eq!(Rules::Ns3.variant("vegas").unwrap().congestion.name(), "nsvegas");
         assert_eq!(kind(Rules::Ns3, "tahoe"), None);
         assert_eq!(kind(Rules::Bsd, "sack"), Some("sack"));
+        assert_eq!(kind(Rules::Linux, "vegas"), Some("sack"));
+        assert_eq!(kind(Rules::Linux, "tahoe"), None);
+    }
+
+    #[test]
+    fn linux_counts_segments_and_its_programs_keep_fractions() {
+        let params = parse(json!({ "rules": "linux" })).unwrap();
+        assert_eq!((params.window.growth, params.window.grow_per), (Growth::Segments, GrowPer::Segment));
+        assert_eq!(params, parse(json!({ "rules": "linux", "congestion": "reno" })).unwrap());
+        let RecoverySpec::NewReno(rules) =
+            parse(json!({ "rules": "linux", "recovery": "newreno" })).unwrap().recovery
+        else {
+            panic!("another recovery")
+        };
+        assert_eq!(rules.partial_ack.name(), "slow-but-steady");
+        let vegas = parse(json!({ "rules": "linux", "congestion": "vegas" })).unwrap();
+        let letters: String = vegas.mechanisms.letters().collect();
+        assert_eq!(
+            (letters.as_str(), vegas.window.growth, vegas.recovery.name()),
+            ("ABFI", Growth::Real, "sack")
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! control. One file each.
 
 mod bsd;
+mod linux;
 mod ns2;
 mod ns3;
 mod rfc;
@@ -24,6 +25,8 @@ choice! {
         Ns2 = "ns2",
         /// The simulator ns-3.37 with its defaults and its classic recovery.
         Ns3 = "ns3",
+        /// The kernel Linux 6.18 with its defaults, as far as the sender has its rules.
+        Linux = "linux",
     }
 }
 
@@ -38,6 +41,7 @@ impl Rules {
             Rules::Bsd => bsd::defaults(),
             Rules::Ns2 => ns2::defaults(),
             Rules::Ns3 => ns3::defaults(),
+            Rules::Linux => linux::defaults(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Rules {
             Rules::Bsd => bsd::recovery(family),
             Rules::Ns2 => ns2::recovery(family),
             Rules::Ns3 => ns3::recovery(family),
+            Rules::Linux => linux::recovery(family),
         }
     }
 
@@ -58,6 +63,7 @@ impl Rules {
             Rules::Bsd => bsd::adapt(params),
             Rules::Ns2 => ns2::adapt(params),
             Rules::Ns3 => ns3::adapt(params),
+            Rules::Linux => linux::adapt(params),
         }
     }
 
@@ -86,7 +92,7 @@ impl Rules {
         }
         let algorithm = match self {
             Rules::Ns3 => ns3::algorithm(name),
-            Rules::Rfc | Rules::Bsd | Rules::Ns2 => AlgorithmSpec::named(name),
+            Rules::Rfc | Rules::Bsd | Rules::Ns2 | Rules::Linux => AlgorithmSpec::named(name),
         }?;
         self.take_algorithm(&mut params, algorithm, true);
         Some(params)

@@ -28,6 +28,7 @@ pub(super) fn defaults() -> TcpParams {
             minimum: Time(200_000_000),
             maximum: Time(60_000_000_000),
             initial: Time(3_000_000_000),
+            ..RfcTimer::default()
         }),
         nagle: false,
         window: WindowRules {

@@ -27,11 +27,7 @@ pub(super) fn defaults() -> TcpParams {
             ..RfcTimer::default()
         }),
         timestamps: true,
-        delayed_ack: DelayedAck::On(DelayedAckParams {
-            segments: 2,
-            timer: Time(200_000_000),
-            on_tick: false,
-        }),
+        delayed_ack: DelayedAck::On(DelayedAckParams::default()),
         handshake: true,
         idle_restart: false,
         nagle: false,

@@ -9,6 +9,7 @@
 
 mod fast;
 mod fine;
+mod prr;
 
 use super::connection::Connection;
 use super::timers::TimerKind;

@@ -1,6 +1,7 @@
 //! Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
 
 use super::fast::burst_limit;
+use super::prr::Reduction;
 use super::{LossRecovery, NewAck, Start};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
@@ -11,6 +12,8 @@ params! {
     pub struct SackRules {
         /// Retransmit the newest segment, once per recovery, when nothing else may be sent.
         rescue: bool = true, "-", "[RFC 6675 §4]";
+        /// Reduce the window in proportion to what is delivered, instead of at once.
+        prr: bool = false, "-", "[RFC 6937 §3]";
         /// Maximum number of segments per ACK during recovery; 0 for no limit.
         max_burst: u64 = 0, "segments", "[floyd1999 §3]";
     }
@@ -21,12 +24,14 @@ params! {
 pub struct Rfc6675 {
     rules: SackRules,
     recover: Option<u64>,
+    reduction: Reduction,
 }
 
 impl Rfc6675 {
     /// A recovery without a burst limit and without rescue retransmissions.
     pub(super) fn without_rescue() -> Self {
-        Rfc6675 { rules: SackRules { rescue: false, max_burst: 0 }, recover: None }
+        let rules = SackRules { rescue: false, ..SackRules::default() };
+        Rfc6675 { rules, recover: None, reduction: Reduction::default() }
     }
 
     /// While the pipe has room, or one segment must be sent: repairs lost holes, then sends new data, then holes not
@@ -39,7 +44,7 @@ impl Rfc6675 {
         must_send: bool,
     ) -> Option<DataSegment> {
         let pipe = connection.scoreboard.pipe() + u64::from(connection.mss);
-        if pipe as f64 > connection.congestion.cwnd() && !must_send {
+        if pipe as f64 > connection.cwnd() && !must_send {
             return connection.pause(true);
         }
         if let Some(index) = connection.scoreboard.next_lost() {
@@ -65,7 +70,7 @@ impl LossRecovery for Rfc6675 {
     const KEEPS_SCOREBOARD: bool = true;
 
     fn new(rules: &SackRules, _start: &Start) -> Self {
-        Rfc6675 { rules: rules.clone(), recover: None }
+        Rfc6675 { rules: rules.clone(), recover: None, reduction: Reduction::default() }
     }
 
     fn burst_limit(&self) -> u64 {
@@ -74,6 +79,9 @@ impl LossRecovery for Rfc6675 {
 
     fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
         if connection.in_recovery {
+            if self.rules.prr {
+                self.reduction.on_ack(connection, false);
+            }
             return;
         }
         if !connection.duplicates.reach_threshold() && !connection.scoreboard.is_head_lost() {
@@ -83,10 +91,14 @@ impl LossRecovery for Rfc6675 {
         if self.recover.is_some_and(|recover| connection.snd_una < recover) {
             return;
         }
+        let prior = connection.congestion.cwnd();
         if !connection.enter_sack_recovery(now) {
             return;
         }
         self.recover = Some(connection.snd_max);
+        if self.rules.prr {
+            self.reduction = Reduction::begin(connection, prior);
+        }
     }
 
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
@@ -94,6 +106,7 @@ impl LossRecovery for Rfc6675 {
             if self.recover.is_some_and(|recover| ack < recover) {
                 return NewAck::PARTIAL;
             }
+            connection.duplicates.inflation = 0.0;
             connection.leave_recovery(now, 0.0);
         }
         connection.duplicates.clear();
@@ -110,10 +123,16 @@ impl LossRecovery for Rfc6675 {
     ) {
         if ack.is_partial {
             connection.duplicates.count = 0;
+            if self.rules.prr {
+                self.reduction.on_ack(connection, true);
+            }
         }
     }
 
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        if self.rules.prr && connection.in_recovery {
+            connection.duplicates.inflation = 0.0;
+        }
         connection.exclude_inflation(0.0);
         // Reported data has left the network, and may be many windows if a retransmission was lost.
         connection.reduce_at_timeout(now, connection.scoreboard.unreported());

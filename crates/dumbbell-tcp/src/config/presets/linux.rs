@@ -1,0 +1,72 @@
+//! Linux 6.18 with its defaults, as far as the sender has its rules: SACK, windows in whole segments that grow by
+//! segments acknowledged, timestamps, delayed acknowledgements, 52 bytes of IPv4 and TCP headers, segments for packets of
+//! 1500 bytes. Without SACK, it is a slow-but-steady NewReno. It has no Tahoe and no Reno without partial
+//! acknowledgements.
+//!
+//! Where it departs from the kernel: losses are detected by RFC 6675, not by RACK (RFC 8985). Without SACK, a recovery
+//! inflates the window by duplicate ACKs instead of reducing it by PRR (RFC 6937). Reductions after spurious losses are not undone. The variation of the
+//! round-trip time is that of RFC 6298. The delay of acknowledgements does not adapt to the traffic, and an idle
+//! connection restarts as RFC 5681 §4.1 says. Options of selective acknowledgements lack their first 4 bytes.
+
+use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
+use crate::rtt::{MinimumBounds, RfcTimer, TimerSpec};
+use crate::sender::recovery::{NewRenoRules, PartialAck, RecoverySpec, SackRules};
+use dumbbell_cc::{AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, WindowRules};
+use dumbbell_units::{Bytes, Time, Window};
+
+/// Mechanisms of Vegas that a congestion control of the kernel can carry out. The first window is the kernel's for all.
+const MECHANISMS: [&str; 4] = ["A", "B", "F", "I"];
+
+pub(super) fn defaults() -> TcpParams {
+    TcpParams {
+        recovery: sack(),
+        mss: Bytes(1448),
+        headers: Headers { data: Bytes(52), ack: Bytes(52), sack_block: Bytes(8) },
+        initial_window: Window::Segments(10.0),
+        timer: TimerSpec::Rfc6298(RfcTimer {
+            minimum: Time(200_000_000),
+            minimum_bounds: MinimumBounds::Variation,
+            maximum: Time(120_000_000_000),
+            ..RfcTimer::default()
+        }),
+        timestamps: true,
+        delayed_ack: DelayedAck::On(DelayedAckParams {
+            timer: Time(40_000_000),
+            quick: 16,
+            ..DelayedAckParams::default()
+        }),
+        handshake: true,
+        window: WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        },
+        ..TcpParams::default()
+    }
+}
+
+fn sack() -> RecoverySpec {
+    RecoverySpec::Rfc6675(SackRules { rescue: false, prr: true, ..SackRules::default() })
+}
+
+pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
+    match family {
+        "sack" => Some(sack()),
+        "newreno" => Some(RecoverySpec::NewReno(NewRenoRules {
+            partial_ack: PartialAck::SlowButSteady,
+            ..NewRenoRules::default()
+        })),
+        _ => None,
+    }
+}
+
+/// Congestion controls other than Reno are eBPF programs, which keep fractions of a segment.
+pub(super) fn adapt(params: &mut TcpParams) {
+    if let AlgorithmSpec::Reno(_) = params.congestion {
+        return;
+    }
+    params.window.growth = Growth::Real;
+    let letters: String = params.mechanisms.letters().filter(|letter| MECHANISMS.contains(letter)).collect();
+    params.mechanisms = Mechanisms::from_letters(&letters).unwrap_or_default();
+}

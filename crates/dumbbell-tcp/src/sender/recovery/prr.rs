@@ -1,0 +1,124 @@
+//! Proportional rate reduction [RFC 6937 §3]: during a recovery, the window falls with what is delivered.
+//!
+//! After an ACK, the window is the data in the network plus what may be sent. While more than the threshold is in the
+//! network, a fraction of what was delivered may be sent: the threshold over the window before the recovery. Below, as
+//! much as was delivered, up to the threshold, and one segment more if the ACK acknowledges new data and shows no further
+//! loss.
+//!
+//! Where it departs: RFC 6937 allows the further segment after every ACK; this is the rule of RFC 9937 and Linux. The
+//! former window is the congestion window, as in Linux, not the data in flight. The ACK that begins the recovery counts as
+//! one segment.
+
+use crate::sender::connection::Connection;
+
+/// The reduction of one recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reduction {
+    /// Window before the recovery, in bytes.
+    prior: f64,
+    /// Bytes delivered in the recovery.
+    delivered: u64,
+    /// Counters of the connection after the last ACK: bytes delivered and bytes lost.
+    seen: (u64, u64),
+    /// Bytes that the connection had sent when the recovery began.
+    sent_before: u64,
+}
+
+/// What an ACK of a recovery says, in bytes.
+#[derive(Clone, Copy)]
+struct News {
+    /// Newly delivered.
+    delivered: u64,
+    /// In the network after the ACK.
+    in_network: f64,
+    /// The ACK acknowledges new data and shows no further loss.
+    is_safe: bool,
+}
+
+impl Reduction {
+    /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
+    pub(super) fn begin(connection: &mut Connection, prior: f64) -> Reduction {
+        let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
+        let mut reduction =
+            Reduction { prior, delivered: 0, seen: counters, sent_before: connection.stats.bytes_sent };
+        reduction.seen.0 -= u64::from(connection.mss).min(counters.0);
+        reduction.on_ack(connection, false);
+        reduction
+    }
+
+    /// An ACK of the recovery arrived; `is_advance` if it acknowledges new data. Sets the window.
+    pub(super) fn on_ack(&mut self, connection: &mut Connection, is_advance: bool) {
+        let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
+        let news = News {
+            delivered: counters.0 - self.seen.0,
+            in_network: connection.scoreboard.pipe() as f64,
+            is_safe: is_advance && counters.1 == self.seen.1,
+        };
+        self.seen = counters;
+        if news.delivered == 0 {
+            return;
+        }
+        let sent = connection.stats.bytes_sent - self.sent_before;
+        let ssthresh = connection.congestion.cwnd();
+        let window = self.window(news, sent, ssthresh, f64::from(connection.mss));
+        connection.duplicates.inflation = window - ssthresh;
+    }
+
+    /// The window after an ACK, in bytes; `sent` bytes were sent in the recovery.
+    fn window(&mut self, news: News, sent: u64, ssthresh: f64, mss: f64) -> f64 {
+        self.delivered += news.delivered;
+        let (delivered, sent) = (self.delivered as f64, sent as f64);
+        let mut may_send = if news.in_network > ssthresh {
+            (delivered * ssthresh / (self.prior * mss)).ceil() * mss - sent
+        } else {
+            let further = if news.is_safe { mss } else { 0.0 };
+            let limit = (delivered - sent).max(news.delivered as f64) + further;
+            limit.min(ssthresh - news.in_network)
+        };
+        if sent == 0.0 {
+            // The oldest segment is sent in any case.
+            may_send = may_send.max(mss);
+        }
+        news.in_network + may_send.max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: f64 = 1000.0;
+
+    fn reduction() -> Reduction {
+        Reduction { prior: 20.0 * MSS, ..Reduction::default() }
+    }
+
+    #[test]
+    fn half_of_what_is_delivered_is_sent_when_the_window_is_halved() {
+        // 20 segments, the first lost, and 2 more by limited transmit: the third duplicate ACK leaves 18 in the network.
+        // After it, n ACKs allow the next whole number of n / 2 segments.
+        let (mut reduction, mut in_network, mut sent) = (reduction(), 18.0, 0);
+        let mut step = || {
+            let news = News { delivered: 1000, in_network: in_network * MSS, is_safe: false };
+            let allowed = reduction.window(news, sent * 1000, 10.0 * MSS, MSS) / MSS - in_network;
+            sent += allowed as u64;
+            in_network += allowed - 1.0;
+            allowed
+        };
+        let allowed: Vec<f64> = (0..8).map(|_| step()).collect();
+        assert_eq!(allowed, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn below_the_threshold_an_ack_without_further_loss_sends_one_segment_more() {
+        let window = |in_network: f64, delivered, is_safe| {
+            let news = News { delivered, in_network: in_network * MSS, is_safe };
+            Reduction { delivered: 5000, ..reduction() }.window(news, 5000, 10.0 * MSS, MSS) / MSS
+        };
+        // 4 in the network and one delivered: 5, or 6 with progress. At most the threshold.
+        assert_eq!((window(4.0, 1000, false), window(4.0, 1000, true)), (5.0, 6.0));
+        assert_eq!(window(9.0, 3000, true), 10.0);
+        // Of 12 segments sent in the network, 3 of 6 delivered were allowed: fewer than the 5 sent.
+        assert_eq!(window(12.0, 1000, false), 12.0);
+    }
+}

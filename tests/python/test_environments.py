@@ -1,0 +1,99 @@
+"""The environments of TCP: the documented table, and the scenarios that name one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell import Scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
+NONE = "–"
+
+
+def table():
+    """Return the names of the environments, and the rows of the table as lists of cells."""
+    head, _, *rows = (line for line in PAGE.splitlines() if line.startswith("|"))
+    cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in (head, *rows)]
+    return cells[0][1:], cells[1:]
+
+
+def resolved(two_hosts, tcp):
+    """Return the complete rules of a flow with these settings."""
+    return two_hosts.with_values({"flows.fg.tcp": tcp}).resolved()["flows"][0]["tcp"]
+
+
+def flat(members, path=""):
+    """Return the leaves of a table by their dotted names, as the documentation writes them."""
+    leaves = {}
+    for name, value in members.items():
+        if isinstance(value, dict):
+            leaves.update(flat(value, f"{path}{name}."))
+        else:
+            leaves[path + name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return leaves
+
+
+def test_the_table_has_every_environment_with_its_values(two_hosts):
+    names, rows = table()
+    assert names == [entry["name"] for entry in dumbbell.engine.catalogue()["rules"]]
+    rules = {name: flat(resolved(two_hosts, {"rules": name})) for name in names}
+    for field, *cells in rows:
+        assert cells == [rules[name].get(field, NONE) for name in names], field
+    # Fields of tables that only one environment has are left out, except those in the table.
+    listed = {row[0] for row in rows}
+    shared = set.intersection(*(set(values) for values in rules.values()))
+    differing = {field for field in shared if len({rules[name][field] for name in names}) > 1}
+    assert differing - {"headers.ack"} <= listed
+
+
+def test_the_documented_scenario_is_accepted(two_hosts):
+    (example,) = re.findall(r"```toml\n\[flows\.tcp\]\n(.*?)```", PAGE, flags=re.DOTALL)
+    tcp = {name: value.strip('"') for name, value in re.findall(r"(\w+) = (\S+)", example)}
+    rules = resolved(two_hosts, tcp)
+    assert (rules["delayed_ack"], rules["window"]["growth"]) == ("off", "whole-segments")
+
+
+def test_builders_state_the_rules_of_linux():
+    tcp = dumbbell.Tcp(
+        window=dumbbell.WindowRules(
+            growth="whole-segments", grow_per="segment", reduction_base="whole-window"
+        ),
+        recovery=dumbbell.SackRecovery(rescue=False, prr=True),
+        timer=dumbbell.Rfc6298Timer(minimum="200 ms", minimum_bounds="variation", maximum="120 s"),
+        delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16),
+        mss="1448 bytes",
+        headers=dumbbell.Headers(data="52 bytes", ack="52 bytes", sack_block="8 bytes"),
+        initial_window="10 segments",
+        timestamps=True,
+        handshake=True,
+    )
+    shape = dumbbell.topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
+    rules = [
+        shape.scenario(
+            duration="1 s", flows=[dumbbell.Flow(name="f", from_="s1", to="d1", tcp=tcp)]
+        ).resolved()["flows"][0]["tcp"]
+        for tcp in (tcp, dumbbell.Tcp(rules="linux"))
+    ]
+    assert rules[0] == rules[1]
+
+
+@pytest.mark.parametrize("variant", ["tahoe", "reno"])
+def test_linux_has_no_recovery_without_partial_acknowledgements(two_hosts, variant):
+    with pytest.raises(dumbbell.ScenarioError, match="newreno"):
+        two_hosts.with_values({"flows.fg.tcp": {"rules": "linux", "variant": variant}})
+
+
+def test_delayed_acknowledgements_do_not_slow_linux():
+    scenario = Scenario.from_toml(ROOT / "examples" / "linux-reno.toml")
+    delayed = scenario.with_values({"flows.reno.tcp.delayed_ack.quick": 0})
+    immediate = scenario.with_values({"flows.reno.tcp.delayed_ack": "off"})
+    per_ack = scenario.with_values({"flows.reno.tcp.window": {"grow_per": "ack"}})
+    losses = [
+        int(dumbbell.run(one, seed=1).flows.fast_retransmits.iloc[0]) for one in (delayed, immediate, per_ack)
+    ]
+    # A sawtooth of about 3.45 s in 50 s; half the growth takes about twice as long.
+    assert losses[0] == losses[1] >= 14
+    assert losses[2] <= 0.6 * losses[0]
