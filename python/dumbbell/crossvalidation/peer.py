@@ -42,14 +42,17 @@ class PeerAbsent(RuntimeError):  # noqa: N818 - the message and exit of a comman
     title
         Name of the peer, as ``"ns-2"``.
     package
-        The Debian package that brings it.
+        The Debian package that brings it; empty if none does.
     why
         What is missing.
     """
 
     def __init__(self, title: str, package: str, why: str = "") -> None:
-        reason = f" ({why})" if why else ""
-        super().__init__(f"{title} is not installed{reason}; the Debian package is {package}")
+        if package:
+            reason = f" ({why})" if why else ""
+            super().__init__(f"{title} is not installed{reason}; the Debian package is {package}")
+        else:
+            super().__init__(f"{title} cannot be a peer on this machine: {why}")
         self.title = title
         self.package = package
         self.why = why
@@ -140,8 +143,12 @@ class Counterfactual:
 class Peer(Protocol):
     """Protocol of the value ``PEER`` in the folder of a peer.
 
-    A peer may also have ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of
-    rules that remain in a scenario, each with a peer that lacks it. Disagreements are traced by running those.
+    A peer may also have:
+
+    * ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of rules that remain in a
+      scenario, each with a peer that lacks it. Disagreements are traced by running those.
+    * ``at_once``, the number of its concurrent runs, if it is not the number of cores.
+    * ``cost(scenario)``, the relative duration of a run of a scenario, if it does not follow from the packets.
 
     Attributes
     ----------
@@ -150,7 +157,7 @@ class Peer(Protocol):
     title
         Its name in the report, as ``"ns-2"``.
     package
-        The Debian package that contains it.
+        The Debian package that contains it; empty if none does.
     variants
         Our names (``"tahoe"``, ``"reno"``, …) of the variants that it has.
     rules

@@ -32,7 +32,7 @@ from dumbbell.campaign.planned import Keep, Make, cost
 from dumbbell.checkout import where
 from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
 from dumbbell.crossvalidation.peer import Observed, Peer
-from dumbbell.run import Runs
+from dumbbell.run import Runs, cores
 from dumbbell.scenario import Scenario
 
 __all__ = ["GridRuns", "checked"]
@@ -118,7 +118,8 @@ class GridRuns:
                     )
                 )
                 self.warnings += store.warnings
-                self._runs[side] = PlannedRuns(grid.name, cases, store, cost=_cost)
+                own = getattr(peer, "cost", None) if side == "peer" else None
+                self._runs[side] = PlannedRuns(grid.name, cases, store, cost=own or _cost)
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -161,7 +162,7 @@ class GridRuns:
         for side, runs in self._runs.items():
             runs.announce(display, kind=side)
 
-    def make(self, side: Side, display: Display, threads: int) -> None:
+    def make(self, side: Side, display: Display, threads: int | None) -> None:
         """Execute the missing runs of a side. Each is stored within about a second of its end.
 
         A run that the peer rejects or that fails is recorded in `failures`; the others continue.
@@ -173,7 +174,7 @@ class GridRuns:
         display
             Display of progress.
         threads
-            Number of threads, or of the peer's processes.
+            Number of threads, or of the peer's processes; by default the number of cores, or that of the peer.
 
         Raises
         ------
@@ -185,9 +186,10 @@ class GridRuns:
             return
         begin = time.monotonic()
         if side == "ours":
-            runs.make(self._on_threads(threads), display, f"{self.grid.name}, Dumbbell")
+            runs.make(self._on_threads(threads or cores()), display, f"{self.grid.name}, Dumbbell")
         else:
-            runs.make(self._in_processes(threads), display, f"{self.grid.name}, {self.peer.title}")
+            at_once = threads or getattr(self.peer, "at_once", cores())
+            runs.make(self._in_processes(at_once), display, f"{self.grid.name}, {self.peer.title}")
         runs.store.compact()
         self.times[side] = time.monotonic() - begin
 

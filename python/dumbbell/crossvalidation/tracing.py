@@ -32,7 +32,7 @@ class _Trial:
 
 
 def traced(
-    work: GridRuns, agreement: Agreement, results: pd.DataFrame, *, display: Display, threads: int
+    work: GridRuns, agreement: Agreement, results: pd.DataFrame, *, display: Display, threads: int | None
 ) -> Agreement:
     """Return the agreement with the stated differences of rules that disagreements are traced to.
 
@@ -51,7 +51,7 @@ def traced(
     display
         Display of the progress of further runs.
     threads
-        Number of the peer's processes.
+        Number of the peer's processes; see `GridRuns.make`.
 
     Raises
     ------
