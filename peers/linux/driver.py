@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import platform
 from collections.abc import Sequence
@@ -11,12 +10,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from dumbbell import Scenario, testbed
-from dumbbell.crossvalidation import PeerAbsent, PeerRun, Rule
+from dumbbell.crossvalidation import Counterfactual, PeerAbsent, PeerRun, Rule
 from dumbbell.errors import MachineError, RealTimeError
 from dumbbell.quantities import bits_per_second
 from dumbbell.run import cores
 
-from . import rules
+from . import differences, rules
 from .budget import Budget
 
 __all__ = ["Linux"]
@@ -109,6 +108,10 @@ class Linux:
                 f"more than 1 ms late, the latest {late['late_max_us'] / 1e3:.0f} ms; run the same command on a quieter machine"
             )
         return PeerRun(flows=done.flows, links=done.links, traces=done.traces, cpu_s=math.nan)
+
+    def counterfactuals(self, _scenario: Scenario) -> Sequence[Counterfactual]:
+        """Return the differences that remain, with our scenario under the kernel's rule; see `differences`."""
+        return differences.REMAINING
 
 
 def _carried_mbps(scenario: Scenario) -> float:

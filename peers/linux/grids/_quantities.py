@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.crossvalidation import Agreement, Criterion, comparison_table, differences, ratios, scatter, within
+from dumbbell.crossvalidation import (
+    Agreement,
+    Criterion,
+    comparison_table,
+    differences,
+    ratios,
+    scatter,
+    within,
+)
 from dumbbell.crossvalidation.agreement import criterion
 
 __all__ = ["Quantity", "blocks", "compared", "judged"]

@@ -16,8 +16,8 @@ from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, 
 __all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 
 TRACED = (
-    "A disagreement is traced to a rule of the peer if it disappears when the peer follows ours instead and nothing "
-    "else changes. The value under our rule is in brackets."
+    "A disagreement is traced to a rule if it disappears when one side follows the rule of the other and nothing else "
+    "changes. The value of that side is then in brackets."
 )
 
 # Longer lists of disagreements are folded away.

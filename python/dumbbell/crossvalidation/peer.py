@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -126,7 +126,7 @@ class PeerRun:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counterfactual:
-    """A peer that follows our rule where it has another, and is as it was in everything else.
+    """One side under the other's rule, and as it was in everything else: the peer under ours, or ours under the peer's.
 
     Parameters
     ----------
@@ -134,10 +134,18 @@ class Counterfactual:
         The two rules in a sentence, as ``"Reports at a timeout: kept in ns-3, cleared in ours"``.
     peer
         The peer under our rule. Its ``identity`` differs from that of the unchanged peer.
+    ours
+        Returns our scenario under the peer's rule, for peers whose rules cannot be changed. One of `peer` and `ours` is
+        given.
     """
 
     difference: str
-    peer: Peer
+    peer: Peer | None = None
+    ours: Callable[[Scenario], Scenario] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.peer is None) == (self.ours is None):
+            raise ValueError(f"{self.difference}: one of peer and ours is accepted, and needed")
 
 
 class Peer(Protocol):
@@ -146,7 +154,7 @@ class Peer(Protocol):
     A peer may also have:
 
     * ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of rules that remain in a
-      scenario, each with a peer that lacks it. Disagreements are traced by running those.
+      scenario, each with a side that lacks it. Disagreements are traced by running those.
     * ``at_once``, the number of its concurrent runs, if it is not the number of cores.
     * ``cost(scenario)``, the relative duration of a run of a scenario, if it does not follow from the packets.
 

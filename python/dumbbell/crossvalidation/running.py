@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,7 +31,7 @@ from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, cost
 from dumbbell.checkout import where
 from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
-from dumbbell.crossvalidation.peer import Observed, Peer
+from dumbbell.crossvalidation.peer import Counterfactual, Observed, Peer
 from dumbbell.run import Runs, cores
 from dumbbell.scenario import Scenario
 
@@ -39,6 +39,9 @@ __all__ = ["GridRuns", "checked"]
 
 COLUMNS = ("reduced", "cpu_s")
 """The stored columns of a run: the reduction of the grid as JSON text, and the CPU time, s."""
+
+CHANGED = "changed"
+"""The folder of stores of our runs of changed scenarios."""
 
 RESERVED_COLUMNS = ("key", "point", "side")
 
@@ -145,16 +148,21 @@ class GridRuns:
         """Number of runs stored so far."""
         return sum(runs.done for runs in self._runs.values())
 
-    def under(self, peer: Peer, cases: Sequence[Case]) -> GridRuns:
-        """Return the runs of some cases only in another peer, stored beside these."""
+    def under(self, counterfactual: Counterfactual, cases: Sequence[Case]) -> GridRuns:
+        """Return the runs of some cases only on the side that a counterfactual changes, stored beside these."""
+        changed, place = list(cases), self._place
+        if counterfactual.ours is not None:
+            changed = [replace(case, scenario=counterfactual.ours(case.scenario)) for case in cases]
+            # The store of our side is open.
+            place = place / CHANGED
         return GridRuns(
             self.grid,
-            peer,
-            cases,
-            place=self._place,
+            counterfactual.peer or self.peer,
+            changed,
+            place=place,
             folder=self._folder,
             fresh=self._fresh,
-            sides=("peer",),
+            sides=("peer",) if counterfactual.ours is None else ("ours",),
         )
 
     def announce(self, display: Display) -> None:
@@ -188,7 +196,8 @@ class GridRuns:
         if side == "ours":
             runs.make(self._on_threads(threads or cores()), display, f"{self.grid.name}, Dumbbell")
         else:
-            at_once = threads or getattr(self.peer, "at_once", cores())
+            own: int | None = getattr(self.peer, "at_once", None)
+            at_once = threads or own or cores()
             runs.make(self._in_processes(at_once), display, f"{self.grid.name}, {self.peer.title}")
         runs.store.compact()
         self.times[side] = time.monotonic() - begin
