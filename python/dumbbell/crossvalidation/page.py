@@ -175,6 +175,8 @@ def counted_text(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def cpu_text(seconds: float) -> str:
+def cpu_text(seconds: float | None) -> str:
     """Return a CPU time in words; short ones in hundredths of a second."""
+    if seconds is None:
+        return "not measured"
     return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)

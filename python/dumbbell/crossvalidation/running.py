@@ -122,7 +122,7 @@ class GridRuns:
                 )
                 self.warnings += store.warnings
                 own = getattr(peer, "cost", None) if side == "peer" else None
-                self._runs[side] = PlannedRuns(grid.name, cases, store, cost=own or _cost)
+                self._runs[side] = PlannedRuns(f"{grid.name}/{side}", cases, store, cost=own or _cost)
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -278,10 +278,11 @@ class GridRuns:
         return self._runs[side].results(COLUMNS, how="inner")
 
     def cpu_s(self, side: Side) -> float:
-        """Return the CPU time that the runs of a side took, now or before, s."""
+        """Return the CPU time that the runs of a side took, now or before, s; NaN if the peer does not measure it."""
         if side not in self._runs:
             return 0.0
-        return float(self._kept(side).drop_duplicates(INDEX)["cpu_s"].sum())
+        times = self._kept(side).drop_duplicates(INDEX)["cpu_s"]
+        return math.nan if len(times) and times.isna().all() else float(times.sum())
 
     def results(self) -> pd.DataFrame:
         """Return the table of results: see `Grid.judge`. Cases without results on a side are omitted."""
