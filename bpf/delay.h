@@ -320,6 +320,8 @@ static __always_inline void grow_between_checks(struct tcp_sock *tp, struct vega
 
 static __always_inline void vegas_init(struct tcp_sock *tp, struct vegas *vegas)
 {
+	/* The stack has told of the SYN before. Its round-trip time is that of a small packet. */
+	__builtin_memset(vegas, 0, sizeof(*vegas));
 	vegas->grow_this_rtt = 1;
 	vegas->rounds.una = tp->snd_una;
 	begin_round(&vegas->rounds, tp->snd_nxt, tp->tcp_mstamp);

@@ -108,6 +108,8 @@ void BPF_PROG(init, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct westwood *westwood = inet_csk_ca(sk);
 
+	/* The stack has told of the SYN before. Its round-trip time is that of a small packet. */
+	__builtin_memset(westwood, 0, sizeof(*westwood));
 	bandwidth_init(tp, &westwood->state);
 	westwood->sampled_at = tp->tcp_mstamp;
 	westwood->last_ack = tp->tcp_mstamp;

@@ -102,6 +102,8 @@ void BPF_PROG(init, struct sock *sk)
 {
 	struct westwood *westwood = inet_csk_ca(sk);
 
+	/* The stack has told of the SYN before. Its round-trip time is that of a small packet. */
+	__builtin_memset(westwood, 0, sizeof(*westwood));
 	bandwidth_init(tcp_sk(sk), &westwood->state);
 }
 

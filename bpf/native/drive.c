@@ -4,6 +4,7 @@
  * prints the window in segments, the threshold, the window with its fraction in 2^-24 segments, and the probes.
  *
  *   parameter NAME VALUE
+ *   handshake NOW RTT      the SYN is acknowledged, before the algorithm is initialized
  *   init NOW MSS UNA NXT CWND SSTHRESH
  *   ack NOW UNA NXT ACKED RTT IS_LIMITED DELIVERED RECOVERY QUEUEING ECHO
  *                          RTT and QUEUEING: -1 for none; RECOVERY: 1 within one, 2 if the ACK ends it
@@ -101,6 +102,16 @@ int main(void)
 
 		if (sscanf(line, "parameter %63s %lld", name, &value) == 2) {
 			set_parameter(name, value);
+			continue;
+		}
+		if (sscanf(line, "handshake %llu %d", &now, &sample.rtt_us) == 2) {
+			tp->tcp_mstamp = now;
+			tp->snd_una = 1;
+			tp->delivered = 1;
+			if (congestion_control.pkts_acked)
+				congestion_control.pkts_acked(sk, &sample);
+			/* What is delivered counts from here. */
+			tp->delivered = 0;
 			continue;
 		}
 		if (sscanf(line, "init %llu %u %u %u %u %u", &now, &tp->mss_cache, &tp->snd_una, &tp->snd_nxt,

@@ -17,7 +17,7 @@ from typing import Any
 import dumbbell
 from dumbbell.errors import ScenarioError, refusal
 
-__all__ = ["folder_of", "forget", "member_of", "where"]
+__all__ = ["checked_members", "folder_of", "forget", "member_of", "where"]
 
 
 def folder_of(name: str, path: str | Path | None = None) -> Path:
@@ -72,7 +72,15 @@ def member_of(
     ScenarioError
         The value or one of its attributes is missing.
     """
-    found = getattr(module, member, None)
+    return checked_members(
+        getattr(module, member, None), member, required, kind=kind, name=name, protocol=protocol
+    )
+
+
+def checked_members(
+    found: Any, member: str, required: Sequence[str], *, kind: str, name: str, protocol: str
+) -> Any:
+    """Return a value, as a module defines it, that has all required attributes; see `member_of`."""
     missing = [member] if found is None else [part for part in required if not hasattr(found, part)]
     if missing:
         raise refusal(kind, name, f"the members of {protocol}", problem=f"has no {', '.join(missing)}")

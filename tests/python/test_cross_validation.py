@@ -21,6 +21,7 @@ from dumbbell.crossvalidation import grid as grids
 from dumbbell.crossvalidation import validation
 from dumbbell.crossvalidation.loading import PACKAGE
 from dumbbell.crossvalidation.running import COLUMNS
+from dumbbell.quantities import bits_per_second
 from small_peer import PEER, THEORY, write_peers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cross-validation.md"
@@ -114,6 +115,29 @@ def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch
     # These runs are stored as well.
     again(grids=["small-grid"])
     assert len(still.ran) == len(repaired.ran) == 3
+
+
+def test_a_disagreement_may_be_traced_by_changing_our_side(again, monkeypatch):
+    again(grids=["small-grid"])
+    small = loaded("small").PEER
+
+    def a_tenth_less(scenario):
+        rate = bits_per_second(scenario.resolved()["links"][0]["rate"], "rate")
+        return scenario.with_values({"links.r1-r2.rate": f"{0.9 * rate:.0f} bit/s"})
+
+    counterfactuals = [
+        crossvalidation.Counterfactual(difference="nothing", ours=lambda scenario: scenario),
+        crossvalidation.Counterfactual(difference="a tenth is lost", ours=a_tenth_less),
+    ]
+    monkeypatch.setattr(type(small), "counterfactuals", lambda *_: counterfactuals, raising=False)
+    monkeypatch.setattr(validation, "load_peer", lambda *_: small)
+    ran = len(loaded("small").RAN)
+    done = again(grids=["small-grid"])
+    points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
+    assert points.loc["vegas, slow", "explanation"].startswith("a tenth is lost (ours then: ")
+    assert points.loc["vegas, slow", "ratio"] == pytest.approx(1 / 0.9)
+    # The peer runs nothing for that.
+    assert [made for made in loaded("small").RAN[ran:] if made != "prepared"] == []
 
 
 def test_a_disagreement_that_remains_under_our_rule_is_not_traced(again, monkeypatch):

@@ -204,6 +204,8 @@ impl World {
             script: commands(settings).collect(),
             expected: Vec::new(),
         };
+        // The kernel tells of its handshake, which the algorithm does not hear.
+        world.script.push(format!("handshake {now} {}", propagation / 2));
         world.tell(format!("init {now} {MSS} {FIRST} {FIRST} 10 {NO_SSTHRESH}"));
         world.send();
         world
@@ -542,6 +544,7 @@ fn after(name: &str, parameters: &[(&str, i64)], start: (u32, u32), events: &[&s
     let twin = Twin::named(name).expect("a twin");
     let mut script: Vec<String> =
         parameters.iter().map(|(name, number)| format!("parameter {name} {number}")).collect();
+    script.push("handshake 0 1".to_owned());
     script.push(format!("init 0 1000 0 0 {} {}", start.0, start.1));
     script.extend(events.iter().map(|event| (*event).to_owned()));
     drive(twin, &script)?.pop()

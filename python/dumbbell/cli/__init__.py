@@ -229,7 +229,7 @@ def reproduce_command(
 @app.command("cross-validate")
 @guarded
 def cross_validate_command(
-    peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the other simulator: ns2 or ns3.")],
+    peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the peer: ns2, ns3 or linux.")],
     grid: Annotated[
         list[str] | None,
         typer.Option("--grid", metavar="NAME", help="Grid to run; may be repeated; default: all."),
@@ -249,7 +249,10 @@ def cross_validate_command(
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Number of threads and processes; default: all cores.")
+        int | None,
+        typer.Option(
+            "--threads", help="Number of threads and processes; default: all cores, or that of the peer."
+        ),
     ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
@@ -261,7 +264,7 @@ def cross_validate_command(
         ),
     ] = None,
 ) -> None:
-    """Run grids in Dumbbell and in another simulator, and report their agreement."""
+    """Run grids in Dumbbell and in another simulator or in the kernel, and report their agreement."""
     from dumbbell.cli import cross_validate
 
     cross_validate.cross_validate(

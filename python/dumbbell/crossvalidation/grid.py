@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.checkout import member_of
+from dumbbell.checkout import checked_members
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.errors import refusal
@@ -31,7 +31,8 @@ __all__ = [
 
 Side = Literal["ours", "peer"]
 
-# Where grids are found in the folder of the peers; a file that begins with an underscore is shared by several.
+# Where grids are found in the folder of the peers, or of a peer that has its own; a file that begins with an underscore
+# is shared by several.
 PATTERN = "grids/*.py"
 
 # The required members of a grid; the other members of `Grid` are optional.
@@ -111,7 +112,7 @@ class Agreement:
 
 
 class Grid(Protocol):
-    """Protocol of the value ``GRID`` in the file of a grid.
+    """Protocol of the value ``GRID`` in the file of a grid, or of each value of a sequence ``GRIDS``.
 
     A grid may also have ``sides = ("ours",)``, if it compares our side with something that is no simulation, such as a
     formula; and ``thin(cases, share)``, which returns the cases of a part of the grid. Without the latter, of every
@@ -165,7 +166,9 @@ def sides_of(grid: Grid) -> tuple[Side, ...]:
     return sides
 
 
-def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> list[Grid]:
+def load_grids(
+    names: Sequence[str] = (), path: str | Path | None = None, *, peer: str | None = None
+) -> list[Grid]:
     """Return grids in their order.
 
     Parameters
@@ -174,6 +177,8 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
         The requested grids; by default all.
     path
         The folder of the peers; see `folder`.
+    peer
+        Name of a peer. If its folder has grids of its own, those are returned instead of the shared ones.
 
     Raises
     ------
@@ -182,13 +187,11 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
     """
     place = folder(path)
     grids: dict[str, Grid] = {}
-    for file in sorted(place.glob(PATTERN)):
-        if file.name.startswith("_"):
-            continue
-        grid = _loaded(file, place)
-        if grid.name in grids:
-            raise refusal("grid", grid.name, "a unique name for each grid", problem="is a duplicate")
-        grids[grid.name] = grid
+    for file in _files(place, peer):
+        for grid in _loaded(file, place):
+            if grid.name in grids:
+                raise refusal("grid", grid.name, "a unique name for each grid", problem="is a duplicate")
+            grids[grid.name] = grid
     for name in names:
         if name not in grids:
             raise refusal(
@@ -198,12 +201,23 @@ def load_grids(names: Sequence[str] = (), path: str | Path | None = None) -> lis
     return sorted(wanted, key=lambda grid: (grid.order, grid.name))
 
 
-def _loaded(file: Path, place: Path) -> Grid:
+def _files(place: Path, peer: str | None) -> list[Path]:
+    """Return the files of the grids of a peer, or of the shared ones."""
+    own = [] if peer is None else sorted((place / peer).glob(PATTERN))
+    return [file for file in own or sorted(place.glob(PATTERN)) if not file.name.startswith("_")]
+
+
+def _loaded(file: Path, place: Path) -> Sequence[Grid]:
     module = imported(".".join(file.relative_to(place).with_suffix("").parts), place)
-    grid: Grid = member_of(
-        module, "GRID", REQUIRED, kind="grid", name=str(file), protocol="dumbbell.crossvalidation.Grid"
-    )
-    return grid
+    stated: Sequence[Grid] | None = getattr(module, "GRIDS", None)
+    if stated is None:
+        stated = [cast("Grid", getattr(module, "GRID", None))]
+    return [
+        checked_members(
+            grid, "GRID", REQUIRED, kind="grid", name=str(file), protocol="dumbbell.crossvalidation.Grid"
+        )
+        for grid in stated
+    ]
 
 
 def thinned(grid: Grid, cases: Sequence[Case], share: float) -> list[Case]:

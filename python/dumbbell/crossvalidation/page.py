@@ -16,8 +16,8 @@ from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, 
 __all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
 
 TRACED = (
-    "A disagreement is traced to a rule of the peer if it disappears when the peer follows ours instead and nothing "
-    "else changes. The value under our rule is in brackets."
+    "A disagreement is traced to a rule if it disappears when one side follows the rule of the other and nothing else "
+    "changes. The value of that side is then in brackets."
 )
 
 # Longer lists of disagreements are folded away.
@@ -175,6 +175,8 @@ def counted_text(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def cpu_text(seconds: float) -> str:
+def cpu_text(seconds: float | None) -> str:
     """Return a CPU time in words; short ones in hundredths of a second."""
+    if seconds is None:
+        return "not measured"
     return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)

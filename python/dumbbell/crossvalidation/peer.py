@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,14 +42,17 @@ class PeerAbsent(RuntimeError):  # noqa: N818 - the message and exit of a comman
     title
         Name of the peer, as ``"ns-2"``.
     package
-        The Debian package that brings it.
+        The Debian package that brings it; empty if none does.
     why
         What is missing.
     """
 
     def __init__(self, title: str, package: str, why: str = "") -> None:
-        reason = f" ({why})" if why else ""
-        super().__init__(f"{title} is not installed{reason}; the Debian package is {package}")
+        if package:
+            reason = f" ({why})" if why else ""
+            super().__init__(f"{title} is not installed{reason}; the Debian package is {package}")
+        else:
+            super().__init__(f"{title} cannot be a peer on this machine: {why}")
         self.title = title
         self.package = package
         self.why = why
@@ -123,7 +126,7 @@ class PeerRun:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counterfactual:
-    """A peer that follows our rule where it has another, and is as it was in everything else.
+    """One side under the other's rule, and as it was in everything else: the peer under ours, or ours under the peer's.
 
     Parameters
     ----------
@@ -131,17 +134,29 @@ class Counterfactual:
         The two rules in a sentence, as ``"Reports at a timeout: kept in ns-3, cleared in ours"``.
     peer
         The peer under our rule. Its ``identity`` differs from that of the unchanged peer.
+    ours
+        Returns our scenario under the peer's rule, for peers whose rules cannot be changed. One of `peer` and `ours` is
+        given.
     """
 
     difference: str
-    peer: Peer
+    peer: Peer | None = None
+    ours: Callable[[Scenario], Scenario] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.peer is None) == (self.ours is None):
+            raise ValueError(f"{self.difference}: one of peer and ours is accepted, and needed")
 
 
 class Peer(Protocol):
     """Protocol of the value ``PEER`` in the folder of a peer.
 
-    A peer may also have ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of
-    rules that remain in a scenario, each with a peer that lacks it. Disagreements are traced by running those.
+    A peer may also have:
+
+    * ``counterfactuals(scenario)``, which returns a sequence of `Counterfactual`: the differences of rules that remain in a
+      scenario, each with a side that lacks it. Disagreements are traced by running those.
+    * ``at_once``, the number of its concurrent runs, if it is not the number of cores.
+    * ``cost(scenario)``, the relative duration of a run of a scenario, if it does not follow from the packets.
 
     Attributes
     ----------
@@ -150,7 +165,7 @@ class Peer(Protocol):
     title
         Its name in the report, as ``"ns-2"``.
     package
-        The Debian package that contains it.
+        The Debian package that contains it; empty if none does.
     variants
         Our names (``"tahoe"``, ``"reno"``, …) of the variants that it has.
     rules

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,14 +31,17 @@ from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, cost
 from dumbbell.checkout import where
 from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
-from dumbbell.crossvalidation.peer import Observed, Peer
-from dumbbell.run import Runs
+from dumbbell.crossvalidation.peer import Counterfactual, Observed, Peer
+from dumbbell.run import Runs, cores
 from dumbbell.scenario import Scenario
 
 __all__ = ["GridRuns", "checked"]
 
 COLUMNS = ("reduced", "cpu_s")
 """The stored columns of a run: the reduction of the grid as JSON text, and the CPU time, s."""
+
+CHANGED = "changed"
+"""The folder of stores of our runs of changed scenarios."""
 
 RESERVED_COLUMNS = ("key", "point", "side")
 
@@ -118,7 +121,8 @@ class GridRuns:
                     )
                 )
                 self.warnings += store.warnings
-                self._runs[side] = PlannedRuns(grid.name, cases, store, cost=_cost)
+                own = getattr(peer, "cost", None) if side == "peer" else None
+                self._runs[side] = PlannedRuns(f"{grid.name}/{side}", cases, store, cost=own or _cost)
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -144,16 +148,21 @@ class GridRuns:
         """Number of runs stored so far."""
         return sum(runs.done for runs in self._runs.values())
 
-    def under(self, peer: Peer, cases: Sequence[Case]) -> GridRuns:
-        """Return the runs of some cases only in another peer, stored beside these."""
+    def under(self, counterfactual: Counterfactual, cases: Sequence[Case]) -> GridRuns:
+        """Return the runs of some cases only on the side that a counterfactual changes, stored beside these."""
+        changed, place = list(cases), self._place
+        if counterfactual.ours is not None:
+            changed = [replace(case, scenario=counterfactual.ours(case.scenario)) for case in cases]
+            # The store of our side is open.
+            place = place / CHANGED
         return GridRuns(
             self.grid,
-            peer,
-            cases,
-            place=self._place,
+            counterfactual.peer or self.peer,
+            changed,
+            place=place,
             folder=self._folder,
             fresh=self._fresh,
-            sides=("peer",),
+            sides=("peer",) if counterfactual.ours is None else ("ours",),
         )
 
     def announce(self, display: Display) -> None:
@@ -161,7 +170,7 @@ class GridRuns:
         for side, runs in self._runs.items():
             runs.announce(display, kind=side)
 
-    def make(self, side: Side, display: Display, threads: int) -> None:
+    def make(self, side: Side, display: Display, threads: int | None) -> None:
         """Execute the missing runs of a side. Each is stored within about a second of its end.
 
         A run that the peer rejects or that fails is recorded in `failures`; the others continue.
@@ -173,7 +182,7 @@ class GridRuns:
         display
             Display of progress.
         threads
-            Number of threads, or of the peer's processes.
+            Number of threads, or of the peer's processes; by default the number of cores, or that of the peer.
 
         Raises
         ------
@@ -185,9 +194,11 @@ class GridRuns:
             return
         begin = time.monotonic()
         if side == "ours":
-            runs.make(self._on_threads(threads), display, f"{self.grid.name}, Dumbbell")
+            runs.make(self._on_threads(threads or cores()), display, f"{self.grid.name}, Dumbbell")
         else:
-            runs.make(self._in_processes(threads), display, f"{self.grid.name}, {self.peer.title}")
+            own: int | None = getattr(self.peer, "at_once", None)
+            at_once = threads or own or cores()
+            runs.make(self._in_processes(at_once), display, f"{self.grid.name}, {self.peer.title}")
         runs.store.compact()
         self.times[side] = time.monotonic() - begin
 
@@ -267,10 +278,11 @@ class GridRuns:
         return self._runs[side].results(COLUMNS, how="inner")
 
     def cpu_s(self, side: Side) -> float:
-        """Return the CPU time that the runs of a side took, now or before, s."""
+        """Return the CPU time that the runs of a side took, now or before, s; NaN if the peer does not measure it."""
         if side not in self._runs:
             return 0.0
-        return float(self._kept(side).drop_duplicates(INDEX)["cpu_s"].sum())
+        times = self._kept(side).drop_duplicates(INDEX)["cpu_s"]
+        return math.nan if len(times) and times.isna().all() else float(times.sum())
 
     def results(self) -> pd.DataFrame:
         """Return the table of results: see `Grid.judge`. Cases without results on a side are omitted."""

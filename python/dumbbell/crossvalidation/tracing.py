@@ -1,4 +1,4 @@
-"""Tracing disagreements: repeats a run of the peer under one of our rules, to see whether the disagreement disappears."""
+"""Tracing disagreements: repeats runs of one side under a rule of the other, to see whether the disagreement disappears."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.campaign import Display
-from dumbbell.crossvalidation.grid import Agreement, Case, sides_of
+from dumbbell.crossvalidation.grid import Agreement, Case, Side, sides_of
 from dumbbell.crossvalidation.losses import LOSSES, SameLosses, is_random
 from dumbbell.crossvalidation.peer import Counterfactual, Peer
 from dumbbell.crossvalidation.running import GridRuns
@@ -32,12 +32,12 @@ class _Trial:
 
 
 def traced(
-    work: GridRuns, agreement: Agreement, results: pd.DataFrame, *, display: Display, threads: int
+    work: GridRuns, agreement: Agreement, results: pd.DataFrame, *, display: Display, threads: int | None
 ) -> Agreement:
     """Return the agreement with the stated differences of rules that disagreements are traced to.
 
-    A disagreement that the grid itself does not explain is traced to a difference if it is gone once the peer follows our
-    rule there, everything else as it was. Random losses are such a difference with every peer: they are traced to that if
+    A disagreement that the grid itself does not explain is traced to a difference if it is gone once one side follows the
+    other's rule there, everything else as it was. Random losses are such a difference with every peer: they are traced to that if
     the peer agrees once it loses the packets that we lose.
 
     Parameters
@@ -51,7 +51,7 @@ def traced(
     display
         Display of the progress of further runs.
     threads
-        Number of the peer's processes.
+        Number of the peer's processes; see `GridRuns.make`.
 
     Raises
     ------
@@ -69,24 +69,25 @@ def traced(
         wanted = [case for name in names for case in cases[name]]
         if not wanted:
             continue
-        with work.under(trial.counterfactual.peer, wanted) as altered:
+        side: Side = "peer" if trial.counterfactual.ours is None else "ours"
+        with work.under(trial.counterfactual, wanted) as altered:
             display.warn(altered.warnings)
             work.warnings += altered.warnings
             display.further(altered.total, altered.reused)
             altered.announce(display)
-            altered.make("peer", display, threads)
+            altered.make(side, display, threads)
             runs = altered.results()
         if len(runs) < len(wanted):
-            # The peer failed under our rule, and with other cases it would be another comparison.
+            # The side failed under the other rule, and with other cases it would be another comparison.
             continue
-        kept = results[~((results["side"] == "peer") & results["key"].isin(runs["key"]))]
+        kept = results[~((results["side"] == side) & results["key"].isin(runs["key"]))]
         mixed = pd.concat([kept, runs], ignore_index=True)
         mixed.attrs.update(results.attrs)
         again = _named(work.grid.judge(mixed).points)
         for index in points.index[_open(points, names)]:
             row = again.get(_name(points.loc[index].to_dict()))
             if row is not None and bool(row["agrees"]):
-                points.loc[index, "explanation"] = trial.counterfactual.difference + _under_our_rule(row)
+                points.loc[index, "explanation"] = trial.counterfactual.difference + _then(row, side)
     return replace(agreement, points=points)
 
 
@@ -95,7 +96,7 @@ def _trials(work: GridRuns, names: Iterable[str], cases: Mapping[str, Sequence[C
     trials: dict[tuple[str, str], _Trial] = {}
     for name in names:
         for place, one in enumerate(_counterfactuals(work.peer, cases[name][0].scenario)):
-            key = (one.difference, one.peer.identity())
+            key = (one.difference, "" if one.peer is None else one.peer.identity())
             trial = trials.setdefault(key, _Trial(counterfactual=one, points=[], place=place))
             trial.points.append(name)
             trial.place = max(trial.place, place)
@@ -109,7 +110,7 @@ def _counterfactuals(peer: Peer, scenario: Scenario) -> list[Counterfactual]:
     if not is_random(scenario):
         return rules
     found = [*rules, Counterfactual(difference=LOSSES, peer=SameLosses(peer))]
-    if rules:
+    if rules and rules[-1].peer is not None:
         both = f"{rules[-1].difference}; {LOSSES}"
         found.append(Counterfactual(difference=both, peer=SameLosses(rules[-1].peer)))
     return found
@@ -133,6 +134,7 @@ def _named(points: pd.DataFrame) -> dict[tuple[str, ...], Mapping[Any, Any]]:
     return {_name(row): row for row in points.to_dict("records")}
 
 
-def _under_our_rule(row: Mapping[Any, Any]) -> str:
-    """Return the peer's value under our rule, if the grid reports the compared value."""
-    return f" (as ours: {shown(row['peer'])})" if "peer" in row else ""
+def _then(row: Mapping[Any, Any], side: Side) -> str:
+    """Return the value of the changed side, if the grid reports the compared value."""
+    title = {"peer": "as ours", "ours": "ours then"}[side]
+    return f" ({title}: {shown(row[side])})" if side in row else ""

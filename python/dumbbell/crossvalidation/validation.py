@@ -26,7 +26,6 @@ from dumbbell.crossvalidation.tracing import traced
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, refusal
 from dumbbell.files import plain, write_json, write_text
-from dumbbell.run import cores
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -126,7 +125,7 @@ def cross_validate(
     begin = time.monotonic()
     home = folder(peers)
     peer = load_peer(name, home)
-    loaded = load_grids(grids, home)
+    loaded = load_grids(grids, home, peer=peer.name)
     version = peer.version()
     place = Path(output) if output is not None else Path("results")
     stores = place / "cache" / f"cross-validation-{peer.name}"
@@ -154,8 +153,8 @@ def cross_validate(
             for work in works:
                 try:
                     for side in sides_of(work.grid):
-                        work.make(side, display, threads or cores())
-                    judged.append(_judged(work, display, threads or cores()))
+                        work.make(side, display, threads)
+                    judged.append(_judged(work, display, threads))
                 except ResultsError:
                     # A disk that is full for one grid is full for all.
                     raise
@@ -195,7 +194,7 @@ def _folder_name(peer: Peer, grids: Sequence[str], share: float) -> str:
     return "-".join(parts)
 
 
-def _judged(work: GridRuns, display: Display, threads: int) -> Judged:
+def _judged(work: GridRuns, display: Display, threads: int | None) -> Judged:
     """Return the results of a grid after its runs."""
     results = work.results()
     agreement = None

@@ -1,0 +1,149 @@
+"""One flow in the kernel and in the simulator, a grid for each congestion control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dumbbell import report
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, overlays
+
+from .. import rules
+from . import _networks as networks
+from . import _quantities as quantities
+from ._quantities import Quantity
+
+__all__ = ["GRIDS", "SingleFlow"]
+
+FACTORS = ("rate [Mbit/s]", "round trip [ms]", "buffer [BDP]", "buffer [packets]")
+
+RUNS = 5
+DURATION_S = 20.0
+# The first slow start and its losses are over at most points.
+FROM_S = 5.0
+
+QUANTITIES = (
+    Quantity(column="goodput", label="goodput", unit="Mbit/s", scale=1e-6, bound=0.01, aim=0.95, digits=3),
+    Quantity(column="window", label="mean window", unit="segments", bound=0.02, aim=0.90, digits=2),
+    Quantity(
+        column="backlog", label="mean backlog", unit="packets", bound=0.10, floor=0.5, aim=0.90, digits=2
+    ),
+    Quantity(
+        column="retransmitted",
+        label="segments sent again",
+        unit="segments",
+        bound=0.10,
+        floor=3.0,
+        aim=0.90,
+        digits=1,
+    ),
+)
+
+# Sampling of the windows that figures show.
+SAMPLE_S = 0.1
+SHOWN = ("3 Mbit/s, 40 ms", "10 Mbit/s, 20 ms", "10 Mbit/s, 100 ms", "30 Mbit/s, 40 ms")
+
+
+class SingleFlow:
+    """One flow of a congestion control.
+
+    Parameters
+    ----------
+    variant
+        Its name.
+    order
+        Place of the grid in the report.
+    """
+
+    def __init__(self, variant: str, order: int) -> None:
+        self.name = variant
+        self.title = f"Single flows: {variant}"
+        self.order = order
+        self.question = (
+            f"Does a single flow of {variant} have the same goodput, window, backlog and retransmissions in the kernel as in "
+            f"the simulator? At each of {len(networks.RATES_MBPS) * len(networks.RTTS_MS)} points, means of {RUNS} runs of "
+            f"{DURATION_S:g} s are compared, from {FROM_S:g} s on."
+        )
+        self._variant = variant
+
+    def cases(self, peer: Peer) -> list[Case]:
+        """Return the cases: every path of `networks.covering`, several times."""
+        if self._variant not in peer.variants:
+            return []
+        numbers = iter(range(RUNS * len(networks.covering())))
+        return [
+            self._case(peer, path, next(numbers), run) for path in networks.covering() for run in range(RUNS)
+        ]
+
+    def _case(self, peer: Peer, path: networks.Path, number: int, run: int) -> Case:
+        place = f"{path.rate_mbps:g} Mbit/s, {path.rtt_ms:g} ms"
+        point = f"{self._variant}, {place}, {path.buffer} packets"
+        key = f"{point}, run {run + 1}"
+        scenario = path.scenario(
+            key,
+            [peer.tcp(self._variant)],
+            starts_s=networks.starts_s(key, 1),
+            duration_s=DURATION_S,
+            from_s=FROM_S,
+            probes=True,
+        )
+        # With a run number of its own, a case is in no group: runs of all rates are mixed, which fills the budget.
+        return Case(
+            key=key,
+            point=point,
+            factors=dict(
+                zip(FACTORS, (path.rate_mbps, path.rtt_ms, path.buffer_bdp, path.buffer), strict=True)
+            ),
+            scenario=scenario,
+            run=number,
+        )
+
+    def reduce(self, case: Case, run: Observed) -> dict[str, Any]:
+        """Return goodput, mean window, backlog and counts, and samples of the window."""
+        kept = networks.reduced(case.scenario, run)
+        samples = networks.whole_window(run, "f1").at(_times())
+        return kept | {
+            "goodput": kept["goodputs"][0],
+            "window": kept["windows"][0],
+            "samples": [None if np.isnan(sample) else int(sample) for sample in samples],
+        }
+
+    def judge(self, results: pd.DataFrame) -> Agreement:
+        """Return at how many points each quantity agrees."""
+        return quantities.judged(results, QUANTITIES, factors=FACTORS)
+
+    def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
+        """Return both sides against each other for every quantity, and windows over time."""
+        found: list[report.Block] = []
+        for quantity in QUANTITIES:
+            found += quantities.blocks(results, quantity, factors=FACTORS, by=FACTORS[1], log=True)
+        keys = [
+            key
+            for key in dict.fromkeys(results["key"])
+            if key.endswith("run 1") and any(f", {place}, " in key for place in SHOWN)
+        ]
+        if keys:
+            found.append(
+                overlays(
+                    results,
+                    "samples",
+                    _times(),
+                    keys=keys,
+                    label="window",
+                    unit="segments",
+                    caption="Windows of both sides over time, first runs of some points",
+                )
+            )
+        found.append(networks.lateness(results))
+        return found
+
+
+def _times() -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the times of the samples, s."""
+    return np.arange(0.5, round(DURATION_S / SAMPLE_S), dtype=np.float64) * SAMPLE_S
+
+
+GRIDS = tuple(SingleFlow(variant, 10 + place) for place, variant in enumerate(rules.VARIANTS))

@@ -1,0 +1,131 @@
+"""The rules of the kernel in the terms of scenarios, and how its defaults were matched, for the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dumbbell.crossvalidation import Rule
+from dumbbell.errors import refusal
+
+__all__ = ["RULES", "TWINS", "VARIANTS", "table"]
+
+TWINS = ("vegas", "newvegas", "vegasa", "code", "westwood", "westwoodp", "rovegas")
+"""Congestion controls that the kernel has as eBPF twins."""
+
+VARIANTS = ("reno", *TWINS)
+
+# Mechanisms of Vegas on both sides. With SACK, a window is reduced once per recovery, which E asks for; C, D, H and J
+# belong to the sender, which is the kernel's.
+MECHANISMS = dict.fromkeys(("vegas", "newvegas", "vegasa", "code", "rovegas"), "ABFI")
+
+
+def table(variant: str, **changes: Any) -> dict[str, Any]:
+    """Return the ``tcp`` table that states the kernel's rules for a congestion control.
+
+    Parameters
+    ----------
+    variant
+        One of `VARIANTS`.
+    changes
+        Fields of the table to change.
+
+    Raises
+    ------
+    ScenarioError
+        The kernel has no such congestion control.
+    """
+    if variant not in VARIANTS:
+        raise refusal("variant", variant, f"one of {', '.join(VARIANTS)}", names=VARIANTS)
+    stated: dict[str, Any] = {
+        "congestion": variant,
+        "recovery": "sack",
+        "mss": "1448 bytes",
+        "headers": {"data": "52 bytes", "ack": "52 bytes", "sack_block": "8 bytes"},
+        "timestamps": True,
+        "handshake": True,
+        "initial_window": "10 segments",
+        "timer": {"minimum": "200 ms"},
+        "window": {"reduction_base": "real-window"},
+    }
+    if variant in MECHANISMS:
+        stated["mechanisms"] = MECHANISMS[variant]
+        stated["congestion"] = {"name": variant, "increase": "at-once"}
+    if variant == "rovegas":
+        # The option takes 8 bytes of the payload.
+        stated |= {"aqt": True, "mss": "1440 bytes"}
+    return stated | changes
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        aspect="Links",
+        peer="The simulator's own links, driven by the wall clock: the same rates, queues and drops.",
+        matched="Departures follow the ideal schedule. Packets are delivered some tens of microseconds late, in bursts of "
+        "milliseconds while the machine does something else; runs with too many late packets are repeated. Disagreements "
+        "are traced by running ours with delays that vary likewise.",
+    ),
+    Rule(
+        aspect="Size of packets",
+        peer="1448 bytes of payload, 20 of IP, 20 of TCP and 12 of timestamps; each SACK block adds 8 bytes to an ACK, and "
+        "the first 4 more.",
+        matched="The same, except that the first SACK block adds 8 bytes as well.",
+    ),
+    Rule(
+        aspect="Opening",
+        peer="A handshake; the first window is 10 segments.",
+        matched="handshake on, initial_window of 10 segments. Congestion controls do not hear the round-trip time of the SYN.",
+    ),
+    Rule(
+        aspect="Delayed acknowledgements",
+        peer="Every second segment, and every segment at the beginning.",
+        matched="Off: the route of the receiver asks for an ACK for every segment.",
+    ),
+    Rule(
+        aspect="Windows",
+        peer="Whole segments, which grow when as many segments as the window were acknowledged.",
+        matched="Ours grow by fractions. Windows are compared in whole segments, ours rounded down, and without what "
+        "duplicate ACKs add to ours (limited transmit): the kernel sends these segments without a larger window.",
+    ),
+    Rule(
+        aspect="Recovery",
+        peer="Proportional rate reduction moves the window to the threshold during a recovery; the threshold is half of the "
+        "whole window.",
+        matched="Ours sets the window at once and lets the pipe drain. reduction_base real-window: half of the window with "
+        "its fraction. With whole-window, the mean of ours is about 3 % below the kernel's for windows of 10 segments, since "
+        "the time during which the kernel's window is still above the threshold is missing.",
+    ),
+    Rule(
+        aspect="Loss detection",
+        peer="RACK: a segment is lost if one sent a quarter of the minimum round-trip time later was reported. At low rates, "
+        "where segments are that far apart, the first report starts the recovery.",
+        matched="Not matched: ours waits for three duplicate ACKs, which send two more segments. Windows of a few segments "
+        "differ by some per cent.",
+    ),
+    Rule(
+        aspect="Tail loss probes, detection of spurious timeouts",
+        peer="On by default.",
+        matched="Switched off by the testbed.",
+    ),
+    Rule(
+        aspect="Retransmission timeout",
+        peer="The minimum of 200 ms replaces four times the variation, and the smoothed round-trip time is added.",
+        matched="Not matched: minimum of 200 ms for the sum. It matters after timeouts only.",
+    ),
+    Rule(
+        aspect="Vegas, Vegas-A and RoVegas: growth",
+        peer="A granted segment is spread over the ACKs of the next round, rounded up.",
+        matched="At once on both sides (increase at-once). In ours, the sum of the spread fractions may stay below a whole "
+        "segment by a rounding error of floating point; then one segment fewer is sent until the next change.",
+    ),
+    Rule(
+        aspect="Mechanisms of Vegas",
+        peer="The sender is the kernel's: no mechanism C, D, H or J. E is inherent, with selective acknowledgements in ours, "
+        "too.",
+        matched="A, B, F and I on both sides.",
+    ),
+    Rule(
+        aspect="RoVegas",
+        peer="Queueing times travel in an option of 8 bytes.",
+        matched="aqt on both sides, with a payload of 1440 bytes; both hosts report.",
+    ),
+)

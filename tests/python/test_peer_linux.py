@@ -1,0 +1,281 @@
+"""The kernel as a peer: its driver, its grids, and the reduction of its runs, none of which needs root."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dumbbell
+from dumbbell import ScenarioError, crossvalidation, report, testbed
+from dumbbell.crossvalidation import Counterfactual, PeerAbsent, PeerRun, load_grids
+from dumbbell.errors import MachineError, RealTimeError
+from dumbbell.quantities import nanoseconds
+from dumbbell.traces import StepFunction
+
+PEER = crossvalidation.load_peer("linux")
+GRIDS = {grid.name: grid for grid in load_grids(peer="linux")}
+# Loading another folder of peers, as other tests do, unloads this one.
+BUDGET, DIFFERENCES, NETWORKS = (
+    sys.modules[f"dumbbell_peers.linux.{name}"] for name in ("budget", "differences", "grids._networks")
+)
+
+SINGLE = ("reno", "vegas", "newvegas", "vegasa", "code", "westwood", "westwoodp", "rovegas")
+
+
+def cases(name):
+    return GRIDS[name].cases(PEER)
+
+
+def shortened(case, duration="6 s", start="2 s"):
+    """Return a case that takes less time."""
+    data = case.scenario.to_dict() | {"duration": duration, "measure_from": start}
+    return dataclasses.replace(case, scenario=dumbbell.Scenario.from_dict(data))
+
+
+def table(grid, chosen, change):
+    """Return the results of cases whose two sides are our run, that of the peer with a change of its reduction."""
+    rows = []
+    for case in chosen:
+        reduced = grid.reduce(case, dumbbell.run(case.scenario, seed=case.seed, run=case.run))
+        for side, values in (("ours", reduced), ("peer", reduced | change(reduced))):
+            kept = json.loads(json.dumps(values))
+            rows.append({"key": case.key, "point": case.point, "side": side, **case.factors, **kept})
+    found = pd.DataFrame(rows)
+    found.attrs["peer"] = PEER.title
+    return found
+
+
+# The driver
+
+
+def test_the_peer_has_grids_of_its_own():
+    pairs = [f"reno-and-{name}" for name in SINGLE[1:]]
+    assert list(GRIDS) == [*SINGLE, *pairs]
+    assert "single-flows" in {grid.name for grid in load_grids(peer="ns2")}
+    with pytest.raises(ScenarioError, match="single-flows"):
+        load_grids(["single-flows"], peer="linux")
+
+
+@pytest.mark.parametrize("variant", SINGLE)
+def test_every_variant_has_a_table_that_the_simulator_accepts(variant):
+    flow = cases(variant)[0].scenario.resolved()["flows"][0]
+    assert flow["tcp"]["congestion"]["name"] == variant
+    assert flow["tcp"]["handshake"] is True
+
+
+def test_another_variant_is_refused():
+    with pytest.raises(ScenarioError, match="cubic"):
+        PEER.tcp("cubic")
+
+
+def test_without_what_it_needs_the_peer_is_absent(monkeypatch):
+    lacks = testbed.Check(check="root", status="missing", detail="user 1000", remedy="run with sudo")
+    warns = testbed.Check(check="real-time priority", status="warning", detail="refused", remedy="")
+    monkeypatch.setattr(testbed, "doctor", lambda: [warns, lacks])
+    peer = type(PEER)()
+    with pytest.raises(PeerAbsent) as absent:
+        peer.version()
+    assert str(absent.value) == (
+        "Linux cannot be a peer on this machine: root is missing: user 1000; run with sudo"
+    )
+    monkeypatch.setattr(testbed, "doctor", lambda: [warns])
+    assert peer.version().startswith("Linux ")
+
+
+def test_without_a_binary_the_peer_is_absent(monkeypatch):
+    def none(*_args, **_more):
+        raise MachineError("the testbed cannot run: no cargo")
+
+    monkeypatch.setattr(testbed, "identity", none)
+    with pytest.raises(PeerAbsent, match="no cargo"):
+        PEER.prepare()
+
+
+def flows(**more):
+    return pd.DataFrame([{"name": "f1", "late_over_1ms": 0.02, "late_max_us": 60e3, **more}])
+
+
+@dataclasses.dataclass
+class Done:
+    disturbed: bool
+    repeats: int = 2
+    flows: pd.DataFrame = dataclasses.field(default_factory=flows)
+    links: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
+    traces: dict = dataclasses.field(default_factory=dict)
+
+
+def test_a_run_that_stays_disturbed_fails_and_is_repeated_later(monkeypatch):
+    scenario = cases("reno")[0].scenario
+    monkeypatch.setattr(testbed, "run", lambda *_args, **_more: Done(disturbed=True))
+    with pytest.raises(RealTimeError, match=r"each of 3 runs: 2 % .* the latest 60 ms"):
+        PEER.run(scenario)
+    monkeypatch.setattr(testbed, "run", lambda *_args, **_more: Done(disturbed=False))
+    assert isinstance(PEER.run(scenario), PeerRun)
+
+
+def test_a_budget_admits_who_fits_in_turn():
+    budget, order, started = BUDGET.Budget(100.0), [], threading.Event()
+
+    def user(name, part):
+        with budget.held(part):
+            order.append((name, budget.free))
+
+    with budget.held(70.0):
+        # The large part waits, and the small one behind it waits for its turn.
+        large = threading.Thread(target=user, args=("large", 500.0))
+        small = threading.Thread(target=user, args=("small", 10.0))
+        large.start()
+        while budget._next_turn < 2:
+            started.wait(0.01)
+        small.start()
+        started.wait(0.1)
+        assert (order, budget.free) == ([], 30.0)
+    large.join(10.0)
+    small.join(10.0)
+    assert order == [("large", 0.0), ("small", 90.0)]
+    assert budget.free == 100.0
+
+
+def test_runs_cost_their_duration_and_hold_the_rate_of_their_link(monkeypatch):
+    case = cases("reno-and-vegas")[0]
+    assert PEER.cost(case.scenario) == 60.0
+    held = []
+    peer = type(PEER)(budget=BUDGET.Budget(100.0))
+
+    def run(*_args, **_more):
+        held.append(100.0 - peer.budget.free)
+        return Done(disturbed=False)
+
+    monkeypatch.setattr(testbed, "run", run)
+    peer.run(case.scenario)
+    assert held == [4.0]
+
+
+# Differences
+
+
+def test_late_links_vary_around_their_lateness_and_repeat():
+    scenario = cases("code")[0].scenario
+    late = DIFFERENCES.late(scenario)
+    assert late.hash == DIFFERENCES.late(scenario).hash != scenario.hash
+    for link, exact in zip(late.resolved()["links"], scenario.resolved()["links"], strict=True):
+        delays = np.array([nanoseconds(change["delay"], "delay") for change in link["changes"]])
+        lateness = (delays - nanoseconds(exact["delay"], "delay")) / 1e3
+        assert 27.0 < np.median(lateness) < 33.0
+        assert 120.0 < np.quantile(lateness, 0.99) < 200.0
+    first, second = ([change["delay"] for change in link["changes"][:3]] for link in late.resolved()["links"])
+    assert first != second
+
+
+def test_thresholds_that_compare_round_trip_times_rise_with_late_links():
+    """On exact links, CODE compares equal times; on late ones, its band rises as in the kernel."""
+    case = shortened(next(case for case in cases("code") if "10 Mbit/s, 70 ms" in case.key), "20 s", "5 s")
+    exact, late = (
+        dumbbell.run(scenario).links.set_index("name").loc["a-b", "backlog_mean_packets"]
+        for scenario in (case.scenario, DIFFERENCES.late(case.scenario))
+    )
+    assert late > 1.2 * exact
+
+
+def test_a_counterfactual_changes_one_side():
+    with pytest.raises(ValueError, match="one of peer and ours"):
+        Counterfactual(difference="none")
+    with pytest.raises(ValueError, match="one of peer and ours"):
+        Counterfactual(difference="both", peer=PEER, ours=DIFFERENCES.late)
+
+
+# Grids
+
+
+def test_single_flows_cover_the_stated_paths():
+    paths = NETWORKS.covering()
+    assert len(paths) >= 40
+    assert {path.rate_mbps for path in paths} >= {1, 50}
+    assert {path.rtt_ms for path in paths} >= {10, 100}
+    assert {path.buffer_bdp for path in paths} == {0.5, 1.0, 2.0, 4.0}
+    assert min(path.buffer for path in paths) >= NETWORKS.LEAST_BUFFER
+    for name in SINGLE:
+        points = pd.Series([case.point for case in cases(name)]).value_counts()
+        assert len(points) == len(paths)
+        assert (points == 5).all()
+
+
+@pytest.mark.parametrize("name", list(GRIDS))
+def test_cases_are_concrete_and_reproducible(name):
+    made, again = cases(name), cases(name)
+    assert len({case.key for case in made}) == len(made)
+    assert len({case.run for case in made}) == len(made)
+    assert [case.scenario.hash for case in made] == [case.scenario.hash for case in again]
+    starts = [flow["start"] for case in made for flow in case.scenario.resolved()["flows"]]
+    assert all(0 <= nanoseconds(start, "start") <= 1e9 for start in starts)
+    assert len(set(starts)) > 0.9 * len(starts)
+
+
+def test_a_peer_without_the_variant_has_no_cases():
+    other = dataclasses.make_dataclass("Other", [("variants", tuple, ("reno",))])()
+    assert GRIDS["code"].cases(other) == []
+    assert GRIDS["reno-and-code"].cases(other) == []
+
+
+def test_windows_are_compared_in_whole_segments():
+    case = shortened(cases("reno")[3 * 5])
+    run = dumbbell.run(case.scenario, run=case.run)
+    reduced = GRIDS["reno"].reduce(case, run)
+    window = StepFunction.of(run.traces["cwnd_base"], "f1")
+    assert reduced["window"] == StepFunction(window.time, np.floor(window.value)).mean(2.0, 6.0)
+    assert reduced["window"] < window.mean(2.0, 6.0)
+    assert all(sample is None or isinstance(sample, int) for sample in reduced["samples"])
+
+
+@pytest.mark.parametrize("column", ["goodput", "window", "backlog", "retransmitted"])
+def test_each_quantity_decides_alone(column):
+    grid = GRIDS["reno"]
+    chosen = [shortened(case) for case in cases("reno")[60:62] + cases("reno")[110:112]]
+    alike = table(grid, chosen, lambda _reduced: {})
+    assert all(criterion.holds for criterion in grid.judge(alike).criteria)
+    apart = table(grid, chosen, lambda reduced: {column: 1.15 * reduced[column] + 4.0})
+    failed = [criterion.name for criterion in grid.judge(apart).criteria if not criterion.holds]
+    names = {"goodput": "goodput", "window": "mean window", "backlog": "mean backlog"}
+    assert len(failed) == 1
+    assert failed[0].startswith(names.get(column, "segments sent again"))
+
+
+def test_a_small_difference_of_a_small_queue_is_agreement():
+    grid = GRIDS["vegas"]
+    chosen = [shortened(case) for case in cases("vegas")[60:62]]
+    for shift, holds in ((0.4, True), (0.6, False)):
+        results = table(grid, chosen, lambda reduced, shift=shift: {"backlog": reduced["backlog"] + shift})
+        results.loc[results["side"] == "ours", "backlog"] = 1.0
+        results.loc[results["side"] == "peer", "backlog"] = 1.0 + shift
+        assert grid.judge(results).criteria[2].holds is holds
+
+
+def test_shares_of_pairs_agree_if_their_intervals_overlap():
+    grid = GRIDS["reno-and-vegas"]
+    chosen = [shortened(case) for case in cases("reno-and-vegas")[:4]]
+    results = table(grid, chosen, lambda _reduced: {})
+    assert grid.judge(results).criteria[0].holds
+    peer = results["side"] == "peer"
+    results.loc[peer, "share"] = results.loc[peer, "share"] + 0.5
+    agreement = grid.judge(results)
+    assert not agreement.criteria[0].holds
+    assert agreement.points["agrees"].tolist() == [False]
+
+
+@pytest.mark.parametrize("name", ["reno", "reno-and-vegas"])
+def test_sections_show_figures_and_the_lateness(name):
+    grid = GRIDS[name]
+    chosen = [shortened(case) for case in cases(name)[:: len(cases(name)) // 4][:4]]
+    chosen += [shortened(case) for case in cases(name) if "10 Mbit/s, 20 ms" in case.key][:2]
+    results = table(grid, chosen, lambda _reduced: {"late_p99_us": 120.0, "repeats": 0.0})
+    blocks = grid.sections(results, grid.judge(results))
+    section = report.Section(anchor="g", title=grid.title, blocks=blocks)
+    page = report.render_page(title="t", subtitle="s", facts=[], sections=[section], notice="")
+    assert "120 µs in the median" in page
+    assert "<svg" in page
