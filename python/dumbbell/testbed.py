@@ -44,6 +44,9 @@ CLANG = "clang-16"
 BUILDING = " ".join(BINARY.build(TWINS))
 NEEDS = "clang-16 libelf-dev zlib1g-dev pkg-config make"
 
+# Name of the check that the kernel accepts the twins.
+PROGRAMS = "eBPF programs"
+
 # Exit codes of the binary.
 REFUSED = 2
 MISSING = 3
