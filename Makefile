@@ -28,7 +28,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture testbed twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -40,6 +40,9 @@ help:
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
 	@echo "make testbed        transfers, runs and programs over emulated links; needs Linux, root and clang-16"
+	@echo "make testbed-measure  rate and lateness of a shell's links, with iperf3, a trace and a browser; needs Linux and root"
+	@echo "make torture-testbed  kill runs in real time and shells 200 times; takes about half an hour, needs Linux and root"
+	@echo "make testbed-smoke  the twins, and two flows compared with the simulator, in 30 s; what is missing is told"
 	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
@@ -133,9 +136,20 @@ bench-peers: $(STAMPS)/engine
 bench-scale: $(STAMPS)/engine
 	$(BIN)/dumbbell bench scale
 
-testbed:
+testbed: $(STAMPS)/engine $(STAMPS)/test-packages
 	cargo clippy --package dumbbell-testbed --features twins --all-targets --locked --quiet -- -D warnings
 	cargo test --package dumbbell-testbed --features twins --locked --lib --test kernel --test runs --test shell -- --nocapture
+	$(BIN)/pytest tests/testbed -s
+
+torture-testbed: $(STAMPS)/engine
+	$(BIN)/python tests/torture/testbed.py
+
+# The figures count on a quiet machine only.
+testbed-measure: $(STAMPS)/engine
+	$(BIN)/python tests/testbed/measure.py
+
+testbed-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/testbed/test_smoke.py
 
 # No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
 fuzz:

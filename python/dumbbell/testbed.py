@@ -17,22 +17,36 @@ import platform
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dumbbell.binary import Binary
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
-from dumbbell.quantities import nanoseconds
+from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.run import Job, RunTables, warn_of
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Check", "RealTimeRun", "doctor", "find_binary", "identity", "run", "run_many", "tables"]
+__all__ = [
+    "BUDGET_BPS",
+    "Check",
+    "RealTimeRun",
+    "doctor",
+    "find_binary",
+    "identity",
+    "load_bps",
+    "run",
+    "run_many",
+    "tables",
+]
 
 Progress = Callable[[float, float], None]
 """Told the seconds of completed and of all runs, about five times a second."""
@@ -44,12 +58,19 @@ CLANG = "clang-16"
 BUILDING = " ".join(BINARY.build(TWINS))
 NEEDS = "clang-16 libelf-dev zlib1g-dev pkg-config make"
 
+# Names of checks: that the kernel accepts the twins, and that queueing times can be attached to sockets.
+PROGRAMS = "eBPF programs"
+GROUPS = "control groups"
+
 # Exit codes of the binary.
 REFUSED = 2
 MISSING = 3
 
 REPEATS = 2
 """Maximum number of repetitions of a disturbed run."""
+
+BUDGET_BPS = 200e6
+"""Maximum sum of the rates of runs side by side, in bit/s, at which two cores keep packets punctual."""
 
 COUNT, REAL, TEXT, TRUTH = "uint64", "double", "string", "bool"
 
@@ -61,6 +82,7 @@ TESTBED_COLUMNS: Mapping[str, str] = {
     "disturbed": TRUTH,
     "repeats": COUNT,
     "write_errors": COUNT,
+    "checksum_errors": COUNT,
     "refused": COUNT,
     "kernel": TEXT,
     "fifo": TRUTH,
@@ -120,7 +142,8 @@ class RealTimeRun(RunTables):
         control by its name in the kernel, and the columns of the testbed: ``late_p50_us``, ``late_p99_us`` and
         ``late_max_us``, how late packets were written (microseconds); ``late_over_1ms``, the share of packets later than
         1 ms; ``disturbed`` and the number of disturbed ``repeats`` before; ``write_errors``, packets that a device did not
-        accept, and ``refused``, packets that belong to no flow; the ``kernel`` release; and ``fifo``, whether real-time
+        accept, ``checksum_errors``, packets whose checksum a host found wrong, and ``refused``, packets that belong to
+        no flow; the ``kernel`` release; and ``fifo``, whether real-time
         priority was granted.
     arrow_links
         One row per link, with the same columns of the testbed.
@@ -270,6 +293,7 @@ def run(
     run: int = 0,
     congestion: Mapping[str, str] | None = None,
     repeats: int = REPEATS,
+    pcap: Path | None = None,
 ) -> RealTimeRun:
     """Run a scenario once in real time, with the TCP of the kernel.
 
@@ -284,6 +308,8 @@ def run(
         others. ``"twin"`` is the eBPF twin where the kernel's own would be used.
     repeats
         Maximum number of repetitions of a disturbed run.
+    pcap
+        A file that gets every packet at both ends of its path, as pcapng with two interfaces for each flow.
 
     Returns
     -------
@@ -306,15 +332,18 @@ def run(
     """
     warn_of([scenario])
     job = Job(scenario, seed, run)
-    return next(iter(run_many([job], congestion=congestion, repeats=repeats)))
+    packets = None if pcap is None else (lambda _: pcap)
+    return next(iter(run_many([job], congestion=congestion, repeats=repeats, pcap=packets)))
 
 
 def run_many(
     jobs: Iterable[Job],
     *,
     at_once: int = 1,
+    budget_bps: float = BUDGET_BPS,
     congestion: Mapping[str, str] | None = None,
     repeats: int = REPEATS,
+    pcap: Callable[[Job], Path] | None = None,
     progress: Progress | None = None,
     finished: Callable[[int, RealTimeRun], None] | None = None,
 ) -> list[RealTimeRun]:
@@ -325,10 +354,15 @@ def run_many(
     jobs
         The jobs.
     at_once
-        Runs side by side. A run of 10 Mbit/s takes about 8 % of a core, one of 100 Mbit/s up to 40 %. Two cores carry
-        eight runs of 10 Mbit/s without loss of precision.
+        Maximum number of runs side by side. A run of 10 Mbit/s takes about 8 % of a core, one of 100 Mbit/s up to 40 %.
+        Two cores carry eight runs of 10 Mbit/s without loss of precision.
+    budget_bps
+        Maximum sum of the rates of runs side by side, in bit/s, by `load_bps`. A run that would exceed it waits for
+        others to end.
     congestion, repeats
         As of `run`.
+    pcap
+        Returns the file for the packets of a run, as of `run`.
     progress
         Told the seconds of completed and of all runs.
     finished
@@ -342,18 +376,29 @@ def run_many(
     Raises
     ------
     ScenarioError, MachineError, RealTimeError
-        As of `run`, for the first job that fails. The others are ended.
+        As of `run`, for the first job that fails. The others are ended. A single run that exceeds the budget is rejected
+        before any starts.
     """
     listed = list(jobs)
     if at_once < 1:
         raise ValueError(f"at_once is {at_once}; accepted: 1 or more")
+    loads = [load_bps(job.scenario) for job in listed]
+    for job, load in zip(listed, loads, strict=True):
+        if load > budget_bps:
+            raise ScenarioError(
+                f"the links of {job.scenario.name or 'this scenario'} carry up to {load / 1e6:g} Mbit/s; accepted in real "
+                f"time: at most {budget_bps / 1e6:g} Mbit/s, or a larger budget on a faster machine"
+            )
     binary = find_binary()
     processes = _Processes()
+    budget = _Budget(budget_bps)
+
+    def made(job: Job, load: float) -> RealTimeRun:
+        with budget.share(load):
+            return _repeated(binary, job, congestion or {}, repeats, processes, pcap and pcap(job))
 
     with ThreadPoolExecutor(at_once) as pool:
-        futures = [
-            pool.submit(_repeated, binary, job, congestion or {}, repeats, processes) for job in listed
-        ]
+        futures = [pool.submit(made, job, load) for job, load in zip(listed, loads, strict=True)]
         numbers = {future: number for number, future in enumerate(futures)}
         try:
             pending = set(futures)
@@ -370,6 +415,7 @@ def run_many(
             for future in futures:
                 future.cancel()
             # The threads of the pool wait for these.
+            budget.end()
             processes.kill()
             raise
     return [future.result() for future in futures]
@@ -383,6 +429,76 @@ def _seconds(jobs: Sequence[Job], done: Sequence[bool]) -> tuple[float, float]:
 def duration_s(scenario: Scenario) -> float:
     """Return the duration of a scenario, in seconds."""
     return nanoseconds(scenario.resolved()["duration"], "duration") / 1e9
+
+
+def load_bps(scenario: Scenario) -> float:
+    """Return the rate that the links of a scenario carry at most, in bit/s: the load on the machine in real time.
+
+    Every flow counts at the slowest link of its first path. Flows that share this link count together, at most at its
+    rate; datagrams count at their own rate. A link whose rate changes counts at its highest one.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    """
+    import networkx
+
+    resolved = scenario.resolved()
+    network = networkx.DiGraph()
+    rates: dict[str, float] = {}
+    for link in resolved["links"]:
+        texts = [link["rate"], *(change["rate"] for change in link["changes"] if "rate" in change)]
+        rates[link["name"]] = max(bits_per_second(text, "rate") for text in texts)
+        # Of parallel links, the simulator takes the first one.
+        if not network.has_edge(link["from"], link["to"]):
+            network.add_edge(link["from"], link["to"], link=link["name"])
+    wanted: dict[str, float] = {}
+    for flow in resolved["flows"]:
+        path = flow.get("path")
+        if path is None:
+            nodes = networkx.shortest_path(network, flow["from"], flow["to"])
+            path = [network.edges[pair]["link"] for pair in pairwise(nodes)]
+        slowest = min(path, key=lambda name: rates[name])
+        own = flow["source"].get("rate")
+        of_flow = rates[slowest] if own is None else bits_per_second(own, "rate")
+        wanted[slowest] = wanted.get(slowest, 0.0) + of_flow
+    return sum(min(rates[name], rate) for name, rate in wanted.items())
+
+
+class _Budget:
+    """The rates of the runs side by side. Runs begin in the order in which they ask."""
+
+    def __init__(self, limit_bps: float) -> None:
+        self._limit = limit_bps
+        self._used = 0.0
+        self._waiting: deque[object] = deque()
+        self._changed = threading.Condition()
+        self._is_over = False
+
+    @contextmanager
+    def share(self, load_bps: float) -> Iterator[None]:
+        """Wait until a run of this rate is within the budget, and take its share."""
+        turn = object()
+        with self._changed:
+            self._waiting.append(turn)
+            while not self._is_over and (self._waiting[0] is not turn or self._used + load_bps > self._limit):
+                self._changed.wait()
+            self._waiting.remove(turn)
+            self._used += load_bps
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._used -= load_bps
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no run wait any longer: all are about to be ended."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
 
 
 class _Processes:
@@ -417,24 +533,35 @@ class _Processes:
 
 
 def _repeated(
-    binary: Path, job: Job, congestion: Mapping[str, str], repeats: int, processes: _Processes
+    binary: Path,
+    job: Job,
+    congestion: Mapping[str, str],
+    repeats: int,
+    processes: _Processes,
+    pcap: Path | None,
 ) -> RealTimeRun:
     """Return the first undisturbed run, or the last one."""
     for repeated in range(repeats + 1):
-        result = _once(binary, job, congestion, processes, repeated)
+        result = _once(binary, job, congestion, processes, repeated, pcap)
         if not result.disturbed:
             break
     return result
 
 
 def _once(
-    binary: Path, job: Job, congestion: Mapping[str, str], processes: _Processes, repeated: int
+    binary: Path,
+    job: Job,
+    congestion: Mapping[str, str],
+    processes: _Processes,
+    repeated: int,
+    pcap: Path | None,
 ) -> RealTimeRun:
     request = {
         "scenario": json.loads(job.scenario.canonical_json),
         "seed": job.seed,
         "run": job.run,
         "congestion": dict(congestion),
+        "pcap": None if pcap is None else str(pcap.absolute()),
     }
     code, output, errors = processes.answer([binary, "run"], json.dumps(request))
     reason = _last_line(errors)

@@ -24,6 +24,7 @@ TESTBED = {
     "late_over_1ms": 0.0,
     "disturbed": False,
     "write_errors": 0,
+    "checksum_errors": 0,
     "refused": 0,
     "kernel": "6.18.0",
     "fifo": True,
@@ -301,3 +302,63 @@ def test_a_failing_run_ends_the_others(binary, two_hosts):
     jobs = [dumbbell.Job(two_hosts, 1, number) for number in range(2)]
     with pytest.raises(RealTimeError, match="the reason"):
         testbed.run_many(jobs, at_once=2)
+
+
+def test_the_load_of_a_run_is_that_of_the_slowest_links(two_hosts, two_hosts_data):
+    assert testbed.load_bps(two_hosts) == 1.6e6
+    # Two connections share the link; datagrams in the other direction count at their own rate, or at that of the link.
+    (flow,) = two_hosts_data["flows"]
+    source = {"kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 bytes"}
+    datagrams = {"from": "h2", "to": "h1", "source": source}
+    two_hosts_data["flows"] += [{**flow, "name": "g"}, {"name": "u", **datagrams}]
+    assert testbed.load_bps(dumbbell.Scenario.from_dict(two_hosts_data)) == 2.6e6
+    two_hosts_data["flows"].append({"name": "v", **datagrams})
+    two_hosts_data["links"][1]["changes"] = [{"at": "1 s", "rate": "3 Mbit/s"}]
+    assert testbed.load_bps(dumbbell.Scenario.from_dict(two_hosts_data)) == 4.6e6
+
+
+def test_runs_side_by_side_stay_within_the_budget(binary, two_hosts):
+    told = binary(
+        'import time\ntold.open("a").write("+")\ntime.sleep(1)\ntold.open("a").write("-")\n' + PRINT
+    )
+    jobs = [dumbbell.Job(two_hosts, 1, number) for number in range(5)]
+
+    def most_at_once(budget_bps):
+        told.write_text("")
+        testbed.run_many(jobs, at_once=4, budget_bps=budget_bps)
+        steps = [1 if step == "+" else -1 for step in told.read_text()]
+        assert len(steps) == 10
+        return max(sum(steps[:end]) for end in range(len(steps)))
+
+    assert most_at_once(3.5e6) == 2
+    assert most_at_once(testbed.BUDGET_BPS) > 2
+    with pytest.raises(
+        ScenarioError, match=r"carry up to 1.6 Mbit/s; accepted in real time: at most 1 Mbit/s"
+    ):
+        testbed.run_many(jobs, budget_bps=1e6)
+
+
+def test_the_command_says_that_runs_wait_for_the_budget(binary, file):
+    binary(PRINT)
+    result = invoke("run", file, "--runs", "3", "--at-once", "3", "--budget", "4")
+    assert result.exit_code == 0, result.output
+    assert (
+        "note: 2 of 3 runs side by side: each carries up to 1.6 Mbit/s, and the budget is 4 Mbit/s"
+        in result.stderr
+    )
+    assert "accepted in real time: at most 1 Mbit/s" in fails(2, "run", file, "--budget", "1")
+    assert "--budget is 0" in fails(2, "run", file, "--budget", "0")
+
+
+def test_packets_of_each_run_have_a_file(binary, file, tmp_path):
+    told = binary('told.open("a").write(f"{request[\'pcap\']}\\n")\n' + PRINT)
+    invoke("run", file, "--pcap", tmp_path / "packets.pcapng")
+    invoke("run", file, "--runs", "2", "--pcap", tmp_path / "many" / "packets.pcapng")
+    invoke("run", file)
+    assert told.read_text("utf-8").split() == [
+        str(tmp_path / "packets.pcapng"),
+        str(tmp_path / "many" / "packets-0.pcapng"),
+        str(tmp_path / "many" / "packets-1.pcapng"),
+        "None",
+    ]
+    assert "--pcap: completed runs" in fails(2, "run", file, "--pcap", "a", "--output", tmp_path / "out")

@@ -64,6 +64,11 @@ impl Twin {
         source::with_headers(&format!("{}.bpf.c", self.stem), FILES)
     }
 
+    /// True if it has a program for sockets, which is attached to their control group.
+    pub fn needs_control_group(self) -> bool {
+        self.text().contains("SEC(\"sockops\")")
+    }
+
     /// The compiled object.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     pub fn object(self) -> &'static [u8] {

@@ -1,14 +1,28 @@
 //! A control group (version 2) for the process, to whose sockets programs for queueing times are attached.
 //!
-//! An empty group is the one thing that outlives a killed process; the next run removes it.
+//! A group does not vanish with its last process. A process of its own waits for the end of this one and removes the
+//! group, so that it is removed even if this process is killed. Should both be killed, an empty group stays, and the next
+//! run removes it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
+use std::process::{self, Child, Command, Stdio};
 
 /// Prefix of the groups' names; the number of the process follows.
 const PREFIX: &str = "dumbbell-testbed-";
+
+/// Waits for the end of the process that holds its standard input, and removes the group. That process may need a moment
+/// to leave it.
+const KEEPER: &str = r#"
+trap '' INT TERM HUP QUIT
+read -r _
+tries=0
+while [ -d "$1" ] && [ $tries -lt 100 ]; do
+    rmdir "$1" 2>/dev/null || sleep 0.05
+    tries=$((tries + 1))
+done
+"#;
 
 /// The folder of control groups of version 2; `None` if there is no mount of it.
 pub fn mount() -> Option<PathBuf> {
@@ -30,6 +44,7 @@ pub struct ControlGroup {
     folder: PathBuf,
     /// Where the process belonged before.
     before: PathBuf,
+    keeper: Child,
 }
 
 impl ControlGroup {
@@ -45,8 +60,12 @@ impl ControlGroup {
         remove_stale(&mount);
         let before = mount.join(own()?);
         let folder = mount.join(format!("{PREFIX}{}", process::id()));
-        fs::create_dir(&folder)?;
-        let group = ControlGroup { folder, before };
+        // The keeper is there before the group is, and does not belong to it.
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", KEEPER, "sh"]).arg(&folder);
+        let keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let group = ControlGroup { folder, before, keeper };
+        fs::create_dir(&group.folder)?;
         join(&group.folder)?;
         Ok(group)
     }
@@ -59,9 +78,11 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // What fails here is left to the next run.
+        // What fails here is left to the keeper, and then to the next run.
         let _ = join(&self.before);
         let _ = fs::remove_dir(&self.folder);
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
     }
 }
 

@@ -79,7 +79,7 @@ impl Check {
 
 /// Checks everything that the testbed needs or can use. What an earlier check made impossible is missing as well.
 pub fn checks() -> Vec<Check> {
-    vec![kernel(), root(), btf(), tun(), namespaces(), iproute2(), program(), fifo(), cgroup2()]
+    vec![kernel(), root(), btf(), tun(), namespaces(), iproute2(), programs(), fifo(), cgroup2()]
 }
 
 /// The first thing that runs lack, as one sentence; `None` if they lack nothing. Programs in the kernel are checked only
@@ -158,8 +158,17 @@ fn iproute2() -> Check {
     Check::new("hosts", found, Status::Missing, "install iproute2, and see the checks above")
 }
 
-/// A program that the kernel accepts as a congestion control.
+/// A program that the kernel accepts as a congestion control. A run registers those that it needs itself.
 fn program() -> Check {
+    check_of_programs(twins::try_one())
+}
+
+/// All programs that the kernel should accept.
+fn programs() -> Check {
+    check_of_programs(twins::try_all())
+}
+
+fn check_of_programs(found: Result<String, String>) -> Check {
     let is_built = cfg!(feature = "twins");
     let (otherwise, remedy) = if is_built {
         (
@@ -172,7 +181,7 @@ fn program() -> Check {
             "install clang-16 and build the testbed again; only flows with eBPF twins need it",
         )
     };
-    Check::new("eBPF programs", twins::try_out(), otherwise, remedy)
+    Check::new("eBPF programs", found, otherwise, remedy)
 }
 
 /// In a thread of its own, which keeps the priority.

@@ -4,6 +4,7 @@
 //! takes to wake it: some tens of microseconds with the scheduling policy `SCHED_FIFO`, several milliseconds without it
 //! on a busy machine. The time at which a packet is read is the time at which it enters its first link.
 
+use crate::pcap::Capture;
 use crate::space::Space;
 use crate::wire::Wire;
 use dumbbell_sim::paths::Direction;
@@ -114,7 +115,8 @@ fn set_fifo() -> nix::Result<()> {
 }
 
 /// Carries packets between hosts until `until` or until `stop` becomes true. `flows` gives the hosts of each flow of the
-/// scenario. The wire is settled at the end.
+/// scenario. The wire is settled at the end. `capture` sees every packet when it is read from a host, and when it is
+/// written to one, with the index of the host.
 ///
 /// Call it in a thread of its own: it requests the priority of [`claim_priority`], which the thread keeps.
 ///
@@ -127,6 +129,7 @@ pub fn run(
     flows: &[FlowHosts],
     clock: RunClock,
     (until, stop): (Time, &AtomicBool),
+    capture: &Capture,
 ) -> io::Result<Report> {
     let mut report = Report { granted: claim_priority(), ..Report::default() };
     let mut bytes = vec![0; LONGEST_PACKET];
@@ -139,15 +142,16 @@ pub fn run(
             let host = if output.direction == Direction::Forward { ends.receiver } else { ends.sender };
             let is_written = hosts[host].device().send(output.bytes).is_ok();
             report.write_errors += u64::from(!is_written);
+            capture.packet(now, host, output.bytes);
             now = clock.now()?;
         }
         if now >= until || stop.load(Ordering::Relaxed) {
             break;
         }
         wait(&mut polled, wire.next_deadline().min(until).min(now + LONGEST_WAIT).since(now))?;
-        for (host, polled) in hosts.iter().zip(&polled) {
+        for (host, polled) in polled.iter().enumerate() {
             if polled.any() == Some(true) {
-                read(wire, host, clock, &mut bytes)?;
+                read(wire, hosts[host], clock, &mut bytes, |at, bytes| capture.packet(at, host, bytes))?;
             }
         }
     }
@@ -166,11 +170,21 @@ pub(crate) fn wait(polled: &mut [PollFd<'_>], time: Time) -> io::Result<()> {
 }
 
 /// Reads what a host has sent.
-fn read(wire: &mut Wire, host: &Space, clock: RunClock, bytes: &mut [u8]) -> io::Result<()> {
+fn read(
+    wire: &mut Wire,
+    host: &Space,
+    clock: RunClock,
+    bytes: &mut [u8],
+    see: impl Fn(Time, &[u8]),
+) -> io::Result<()> {
     for _ in 0..READS_IN_A_ROW {
         match host.device().recv(bytes) {
-            // What the wire refuses, it counts.
-            Ok(length) => drop(wire.read(clock.now()?, &bytes[..length])),
+            Ok(length) => {
+                let now = clock.now()?;
+                see(now, &bytes[..length]);
+                // What the wire refuses, it counts.
+                let _ = wire.read(now, &bytes[..length]);
+            }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 break;
             }

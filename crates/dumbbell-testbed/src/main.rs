@@ -1,7 +1,8 @@
 //! The binary of the testbed, root for as long as it runs and no longer. `dumbbell testbed` starts it.
 //!
-//! * `dumbbell-testbed run` reads `{ "scenario": {...}, "seed": 1, "run": 0, "congestion": { "FLOW": "NAME" } }` from
-//!   standard input, runs the scenario in real time and writes its results to standard output as one JSON object.
+//! * `dumbbell-testbed run` reads `{ "scenario": {...}, "seed": 1, "run": 0, "congestion": { "FLOW": "NAME" },
+//!   "pcap": "FILE" }` from standard input, runs the scenario in real time and writes its results to standard output as
+//!   one JSON object. The file gets all packets; without it, none are written.
 //! * `dumbbell-testbed doctor` writes a list of checks of the machine as JSON.
 //!
 //! Exit codes: 0, success; 1, something failed; 2, the scenario was rejected; 3, the machine lacks something. The reason
@@ -18,9 +19,12 @@ mod linux {
     use dumbbell_testbed::plan::Replacements;
     use dumbbell_testbed::run::{Request, RunError, run};
     use dumbbell_units::Value;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use nix::sys::prctl::set_pdeathsig;
     use nix::sys::signal::Signal;
     use std::io::{Read, Write, stdin, stdout};
+    use std::os::fd::AsFd;
+    use std::path::PathBuf;
     use std::process::ExitCode;
 
     /// Exit codes besides success.
@@ -31,6 +35,9 @@ mod linux {
     pub fn main() -> ExitCode {
         // Whoever waits for the results is gone then.
         let _ = set_pdeathsig(Signal::SIGKILL);
+        if is_unread() {
+            return ExitCode::from(FAILED);
+        }
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match arguments[..] {
@@ -52,6 +59,14 @@ mod linux {
                 ExitCode::from(REFUSED)
             }
         }
+    }
+
+    /// True if nobody can read the results: who started this process has died before its death became a signal.
+    fn is_unread() -> bool {
+        let output = stdout();
+        let mut polled = [PollFd::new(output.as_fd(), PollFlags::empty())];
+        poll(&mut polled, PollTimeout::ZERO).is_ok()
+            && polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
     }
 
     fn print(value: &Value) -> ExitCode {
@@ -90,7 +105,12 @@ mod linux {
                 name.as_str().ok_or(format!("congestion.{flow}: {name} is not accepted; expected a name"))?;
             replacements.insert(flow.clone(), text.to_owned());
         }
-        Ok(Request { scenario, seed, run, replacements })
+        let pcap = match &value["pcap"] {
+            Value::Null => None,
+            Value::String(path) => Some(PathBuf::from(path)),
+            other => return Err(format!("pcap: {other} is not accepted; expected the path of a file")),
+        };
+        Ok(Request { scenario, seed, run, replacements, pcap })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::doctor;
 use crate::emulator::{self, FlowHosts, Report};
+use crate::pcap::{Capture, CaptureWriter, PacketFile};
 use crate::plan::{Control, FlowPlan, Plan, Replacements};
 use crate::sample::{Samples, recordings};
 use crate::space::{Space, SpaceError};
@@ -11,6 +12,7 @@ use crate::wire::{EndPoints, Wire};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use dumbbell_sim::paths::Direction;
+use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::trace::{Measure, Recording};
 use dumbbell_units::spec::{Members, SpecError};
 use dumbbell_units::{Interval, Time, Value};
@@ -19,7 +21,9 @@ use nix::sys::utsname::uname;
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use std::fmt;
+use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::thread::{self, ScopedJoinHandle};
 
 /// How often the probes of congestion controls are read: their buffer in the kernel is small.
@@ -36,6 +40,8 @@ pub struct Request {
     pub run: u64,
     /// Congestion controls that replace those of the scenario.
     pub replacements: Replacements,
+    /// A file for all packets, as pcapng.
+    pub pcap: Option<PathBuf>,
 }
 
 /// Why there are no results.
@@ -89,6 +95,8 @@ pub struct Done {
     pub wire: Wire,
     /// What the loop of the emulator counted.
     pub report: Report,
+    /// Packets whose checksum a host found wrong.
+    pub checksum_errors: u64,
 }
 
 /// Runs a scenario in real time.
@@ -98,7 +106,7 @@ pub struct Done {
 /// The kernel cannot follow the scenario, the machine lacks something, or something failed. Nothing is left in the kernel
 /// then.
 pub fn run(request: &Request) -> Result<Done, RunError> {
-    let Request { scenario, seed, run, replacements } = request;
+    let Request { scenario, seed, run, replacements, pcap } = request;
     let plan = Plan::new(scenario, (*seed, *run), replacements)?;
     let needs_twins = plan.flows.iter().any(|flow| flow.twin().is_some());
     if let Some(missing) = doctor::missing(needs_twins) {
@@ -127,9 +135,16 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
     let hosts = make_hosts(&plan)?;
     let acceptors = open_ports(&plan, &hosts)?;
     let lives: Vec<Live> = plan.flows.iter().map(|_| Live::default()).collect();
+    let pcap_failed = |error| {
+        RunError::Failed(format!("cannot write {}: {error}", pcap.clone().unwrap_or_default().display()))
+    };
+    let file = pcap.as_ref().map(File::create).transpose().map_err(pcap_failed)?;
     let course = Course::begin()?;
+    let file = file.map(|file| begin_packets(file, scenario)).transpose().map_err(pcap_failed)?;
+    let (capture, writer) = file.map(CaptureWriter::new).unzip();
 
     let report = thread::scope(|scope| {
+        let writing = writer.map(|writer| scope.spawn(move || writer.run()));
         let (wire, samples, course, lives) = (&mut wire, &mut samples, &course, &lives);
         let hosts_of: Vec<FlowHosts> =
             (0..lives.len()).map(|flow| FlowHosts { sender: 2 * flow, receiver: 2 * flow + 1 }).collect();
@@ -138,7 +153,9 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
             move || {
                 let hosts: Vec<&Space> = hosts.iter().collect();
                 let until = (scenario.duration, &course.has_ended);
-                let report = emulator::run(wire, &hosts, &hosts_of, course.clock, until);
+                // The writer ends with this thread.
+                let capture: Capture = capture.unwrap_or_default();
+                let report = emulator::run(wire, &hosts, &hosts_of, course.clock, until, &capture);
                 course.end();
                 report
             }
@@ -169,6 +186,7 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
         for thread in threads {
             joined(thread)??;
         }
+        writing.map_or(Ok(()), joined).map_err(pcap_failed)?;
         sampled?;
         for (at, flow, name, value) in watched? {
             samples.report(at, flow, &name, value);
@@ -176,11 +194,19 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
         Ok::<Report, RunError>(report)
     })?;
     let outcome = outcome(request, &plan, &mut wire, &report, &lives, samples, &mut of_links);
-    Ok(Done { outcome, controls, wire, report })
+    let checksum_errors = lives.iter().map(Live::checksum_errors).sum();
+    Ok(Done { outcome, controls, wire, report, checksum_errors })
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Begins a file of packets, with an interface for each host, in the order of [`make_hosts`].
+fn begin_packets(file: File, scenario: &Scenario) -> io::Result<PacketFile> {
+    let ends = |flow: &FlowSpec| ["sender", "receiver"].map(|end| format!("{} {end}", flow.name));
+    let names: Vec<String> = scenario.flows.iter().flat_map(ends).collect();
+    PacketFile::new(file, names.iter().map(String::as_str))
 }
 
 /// Refuses congestion controls that the kernel does not have. Choosing one loads its module.
@@ -448,6 +474,7 @@ impl Done {
             "late_over_1ms": share,
             "disturbed": late.is_disturbed() || self.report.write_errors > 0,
             "write_errors": self.report.write_errors,
+            "checksum_errors": self.checksum_errors,
             "refused": refused.not_ip + refused.length + refused.no_flow,
             "kernel": kernel,
             "fifo": self.report.granted.is_fifo,

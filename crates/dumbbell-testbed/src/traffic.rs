@@ -29,8 +29,12 @@ const READ: usize = 1 << 18;
 /// How often a sender looks whether everything is acknowledged.
 const ACKED_PERIOD: Time = Time(1_000_000);
 
-/// The counters of TCP in a network namespace.
+/// The counters of TCP and IP in a network namespace.
 const NETSTAT: &str = "/proc/thread-self/net/netstat";
+const SNMP: &str = "/proc/thread-self/net/snmp";
+
+/// Name of the counters of wrong checksums, in each protocol.
+const WRONG_CHECKSUMS: &str = "InCsumErrors";
 
 /// Data is counters and lists that are complete between any two statements, so a panic elsewhere does not spoil it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -165,6 +169,8 @@ pub struct Live {
     datagram_bytes_received: AtomicU64,
     /// Counters of the sender's namespace.
     netstat: OnceLock<File>,
+    /// Counters of both namespaces.
+    protocols: Mutex<Vec<File>>,
     /// When the receiver had everything of a connection.
     ended: Mutex<Vec<Time>>,
     completed: Mutex<Option<Time>>,
@@ -212,6 +218,18 @@ impl Live {
         senders.iter().filter_map(|stream| TcpInfo::of(&**stream).ok()?.min_rtt()).reduce(f64::min)
     }
 
+    /// Packets whose checksum one of its hosts found wrong, whatever the protocol.
+    pub fn checksum_errors(&self) -> u64 {
+        lock(&self.protocols).iter().filter_map(wrong_checksums).sum()
+    }
+
+    /// Opens the counters of the namespace of the calling thread.
+    fn open_counters(&self) -> io::Result<()> {
+        let files = [File::open(NETSTAT)?, File::open(SNMP)?];
+        lock(&self.protocols).extend(files);
+        Ok(())
+    }
+
     /// When everything was acknowledged, if it is a transfer and has completed.
     pub fn completed(&self) -> Option<Time> {
         *lock(&self.completed)
@@ -225,14 +243,28 @@ impl Live {
 
 /// Fast recoveries in a namespace, with and without SACK.
 fn fast_recoveries(netstat: &File) -> Option<u64> {
+    Some(sum_of(&table(netstat)?, |name| ["TCPRenoRecovery", "TCPSackRecovery"].contains(&name)))
+}
+
+/// Packets with a wrong checksum, of all protocols in a table of counters.
+fn wrong_checksums(file: &File) -> Option<u64> {
+    Some(sum_of(&table(file)?, |name| name == WRONG_CHECKSUMS))
+}
+
+fn table(file: &File) -> Option<String> {
     let mut bytes = vec![0; 1 << 14];
-    let length = netstat.read_at(&mut bytes, 0).ok()?;
-    let text = std::str::from_utf8(&bytes[..length]).ok()?;
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
-    let (names, values) = (lines.next()?, lines.next()?);
-    let pairs = names.split_ascii_whitespace().zip(values.split_ascii_whitespace());
-    let recoveries = pairs.filter(|(name, _)| ["TCPRenoRecovery", "TCPSackRecovery"].contains(name));
-    recoveries.map(|(_, value)| value.parse::<u64>().ok()).sum()
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    bytes.truncate(length);
+    String::from_utf8(bytes).ok()
+}
+
+/// The sum of some counters of a table, in which a line of names precedes each line of values.
+fn sum_of(table: &str, is_wanted: impl Fn(&str) -> bool) -> u64 {
+    let lines: Vec<&str> = table.lines().collect();
+    let pairs = lines
+        .chunks_exact(2)
+        .flat_map(|lines| lines[0].split_ascii_whitespace().zip(lines[1].split_ascii_whitespace()).skip(1));
+    pairs.filter(|(name, _)| is_wanted(name)).filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
 /// Accepts the connections of a flow, or receives its datagrams, on its host. Made before the clock starts.
@@ -269,6 +301,7 @@ impl Acceptor {
     ///
     /// A socket or the clock failed.
     pub fn receive(self, live: &Live, course: &Course) -> io::Result<()> {
+        live.open_counters()?;
         match self {
             Acceptor::Stream(listener) => {
                 while course.wait_ready(&listener, PollFlags::POLLIN, Time::NEVER)? {
@@ -345,6 +378,7 @@ impl Sending<'_> {
     ///
     /// A socket or the clock failed, or the kernel does not accept the congestion control.
     pub fn send(&self, live: &Live, course: &Course) -> io::Result<()> {
+        live.open_counters()?;
         match &self.flow.tcp {
             Some(tcp) => {
                 let _ = live.netstat.set(File::open(NETSTAT)?);
@@ -471,4 +505,18 @@ fn write(mut stream: &TcpStream, size: u64, stop: Time, course: &Course) -> io::
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_name_in_tables_of_all_protocols() {
+        let text = "Ip: Forwarding InCsumErrors\nIp: 1 2\nTcp: InErrs InCsumErrors\nTcp: 7 30\n\
+                    TcpExt: TCPRenoRecovery TCPSackRecovery\nTcpExt: 4 5\n";
+        assert_eq!(sum_of(text, |name| name == WRONG_CHECKSUMS), 32);
+        assert_eq!(sum_of(text, |name| name.ends_with("Recovery")), 9);
+        assert_eq!(sum_of("", |_| true), 0);
+    }
 }

@@ -47,13 +47,23 @@ impl<'a> Twins<'a> {
     }
 }
 
-/// Registers a twin and removes it again; says what happened.
+/// Registers one twin, and removes it again.
 ///
 /// # Errors
 ///
 /// The reason why the kernel does not accept it, or that twins were not built.
-pub fn try_out() -> Result<String, String> {
-    registered::try_out()
+pub fn try_one() -> Result<String, String> {
+    registered::try_one()
+}
+
+/// Registers every twin, one after the other, and removes it again; says which ones the kernel accepts. One with queueing
+/// times is left out without control groups.
+///
+/// # Errors
+///
+/// The reason why the kernel does not accept one of them, or that twins were not built.
+pub fn try_all() -> Result<String, String> {
+    registered::try_all()
 }
 
 #[cfg(not(feature = "twins"))]
@@ -86,8 +96,12 @@ mod absent {
         }
     }
 
-    pub fn try_out() -> Result<String, String> {
+    pub fn try_one() -> Result<String, String> {
         Err(REASON.to_owned())
+    }
+
+    pub fn try_all() -> Result<String, String> {
+        try_one()
     }
 }
 
@@ -99,6 +113,7 @@ mod registered {
     use dumbbell_bpf::Twin;
     use dumbbell_bpf::loader::{LoadError, Options, RUNS, Registration};
     use dumbbell_units::spec::Members;
+    use std::path::Path;
 
     /// A registration with what distinguishes it.
     #[derive(Debug)]
@@ -189,12 +204,29 @@ mod registered {
         }
     }
 
-    pub fn try_out() -> Result<String, String> {
+    pub fn try_one() -> Result<String, String> {
         let twin = Twin::named("reno").ok_or("there is no twin of reno")?;
-        match free(twin, Options::default(), 0) {
-            Ok(registration) => Ok(format!("registered and removed {}", registration.name())),
-            // The first line is the reason; the others are those of the verifier.
-            Err(error) => Err(error.to_string().lines().next().unwrap_or_default().to_owned()),
+        try_out(twin, None).map(|()| format!("accepts {}", twin.name()))
+    }
+
+    pub fn try_all() -> Result<String, String> {
+        let group = ControlGroup::new().ok();
+        let mut accepted = Vec::new();
+        for twin in Twin::all() {
+            // `missing` says that control groups are missing.
+            if group.is_some() || !twin.needs_control_group() {
+                try_out(twin, group.as_ref().map(ControlGroup::folder))?;
+                accepted.push(twin.name());
+            }
         }
+        Ok(format!("accepts {}", accepted.join(", ")))
+    }
+
+    fn try_out(twin: Twin, control_group: Option<&Path>) -> Result<(), String> {
+        let options = Options { control_group, ..Options::default() };
+        // The first line is the reason; the others are those of the verifier.
+        let reason = |error: LoadError| error.to_string().lines().next().unwrap_or_default().to_owned();
+        let registered = free(twin, options, 0);
+        registered.map(drop).map_err(|error| format!("{}: {}", twin.name(), reason(error)))
     }
 }

@@ -614,6 +614,35 @@ mod tests {
     }
 
     #[test]
+    fn a_million_packets_with_queueing_times_and_marks_keep_their_checksums() {
+        let queue =
+            json!({ "kind": "red", "minimum": "5 packets", "maximum": "40 packets", "limit": "60 packets" });
+        let mut wire = wire(json!({ "queue": queue }));
+        let mut random = dumbbell_units::Stream::new(1, 0, "packets");
+        let (mut now, mut read, mut seen, mut waited) = (0, 0, 0, 0);
+        while seen < 1_000_000 {
+            // Short packets, as many as the link of 8 Mbit/s carries on average, in bursts; a third travels back.
+            let size = 48 + (random.uniform() * 80.0) as usize;
+            let from = if random.uniform() < 0.33 { B } else { A };
+            let mut bytes = segment(from, 5000 + u16::from(random.uniform() < 0.5), size, 2);
+            // Multiples of 2^16 us beside the 7 us of the segment, so that the rest shows the wait at the link.
+            let earlier = ((random.uniform() * 200.0) as u64) << 16;
+            Headers::parse(&bytes).expect("a packet").add_queueing(&mut bytes, Time(earlier * 1000));
+            wire.read(Time(now), &bytes).expect("carried");
+            read += 1;
+            if read % 40 == 0 {
+                now += 2_400_000;
+            }
+            while let Some(output) = wire.poll(Time(now)) {
+                assert!(is_intact(output.bytes), "packet {seen}");
+                waited += u32::from(aqt(output.bytes) & 0xffff > 7);
+                seen += 1;
+            }
+        }
+        assert!(wire.stats(0).marks > 1000 && waited > 500_000, "{} {waited}", wire.stats(0).marks);
+    }
+
+    #[test]
     fn a_late_driver_delays_packets_and_never_bends_the_rate() {
         let mut wire = wire(json!({}));
         let mut random = dumbbell_units::Stream::new(1, 0, "late");

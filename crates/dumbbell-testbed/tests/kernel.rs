@@ -8,6 +8,7 @@ use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::Direction;
 use dumbbell_testbed::Wire;
 use dumbbell_testbed::emulator::{self, FlowHosts, Report, RunClock};
+use dumbbell_testbed::pcap::Capture;
 use dumbbell_testbed::space::{HostSpec, Peer, Space};
 use dumbbell_testbed::wire::EndPoints;
 use dumbbell_units::Time;
@@ -120,7 +121,7 @@ fn transfer(scenario: &str, ecn: &str, seconds: f64) -> Transfers {
         let (wire, hosts, stop, hosts_of) = (&mut wire, &hosts, &stop, &hosts_of);
         let emulation = scope.spawn(move || {
             let hosts: Vec<&Space> = hosts.iter().collect();
-            emulator::run(wire, &hosts, hosts_of, clock, (Time::NEVER, stop))
+            emulator::run(wire, &hosts, hosts_of, clock, (Time::NEVER, stop), &Capture::default())
         });
         let mut receivers = Vec::new();
         for (ends, &(_, address)) in hosts_of.iter().zip(&flows) {

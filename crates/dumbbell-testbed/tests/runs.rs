@@ -8,6 +8,9 @@ use dumbbell_sim::Scenario;
 use dumbbell_testbed::doctor;
 use dumbbell_testbed::plan::Replacements;
 use dumbbell_testbed::run::{Done, Request, RunError, run};
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use pcap_file::pcapng::PcapNgReader;
+use std::time::Duration;
 
 /// The rules that the kernel follows.
 const RULES: &str = r#"recovery = "sack", timestamps = true, initial_window = "10 segments",
@@ -50,7 +53,13 @@ fn can_run() -> bool {
 
 /// An undisturbed run, or the third one.
 fn done(scenario: &Scenario, replacements: &Replacements) -> Done {
-    let request = Request { scenario: scenario.clone(), seed: 1, run: 0, replacements: replacements.clone() };
+    let request = Request {
+        scenario: scenario.clone(),
+        seed: 1,
+        run: 0,
+        replacements: replacements.clone(),
+        pcap: None,
+    };
     let mut runs = (0..3).map(|_| run(&request).unwrap_or_else(|error| panic!("{error}")));
     let mut last = runs.next().expect("three runs");
     while last.wire.lateness().is_disturbed() {
@@ -138,6 +147,50 @@ fn twins_transfers_pauses_and_datagrams_run_side_by_side() {
     }
 }
 
+#[test]
+fn packets_are_written_at_both_ends() {
+    if !can_run() {
+        return;
+    }
+    let path = std::env::temp_dir().join(format!("dumbbell-packets-{}.pcapng", std::process::id()));
+    let cbr = r#"{ name = "cbr", from = "a", to = "b", source = { kind = "cbr", rate = "1 Mbit/s", packet = "1000 bytes" } }"#;
+    let scenario = two_hosts(1.0, 0.0, &format!("{}, {cbr}", flow("f", "reno", SIZES, "")));
+    let replacements = Replacements::new();
+    let request = Request { scenario, seed: 1, run: 0, replacements, pcap: Some(path.clone()) };
+    let done = run(&request).unwrap_or_else(|error| panic!("{error}"));
+    let bytes = std::fs::read(&path).expect("a file");
+    std::fs::remove_file(&path).expect("a file");
+    let mut reader = PcapNgReader::new(bytes.as_slice()).expect("pcapng");
+    let mut seen = [0_u64; 4];
+    let mut latest = Duration::ZERO;
+    while let Some(block) = reader.next_block() {
+        let Some(packet) = block.expect("a block").into_enhanced_packet() else { continue };
+        assert!(packet.timestamp >= latest && packet.original_len as usize == packet.data.len());
+        latest = packet.timestamp;
+        seen[packet.interface_id as usize] += 1;
+        let sliced = SlicedPacket::from_ip(&packet.data).expect("a packet");
+        let (Some(NetSlice::Ipv4(ip)), Some(transport)) = (sliced.net, sliced.transport) else {
+            panic!("another packet: {:?}", packet.data);
+        };
+        let ends = (ip.header().source(), ip.header().destination());
+        match transport {
+            TransportSlice::Tcp(tcp) => {
+                assert_eq!(tcp.calc_checksum_ipv4(ends.0, ends.1), Ok(tcp.checksum()));
+            }
+            TransportSlice::Udp(udp) => assert_eq!((udp.destination_port(), udp.length()), (5002, 980)),
+            _ => panic!("another transport"),
+        }
+    }
+    let names: Vec<String> = reader.interfaces().iter().map(|one| format!("{:?}", one.options)).collect();
+    assert!(names[0].contains("f sender") && names[3].contains("cbr receiver"), "{names:?}");
+    // What entered the links was seen there, and once more when it was delivered, except what was due as the run ended.
+    let conservation = &done.outcome.conservation;
+    let expected = conservation.sent + conservation.delivered;
+    assert!(expected.abs_diff(seen.iter().sum::<u64>()) <= 5, "{seen:?} {conservation:?}");
+    // 1 Mbit/s for 1 s are 125 datagrams.
+    assert!(seen[2] >= 124 && seen[3] >= 100 && seen[0] > 500 && seen[1] > 500, "{seen:?}");
+}
+
 #[cfg(not(feature = "twins"))]
 #[test]
 fn a_twin_that_was_not_built_is_missing() {
@@ -146,7 +199,7 @@ fn a_twin_that_was_not_built_is_missing() {
     }
     let scenario = two_hosts(1.0, 0.0, &flow("f", "reno", SIZES, ""));
     let replacements = Replacements::from([("f".to_owned(), "twin".to_owned())]);
-    let refused = run(&Request { scenario, seed: 1, run: 0, replacements });
+    let refused = run(&Request { scenario, seed: 1, run: 0, replacements, pcap: None });
     let Err(RunError::Missing(reason)) = refused else { panic!("{refused:?}") };
     assert!(reason.contains("built without the eBPF twins"), "{reason}");
 }
@@ -158,7 +211,7 @@ fn a_congestion_control_that_the_kernel_lacks_is_refused() {
     }
     let scenario = two_hosts(1.0, 0.0, &flow("f", "reno", SIZES, ""));
     let replacements = Replacements::from([("f".to_owned(), "nonesuch".to_owned())]);
-    let refused = run(&Request { scenario, seed: 1, run: 0, replacements });
+    let refused = run(&Request { scenario, seed: 1, run: 0, replacements, pcap: None });
     let Err(RunError::Refused(error)) = refused else { panic!("{refused:?}") };
     assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.f.tcp.congestion", "\"nonesuch\""));
     assert!(error.accepted.contains("reno"), "{error}");

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_macros, reason = "a skipped test says so, and others what they measured")]
 #![allow(clippy::disallowed_methods, reason = "tests of real time read its clock")]
 
+use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -234,6 +235,60 @@ fn services_on_loopback_addresses_are_reached_by_their_alias() {
     let output = run(&["--delay", "1ms", "--", "sh", "-c", &script]);
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("hello", Some(0)), "{output:?}");
     server.join().expect("a server");
+}
+
+/// A network of its own with a server, and a host with a shell whose default route leads there.
+#[test]
+fn hosts_beyond_this_one_are_reached_with_internet() {
+    let Some(_alone) = links() else { return };
+    if Command::new("nft").arg("--version").output().is_err() {
+        println!("SKIPPED a test of the shell: the command nft of nftables is missing");
+        return;
+    }
+    let ip = |arguments: &str| {
+        let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip");
+        assert!(status.success(), "ip {arguments}");
+    };
+    let namespace = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/net")).expect("a process");
+    // The thread is the world beyond: 203.0.113.0/24 is reserved for documentation.
+    let beyond = thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
+        let own = fs::read_link("/proc/thread-self/ns/net").expect("a namespace");
+        let script = "read -r _; ip address add 203.0.113.2/24 dev up; ip link set up up; \
+                      ip route add default via 203.0.113.1; exec \"$0\" \"$@\"";
+        let mut host = Command::new("unshare");
+        host.args(["--net", "sh", "-c", script, SHELL, "--internet", "--delay", "10ms", "--", "bash", "-c"]);
+        host.arg("exec cat < /dev/tcp/203.0.113.1/7");
+        host.env_remove("SUDO_UID").env_remove("SUDO_GID");
+        host.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut host = host.spawn().expect("the command unshare");
+        while namespace(host.id()) == own {
+            thread::sleep(Duration::from_millis(1));
+        }
+        ip(&format!("link add far type veth peer name up netns {}", host.id()));
+        ip("address add 203.0.113.1/24 dev far");
+        ip("link set far up");
+        let listener = TcpListener::bind("203.0.113.1:7").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        host.stdin.take().expect("a pipe").write_all(b"go\n").expect("the host reads");
+        let begin = Instant::now();
+        // Without a connection, the shell says why.
+        while begin.elapsed() < Duration::from_secs(20) && host.try_wait().expect("a process").is_none() {
+            if let Ok((mut stream, peer)) = listener.accept() {
+                stream.write_all(peer.ip().to_string().as_bytes()).expect("a socket");
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        host.wait_with_output().expect("the shell")
+    });
+    let output = beyond.join().expect("no panic");
+    if text(&output.stderr).contains("masquerade with nftables") {
+        println!("SKIPPED a test of the shell: {}", text(&output.stderr));
+        return;
+    }
+    // The server sees the address of the host.
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("203.0.113.2", Some(0)), "{output:?}");
 }
 
 #[test]

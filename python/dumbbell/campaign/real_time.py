@@ -9,7 +9,7 @@ import pandas as pd
 
 from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, Planned
-from dumbbell.testbed import Progress, RealTimeRun, run_many
+from dumbbell.testbed import BUDGET_BPS, Progress, RealTimeRun, run_many
 
 __all__ = ["in_real_time"]
 
@@ -18,6 +18,7 @@ def in_real_time(
     reduce: Callable[[RealTimeRun], Mapping[str, Any]],
     *,
     at_once: int = 1,
+    budget_bps: float = BUDGET_BPS,
     congestion: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     finished: Callable[[int, RealTimeRun], None] | None = None,
@@ -31,7 +32,7 @@ def in_real_time(
     ----------
     reduce
         Returns what is kept of a run: values by column.
-    at_once, congestion, progress, finished
+    at_once, budget_bps, congestion, progress, finished
         As of `dumbbell.testbed.run_many`.
     """
 
@@ -44,6 +45,7 @@ def in_real_time(
         run_many(
             [job_of(one) for one in planned],
             at_once=at_once,
+            budget_bps=budget_bps,
             congestion=congestion,
             progress=progress,
             finished=completed,

@@ -352,6 +352,18 @@ def real_time_run_command(
     at_once: Annotated[
         int, typer.Option("--at-once", metavar="N", help="Runs side by side; two cores carry 8 of 10 Mbit/s.")
     ] = 1,
+    budget: Annotated[
+        float,
+        typer.Option("--budget", metavar="MBIT/S", help="Maximum sum of the rates of runs side by side."),
+    ] = 200.0,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--pcap",
+            metavar="FILE",
+            help="Write all packets at both ends as pcapng; with several runs, one file each, with the number of the run.",
+        ),
+    ] = None,
     congestion: Annotated[
         list[str] | None,
         typer.Option(
@@ -387,6 +399,8 @@ def real_time_run_command(
         run=run,
         runs=runs,
         at_once=at_once,
+        budget=budget,
+        pcap=pcap,
         congestion=congestion or (),
         json_output=json,
         output=output,

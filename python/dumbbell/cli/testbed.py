@@ -30,6 +30,7 @@ from dumbbell.testbed import (
     duration_s,
     find_binary,
     identity,
+    load_bps,
     run_many,
     tables,
 )
@@ -71,6 +72,8 @@ def run_in_real_time(
     run: int,
     runs: int,
     at_once: int,
+    budget: float,
+    pcap: Path | None,
     congestion: Sequence[str],
     json_output: bool,
     output: Path | None,
@@ -83,19 +86,42 @@ def run_in_real_time(
         refuse(f"--runs is {runs}; accepted: 1 or more")
     if at_once < 1:
         refuse(f"--at-once is {at_once}; accepted: 1 or more")
+    if not budget > 0:
+        refuse(f"--budget is {budget:g}; accepted: a rate in Mbit/s above 0")
+    if output is not None and pcap is not None:
+        refuse(
+            "--pcap: completed runs in --output are reused, and have no packets; accepted without --output"
+        )
+    if pcap is not None:
+        make_directory(pcap.parent)
     if output is not None:
         # Found out now rather than after a long run.
         make_directory(output)
     for text in scenario.warnings:
         note(f"warning: {text}")
     jobs = [Job(scenario, seed, number) for number in range(run, run + runs)]
+    at_once = _within(budget, scenario, min(at_once, runs))
+
+    def file_of(job: Job) -> Path:
+        assert pcap is not None
+        return pcap if runs == 1 else pcap.with_stem(f"{pcap.stem}-{job.run}")
+
     try:
         find_binary(told=note)
         if output is None:
             with _progress(duration_s(scenario) * runs / at_once) as progress:
-                done = run_many(jobs, at_once=at_once, congestion=replacements, progress=progress)
+                done = run_many(
+                    jobs,
+                    at_once=at_once,
+                    budget_bps=budget * 1e6,
+                    congestion=replacements,
+                    pcap=None if pcap is None else file_of,
+                    progress=progress,
+                )
         else:
-            done = _with_store(jobs, output, at_once=at_once, congestion=replacements, fresh=fresh)
+            done = _with_store(
+                jobs, output, at_once=at_once, budget=budget, congestion=replacements, fresh=fresh
+            )
     except MachineError as error:
         fail(error, UNAVAILABLE)
     except RealTimeError as error:
@@ -127,7 +153,13 @@ class _Planned:
 
 
 def _with_store(
-    jobs: Sequence[Job], output: Path, *, at_once: int, congestion: dict[str, str], fresh: bool
+    jobs: Sequence[Job],
+    output: Path,
+    *,
+    at_once: int,
+    budget: float,
+    congestion: dict[str, str],
+    fresh: bool,
 ) -> list[RealTimeRun]:
     """Run what the store of a folder does not contain, and return all runs."""
     plan = [_Planned(job.scenario, job.seed, job.run) for job in jobs]
@@ -149,7 +181,12 @@ def _with_store(
         left = len(planned.missing)
         with _progress(duration_s(jobs[0].scenario) * left / at_once) as progress:
             make = in_real_time(
-                kept, at_once=at_once, congestion=congestion, progress=progress, finished=remember
+                kept,
+                at_once=at_once,
+                budget_bps=budget * 1e6,
+                congestion=congestion,
+                progress=progress,
+                finished=remember,
             )
             display = Display(sys.stderr, quiet=True)
             planned.announce(display)
@@ -159,6 +196,20 @@ def _with_store(
         disturbed[job.run] if job.run in disturbed else RealTimeRun.of_json(job, text)
         for job, text in zip(jobs, texts, strict=True)
     ]
+
+
+def _within(budget: float, scenario: Scenario, at_once: int) -> int:
+    """Return the number of runs side by side that a budget in Mbit/s allows, and say if it is smaller than asked for."""
+    load = load_bps(scenario) / 1e6
+    fitting = int(budget / load) if load > 0 else at_once
+    # A single run that does not fit is rejected when it is about to start.
+    if fitting >= at_once or fitting == 0:
+        return at_once
+    note(
+        f"note: {fitting} of {at_once} runs side by side: each carries up to {load:g} Mbit/s, and the budget is "
+        f"{budget:g} Mbit/s"
+    )
+    return fitting
 
 
 def fail(error: Exception, code: int) -> NoReturn:

@@ -4,20 +4,12 @@
 //! delays records, never packets.
 
 use super::options::Status;
+use crate::pcap::PacketFile;
 use dumbbell_units::Time;
-use nix::time::{ClockId, clock_gettime};
-use pcap_file::DataLink;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
 /// The columns of a log.
 pub const COLUMNS: &str = "time_s,direction,offered_bps,throughput_bps,packets,drops,backlog_packets,backlog_bytes,\
@@ -113,10 +105,8 @@ impl Recorder {
 pub struct Writer {
     records: Receiver<Record>,
     log: Option<BufWriter<File>>,
-    pcap: Option<PcapNgWriter<BufWriter<File>>>,
+    pcap: Option<PacketFile>,
     status: Status,
-    /// Time of day at the start of the run's clock.
-    epoch: Duration,
     last: Option<Sample>,
     /// Bytes delivered since the last update of live statistics, forward and back, and its time.
     shown: ([u64; 2], Time),
@@ -132,41 +122,24 @@ pub struct Writer {
 /// The beginning of a file cannot be written.
 pub fn recorder(log: Option<File>, pcap: Option<File>, status: Status) -> io::Result<(Recorder, Writer)> {
     let (sender, records) = channel();
-    let now = clock_gettime(ClockId::CLOCK_REALTIME)?;
-    let epoch = Duration::new(now.tv_sec() as u64, now.tv_nsec() as u32);
     let mut log = log.map(BufWriter::new);
     if let Some(log) = &mut log {
         writeln!(log, "{COLUMNS}")?;
     }
-    let pcap = pcap.map(|file| begin_pcap(BufWriter::new(file))).transpose()?;
+    // The program's end is the first interface.
+    let pcap = pcap.map(|file| PacketFile::new(file, ["inside", "outside"])).transpose()?;
     let has_packets = pcap.is_some();
     let writer = Writer {
         records,
         log,
         pcap,
         status,
-        epoch,
         last: None,
         shown: ([0; 2], Time::ZERO),
         logged_drops: [0; 2],
         flushed: Time::ZERO,
     };
     Ok((Recorder { records: sender, has_packets }, writer))
-}
-
-/// Two interfaces of raw IP packets: the program's end is the first one.
-fn begin_pcap(file: BufWriter<File>) -> io::Result<PcapNgWriter<BufWriter<File>>> {
-    let mut pcap = PcapNgWriter::new(file).map_err(io::Error::other)?;
-    for name in ["inside", "outside"] {
-        // The resolution is stated as a negative power of ten: nanoseconds.
-        let options = vec![
-            InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
-            InterfaceDescriptionOption::IfTsResol(9),
-        ];
-        let interface = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
-        pcap.write_pcapng_block(interface).map_err(io::Error::other)?;
-    }
-    Ok(pcap)
 }
 
 impl Writer {
@@ -187,15 +160,7 @@ impl Writer {
     }
 
     fn on_packet(&mut self, at: Time, of_program: bool, bytes: &[u8]) -> io::Result<()> {
-        let Some(pcap) = &mut self.pcap else { return Ok(()) };
-        let block = EnhancedPacketBlock {
-            interface_id: u32::from(!of_program),
-            timestamp: self.epoch + Duration::from_nanos(at.0),
-            original_len: bytes.len() as u32,
-            data: Cow::Borrowed(bytes),
-            options: Vec::new(),
-        };
-        pcap.write_pcapng_block(block).map(drop).map_err(io::Error::other)
+        self.pcap.as_mut().map_or(Ok(()), |pcap| pcap.packet(at, u32::from(!of_program), bytes))
     }
 
     fn on_sample(&mut self, sample: &Sample) -> io::Result<()> {
@@ -224,7 +189,7 @@ impl Writer {
             log.flush()?;
         }
         if let Some(pcap) = &mut self.pcap {
-            pcap.get_mut().flush()?;
+            pcap.flush()?;
         }
         Ok(())
     }
