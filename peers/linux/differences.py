@@ -19,11 +19,11 @@ LATENESS = "Delivery times: exact in the simulator; tens of microseconds late in
 MEDIAN_US = 30.0
 LOG_DEVIATION = 0.7
 
-PERIOD_NS = 5_000_000
+PERIOD_NS = 10_000_000
 
 
 def late(scenario: Scenario) -> Scenario:
-    """Return a scenario whose links deliver as late as the testbed: their delays vary at random every 5 ms.
+    """Return a scenario whose links deliver as late as the testbed: their delays vary at random every 10 ms.
 
     Lateness is lognormal, with a median of 30 µs and a 99th percentile of 150 µs. It is seeded by the scenario's name.
     """

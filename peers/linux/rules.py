@@ -18,6 +18,10 @@ VARIANTS = ("reno", *TWINS)
 # belong to the sender, which is the kernel's.
 MECHANISMS = dict.fromkeys(("vegas", "newvegas", "vegasa", "code", "rovegas"), "ABFI")
 
+# With whole numbers, a window that just fills the path is a tie: its difference is the threshold, and microseconds decide
+# whether it grows by another segment.
+THRESHOLDS = {key: {"alpha": 1.5, "beta": 3.5} for key in ("vegas", "newvegas", "code", "rovegas")}
+
 
 def table(variant: str, **changes: Any) -> dict[str, Any]:
     """Return the ``tcp`` table that states the kernel's rules for a congestion control.
@@ -49,7 +53,7 @@ def table(variant: str, **changes: Any) -> dict[str, Any]:
     }
     if variant in MECHANISMS:
         stated["mechanisms"] = MECHANISMS[variant]
-        stated["congestion"] = {"name": variant, "increase": "at-once"}
+        stated["congestion"] = {"name": variant, "increase": "at-once"} | THRESHOLDS.get(variant, {})
     if variant == "rovegas":
         # The option takes 8 bytes of the payload.
         stated |= {"aqt": True, "mss": "1440 bytes"}
@@ -116,6 +120,18 @@ RULES: tuple[Rule, ...] = (
         peer="A granted segment is spread over the ACKs of the next round, rounded up.",
         matched="At once on both sides (increase at-once). In ours, the sum of the spread fractions may stay below a whole "
         "segment by a rounding error of floating point; then one segment fewer is sent until the next change.",
+    ),
+    Rule(
+        aspect="Vegas, NewVegas, CODE and RoVegas: thresholds",
+        peer="A window that just fills the path has a difference of almost 1 segment, the next one of almost 2. Round-trip "
+        "times that are a few microseconds longer then decide whether the window grows.",
+        matched="Thresholds of 1.5 and 3.5 segments on both sides, between these values.",
+    ),
+    Rule(
+        aspect="NewVegas and CODE: ties",
+        peer="The thresholds move if a round-trip time is longer than the last one. Times of a constant window differ by "
+        "microseconds, so that the thresholds rise by chance; in ours they are equal.",
+        matched="Not matched. Disagreements are traced by running ours on links whose delays vary likewise.",
     ),
     Rule(
         aspect="Mechanisms of Vegas",
