@@ -34,30 +34,7 @@ PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_min
 /* Numerator of the expected rate. */
 PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
 
-struct probes {
-	microseconds base_rtt;
-	thousandths vegas_diff;
-	thousandths alpha;
-};
-
-#include "probes.h"
-
-static __always_inline void tell(const struct sock *sk, struct banded *banded)
-{
-	struct vegas *vegas = &banded->vegas;
-	struct record *record;
-
-	if (!vegas->has_changed)
-		return;
-	vegas->has_changed = 0;
-	record = begin_record(sk);
-	if (!record)
-		return;
-	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
-	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
-	record->probes.alpha = banded->alpha;
-	bpf_ringbuf_submit(record, 0);
-}
+#include "band_probes.h"
 
 static __always_inline struct band_rules band_rules(void)
 {
@@ -150,12 +127,6 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 }
 
 CONGESTION_CONTROL = {
-	.init = (void *)init,
-	.pkts_acked = (void *)pkts_acked,
-	.cong_avoid = (void *)cong_avoid,
-	.ssthresh = (void *)ssthresh,
-	.set_state = (void *)set_state,
-	.undo_cwnd = (void *)undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
+	ALL_OPERATIONS,
 	.name = "db_code",
 };

@@ -35,6 +35,12 @@ typedef s64 flag;
 /* Declares the operations. The loader replaces the name. */
 #define CONGESTION_CONTROL SEC(".struct_ops.link") struct tcp_congestion_ops congestion_control
 
+/* The operations of a twin that has a function of the same name for each of them. Any user may choose it. */
+#define ALL_OPERATIONS                                                                                                 \
+	.init = (void *)init, .pkts_acked = (void *)pkts_acked, .cong_avoid = (void *)cong_avoid,                      \
+	.ssthresh = (void *)ssthresh, .set_state = (void *)set_state, .undo_cwnd = (void *)undo_cwnd,                  \
+	.flags = TCP_CONG_NON_RESTRICTED
+
 /* Windows with a fraction count in units of 2^-24 segments. */
 #define SEGMENT (1ULL << 24)
 

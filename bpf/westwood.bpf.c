@@ -173,12 +173,6 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 }
 
 CONGESTION_CONTROL = {
-	.init = (void *)init,
-	.pkts_acked = (void *)pkts_acked,
-	.cong_avoid = (void *)cong_avoid,
-	.ssthresh = (void *)ssthresh,
-	.set_state = (void *)set_state,
-	.undo_cwnd = (void *)undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
+	ALL_OPERATIONS,
 	.name = "db_westwood",
 };
