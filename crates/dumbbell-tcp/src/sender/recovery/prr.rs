@@ -22,6 +22,8 @@ pub(super) struct Reduction {
     seen: (u64, u64),
     /// Bytes that the connection had sent when the recovery began.
     sent_before: u64,
+    /// The window less the threshold, in bytes; zero outside recoveries.
+    excess: f64,
 }
 
 /// What an ACK of a recovery says, in bytes.
@@ -40,7 +42,7 @@ impl Reduction {
     pub(super) fn begin(connection: &mut Connection, prior: f64) -> Reduction {
         let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         let mut reduction =
-            Reduction { prior, delivered: 0, seen: counters, sent_before: connection.stats.bytes_sent };
+            Reduction { prior, seen: counters, sent_before: connection.stats.bytes_sent, ..Reduction::default() };
         reduction.seen.0 -= u64::from(connection.mss).min(counters.0);
         reduction.on_ack(connection, false);
         reduction
@@ -61,7 +63,19 @@ impl Reduction {
         let sent = connection.stats.bytes_sent - self.sent_before;
         let ssthresh = connection.congestion.cwnd();
         let window = self.window(news, sent, ssthresh, f64::from(connection.mss));
-        connection.duplicates.inflation = window - ssthresh;
+        self.excess = window - ssthresh;
+        connection.duplicates.inflation = self.excess;
+    }
+
+    /// The recovery ends: the window is the threshold.
+    pub(super) fn end(&mut self, connection: &mut Connection) {
+        self.excess = 0.0;
+        connection.duplicates.inflation = 0.0;
+    }
+
+    /// The window less the threshold, in bytes. It is part of the window, not an addition for duplicate ACKs.
+    pub(super) fn excess(&self) -> f64 {
+        self.excess
     }
 
     /// The window after an ACK, in bytes; `sent` bytes were sent in the recovery.

@@ -77,6 +77,10 @@ impl LossRecovery for Rfc6675 {
         burst_limit(self.rules.max_burst)
     }
 
+    fn deflated(&self) -> f64 {
+        -self.reduction.excess()
+    }
+
     fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
         if connection.in_recovery {
             if self.rules.prr {
@@ -106,7 +110,7 @@ impl LossRecovery for Rfc6675 {
             if self.recover.is_some_and(|recover| ack < recover) {
                 return NewAck::PARTIAL;
             }
-            connection.duplicates.inflation = 0.0;
+            self.reduction.end(connection);
             connection.leave_recovery(now, 0.0);
         }
         connection.duplicates.clear();
@@ -131,7 +135,7 @@ impl LossRecovery for Rfc6675 {
 
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
         if self.rules.prr && connection.in_recovery {
-            connection.duplicates.inflation = 0.0;
+            self.reduction.end(connection);
         }
         connection.exclude_inflation(0.0);
         // Reported data has left the network, and may be many windows if a retransmission was lost.
