@@ -202,14 +202,15 @@ class Machine:
             found["BPF objects"] = new - held() if new else set()
         return {kind: what for kind, what in found.items() if what}
 
-    def wait(self, mark: str) -> float:
-        """Return the seconds until nothing is left; exits if something stays."""
-        begin = time.monotonic()
+    def wait(self, mark: str) -> tuple[float, str]:
+        """Return the seconds until nothing is left, and what was left last; exits if something stays."""
+        begin, last = time.monotonic(), "nothing"
         while left := self.left(mark):
             passed = time.monotonic() - begin
             expect(passed < PATIENCE_S, f"left after {passed:.0f} s: {left}")
+            last = ", ".join(left)
             time.sleep(0.02)
-        return time.monotonic() - begin
+        return time.monotonic() - begin, last
 
 
 # --- kills ---
@@ -223,7 +224,7 @@ class Torture:
     machine: Machine
     place: Path
     victims: Counter[str] = field(default_factory=Counter)
-    slowest_s: float = 0.0
+    slowest: tuple[float, str] = (0.0, "nothing")
     kills: int = 0
 
     def start(self, command: list[str], said: BinaryIO | None = None) -> tuple[subprocess.Popen[bytes], str]:
@@ -249,14 +250,14 @@ class Torture:
 
     def check(self, mark: str) -> None:
         """Wait until nothing is left."""
-        self.slowest_s = max(self.slowest_s, self.machine.wait(mark))
+        self.slowest = max(self.slowest, self.machine.wait(mark))
 
     def tell(self, what: str, begin: float) -> None:
         """Print a summary."""
         listed = ", ".join(f"{name} {count}" for name, count in self.victims.most_common())
         print(
             f"{what}: {self.kills} kills ({listed}), {time.monotonic() - begin:.0f} s: nothing is left after "
-            f"{self.slowest_s:.1f} s at the latest",
+            f"{self.slowest[0]:.1f} s at the latest ({self.slowest[1]})",
             flush=True,
         )
 

@@ -254,7 +254,7 @@ fn hosts_beyond_this_one_are_reached_with_internet() {
     let beyond = thread::spawn(move || {
         unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
         let own = fs::read_link("/proc/thread-self/ns/net").expect("a namespace");
-        let script = "read -r _; ip address add 203.0.113.2/24 dev up; ip link set up up; \
+        let script = "read -r _; ip address add 203.0.113.2/24 dev eth0; ip link set eth0 up; \
                       ip route add default via 203.0.113.1; exec \"$0\" \"$@\"";
         let mut host = Command::new("unshare");
         host.args(["--net", "sh", "-c", script, SHELL, "--internet", "--delay", "10ms", "--", "bash", "-c"]);
@@ -265,7 +265,7 @@ fn hosts_beyond_this_one_are_reached_with_internet() {
         while namespace(host.id()) == own {
             thread::sleep(Duration::from_millis(1));
         }
-        ip(&format!("link add far type veth peer name up netns {}", host.id()));
+        ip(&format!("link add far type veth peer name eth0 netns {}", host.id()));
         ip("address add 203.0.113.1/24 dev far");
         ip("link set far up");
         let listener = TcpListener::bind("203.0.113.1:7").expect("a port");
