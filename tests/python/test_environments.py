@@ -97,3 +97,15 @@ def test_delayed_acknowledgements_do_not_slow_linux():
     # A sawtooth of about 3.45 s in 50 s; half the growth takes about twice as long.
     assert losses[0] == losses[1] >= 14
     assert losses[2] <= 0.6 * losses[0]
+
+
+@pytest.mark.parametrize("prr", [True, False])
+def test_a_proportional_reduction_is_part_of_the_window(prr):
+    scenario = Scenario.from_toml(ROOT / "examples" / "linux-reno.toml").with_values(
+        {"flows.reno.tcp.recovery": {"kind": "sack", "prr": prr}}
+    )
+    data = scenario.to_dict() | {"probes": [{"quantities": ["cwnd_base"], "flows": ["reno"]}]}
+    window = dumbbell.run(Scenario.from_dict(data), seed=1).traces["cwnd_base"]
+    falls = -window["value"].diff()[window["time_s"] > 10.0]
+    # Windows of 44 to 88 segments: each falls by steps of a few, or by half at once.
+    assert (falls.max() < 6) if prr else ((falls > 30).sum() >= 10)

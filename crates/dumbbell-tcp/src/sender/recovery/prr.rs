@@ -41,8 +41,12 @@ impl Reduction {
     /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
     pub(super) fn begin(connection: &mut Connection, prior: f64) -> Reduction {
         let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
-        let mut reduction =
-            Reduction { prior, seen: counters, sent_before: connection.stats.bytes_sent, ..Reduction::default() };
+        let mut reduction = Reduction {
+            prior,
+            seen: counters,
+            sent_before: connection.stats.bytes_sent,
+            ..Reduction::default()
+        };
         reduction.seen.0 -= u64::from(connection.mss).min(counters.0);
         reduction.on_ack(connection, false);
         reduction
