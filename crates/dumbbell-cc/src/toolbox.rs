@@ -154,28 +154,25 @@ impl RenoGrowth {
     }
 
     /// Growth of a window of `cwnd` bytes in congestion avoidance, in bytes (RFC 5681 §3.1).
-    #[inline]
+    #[inline(always)]
     pub fn linear(&mut self, additions: f64, cwnd: f64, context: &Context) -> f64 {
         let mss = context.mss;
         let growth = match self.rules.growth {
             Growth::Real => mss * mss / cwnd,
             Growth::Whole => whole(mss * mss / cwnd),
-            Growth::Segments => return self.by_segments(additions, cwnd, context),
+            Growth::Segments => return self.by_segments(additions, cwnd, mss, context.growth_limit),
         };
-        let growth = if self.rules.extra_eighth { growth + whole(mss / 8.0) } else { growth };
-        match self.rules.grow_per {
-            GrowPer::Ack => growth,
-            GrowPer::Segment => additions * growth,
-        }
+        additions * if self.rules.extra_eighth { growth + whole(mss / 8.0) } else { growth }
     }
 
     /// A segment for each full window counted. What a larger window has left adds one segment, and the count begins
     /// again. Nothing is counted while the window must not grow.
-    fn by_segments(&mut self, additions: f64, cwnd: f64, context: &Context) -> f64 {
-        if cwnd >= context.growth_limit {
+    #[inline(never)]
+    fn by_segments(&mut self, additions: f64, cwnd: f64, mss: f64, growth_limit: f64) -> f64 {
+        if cwnd >= growth_limit {
             return 0.0;
         }
-        let window = (cwnd / context.mss).floor().max(1.0);
+        let window = (cwnd / mss).floor().max(1.0);
         let mut segments = 0.0;
         if self.counted >= window {
             self.counted = 0.0;
@@ -184,7 +181,7 @@ impl RenoGrowth {
         self.counted += additions;
         let full = (self.counted / window).floor();
         self.counted -= full * window;
-        (segments + full) * context.mss
+        (segments + full) * mss
     }
 
     /// The window of `cwnd` bytes after an ACK outside recoveries, with the standard slow start, in bytes.
@@ -194,12 +191,8 @@ impl RenoGrowth {
             return context.grown(cwnd, self.linear(additions, cwnd, context));
         }
         let early = self.rules.additions_below(additions, cwnd, ssthresh, context.mss);
-        self.grown_by_rest(additions - early, context.grown(cwnd, early * context.mss), context)
-    }
-
-    /// The window after slow start, grown by the additions that are left for congestion avoidance.
-    #[inline]
-    fn grown_by_rest(&mut self, rest: f64, cwnd: f64, context: &Context) -> f64 {
+        let cwnd = context.grown(cwnd, early * context.mss);
+        let rest = additions - early;
         if rest > 0.0 { context.grown(cwnd, self.linear(rest, cwnd, context)) } else { cwnd }
     }
 
@@ -249,22 +242,43 @@ impl RenoWindow {
         if ack.in_recovery {
             return;
         }
-        let additions = self.growth.rules.additions(ack, context.mss);
-        if !self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
-            let growth = self.growth.linear(additions, self.cwnd, context);
+        if self.growth.rules.grow_per == GrowPer::Segment {
+            let (context, ack) = (*context, *ack);
+            self.on_ack_by_segments(&context, &ack);
+        } else if self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
+            self.slow_start(context.mss, context, ack);
+        } else {
+            let growth = self.growth.linear(1.0, self.cwnd, context);
             self.cwnd = context.grown(self.cwnd, growth);
-            return;
         }
-        let early = self.growth.rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
-        match self.slow_start.on_ack(early * context.mss, context, ack) {
-            Step::Grow(growth) => {
-                let cwnd = context.grown(self.cwnd, growth);
-                self.cwnd = self.growth.grown_by_rest(additions - early, cwnd, context);
-            }
+    }
+
+    /// Grows in slow start, where the standard growth is `growth`, in bytes.
+    // Inlined, so that context and ACK stay in registers where an ACK adds once.
+    #[inline(always)]
+    fn slow_start(&mut self, growth: f64, context: &Context, ack: &Ack) {
+        match self.slow_start.on_ack(growth, context, ack) {
+            Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
             Step::Leave(growth) => {
                 self.cwnd = context.grown(self.cwnd, growth);
                 self.ssthresh = self.cwnd;
             }
+        }
+    }
+
+    /// Grows by every segment that an ACK delivers: in slow start up to the threshold, above it by the rest.
+    #[inline(never)]
+    fn on_ack_by_segments(&mut self, context: &Context, ack: &Ack) {
+        let rules = &self.growth.rules;
+        let mut additions = rules.additions(ack, context.mss);
+        if rules.in_slow_start(self.cwnd, self.ssthresh) {
+            let early = rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+            self.slow_start(early * context.mss, context, ack);
+            additions -= early;
+        }
+        if additions > 0.0 {
+            let growth = self.growth.linear(additions, self.cwnd, context);
+            self.cwnd = context.grown(self.cwnd, growth);
         }
     }
 
