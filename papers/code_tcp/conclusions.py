@@ -198,10 +198,9 @@ def on_linux(evidence: Evidence) -> list[str]:
         f"The runs: {origin_of(evidence.linux)}.",
         f"At {_span(rates, 0)} Mbit/s the variants get, of Reno's throughput: {spans}. CODE is nearest to an equal share at {codes} of "
         f"{len(rates)} rates.",
-        "Two differences between kernel and simulator are known on these scenarios. Receivers delay acknowledgements, as Linux does by default: windows of "
-        "Linux then grow by segments acknowledged, those of the simulator by acknowledgements, half as fast. And nothing in the scenario is "
-        "random but the starts: in the simulator, phase effects then decide who loses, while the timing of real packets has noise of its own. The main reading of Fig. 9 "
-        "has random traffic against phase effects, and no delayed acknowledgements. " + each,
+        "One difference between kernel and simulator is known on these scenarios: nothing in them is random but the starts. In the simulator, phase "
+        "effects then decide who loses, and equal round-trip times tie, while the timing of real packets has noise of its own. The main reading of "
+        "Fig. 9 has random traffic against phase effects. " + each,
     ]
 
 

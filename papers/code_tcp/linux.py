@@ -1,7 +1,7 @@
 """Connections of a kernel: the scenarios of the experiments on Linux and of the uploads over the Internet.
 
-The simulator runs the same scenarios. They state the rules nearest to those of Linux (see ``docs/testbed.md``), and of the
-main reading what these leave open. [chan2010 §4.6, §4.7]
+The simulator runs the same scenarios. They state the environment of Linux, and of the main reading what it leaves open.
+[chan2010 §4.6, §4.7]
 """
 
 from __future__ import annotations
@@ -83,16 +83,9 @@ def tcp(kind: str, assumptions: Assumptions = RULES, *, delayed: bool = True) ->
     delayed
         Whether the receiver delays acknowledgements, as Linux does unless told otherwise.
     """
-    table: dict[str, Any] = {
-        "recovery": "sack",
-        "mss": f"{MSS} bytes",
-        "headers": {"data": "52 bytes", "ack": "52 bytes"},
-        "timestamps": True,
-        "initial_window": "10 segments",
-        "timer": {"minimum": "200 ms"},
-        "window": {"reduction_base": "real-window"},
-        "delayed_ack": {"segments": 2, "timer": "200 ms"} if delayed else "off",
-    }
+    table: dict[str, Any] = {"rules": "linux"}
+    if not delayed:
+        table["delayed_ack"] = "off"
     if kind == "reno":
         return {**table, "congestion": "reno"}
     congestion: dict[str, Any] = {

@@ -65,16 +65,14 @@ def _tcp(variant: str) -> dict[str, Any]:
     if variant == "rovegas":
         congestion["base_rtt"] = PLACE.base_rtt
     return {
+        "rules": "linux",
         "variant": variant,
         "congestion": congestion,
         # Linux has none of the mechanisms C, D and H of Vegas, and always E.
         "mechanisms": "ABFGI",
-        "recovery": "sack",
         "mss": f"{payload(variant)} bytes",
-        "headers": {"data": f"{HEADERS} bytes", "ack": f"{HEADERS} bytes"},
-        "timestamps": True,
         "timer": {"minimum": PLACE.minimum_rto},
-        "window": {"reduction_base": "real-window"},
+        "delayed_ack": "off",
     }
 
 

@@ -49,16 +49,11 @@ def key(site: str, cause: str, level: float, variant: str) -> str:
 
 def _tcp(variant: str) -> Tcp:
     settings: dict[str, Any] = {
+        "rules": "linux",
         "congestion": "reno" if variant == "newreno" else variant,
         # Without SACK, as the kernels of then.
-        "recovery": {"kind": "newreno", "partial_ack": "slow-but-steady"},
-        "mss": f"{MSS} bytes",
-        "headers": {"data": f"{HEADERS} bytes", "ack": f"{HEADERS} bytes"},
-        "timestamps": True,
+        "recovery": "newreno",
         "initial_window": "3 segments",
-        "timer": {"minimum": "200 ms"},
-        "window": {"reduction_base": "real-window"},
-        "delayed_ack": {"segments": 2, "timer": "200 ms"},
     }
     return Tcp.from_dict(settings)
 
