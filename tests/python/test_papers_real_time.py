@@ -29,7 +29,7 @@ with counter.open("a") as file:
     file.write(f'{{request["scenario"]["name"]}} {{request["run"]}}\\n')
 {before}
 late = dict(late_p50_us=1.0, late_p99_us=2.0, late_max_us=3.0, late_over_1ms=0.0, disturbed={disturbed},
-    write_errors=0, refused=0, kernel="6.18.0", fifo=True)
+    write_errors=0, refused=0, checksum_errors=0, kernel="6.18.0", fifo=True)
 def flow(name, place):
     return late | dict(name=name, goodput_bps=1e6 * (1 + place + 0.01 * request["run"]), throughput_bps=1e6,
         bytes_delivered=1000, segments_sent=10, segments_retransmitted=1, bytes_retransmitted=100, timeouts=0,
