@@ -93,6 +93,17 @@ impl WindowRules {
         if self.slow_start_at_ssthresh { cwnd <= ssthresh } else { cwnd < ssthresh }
     }
 
+    /// Growth in congestion avoidance by an ACK that adds once, in bytes (RFC 5681 §3.1), unless segments are counted.
+    #[inline]
+    pub fn linear_growth(&self, cwnd: f64, mss: f64) -> f64 {
+        let growth = mss * mss / cwnd;
+        let growth = match self.growth {
+            Growth::Whole => whole(growth),
+            Growth::Real | Growth::Segments => growth,
+        };
+        if self.extra_eighth { growth + whole(mss / 8.0) } else { growth }
+    }
+
     /// How often an ACK adds to the window: once, or once for each segment that it delivers. A part of a segment counts
     /// as one.
     #[inline]
@@ -143,6 +154,8 @@ impl WindowRules {
 pub struct RenoGrowth {
     /// The rules.
     pub rules: WindowRules,
+    /// True unless every ACK adds once and windows grow by fractions.
+    is_counted: bool,
     /// Additions since the window last grew, if it grows by whole segments.
     counted: f64,
 }
@@ -150,19 +163,17 @@ pub struct RenoGrowth {
 impl RenoGrowth {
     /// The growth at the start of a connection.
     pub fn new(rules: WindowRules) -> Self {
-        RenoGrowth { rules, counted: 0.0 }
+        let is_counted = rules.growth == Growth::Segments || rules.grow_per == GrowPer::Segment;
+        RenoGrowth { rules, is_counted, counted: 0.0 }
     }
 
     /// Growth of a window of `cwnd` bytes in congestion avoidance, in bytes (RFC 5681 §3.1).
-    #[inline(always)]
+    #[inline]
     pub fn linear(&mut self, additions: f64, cwnd: f64, context: &Context) -> f64 {
-        let mss = context.mss;
-        let growth = match self.rules.growth {
-            Growth::Real => mss * mss / cwnd,
-            Growth::Whole => whole(mss * mss / cwnd),
-            Growth::Segments => return self.by_segments(additions, cwnd, mss, context.growth_limit),
-        };
-        additions * if self.rules.extra_eighth { growth + whole(mss / 8.0) } else { growth }
+        match self.rules.growth {
+            Growth::Segments => self.by_segments(additions, cwnd, context.mss, context.growth_limit),
+            Growth::Real | Growth::Whole => additions * self.rules.linear_growth(cwnd, context.mss),
+        }
     }
 
     /// A segment for each full window counted. What a larger window has left adds one segment, and the count begins
@@ -237,43 +248,43 @@ impl RenoWindow {
     }
 
     /// New data was acknowledged: grow outside recoveries.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if ack.in_recovery {
             return;
         }
-        if self.growth.rules.grow_per == GrowPer::Segment {
+        if self.growth.is_counted {
+            // Copies, so that both stay in registers otherwise.
             let (context, ack) = (*context, *ack);
-            self.on_ack_by_segments(&context, &ack);
+            self.on_counted_ack(&context, &ack);
         } else if self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
-            self.slow_start(context.mss, context, ack);
+            match self.slow_start.on_ack(context.mss, context, ack) {
+                Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
+                Step::Leave(growth) => {
+                    self.cwnd = context.grown(self.cwnd, growth);
+                    self.ssthresh = self.cwnd;
+                }
+            }
         } else {
-            let growth = self.growth.linear(1.0, self.cwnd, context);
+            let growth = self.growth.rules.linear_growth(self.cwnd, context.mss);
             self.cwnd = context.grown(self.cwnd, growth);
         }
     }
 
-    /// Grows in slow start, where the standard growth is `growth`, in bytes.
-    // Inlined, so that context and ACK stay in registers where an ACK adds once.
-    #[inline(always)]
-    fn slow_start(&mut self, growth: f64, context: &Context, ack: &Ack) {
-        match self.slow_start.on_ack(growth, context, ack) {
-            Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
-            Step::Leave(growth) => {
-                self.cwnd = context.grown(self.cwnd, growth);
-                self.ssthresh = self.cwnd;
-            }
-        }
-    }
-
-    /// Grows by every segment that an ACK delivers: in slow start up to the threshold, above it by the rest.
+    /// Grows by what the rules count: in slow start up to the threshold, above it by the rest.
     #[inline(never)]
-    fn on_ack_by_segments(&mut self, context: &Context, ack: &Ack) {
+    fn on_counted_ack(&mut self, context: &Context, ack: &Ack) {
         let rules = &self.growth.rules;
         let mut additions = rules.additions(ack, context.mss);
         if rules.in_slow_start(self.cwnd, self.ssthresh) {
             let early = rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
-            self.slow_start(early * context.mss, context, ack);
+            match self.slow_start.on_ack(early * context.mss, context, ack) {
+                Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
+                Step::Leave(growth) => {
+                    self.cwnd = context.grown(self.cwnd, growth);
+                    self.ssthresh = self.cwnd;
+                }
+            }
             additions -= early;
         }
         if additions > 0.0 {

@@ -100,7 +100,7 @@ class DelayedAck(Part):
     on_tick
         Whether the delay ends with the host's next fast tick, as in BSD.
     quick
-        Number of acknowledgements that are not delayed at the start of a connection.
+        Number of segments in order that are acknowledged at once at the start of a connection.
     """
 
     segments: int | None = None

@@ -40,7 +40,7 @@ impl Control for Reno {
         self.0.ssthresh()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         self.0.on_ack(context, ack);
     }

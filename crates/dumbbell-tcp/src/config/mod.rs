@@ -25,7 +25,7 @@ params! {
         timer: Time = Time(200_000_000), "s", "[RFC 1122 §4.2.3.2]", |t| t.0 > 0, "a time above 0";
         /// End the delay at the next fast tick of the host, as in BSD.
         on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
-        /// Acknowledgements that are not delayed at the start of a connection.
+        /// Segments in order that are acknowledged at once at the start of a connection.
         quick: u64 = 0, "segments", "[linux6 tcp_input.c]";
     }
 }
