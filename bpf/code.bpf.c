@@ -61,6 +61,29 @@ static __always_inline s64 reduced(s64 threshold)
 	return truncate ? floored(left) : left;
 }
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+static __always_inline void enter_state(struct sock *sk, u8 new_state)
+{
+	const struct band_rules rules = band_rules();
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct banded *banded = inet_csk_ca(sk);
+
+	if (!banded_react(tp, banded, new_state))
+		return;
+	if (new_state == TCP_CA_Loss) {
+		reset_band(banded, &rules);
+	} else {
+		banded->alpha = reduced(banded->alpha);
+		banded->beta = reduced(banded->beta);
+		banded->vegas.has_changed = 1;
+	}
+	clamp_band(banded);
+}
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -75,8 +98,10 @@ SEC("struct_ops")
 void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct vegas *vegas = inet_csk_ca(sk);
-	u32 heard = hear_ack(tcp_sk(sk), vegas, sample);
+	u32 heard;
 
+	catch_up(sk, reduced_ssthresh, enter_state);
+	heard = hear_ack(tcp_sk(sk), vegas, sample);
 	vegas->rounds.sample = heard;
 	vegas->rounds.base_sample = heard;
 }
@@ -96,26 +121,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+	return reduced_ssthresh(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	const struct band_rules rules = band_rules();
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct banded *banded = inet_csk_ca(sk);
-
-	if (!banded_react(tp, banded, new_state))
-		return;
-	if (new_state == TCP_CA_Loss) {
-		reset_band(banded, &rules);
-	} else {
-		banded->alpha = reduced(banded->alpha);
-		banded->beta = reduced(banded->beta);
-		banded->vegas.has_changed = 1;
-	}
-	clamp_band(banded);
+	hear_state(sk, new_state, enter_state);
 }
 
 SEC("struct_ops")

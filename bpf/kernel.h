@@ -56,6 +56,7 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	u8 icsk_ca_state : 5;
 	u64 icsk_ca_priv[CA_PRIV_SIZE / sizeof(u64)];
 };
 

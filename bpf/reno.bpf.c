@@ -10,6 +10,25 @@
 
 LICENSE;
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	return halved(tcp_sk(sk)->snd_cwnd);
+}
+
+static __always_inline void enter_state(struct sock *sk, u8 new_state)
+{
+	struct window *window = inet_csk_ca(sk);
+
+	if (begins_reduction(new_state))
+		window->cwnd = 0;
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	catch_up(sk, reduced_ssthresh, enter_state);
+}
+
 SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
@@ -19,16 +38,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	return halved(tcp_sk(sk)->snd_cwnd);
+	return reduced_ssthresh(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	struct window *window = inet_csk_ca(sk);
-
-	if (begins_reduction(new_state))
-		window->cwnd = 0;
+	hear_state(sk, new_state, enter_state);
 }
 
 SEC("struct_ops")
@@ -38,6 +54,7 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 }
 
 CONGESTION_CONTROL = {
+	.pkts_acked = (void *)pkts_acked,
 	.cong_avoid = (void *)cong_avoid,
 	.ssthresh = (void *)ssthresh,
 	.set_state = (void *)set_state,

@@ -167,6 +167,16 @@ static __always_inline void tell(const struct sock *sk, struct vegas *vegas)
 	bpf_ringbuf_submit(record, 0);
 }
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+static __always_inline void enter_state(struct sock *sk, u8 new_state)
+{
+	react(tcp_sk(sk), inet_csk_ca(sk), new_state, true);
+}
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -178,10 +188,12 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct vegas *vegas = inet_csk_ca(sk);
 	struct rounds *rounds = &vegas->rounds;
-	u32 heard = hear_ack(tcp_sk(sk), vegas, sample);
+	u32 heard;
 	struct aqt *aqt = bpf_sk_storage_get(&aqts, sk, NULL, 0);
 	u32 queueing;
 
+	catch_up(sk, reduced_ssthresh, enter_state);
+	heard = hear_ack(tcp_sk(sk), vegas, sample);
 	rounds->sample = heard;
 	rounds->base_sample = heard;
 	vegas->replaces_base_rtt = 0;
@@ -218,13 +230,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+	return reduced_ssthresh(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	react(tcp_sk(sk), inet_csk_ca(sk), new_state, true);
+	hear_state(sk, new_state, enter_state);
 }
 
 SEC("struct_ops")

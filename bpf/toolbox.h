@@ -80,7 +80,9 @@ struct window {
 	/* In 2^-24 segments. */
 	u64 cwnd;
 	/* The stack's window when it was last to be reduced, in segments. */
-	u32 before;
+	u32 before : 29;
+	/* State of the stack of which the algorithm was told. */
+	u32 told : 3;
 	/* Threshold to set after the recovery, in segments; 0 for none. */
 	u32 later_ssthresh;
 };
@@ -157,6 +159,41 @@ static __always_inline u32 halved(u32 cwnd)
 static __always_inline bool begins_reduction(u8 new_state)
 {
 	return new_state == TCP_CA_CWR || new_state == TCP_CA_Recovery || new_state == TCP_CA_Loss;
+}
+
+/* What an algorithm does when the stack asks for a threshold, and when a state of the stack begins. */
+typedef u32 asked_ssthresh(struct sock *sk);
+typedef void told_state(struct sock *sk, u8 new_state);
+
+/* A state of the stack begins. The private state of a socket begins with its window. */
+static __always_inline void hear_state(struct sock *sk, u8 new_state, told_state *enter)
+{
+	struct window *window = inet_csk_ca(sk);
+
+	window->told = new_state;
+	enter(sk, new_state);
+}
+
+/*
+ * Makes good for a reduction that the algorithm was not told of; `pkts_acked` begins with it.
+ *
+ * Some kernels run no programs while certain processes are current, such as the first one. A timer that interrupts them
+ * can begin a recovery: the stack then takes for the threshold what its memory held, and the window follows. The next
+ * ACK tells of it before the stack uses either.
+ */
+static __always_inline void catch_up(struct sock *sk, asked_ssthresh *reduced, told_state *enter)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct window *window = inet_csk_ca(sk);
+	u8 state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+	u32 cwnd = tp->snd_cwnd;
+
+	if (!begins_reduction(state) || state == window->told)
+		return;
+	tp->snd_cwnd = tp->prior_cwnd;
+	tp->snd_ssthresh = reduced(sk);
+	tp->snd_cwnd = least(cwnd, tp->prior_cwnd);
+	hear_state(sk, state, enter);
 }
 
 /*

@@ -106,6 +106,19 @@ static __always_inline void step(struct tcp_sock *tp, struct vegasa *vegasa, con
 	}
 }
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
+static __always_inline void enter_state(struct sock *sk, u8 new_state)
+{
+	struct vegas *vegas = inet_csk_ca(sk);
+
+	if (react(tcp_sk(sk), vegas, new_state, true))
+		vegas->has_throughput = 0;
+}
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -120,8 +133,10 @@ SEC("struct_ops")
 void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct vegas *vegas = inet_csk_ca(sk);
-	u32 heard = hear_ack(tcp_sk(sk), vegas, sample);
+	u32 heard;
 
+	catch_up(sk, reduced_ssthresh, enter_state);
+	heard = hear_ack(tcp_sk(sk), vegas, sample);
 	vegas->rounds.sample = heard;
 	vegas->rounds.base_sample = heard;
 }
@@ -152,16 +167,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+	return reduced_ssthresh(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	struct vegas *vegas = inet_csk_ca(sk);
-
-	if (react(tcp_sk(sk), vegas, new_state, true))
-		vegas->has_throughput = 0;
+	hear_state(sk, new_state, enter_state);
 }
 
 SEC("struct_ops")

@@ -102,6 +102,22 @@ static __always_inline void advance(struct westwood *westwood, u64 now)
 	westwood->sampled_at += due * longest();
 }
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood *westwood = inet_csk_ca(sk);
+
+	advance(westwood, tp->tcp_mstamp);
+	return bandwidth_ssthresh(tp, &westwood->state, westwood->has_sample, westwood->bandwidth, true);
+}
+
+static __always_inline void enter_state(struct sock *sk, u8 new_state)
+{
+	struct westwood *westwood = inet_csk_ca(sk);
+
+	bandwidth_react(tcp_sk(sk), &westwood->state, new_state);
+}
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -121,8 +137,10 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct westwood *westwood = inet_csk_ca(sk);
 	u64 now = tp->tcp_mstamp;
-	u64 dt = now - westwood->last_ack;
+	u64 dt;
 
+	catch_up(sk, reduced_ssthresh, enter_state);
+	dt = now - westwood->last_ack;
 	hear_rtt(tp, &westwood->state, sample->rtt_us);
 	westwood->delivered += newly_delivered(tp, &westwood->state);
 	if (westwood->delivered && dt) {
@@ -149,19 +167,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	advance(westwood, tp->tcp_mstamp);
-	return bandwidth_ssthresh(tp, &westwood->state, westwood->has_sample, westwood->bandwidth, true);
+	return reduced_ssthresh(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	bandwidth_react(tcp_sk(sk), &westwood->state, new_state);
+	hear_state(sk, new_state, enter_state);
 }
 
 SEC("struct_ops")

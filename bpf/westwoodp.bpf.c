@@ -97,6 +97,20 @@ static __always_inline void measure(struct westwood *westwood, u64 bytes, u64 no
 	westwood->state.has_changed = 1;
 }
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	struct westwood *westwood = inet_csk_ca(sk);
+
+	return bandwidth_ssthresh(tcp_sk(sk), &westwood->state, westwood->has_sample, westwood->bandwidth, only_reduce);
+}
+
+static __always_inline void enter_state(struct sock *sk, u8 new_state)
+{
+	struct westwood *westwood = inet_csk_ca(sk);
+
+	bandwidth_react(tcp_sk(sk), &westwood->state, new_state);
+}
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -112,9 +126,12 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct westwood *westwood = inet_csk_ca(sk);
-	u32 rtt = hear_rtt(tp, &westwood->state, sample->rtt_us);
-	u64 bytes = newly_delivered(tp, &westwood->state);
+	u32 rtt;
+	u64 bytes;
 
+	catch_up(sk, reduced_ssthresh, enter_state);
+	rtt = hear_rtt(tp, &westwood->state, sample->rtt_us);
+	bytes = newly_delivered(tp, &westwood->state);
 	if (rtt)
 		hear_interval_rtt(westwood, rtt);
 	if (bytes)
@@ -135,17 +152,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	return bandwidth_ssthresh(tcp_sk(sk), &westwood->state, westwood->has_sample, westwood->bandwidth, only_reduce);
+	return reduced_ssthresh(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	bandwidth_react(tcp_sk(sk), &westwood->state, new_state);
+	hear_state(sk, new_state, enter_state);
 }
 
 SEC("struct_ops")

@@ -10,6 +10,8 @@
  *                          RTT and QUEUEING: -1 for none; RECOVERY: 1 within one, 2 if the ACK ends it
  *   duplicate NOW DELIVERED
  *   react NOW STATE        the stack asks for a threshold and enters the state; 4, a timeout, leaves one segment
+ *   miss NOW STATE SSTHRESH
+ *                          the same, but the kernel leaves out the programs and takes this threshold
  *   enter NOW STATE        it enters the state without asking
  *   open                   the state after a timeout ends
  *   undo                   a reaction was spurious
@@ -47,6 +49,7 @@ static void enter(int state)
 		socket_.snd_cwnd = 1;
 	if (congestion_control.set_state)
 		congestion_control.set_state(sk, state);
+	socket_.inet_conn.icsk_ca_state = state;
 }
 
 /* Lets the socket hear the option of a segment, if the twin has one. */
@@ -146,6 +149,12 @@ int main(void)
 			prior_ssthresh = tp->snd_ssthresh;
 			tp->snd_ssthresh = congestion_control.ssthresh(sk);
 			enter(state);
+		} else if (sscanf(line, "miss %llu %d %u", &now, &state, &tp->snd_ssthresh) == 3) {
+			tp->tcp_mstamp = now;
+			tp->prior_cwnd = tp->snd_cwnd;
+			tp->inet_conn.icsk_ca_state = state;
+			/* A recovery moves the window towards the threshold at once. */
+			tp->snd_cwnd = state == TCP_CA_Loss ? 1 : most(tp->snd_cwnd, tp->snd_ssthresh / tp->prior_cwnd);
 		} else if (sscanf(line, "enter %llu %d", &now, &state) == 2) {
 			tp->tcp_mstamp = now;
 			enter(state);

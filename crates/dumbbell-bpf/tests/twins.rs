@@ -650,6 +650,37 @@ fn a_vegas_window_keeps_three_quarters_and_a_threshold_of_two() {
 }
 
 #[test]
+fn a_reduction_that_the_kernel_did_not_tell_of_is_made_good_for_with_the_next_ack() {
+    // The address that a kernel left in its memory; and a threshold that could be one.
+    for ssthresh in [0x8110_4110_u32, 3] {
+        for (twin, state) in Twin::all().flat_map(|twin| [2, 3, 4].map(|state| (twin, state))) {
+            // An ACK ends a recovery or a reaction to ECN.
+            let end = if state == 4 { 0 } else { 2 };
+            let no_two = twin.parameters().into_iter().find(|parameter| parameter.name == "window_of_two");
+            let settings: Vec<Setting> = no_two.into_iter().map(|parameter| (parameter, 0)).collect();
+            let script = |reduction: String| -> Vec<String> {
+                let events = [
+                    "handshake 0 1".to_owned(),
+                    "init 0 1000 0 0 20 10".to_owned(),
+                    "ack 100000 1000 20000 1 100000 1 1 0 -1 -1".to_owned(),
+                    "ack 200000 20000 41000 19 100000 1 20 0 -1 -1".to_owned(),
+                    reduction,
+                    "duplicate 300000 21".to_owned(),
+                    "duplicate 310000 22".to_owned(),
+                    format!("ack 400000 41000 51000 21 100000 1 41 {end} -1 -1"),
+                    "ack 500000 51000 61000 10 100000 1 51 0 -1 -1".to_owned(),
+                ];
+                commands(&settings).chain(events).collect()
+            };
+            let Some(told) = drive(twin, &script(format!("react 300000 {state}"))) else { return };
+            let missed = drive(twin, &script(format!("miss 300000 {state} {ssthresh}"))).expect("a compiler");
+            assert_ne!(told[3], missed[3], "{} {state}", twin.name());
+            assert_eq!(told[4..], missed[4..], "{} {state} {ssthresh}", twin.name());
+        }
+    }
+}
+
+#[test]
 fn a_westwood_window_ends_its_recovery_below_a_threshold_that_is_larger() {
     // 30 segments in 100 ms at a minimum RTT of 100 ms are an estimate of 30 segments.
     let events = [

@@ -198,7 +198,7 @@ fn shown(info: &TcpInfo, quantity: &Quantity) -> Option<f64> {
         Quantity::Measured(measure) => measure,
     };
     match measure {
-        Measure::Cwnd | Measure::CwndBase => Some(f64::from(info.cwnd())),
+        Measure::Cwnd | Measure::CwndBase => info.cwnd().map(f64::from),
         Measure::Ssthresh => info.ssthresh().map(f64::from),
         Measure::FlightSize => Some(f64::from(info.unacked())),
         Measure::Srtt => info.srtt(),

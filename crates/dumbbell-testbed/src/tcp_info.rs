@@ -14,6 +14,9 @@ const SIZE: usize = 248;
 /// Threshold of a connection that has not left slow start by a loss.
 const UNLIMITED: u32 = 0x7fff_ffff;
 
+/// Most bytes that a receiver can offer [RFC 7323 §2.3].
+const MOST_OUTSTANDING: u64 = 1 << 30;
+
 /// States of a connection whose peer has sent its last byte, as the kernel numbers them: TIME_WAIT, CLOSE, CLOSE_WAIT,
 /// LAST_ACK and CLOSING.
 const AFTER_FIN: [u8; 5] = [6, 7, 8, 9, 11];
@@ -22,6 +25,7 @@ const AFTER_FIN: [u8; 5] = [6, 7, 8, 9, 11];
 mod offset {
     pub const STATE: usize = 0;
     pub const RTO: usize = 8;
+    pub const SND_MSS: usize = 16;
     pub const UNACKED: usize = 24;
     pub const RTT: usize = 68;
     pub const SND_SSTHRESH: usize = 76;
@@ -88,9 +92,11 @@ impl TcpInfo {
         f64::from(self.u32(offset)) * 1e-6
     }
 
-    /// Congestion window, in segments.
-    pub fn cwnd(&self) -> u32 {
-        self.u32(offset::SND_CWND)
+    /// Congestion window, in segments; `None` while it is more than a connection can use: a kernel that leaves out the
+    /// programs of a twin shows an arbitrary window until the next ACK.
+    pub fn cwnd(&self) -> Option<u32> {
+        let segment = u64::from(self.u32(offset::SND_MSS));
+        Some(self.u32(offset::SND_CWND)).filter(|cwnd| u64::from(*cwnd) * segment <= MOST_OUTSTANDING)
     }
 
     /// Slow-start threshold, in segments; `None` while it is unlimited.
@@ -187,7 +193,18 @@ mod tests {
         drop(sender);
         assert_eq!(receiver.read(&mut [0; 1]).expect("the end"), 0);
         assert_eq!(TcpInfo::of(&receiver).expect("a socket").bytes_received(), 5000);
-        assert!(sent.cwnd() >= 10 && sent.segments_sent() >= 1, "{}", sent.cwnd());
+        assert!(sent.cwnd() >= Some(10) && sent.segments_sent() >= 1, "{:?}", sent.cwnd());
         assert!(sent.srtt().is_some_and(|srtt| srtt < 1.0) && sent.rto() < 10.0);
+    }
+
+    #[test]
+    fn a_window_that_no_connection_can_use_is_not_shown() {
+        let shown = |cwnd: u32| {
+            let mut info = TcpInfo { bytes: [0; SIZE] };
+            info.bytes[offset::SND_MSS..][..4].copy_from_slice(&1448_u32.to_ne_bytes());
+            info.bytes[offset::SND_CWND..][..4].copy_from_slice(&cwnd.to_ne_bytes());
+            info.cwnd()
+        };
+        assert_eq!([14, 741_000, 742_000, 154_666_163].map(shown), [Some(14), Some(741_000), None, None]);
     }
 }
