@@ -50,7 +50,7 @@ def test_the_table_has_every_environment_with_its_values(two_hosts):
 
 
 def test_the_documented_scenario_is_accepted(two_hosts):
-    (example,) = re.findall(r"```toml\n\[flows\.tcp\]\n(.*?)```", PAGE, flags=re.DOTALL)
+    (example,) = re.findall(r"\[flows\.tcp\]\n(.*?)```", PAGE, flags=re.DOTALL)
     tcp = {name: value.strip('"') for name, value in re.findall(r"(\w+) = (\S+)", example)}
     rules = resolved(two_hosts, tcp)
     assert (rules["delayed_ack"], rules["window"]["growth"]) == ("off", "whole-segments")
