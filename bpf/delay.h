@@ -211,6 +211,16 @@ static __always_inline u32 hear_ack(const struct tcp_sock *tp, struct vegas *veg
 	return most(sample->rtt_us, 1);
 }
 
+/* An ACK arrived, whose round-trip time counts as it is. */
+static __always_inline void hear_round_trip(const struct tcp_sock *tp, struct vegas *vegas,
+					    const struct ack_sample *sample)
+{
+	u32 heard = hear_ack(tp, vegas, sample);
+
+	vegas->rounds.sample = heard;
+	vegas->rounds.base_sample = heard;
+}
+
 static __always_inline bool is_below_ssthresh(const struct tcp_sock *tp, struct vegas *vegas)
 {
 	return cwnd_of(tp, &vegas->window) < ssthresh_of(tp);
@@ -316,6 +326,19 @@ static __always_inline void grow_between_checks(struct tcp_sock *tp, struct vega
 	}
 	early = acked_in_slow_start(tp, cwnd, acked);
 	grow_cwnd(tp, &vegas->window, vegas->increment * (vegas->is_slow_start_growth ? early : acked));
+}
+
+/* New data was acknowledged: the window of Vegas. */
+static __always_inline void vegas_cong_avoid(struct tcp_sock *tp, struct vegas *vegas, u32 acked,
+					     const struct round_rules *rules, const struct thresholds *thresholds)
+{
+	struct check check;
+
+	set_later_ssthresh(tp, &vegas->window);
+	if (poll_check(tp, vegas, rules, &check))
+		decide(tp, vegas, check.diff, thresholds);
+	grow_between_checks(tp, vegas, acked);
+	take_sample(vegas);
 }
 
 static __always_inline void vegas_init(struct tcp_sock *tp, struct vegas *vegas)

@@ -23,6 +23,8 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 		window->cwnd = 0;
 }
 
+#include "reactions.h"
+
 SEC("struct_ops")
 void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
@@ -33,24 +35,6 @@ SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	reno_grow(tcp_sk(sk), inet_csk_ca(sk), acked);
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return reduced_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, u8 new_state)
-{
-	hear_state(sk, new_state, enter_state);
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return restored_cwnd(tcp_sk(sk), inet_csk_ca(sk));
 }
 
 CONGESTION_CONTROL = {

@@ -177,6 +177,8 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 	react(tcp_sk(sk), inet_csk_ca(sk), new_state, true);
 }
 
+#include "reactions.h"
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -215,36 +217,10 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	const struct round_rules rules = {rtt, numerator, round_diff, true, true};
 	const struct thresholds thresholds = {alpha, beta, gamma, increase};
-	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegas *vegas = inet_csk_ca(sk);
-	struct check check;
 
-	set_later_ssthresh(tp, &vegas->window);
-	if (poll_check(tp, vegas, &rules, &check))
-		decide(tp, vegas, check.diff, &thresholds);
-	grow_between_checks(tp, vegas, acked);
-	take_sample(vegas);
+	vegas_cong_avoid(tcp_sk(sk), vegas, acked, &rules, &thresholds);
 	tell(sk, vegas);
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return reduced_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, u8 new_state)
-{
-	hear_state(sk, new_state, enter_state);
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	struct vegas *vegas = inet_csk_ca(sk);
-
-	return restored_cwnd(tcp_sk(sk), &vegas->window);
 }
 
 CONGESTION_CONTROL = {

@@ -111,6 +111,8 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 	bandwidth_react(tcp_sk(sk), &westwood->state, new_state);
 }
 
+#include "reactions.h"
+
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -147,26 +149,6 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 	set_later_ssthresh(tp, &westwood->state.window);
 	reno_grow(tp, &westwood->state.window, acked);
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return reduced_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, u8 new_state)
-{
-	hear_state(sk, new_state, enter_state);
-}
-
-SEC("struct_ops")
-u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	return restored_cwnd(tcp_sk(sk), &westwood->state.window);
 }
 
 CONGESTION_CONTROL = {
