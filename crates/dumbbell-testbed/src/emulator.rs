@@ -1,22 +1,20 @@
 //! The loop: packets of hosts over a wire, by the monotonic clock.
 //!
-//! The loop writes what is due, reads what hosts have sent, and waits for either. It is late by the time that the kernel
-//! takes to wake it: some tens of microseconds with the scheduling policy `SCHED_FIFO`, several milliseconds without it
-//! on a busy machine. The time at which a packet is read is the time at which it enters its first link.
+//! The loop writes what is due, reads what hosts have sent, and [waits](crate::waiting) for either. With the scheduling
+//! policy `SCHED_FIFO` it is late by some tens of microseconds, without it by several milliseconds on a busy machine.
+//! The time at which a packet is read is the time at which it enters its first link.
 
 use crate::pcap::Capture;
 use crate::space::Space;
+use crate::waiting::Waiting;
 use crate::wire::Wire;
 use dumbbell_sim::paths::Direction;
 use dumbbell_units::Time;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::prctl::set_timerslack;
-use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Priority among threads under `SCHED_FIFO`; the kernel's own threads have 50 and more, and interrupts must go on.
@@ -133,8 +131,7 @@ pub fn run(
 ) -> io::Result<Report> {
     let mut report = Report { granted: claim_priority(), ..Report::default() };
     let mut bytes = vec![0; LONGEST_PACKET];
-    let mut polled: Vec<PollFd<'_>> =
-        hosts.iter().map(|host| PollFd::new(host.device().as_fd(), PollFlags::POLLIN)).collect();
+    let mut waiting = Waiting::new(clock, hosts.iter().map(|host| host.device()));
     loop {
         let mut now = clock.now()?;
         while let Some(output) = wire.poll(now) {
@@ -148,9 +145,9 @@ pub fn run(
         if now >= until || stop.load(Ordering::Relaxed) {
             break;
         }
-        wait(&mut polled, wire.next_deadline().min(until).min(now + LONGEST_WAIT).since(now))?;
-        for (host, polled) in polled.iter().enumerate() {
-            if polled.any() == Some(true) {
+        waiting.until(wire.next_deadline().min(until).min(now + LONGEST_WAIT))?;
+        for (host, is_readable) in waiting.readable().enumerate() {
+            if is_readable {
                 read(wire, hosts[host], clock, &mut bytes, |at, bytes| capture.packet(at, host, bytes))?;
             }
         }
@@ -158,15 +155,6 @@ pub fn run(
     report.elapsed = clock.now()?;
     wire.end(report.elapsed.min(until));
     Ok(report)
-}
-
-/// Waits until a host has sent something, or for this time.
-pub(crate) fn wait(polled: &mut [PollFd<'_>], time: Time) -> io::Result<()> {
-    let (seconds, nanoseconds) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
-    match ppoll(polled, Some(TimeSpec::new(seconds as _, nanoseconds as _)), None) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Reads what a host has sent.

@@ -35,6 +35,8 @@ pub mod tcp_info;
 pub mod traffic;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod twins;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+mod waiting;
 
 pub use packet::{Headers, Refusal};
 pub use wire::Wire;

@@ -5,15 +5,14 @@
 
 use super::ends::Ends;
 use super::records::{DirectionSample, Recorder, Sample};
-use crate::emulator::{LONGEST_PACKET, LONGEST_WAIT, READS_IN_A_ROW, Report, RunClock, claim_priority, wait};
+use crate::emulator::{LONGEST_PACKET, LONGEST_WAIT, READS_IN_A_ROW, Report, RunClock, claim_priority};
 use crate::packet::{End, Headers};
+use crate::waiting::Waiting;
 use crate::wire::Wire;
 use dumbbell_sim::paths::Direction;
 use dumbbell_units::Time;
-use nix::poll::{PollFd, PollFlags};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use tun_rs::SyncDevice;
 
@@ -69,8 +68,7 @@ pub fn run(
         write_errors: 0,
     };
     let granted = claim_priority();
-    let mut polled =
-        [&ends.inside, &ends.outside].map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
+    let mut waiting = Waiting::new(clock, [&ends.inside, &ends.outside].into_iter());
     let mut sample_at = interval;
     // When the end of the program was noticed, and since when the link has been empty.
     let (mut ended, mut empty_since) = (None, Time::ZERO);
@@ -95,9 +93,11 @@ pub fn run(
         }
         let longest_wait = if ended.is_some() { QUIET } else { LONGEST_WAIT };
         let deadline = carrier.wire.next_deadline().min(sample_at).min(now + longest_wait);
-        wait(&mut polled, deadline.since(now))?;
-        for (direction, polled) in [Direction::Forward, Direction::Reverse].into_iter().zip(&polled) {
-            if polled.any() == Some(true) {
+        waiting.until(deadline)?;
+        for (direction, is_readable) in
+            [Direction::Forward, Direction::Reverse].into_iter().zip(waiting.readable())
+        {
+            if is_readable {
                 carrier.read(direction)?;
             }
         }
