@@ -23,6 +23,8 @@ struct band_rules {
 	/* Step by which they rise. */
 	s64 rise;
 	u32 band_rtt;
+	/* Growth of the round-trip time up to which it counts as unchanged. */
+	u32 rtt_tolerance_us;
 };
 
 /* Vegas's window between thresholds that move, in thousandths of a segment. */
@@ -51,7 +53,7 @@ static __always_inline void move_band(struct banded *banded, u64 rtt, bool has_g
 		return;
 	}
 	if (rtt && banded->rtt_old) {
-		if (rtt <= banded->rtt_old) {
+		if (rtt <= banded->rtt_old + 1000ULL * rules->rtt_tolerance_us) {
 			if (banded->alpha > rules->alpha) {
 				banded->alpha -= 1000;
 				banded->beta -= 1000;

@@ -25,6 +25,8 @@ PARAMETER(flag, clamp, 0, 0, 1);
 PARAMETER(flag, truncate, 0, 0, 1);
 /* The round-trip time that moves the thresholds. */
 PARAMETER(enum band_rtt, band_rtt, band_rtt_minimum, band_rtt_target, band_rtt_actual);
+/* Growth of this round-trip time up to which it counts as unchanged. */
+PARAMETER(microseconds, rtt_tolerance, 0, 0, 1000000);
 /* How the window grows by one segment per round trip. */
 PARAMETER(enum increase, increase, increase_at_once, increase_at_once, increase_spread);
 /* Round the difference to whole segments before comparing, as ns-2 does. */
@@ -38,7 +40,7 @@ PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit,
 
 static __always_inline struct band_rules band_rules(void)
 {
-	return (struct band_rules){alpha, beta, rise, band_rtt};
+	return (struct band_rules){alpha, beta, rise, band_rtt, rtt_tolerance};
 }
 
 static __always_inline void clamp_band(struct banded *banded)

@@ -17,6 +17,8 @@ PARAMETER(thousandths, beta, 3000, 0, 1000000);
 PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
 /* The round-trip time that moves the thresholds. */
 PARAMETER(enum band_rtt, band_rtt, band_rtt_target, band_rtt_target, band_rtt_actual);
+/* Growth of this round-trip time up to which it counts as unchanged. */
+PARAMETER(microseconds, rtt_tolerance, 0, 0, 1000000);
 /* How the window grows by one segment per round trip. */
 PARAMETER(enum increase, increase, increase_at_once, increase_at_once, increase_spread);
 /* Stay in congestion avoidance after a timeout. */
@@ -32,7 +34,7 @@ PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit,
 
 static __always_inline struct band_rules band_rules(void)
 {
-	return (struct band_rules){alpha, beta, 1000, band_rtt};
+	return (struct band_rules){alpha, beta, 1000, band_rtt, rtt_tolerance};
 }
 
 static __always_inline u32 reduced_ssthresh(struct sock *sk)

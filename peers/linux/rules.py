@@ -19,8 +19,12 @@ VARIANTS = ("reno", *TWINS)
 MECHANISMS = dict.fromkeys(("vegas", "newvegas", "vegasa", "code", "rovegas"), "ABFI")
 
 # With whole numbers, a window that just fills the path is a tie: its difference is the threshold, and microseconds decide
-# whether it grows by another segment.
-THRESHOLDS = {key: {"alpha": 1.5, "beta": 3.5} for key in ("vegas", "newvegas", "code", "rovegas")}
+# whether it grows by another segment. The fractions of the differences on these grids are 0.132, 0.299, 0.465, ...: 0.55 is
+# in the middle of a gap.
+THRESHOLDS = {key: {"alpha": 1.55, "beta": 3.55} for key in ("vegas", "newvegas", "code", "rovegas")}
+
+# Equal round-trip times are a tie as well.
+TOLERANCE = {key: {"rtt_tolerance": "100 us"} for key in ("newvegas", "code")}
 
 
 def table(variant: str, **changes: Any) -> dict[str, Any]:
@@ -43,7 +47,12 @@ def table(variant: str, **changes: Any) -> dict[str, Any]:
     stated: dict[str, Any] = {"rules": "linux", "congestion": variant, "delayed_ack": "off"}
     if variant in MECHANISMS:
         stated["mechanisms"] = MECHANISMS[variant]
-        stated["congestion"] = {"name": variant, "increase": "at-once"} | THRESHOLDS.get(variant, {})
+        stated["congestion"] = {
+            "name": variant,
+            "increase": "at-once",
+            **THRESHOLDS.get(variant, {}),
+            **TOLERANCE.get(variant, {}),
+        }
     if variant == "rovegas":
         # The option takes 8 bytes of the payload.
         stated |= {"aqt": True, "mss": "1440 bytes"}
@@ -115,13 +124,15 @@ RULES: tuple[Rule, ...] = (
         aspect="Vegas, NewVegas, CODE and RoVegas: thresholds",
         peer="A window that just fills the path has a difference of almost 1 segment, the next one of almost 2. Round-trip "
         "times that are a few microseconds longer then decide whether the window grows.",
-        matched="Thresholds of 1.5 and 3.5 segments on both sides, between these values.",
+        matched="Thresholds of 1.55 and 3.55 segments on both sides: with the rates and delays of the grids, differences are "
+        "at least 0.08 segments away from them.",
     ),
     Rule(
         aspect="NewVegas and CODE: ties",
         peer="The thresholds move if a round-trip time is longer than the last one. Times of a constant window differ by "
         "microseconds, so that the thresholds rise by chance; in ours they are equal.",
-        matched="Not matched. Disagreements are traced by running ours on links whose delays vary likewise.",
+        matched="A round-trip time counts as longer if it is so by 100 µs (rtt_tolerance), on both sides: less than the time "
+        "of a packet at 50 Mbit/s, more than most delays of the testbed.",
     ),
     Rule(
         aspect="Mechanisms of Vegas",

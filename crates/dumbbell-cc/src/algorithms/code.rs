@@ -14,7 +14,7 @@ use super::newvegas::{BandRtt, BandWindow, NewVegasParams};
 use crate::delay::{Increase, Numerator, RttChoice};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo};
-use dumbbell_units::params;
+use dumbbell_units::{Time, params};
 
 params! {
     /// Parameters of CODE.
@@ -40,6 +40,8 @@ params! {
         truncate: bool = false, "-", "[chan2010 §3.2]";
         /// The round-trip time that moves the thresholds.
         band_rtt: BandRtt = BandRtt::Minimum, "-", "[chan2010 §4.5]";
+        /// Growth of this round-trip time up to which it counts as unchanged.
+        rtt_tolerance: Time = Time::ZERO, "s", "[chan2010 §2.4]";
         /// How the window grows by one segment per round trip.
         increase: Increase = Increase::AtOnce, "-", "[chan2010 table 1]";
         /// Round the difference to whole segments before comparing, as ns-2 does.
@@ -86,6 +88,7 @@ impl CongestionControl for Code {
             beta: params.beta,
             gamma: params.gamma,
             band_rtt: params.band_rtt,
+            rtt_tolerance: params.rtt_tolerance,
             increase: params.increase,
             timeout_avoidance: false,
             round_diff: params.round_diff,

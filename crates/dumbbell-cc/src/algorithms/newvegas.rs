@@ -12,6 +12,9 @@
 //! congestion avoidance would take a round trip for every segment; the literal reading is `timeout_avoidance`.
 //! Round-trip times of rounds before and after a slow start or a loss are not compared, since they belong to different
 //! windows. The three corrections of Vegas [hengartner2000 §VII] are on.
+//!
+//! On ideal links, the round-trip times of a single flow are equal from round to round, and the band falls. On real
+//! paths they never are: microseconds move the band. `rtt_tolerance` is the growth that counts as none.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
@@ -44,6 +47,8 @@ params! {
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";
         /// The round-trip time that moves the thresholds.
         band_rtt: BandRtt = BandRtt::Target, "-", "[chan2010 §2.4]";
+        /// Growth of this round-trip time up to which it counts as unchanged.
+        rtt_tolerance: Time = Time::ZERO, "s", "[chan2010 §2.4]";
         /// How the window grows by one segment per round trip.
         increase: Increase = Increase::AtOnce, "-", "[chan2010 table 1]";
         /// Stay in congestion avoidance after a timeout.
@@ -66,6 +71,8 @@ pub struct Band {
     pub beta: f64,
     start: (f64, f64),
     rise: f64,
+    /// Growth of the round-trip time up to which it counts as unchanged, in seconds.
+    tolerance: f64,
     /// Round-trip time of the previous round, in seconds, if it may be compared.
     rtt_old: Option<f64>,
     is_round_spoiled: bool,
@@ -74,7 +81,14 @@ pub struct Band {
 impl Band {
     /// A band that starts at `alpha` and `beta` and rises in steps of `rise` segments.
     pub fn new(alpha: f64, beta: f64, rise: f64) -> Self {
-        Band { alpha, beta, start: (alpha, beta), rise, rtt_old: None, is_round_spoiled: false }
+        Band { alpha, beta, start: (alpha, beta), rise, tolerance: 0.0, rtt_old: None, is_round_spoiled: false }
+    }
+
+    /// The same band, for which a round-trip time that grows by no more than this is unchanged.
+    #[must_use]
+    pub fn with_tolerance(mut self, tolerance: Time) -> Self {
+        self.tolerance = tolerance.secs();
+        self
     }
 
     /// The initial thresholds.
@@ -88,7 +102,7 @@ impl Band {
             return;
         }
         if let (Some(rtt), Some(rtt_old)) = (rtt, self.rtt_old) {
-            if rtt <= rtt_old {
+            if rtt <= rtt_old + self.tolerance {
                 if self.alpha > self.start.0 {
                     self.alpha -= 1.0;
                     self.beta -= 1.0;
@@ -143,7 +157,7 @@ impl BandWindow {
         };
         BandWindow {
             window: VegasWindow::new(setup, true),
-            band: Band::new(params.alpha, params.beta, rise),
+            band: Band::new(params.alpha, params.beta, rise).with_tolerance(params.rtt_tolerance),
             rounds: Rounds::new(rules, setup.now),
             gamma: params.gamma,
             band_rtt: params.band_rtt,
@@ -346,6 +360,17 @@ pub(crate) mod tests {
         // The RTT did not grow: 2 - 1 and 4 - 1, and no further down.
         band.on_round(Some(0.102), true);
         band.on_round(Some(0.101), false);
+        assert_eq!((band.alpha, band.beta), (1.0, 3.0));
+    }
+
+    #[test]
+    fn growth_within_the_tolerance_is_none() {
+        let mut band = Band::new(1.0, 3.0, 1.0).with_tolerance(Time(100_000));
+        band.on_round(Some(0.1), false);
+        band.on_round(Some(0.1002), false);
+        assert_eq!((band.alpha, band.beta), (2.0, 4.0));
+        // 90 us more than 100.2 ms.
+        band.on_round(Some(0.10029), false);
         assert_eq!((band.alpha, band.beta), (1.0, 3.0));
     }
 
