@@ -86,6 +86,16 @@ def test_linux_has_no_recovery_without_partial_acknowledgements(two_hosts, varia
         two_hosts.with_values({"flows.fg.tcp": {"rules": "linux", "variant": variant}})
 
 
+def test_linux_has_one_recovery_for_every_congestion_control(two_hosts):
+    default = resolved(two_hosts, {"rules": "linux"})["recovery"]
+    for entry in dumbbell.engine.catalogue()["algorithms"]:
+        for key in ("variant", "congestion"):
+            found = resolved(two_hosts, {"rules": "linux", key: entry["name"]})["recovery"]
+            assert found == default, (key, entry["name"])
+    stated = {"rules": "linux", "congestion": "westwoodp", "recovery": "newreno"}
+    assert resolved(two_hosts, stated)["recovery"]["kind"] == "newreno"
+
+
 def test_delayed_acknowledgements_do_not_slow_linux():
     scenario = Scenario.from_toml(ROOT / "examples" / "linux-reno.toml")
     delayed = scenario.with_values({"flows.reno.tcp.delayed_ack.quick": 0})

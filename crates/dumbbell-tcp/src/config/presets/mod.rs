@@ -56,6 +56,11 @@ impl Rules {
         }
     }
 
+    /// True if every congestion control has the environment's recovery unless another one is given.
+    fn recovers_alike(self) -> bool {
+        self == Rules::Linux
+    }
+
     /// Adapts other parameters to a congestion control.
     fn adapt(self, params: &mut TcpParams) {
         match self {
@@ -106,7 +111,7 @@ impl Rules {
         algorithm: AlgorithmSpec,
         takes_recovery: bool,
     ) {
-        let family = algorithm.recovery().filter(|_| takes_recovery);
+        let family = algorithm.recovery().filter(|_| takes_recovery && !self.recovers_alike());
         if let Some(recovery) = family.and_then(|family| self.recovery(family)) {
             params.recovery = recovery;
         }
