@@ -7,7 +7,7 @@
 //! ECN follows Linux: an ECN-capable packet is marked instead of dropped, and is sent. The square root is exact; Linux
 //! approximates it with Newton's method.
 
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot, has_room};
 use dumbbell_units::{Bytes, Limit, Stream, Time, params};
 
 params! {
@@ -186,14 +186,7 @@ impl AtDeparture for CoDel {
 
     #[inline]
     fn enqueue(state: &mut CoDelQueue, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
-        let has_room = match state.limit {
-            Limit::Unlimited => true,
-            Limit::Packets(limit) => (state.queue.packets() as u64) < limit,
-            // An empty queue accepts a packet larger than the limit, as on other links.
-            Limit::Bytes(limit) => {
-                state.queue.packets() == 0 || state.queue.bytes() + u64::from(packet.size) <= limit
-            }
-        };
+        let has_room = has_room(state.limit, (state.queue.packets(), state.queue.bytes()), packet.size);
         if has_room {
             backlog.push(&mut state.queue, packet);
         } else {
