@@ -73,7 +73,7 @@ pub const CASES: [Case; 12] = [
     // The reverse link is scheduled as well.
     Case { reverse_queue: "fqcodel", ..discipline("fqcodel2", "fqcodel") },
     // A hundred flow queues: their state exceeds the nearest cache.
-    Case { queue: "fqcodel", ..case("fq100", 100, "sack", 1000, 10_000, 6.0) },
+    Case { queue: "fqcodel", ..case("fq100", 100, "sack", 1000, 1000, 3.0) },
     // Paced senders, for comparison with the case "droptail".
     Case { mechanisms: "J", ..discipline("paced", "droptail") },
 ];
