@@ -53,7 +53,6 @@ fn pie_holds_its_target_for_5_to_50_flows() {
         ] {
             let outcome = outcome(&dumbbell("10 Mbit/s", 50.0, queue.clone(), vec![greedy("off"); flows]));
             let (link, wait) = (&outcome.links[0], outcome.links[0].wait_mean_s.expect("packets"));
-            println!("{flows} flows, {queue}: {wait} s, utilization {}", link.utilization);
             assert!((0.010..=0.020).contains(&wait), "{flows} flows, {queue}: {wait} s");
             assert!(link.utilization > 0.95 && link.drops_early > 0 && link.drops_queue == 0, "{link:?}");
         }
@@ -67,7 +66,6 @@ fn codel_keeps_one_flow_near_its_target_at_the_cost_of_utilization() {
     // round trips at a mean utilization of 78 %, which makes 83 % in total.
     let outcome = outcome(&dumbbell("10 Mbit/s", 50.0, json!("codel"), vec![greedy("off")]));
     let (link, wait) = (&outcome.links[0], outcome.links[0].wait_mean_s.expect("packets"));
-    println!("{wait} s, utilization {}", link.utilization);
     assert!((0.001..=0.010).contains(&wait), "{wait} s");
     assert!((link.utilization - 0.83).abs() < 0.02, "{}", link.utilization);
 }
@@ -77,7 +75,6 @@ fn dualpi2_without_low_latency_traffic_is_pi_squared() {
     for (ecn, round_trip) in [("off", 5.0), ("off", 10.0), ("classic", 5.0), ("classic", 10.0)] {
         let outcome = outcome(&dumbbell("40 Mbit/s", round_trip, json!("dualpi2"), vec![greedy(ecn)]));
         let (link, wait) = (&outcome.links[0], outcome.links[0].wait_c_mean_s.expect("packets"));
-        println!("{round_trip} ms, ECN {ecn}: {wait} s, {} marks, {} drops", link.marks, link.drops_early);
         assert!((wait - 0.015).abs() < 0.005, "{wait} s");
         assert!(link.utilization > 0.99 && link.wait_l_mean_s.is_none(), "{link:?}");
         let is_marked = ecn == "classic";
@@ -99,13 +96,6 @@ fn overload_of_the_low_latency_queue_drops_there_and_leaves_the_classic_queue_it
         let flows = vec![cbr("48 Mbit/s", "1500 bytes", "ect1"), cbr("4 Mbit/s", "1500 bytes", "not-ect")];
         let outcome = outcome(&dumbbell("40 Mbit/s", 10.0, queue, flows));
         let (link, classic) = (&outcome.links[0], outcome.flows[1].goodput_bps / 40e6);
-        println!(
-            "L loses {}, waits {:?} s; C has {classic} of the link, loses {}, waits {:?} s",
-            outcome.flows[0].segments_lost,
-            link.wait_l_mean_s,
-            outcome.flows[1].segments_lost,
-            link.wait_c_mean_s
-        );
         assert!(outcome.flows[0].segments_lost > 0 && link.drops_queue == 0, "{link:?}");
         assert!(classic >= 0.05, "{classic}");
         // The controller holds the longer delay of both.
@@ -120,7 +110,6 @@ fn low_latency_packets_do_not_wait_for_classic_ones() {
         let flows = vec![cbr("10 Mbit/s", "1500 bytes", "ect1"), greedy("off"), greedy("off")];
         let outcome = outcome(&dumbbell("40 Mbit/s", 10.0, queue, flows));
         let link = &outcome.links[0];
-        println!("L p99 {:?} s, C mean {:?} s", link.wait_l_p99_s, link.wait_c_mean_s);
         assert!(link.wait_l_p99_s.is_some_and(|wait| wait < 0.001), "{link:?}");
         assert!(link.wait_c_mean_s.is_some_and(|wait| (wait - 0.015).abs() < 0.005), "{link:?}");
         assert_eq!(outcome.flows[0].segments_lost, 0);
@@ -153,7 +142,6 @@ fn sparse_flows_hardly_wait() {
     // their windows are small, as here with four packets each.
     for (queue, most) in [("fqcodel", 0.0036), ("fqpie", 0.0036), ("fq", 0.0024)] {
         let waits: Vec<f64> = (1..=5).map(|seed| sparse_flow_delay(queue, seed)).collect();
-        println!("{queue}: {waits:?}");
         assert!(waits.iter().all(|wait| *wait <= most), "{queue}: {waits:?}");
     }
     // Without priority of new flows, a round of the others has eight packets of 1.2 ms.
@@ -183,7 +171,6 @@ fn cobalt_restrains_a_flow_that_does_not_respond() {
         let outcome =
             outcome(&dumbbell("10 Mbit/s", 50.0, json!(queue), vec![cbr("20 Mbit/s", "1500 bytes", "ect0")]));
         let link = &outcome.links[0];
-        println!("{queue}: {link:?}");
         assert!(link.utilization > 0.999, "{link:?}");
         assert_eq!(link.drops_early > link.drops_queue, queue == "cobalt", "{link:?}");
         link.wait_mean_s.expect("packets")

@@ -153,6 +153,10 @@ class CoDel(Queue):
         Nothing is dropped while no more than this waits, in bytes.
     ecn
         Whether packets of ECN-capable transports are marked instead of dropped.
+    strict
+        Whether the first drop needs more than one interval above the target, as in Linux.
+    ce_threshold
+        Sojourn time above which every ECN-capable packet is marked; none if not given.
     """
 
     tag: ClassVar = ("kind", "codel")
@@ -161,6 +165,8 @@ class CoDel(Queue):
     limit: str | None = None
     mtu: str | None = None
     ecn: bool | None = None
+    strict: bool | None = None
+    ce_threshold: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +183,10 @@ class FqCoDel(Queue):
         Packets that may wait in all queues together; beyond it the queue with the most bytes drops from its head.
     drop_batch
         Maximum number of packets dropped at once in this case; at most half of that queue.
-    target, interval, mtu, ecn
+    target, interval, mtu, ecn, strict, ce_threshold
         As for `CoDel`, for each queue.
+    counts_all
+        Whether the backlog for `mtu` is that of all queues, as in Linux.
     """
 
     tag: ClassVar = ("kind", "fqcodel")
@@ -190,6 +198,9 @@ class FqCoDel(Queue):
     interval: str | None = None
     mtu: str | None = None
     ecn: bool | None = None
+    strict: bool | None = None
+    counts_all: bool | None = None
+    ce_threshold: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

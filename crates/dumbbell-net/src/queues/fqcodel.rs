@@ -4,8 +4,8 @@
 //! active for longer. When all queues together exceed the limit, packets are dropped from the head of the queue with
 //! the most bytes.
 //!
-//! CoDel controls each queue separately, including its bytes (RFC 8290 §4.2); Linux compares the bytes of all queues
-//! with the MTU.
+//! CoDel controls each queue separately, including its bytes (RFC 8290 §4.2). Linux compares the bytes of all queues
+//! with the MTU (`counts_all`).
 
 use super::codel::{Controller, Rule, target_contradiction};
 use super::turns::Turns;
@@ -34,6 +34,12 @@ params! {
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
         /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 8290 §5.2.6";
+        /// The first drop needs more than one interval above the target, as in Linux, not just one.
+        strict: bool = false, "-", "[linux6 codel_impl.h]";
+        /// The backlog for `mtu` is that of all queues, as in Linux: a sparse flow among others is then not exempt.
+        counts_all: bool = false, "-", "[linux6 sch_fq_codel]";
+        /// Mark every ECN-capable packet with a longer sojourn time; none if not given.
+        ce_threshold: Option<Time> = None, "s", "RFC 8290 §5.2.7";
     }
 }
 
@@ -74,8 +80,10 @@ impl AtDeparture for FqCoDel {
     type State = FlowQueues;
 
     fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+        let (target, interval, mtu) = (self.target, self.interval, self.mtu.0);
+        let rule = Rule { target, interval, mtu, ecn: self.ecn, counts_all: self.counts_all, ..Rule::default() };
         FlowQueues {
-            rule: Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn },
+            rule: rule.with(self.strict, self.ce_threshold),
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
             turns: Turns::new(self.queues, self.quantum.0, random),
@@ -96,7 +104,9 @@ impl AtDeparture for FqCoDel {
     fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         let rule = &state.rule;
         state.turns.dequeue(backlog, |queue, backlog| {
-            queue.controller.dequeue(rule, now, &mut queue.packets, backlog)
+            let slot = queue.controller.dequeue(rule, now, &mut queue.packets, backlog)?;
+            rule.mark_late(now, slot, backlog);
+            Some(slot)
         })
     }
 }
@@ -172,5 +182,24 @@ mod tests {
         fixture.enqueue(2, 100);
         let dropped: Vec<u64> = fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
         assert_eq!((dropped, fixture.backlog.packets()), (vec![0, 1], 9));
+    }
+
+    #[test]
+    fn a_sparse_flow_is_exempt_unless_all_bytes_count() {
+        // Two packets of flow 2 behind those of flow 1 wait for 0.2 s, longer than target and interval. The second has
+        // nothing behind it in its own queue.
+        for (counts_all, dropped) in [(false, 0), (true, 1)] {
+            let mut fixture = fixture(&FqCoDel { counts_all, ..FqCoDel::default() });
+            (0..8).for_each(|_| fixture.enqueue(1, 1500));
+            fixture.enqueue(2, 100);
+            fixture.enqueue(2, 100);
+            let number = fixture.state.turns.queue_of(2) as usize;
+            let (rule, queue) = (fixture.state.rule, &mut fixture.state.turns.queues[number]);
+            for now in [100_000_000, 200_000_000].map(Time) {
+                let slot = queue.controller.dequeue(&rule, now, &mut queue.packets, &mut fixture.backlog);
+                slot.map(|slot| fixture.backlog.release(slot));
+            }
+            assert_eq!(fixture.backlog.take_uncollected().0.count(), dropped, "{counts_all}");
+        }
     }
 }
