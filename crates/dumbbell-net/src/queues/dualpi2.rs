@@ -48,7 +48,7 @@ params! {
         update: Time = Time(15_000_000), "s", "RFC 9332 §A.1",
             |update| (100_000..=10_000_000_000).contains(&update.0), "a time from 100 us to 10 s";
         /// Weight of the deviation of the delay from the target; 41/256 in Linux.
-        alpha: f64 = 0.16, "Hz", "RFC 9332 §A.1", |alpha| (0.0..=1000.0).contains(alpha), "a number from 0 to 1000";
+        alpha: f64 = 0.16, "Hz", "RFC 9332 §A.1", |alpha| (0.001..=1000.0).contains(alpha), "a number from 0.001 to 1000";
         /// Weight of the change of the delay since the last update; 819/256 in Linux.
         beta: f64 = 3.2, "Hz", "RFC 9332 §A.1", |beta| (0.0..=1000.0).contains(beta), "a number from 0 to 1000";
         /// Coupling factor k.
@@ -136,20 +136,30 @@ impl Coupled {
             let delay = oldest.map_or(Time::ZERO, |entered| self.next_update.since(entered));
             self.update(delay);
             self.next_update += self.params.update;
-            if oldest.is_none() && before == (self.p, self.last_delay) && self.next_update <= now {
-                let skipped = now.since(self.next_update).0 / self.params.update.0 + 1;
-                self.next_update += Time(skipped * self.params.update.0);
+            let is_steady = match oldest {
+                // The delay rises until the packet departs, and so does p'.
+                Some(_) => self.p == self.highest() && delay > self.params.target,
+                None => before == (self.p, self.last_delay),
+            };
+            if is_steady && self.next_update <= now {
+                // The last update sets the delay.
+                let periods = now.since(self.next_update).0 / self.params.update.0;
+                self.next_update += Time(periods * self.params.update.0);
             }
         }
     }
 
+    /// The highest value of p'.
+    fn highest(&self) -> f64 {
+        if self.params.drop_overload { 1.0 } else { (1.0 / self.params.coupling).min(1.0) }
+    }
+
     /// Updates p' by the larger of both queueing delays.
     fn update(&mut self, delay: Time) {
-        let DualPi2 { alpha, beta, target, coupling, drop_overload, .. } = &self.params;
+        let DualPi2 { alpha, beta, target, .. } = &self.params;
         let seconds = delay.secs();
         let step = alpha * (seconds - target.secs()) + beta * (seconds - self.last_delay.secs());
-        let most = if *drop_overload { 1.0 } else { (1.0 / coupling).min(1.0) };
-        self.p = (self.p + step).clamp(0.0, most);
+        self.p = (self.p + step).clamp(0.0, self.highest());
         self.last_delay = delay;
     }
 

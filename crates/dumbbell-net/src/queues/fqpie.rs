@@ -29,7 +29,7 @@ params! {
         update: Time = Time(15_000_000), "s", "RFC 8033 §4.2",
             |update| (100_000..=10_000_000_000).contains(&update.0), "a time from 100 us to 10 s";
         /// Weight of the deviation of the delay from the target.
-        alpha: f64 = 0.125, "Hz", "RFC 8033 §4.2", |alpha| (0.0..=1000.0).contains(alpha), "a number from 0 to 1000";
+        alpha: f64 = 0.125, "Hz", "RFC 8033 §4.2", |alpha| (0.001..=1000.0).contains(alpha), "a number from 0.001 to 1000";
         /// Weight of the change of the delay since the last update.
         beta: f64 = 1.25, "Hz", "RFC 8033 §4.2", |beta| (0.0..=1000.0).contains(beta), "a number from 0 to 1000";
         /// Time after a quiet period during which nothing is dropped early.

@@ -45,7 +45,7 @@ params! {
         /// Time of the first update; one `update` if not given, 500 ms in Linux.
         first_update: Option<Time> = None, "s", "[linux6 sch_pie]";
         /// Weight of the deviation of the delay from the target.
-        alpha: f64 = 0.125, "Hz", "RFC 8033 §4.2", |alpha| (0.0..=1000.0).contains(alpha), "a number from 0 to 1000";
+        alpha: f64 = 0.125, "Hz", "RFC 8033 §4.2", |alpha| (0.001..=1000.0).contains(alpha), "a number from 0.001 to 1000";
         /// Weight of the change of the delay since the last update.
         beta: f64 = 1.25, "Hz", "RFC 8033 §4.2", |beta| (0.0..=1000.0).contains(beta), "a number from 0 to 1000";
         /// Time after a quiet period during which nothing is dropped early.
@@ -54,7 +54,7 @@ params! {
         mean_packet: Bytes = Bytes(1000), "bytes", "RFC 8033 §4.1",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Factor by which the drop probability decreases in an update after two delays of zero; 63/64 in Linux.
-        decay: f64 = 0.98, "-", "RFC 8033 §4.2", |decay| (0.0..=1.0).contains(decay), "a number from 0 to 1";
+        decay: f64 = 0.98, "-", "RFC 8033 §4.2", |decay| (0.0..=0.99).contains(decay), "a number from 0 to 0.99";
         /// Delay above which every update adds another 0.02 to the probability; none in the RFC, 250 ms in Linux.
         steep_above: Option<Time> = None, "s", "[linux6 sch_pie]";
         /// How the queueing delay is measured.
@@ -221,18 +221,27 @@ impl Controller {
     fn update_until(&mut self, rule: &Rule, now: Time, queue: &Fifo, backlog: &Backlog) {
         let entered = backlog.first(queue).map(|packet| packet.entered);
         while self.next_update <= now {
-            let before = (self.p, self.delay, self.last_delay, self.burst);
+            let before = (self.p, self.delay, self.last_delay);
             let delay = match rule.delay {
                 DelayMeasure::Head => entered.map_or(Time::ZERO, |entered| self.next_update.since(entered)),
                 DelayMeasure::Departed => self.delay,
                 DelayMeasure::Rate => self.departures.delay(queue.bytes()),
             };
             self.update(rule, delay, queue.bytes() > 0);
-            let after = (self.p, self.delay, self.last_delay, self.burst);
             self.next_update += rule.update;
-            if queue.packets() == 0 && before == after && self.next_update <= now {
-                let skipped = now.since(self.next_update).0 / rule.update.0 + 1;
-                self.next_update += Time(skipped * rule.update.0);
+            let is_steady = if rule.delay == DelayMeasure::Head && entered.is_some() {
+                // The delay rises until the packet departs, and so does the probability.
+                self.p == 1.0 && delay > rule.target
+            } else {
+                before == (self.p, self.delay, self.last_delay)
+            };
+            if is_steady && self.next_update <= now {
+                // The last update sets the delay.
+                let skipped = Time(now.since(self.next_update).0 / rule.update.0 * rule.update.0);
+                self.next_update += skipped;
+                if rule.delay != DelayMeasure::Departed {
+                    self.burst = self.burst.since(skipped);
+                }
             }
         }
     }
@@ -508,5 +517,20 @@ mod tests {
         // Another measurement at half the rate has a weight of 1/4: 0.75 * 15 + 0.25 * 30 = 18.75 ms.
         (0..16).for_each(|number| departures.count(Time(1_000_000_000 + 2_000_000 * number), 1024, 20_000));
         assert_eq!(departures.delay(16_384), Time(18_750_000));
+    }
+
+    #[test]
+    fn years_without_a_packet_take_no_time() {
+        for delay in [DelayMeasure::Head, DelayMeasure::Departed, DelayMeasure::Rate] {
+            let pie = Pie { delay, max_burst: Time(1 << 57), ..Pie::default() };
+            let (rule, mut queue, mut backlog) = (pie.rule(), Fifo::default(), Backlog::default());
+            for waiting in 0..2 {
+                let mut controller = Controller::starting(pie.update);
+                controller.burst = rule.max_burst;
+                controller.catch_up(&rule, Time(1 << 58), &queue, &backlog);
+                assert!(controller.next_update > Time(1 << 58), "{delay:?} with {waiting} packets");
+                backlog.push(&mut queue, packet(Time::ZERO, Ecn::NotEct));
+            }
+        }
     }
 }
