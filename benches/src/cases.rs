@@ -60,7 +60,7 @@ const fn discipline(name: &'static str, queue: &'static str) -> Case {
 }
 
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
-pub const CASES: [Case; 11] = [
+pub const CASES: [Case; 12] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     case("b", 10, "reno", 50, 100, 3.0),
     case("c100", 100, "reno", 1000, 1000, 3.0),
@@ -72,6 +72,8 @@ pub const CASES: [Case; 11] = [
     discipline("fqcodel", "fqcodel"),
     // The reverse link is scheduled as well.
     Case { reverse_queue: "fqcodel", ..discipline("fqcodel2", "fqcodel") },
+    // A hundred flow queues: their state exceeds the nearest cache.
+    Case { queue: "fqcodel", ..case("fq100", 100, "sack", 1000, 1000, 3.0) },
     // Paced senders, for comparison with the case "droptail".
     Case { mechanisms: "J", ..discipline("paced", "droptail") },
 ];

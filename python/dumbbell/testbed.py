@@ -125,6 +125,14 @@ LINK_COLUMNS: Mapping[str, str] = {
     "backlog_mean_packets": REAL,
     "backlog_max_packets": COUNT,
     "wait_mean_s": REAL,
+    "wait_p50_s": REAL,
+    "wait_p95_s": REAL,
+    "wait_p99_s": REAL,
+    "wait_max_s": REAL,
+    "wait_l_mean_s": REAL,
+    "wait_l_p99_s": REAL,
+    "wait_c_mean_s": REAL,
+    "wait_c_p99_s": REAL,
     **TESTBED_COLUMNS,
 }
 

@@ -45,6 +45,10 @@ LINK_KEYS = [
     "backlog_mean_packets",
     "backlog_max_packets",
     "wait_mean_s",
+    "wait_p50_s",
+    "wait_p95_s",
+    "wait_p99_s",
+    "wait_max_s",
 ]
 
 

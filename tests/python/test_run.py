@@ -60,6 +60,14 @@ LINK_COLUMNS = {
     "backlog_mean_packets": "double",
     "backlog_max_packets": "uint64",
     "wait_mean_s": "double",
+    "wait_p50_s": "double",
+    "wait_p95_s": "double",
+    "wait_p99_s": "double",
+    "wait_max_s": "double",
+    "wait_l_mean_s": "double",
+    "wait_l_p99_s": "double",
+    "wait_c_mean_s": "double",
+    "wait_c_p99_s": "double",
 }
 
 

@@ -62,6 +62,14 @@ LINK = {
     "backlog_mean_packets": 2.5,
     "backlog_max_packets": 5,
     "wait_mean_s": None,
+    "wait_p50_s": None,
+    "wait_p95_s": None,
+    "wait_p99_s": None,
+    "wait_max_s": None,
+    "wait_l_mean_s": None,
+    "wait_l_p99_s": None,
+    "wait_c_mean_s": None,
+    "wait_c_p99_s": None,
 }
 
 TRACE = {"quantity": "cwnd", "name": "fg", "times": [0.0, 1.0], "values": [10.0, 11.0]}

@@ -18,6 +18,7 @@ use crate::packet::Packet;
 use crate::queues::droptail::DropTail;
 use crate::queues::{Admission, Arrival, QueueSpec, Reason, Service, Setup, Verdict};
 use crate::transmitter::Transmitter;
+use crate::waits::{Samples, Waits};
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
 
@@ -100,6 +101,10 @@ struct Extras {
     backlog_changes: Option<Vec<BacklogChange>>,
     /// Passages that are not counted yet, if the run may end early.
     unsettled: Option<VecDeque<Passage>>,
+    /// Queueing times and marks since the last call, if a probe requests them.
+    samples: Option<Samples>,
+    /// Distribution of queueing times.
+    waits: Option<Waits>,
 }
 
 impl FifoLink {
@@ -114,8 +119,10 @@ impl FifoLink {
         };
         let transmitter = Transmitter::new(spec);
         let impairments = Impairments::new(&spec.impairments, random);
-        let is_plain = discipline.is_none() && impairments.is_none() && transmitter.is_steady();
-        let extras = Extras { discipline, impairments, ..Extras::default() };
+        let waits = spec.wait_percentiles.then(|| Waits::new(false));
+        let is_plain =
+            discipline.is_none() && impairments.is_none() && waits.is_none() && transmitter.is_steady();
+        let extras = Extras { discipline, impairments, waits, ..Extras::default() };
         FifoLink {
             queue,
             busy_until: Time::ZERO,
@@ -133,6 +140,22 @@ impl FifoLink {
     /// Records every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
+    }
+
+    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
+    pub fn trace_samples(&mut self, with_waits: bool) {
+        self.extras.get_or_insert_default().samples = Some(Samples::new(with_waits));
+    }
+
+    /// Queueing times and marks so far, some of them ahead of the clock, if a probe requests them.
+    pub fn take_samples(&mut self) -> Samples {
+        let samples = self.extras.as_mut().and_then(|extras| extras.samples.as_mut());
+        samples.map(Samples::take).unwrap_or_default()
+    }
+
+    /// The distribution of queueing times, if the link records it.
+    pub fn waits(&self) -> Option<&Waits> {
+        self.extras.as_ref()?.waits.as_ref()
     }
 
     /// The run may end before the window: counting is deferred to [`settle`](Self::settle).
@@ -220,9 +243,15 @@ impl FifoLink {
     fn offer_slow<P>(&mut self, mut extras: Box<Extras>, at: Time, packet: &mut Packet<P>) -> Offer {
         self.depart(at, |at, waiting| extras.note_backlog(at, waiting));
         let (offer, passage) = self.pass(&mut extras, at, packet);
+        if let Some(samples) = &mut extras.samples {
+            samples.note(at, passage.begins, passage.is_marked, passage.is_admitted());
+        }
         match &mut extras.unsettled {
             Some(unsettled) => unsettled.push_back(passage),
-            None => self.count(&passage),
+            None => {
+                self.count(&passage);
+                extras.count_wait(&passage, self.window);
+            }
         }
         self.extras = Some(extras);
         offer
@@ -360,6 +389,7 @@ impl FifoLink {
             && let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now)
         {
             unsettled.pop_front();
+            extras.count_wait(&passage, self.window);
             self.count(&passage);
         }
     }
@@ -371,6 +401,8 @@ impl FifoLink {
         for passage in unsettled.into_iter().flatten() {
             if passage.at <= end {
                 self.count(&passage);
+                let window = self.window;
+                self.extras.iter_mut().for_each(|extras| extras.count_wait(&passage, window));
             }
         }
     }
@@ -393,7 +425,24 @@ impl FifoLink {
     }
 }
 
+impl Passage {
+    /// True unless the queue dropped the packet.
+    fn is_admitted(&self) -> bool {
+        !matches!(self.fate, Fate::Dropped(_))
+    }
+}
+
 impl Extras {
+    /// Counts the queueing time of a packet whose transmission begins within the window.
+    fn count_wait(&mut self, passage: &Passage, window: Interval) {
+        if let Some(waits) = &mut self.waits
+            && passage.is_admitted()
+            && window.contains(passage.begins)
+        {
+            waits.add(0, passage.begins.since(passage.at));
+        }
+    }
+
     /// Records the backlog if a probe requests it.
     fn note_backlog(&mut self, at: Time, waiting: usize) {
         if let Some(changes) = &mut self.backlog_changes {

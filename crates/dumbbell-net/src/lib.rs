@@ -14,6 +14,7 @@ pub mod scheduled;
 pub mod source;
 pub mod tcplib;
 mod transmitter;
+pub mod waits;
 
 pub use clocked::ClockedLink;
 pub use datagrams::{DatagramState, Emission};

@@ -9,6 +9,7 @@ use crate::impairment::ImpairmentSpec;
 use crate::opportunities::OpportunitySpec;
 use crate::queues::{QueueSpec, Reason};
 use crate::scheduled::ScheduledLink;
+use crate::waits::{Samples, Waits};
 use dumbbell_units::{Interval, Rate, Stream, Time, params};
 
 params! {
@@ -50,6 +51,8 @@ params! {
         impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
         /// Delivery opportunities in place of the rate.
         opportunities: Option<OpportunitySpec> = None, "ms", "[netravali2015 §3.2]";
+        /// Record the distribution of queueing times, for the percentiles in the results.
+        wait_percentiles: bool = false, "-", "-";
         /// Changes of rate and delay, in order of time.
         changes: Vec<LinkChange> = Vec::new(), "-", "-",
             |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at)
@@ -160,6 +163,30 @@ impl Link {
         match self {
             Link::Fifo(link) => link.trace_backlog(),
             Link::Scheduled(link) => link.trace_backlog(),
+        }
+    }
+
+    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
+    pub fn trace_samples(&mut self, with_waits: bool) {
+        match self {
+            Link::Fifo(link) => link.trace_samples(with_waits),
+            Link::Scheduled(link) => link.trace_samples(with_waits),
+        }
+    }
+
+    /// Queueing times and marks so far, some of them ahead of the clock, if a probe requests them.
+    pub fn take_samples(&mut self) -> Samples {
+        match self {
+            Link::Fifo(link) => link.take_samples(),
+            Link::Scheduled(link) => link.take_samples(),
+        }
+    }
+
+    /// The distribution of queueing times, if the link records it.
+    pub fn waits(&self) -> Option<&Waits> {
+        match self {
+            Link::Fifo(link) => link.waits(),
+            Link::Scheduled(link) => link.waits(),
         }
     }
 

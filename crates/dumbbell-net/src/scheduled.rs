@@ -16,6 +16,7 @@ use crate::opportunities::Opportunities;
 use crate::packet::Packet;
 use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};
 use crate::transmitter::Transmitter;
+use crate::waits::{Samples, Waits};
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
 
@@ -52,6 +53,22 @@ impl Queues {
         match self {
             Queues::Scheduled(scheduler) => scheduler.dequeue(now, backlog, random),
             Queues::Fifo(_, queue) => backlog.pop(queue),
+        }
+    }
+
+    /// The time at which a packet may be sent, after a call of `dequeue` that returned none although some are left.
+    fn ready(&self) -> Time {
+        match self {
+            Queues::Scheduled(scheduler) => scheduler.ready(),
+            Queues::Fifo(..) => Time::NEVER,
+        }
+    }
+
+    /// Number of the queue of the packet dequeued last, for disciplines that report by queue.
+    fn last_queue(&self) -> usize {
+        match self {
+            Queues::Scheduled(scheduler) => scheduler.last_queue(),
+            Queues::Fifo(..) => 0,
         }
     }
 }
@@ -156,6 +173,10 @@ struct Extras {
     impairments: Option<Impairments>,
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
+    /// Queueing times and marks since the last call, if a probe requests them.
+    samples: Option<Samples>,
+    /// Distribution of queueing times.
+    waits: Option<Waits>,
 }
 
 impl ScheduledLink {
@@ -170,8 +191,9 @@ impl ScheduledLink {
             None => Queues::Fifo(spec.queue.start_admission(&setup)?, Fifo::default()),
         };
         let impairments = Impairments::new(&spec.impairments, random.clone());
-        let extras =
-            impairments.map(|impairments| Extras { impairments: Some(impairments), ..Extras::default() });
+        let waits = spec.wait_percentiles.then(|| Waits::new(spec.queue.is_dual()));
+        let has_extras = impairments.is_some() || waits.is_some();
+        let extras = has_extras.then(|| Extras { impairments, waits, ..Extras::default() });
         Some(ScheduledLink {
             queues,
             backlog: Backlog::default(),
@@ -193,6 +215,22 @@ impl ScheduledLink {
     /// Records every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
+    }
+
+    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
+    pub fn trace_samples(&mut self, with_waits: bool) {
+        self.extras.get_or_insert_default().samples = Some(Samples::new(with_waits));
+    }
+
+    /// Queueing times and marks so far, if a probe requests them.
+    pub fn take_samples(&mut self) -> Samples {
+        let samples = self.extras.as_mut().and_then(|extras| extras.samples.as_mut());
+        samples.map(Samples::take).unwrap_or_default()
+    }
+
+    /// The distribution of queueing times, if the link records it.
+    pub fn waits(&self) -> Option<&Waits> {
+        self.extras.as_ref()?.waits.as_ref()
     }
 
     /// Reports the queueing time of every packet.
@@ -308,7 +346,11 @@ impl ScheduledLink {
         if self.opportunities.is_some() {
             return self.use_opportunity(ends);
         }
-        let service = self.in_service.take()?;
+        let Some(service) = self.in_service.take() else {
+            // A shaper has held its packets until now.
+            self.begin(ends);
+            return None;
+        };
         let departed = self.finish(service, ends);
         self.begin(ends);
         departed
@@ -323,6 +365,7 @@ impl ScheduledLink {
             if let Some(slot) = next {
                 let Queued { entered, .. } = *self.backlog.packet(slot);
                 self.count_wait(entered, at);
+                self.note_wait(entered, at);
                 self.in_service = Some(InService { slot, begins: at, service: Time::ZERO });
             }
             let size = next.map(|slot| self.backlog.packet(slot).size);
@@ -392,12 +435,15 @@ impl ScheduledLink {
         if let Some(slot) = next {
             let Queued { entered, size, .. } = *self.backlog.packet(slot);
             self.count_wait(entered, at);
+            self.note_wait(entered, at);
             if self.idle_since < at {
                 self.transmitter.reset();
             }
             let (ends, service) = self.transmitter.serve(at, size);
             self.in_service = Some(InService { slot, begins: at, service });
             self.departure = ends;
+        } else if self.backlog.packets() > 0 {
+            self.departure = self.queues.ready().max(at + Time(1));
         }
         self.note_backlog(at);
     }
@@ -421,6 +467,11 @@ impl ScheduledLink {
         if self.window.contains(at) {
             self.stats.marks += marks;
         }
+        if let Some(extras) = &mut self.extras
+            && let Some(samples) = &mut extras.samples
+        {
+            samples.marks.extend((0..marks).map(|_| at));
+        }
         self.backlog = backlog;
     }
 
@@ -437,6 +488,20 @@ impl ScheduledLink {
     #[inline]
     fn count_wait(&mut self, entered: Time, at: Time) {
         self.stats.waited += u128::from(self.window.overlap(entered, at).0);
+    }
+
+    /// The transmission of a packet that entered at `entered` begins, for distributions and probes.
+    #[inline]
+    fn note_wait(&mut self, entered: Time, at: Time) {
+        let Some(extras) = &mut self.extras else { return };
+        if let Some(waits) = &mut extras.waits
+            && self.window.contains(at)
+        {
+            waits.add(self.queues.last_queue(), at.since(entered));
+        }
+        if let Some(samples) = &mut extras.samples {
+            samples.note_wait(entered, at);
+        }
     }
 
     /// Records a change of the backlog at `at`.

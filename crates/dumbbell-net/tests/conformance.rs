@@ -32,7 +32,7 @@ fn traffic(load: f64, count: u32, random: &mut Stream) -> Vec<(Time, Packet<Labe
         let now = Time::from_secs(at);
         let mut packet = Packet::of_size(size, (number, now));
         packet.flow = (random.uniform() * 4.0) as u32;
-        packet.ecn = if packet.flow.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
+        packet.ecn = [Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::NotEct][packet.flow as usize];
         packet.kind = if packet.flow == 3 { PacketKind::Ack } else { PacketKind::Data };
         (now, packet)
     };

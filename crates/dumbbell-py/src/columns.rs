@@ -138,6 +138,14 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("backlog_mean_packets", rows.f64(|row| row.backlog_mean_packets)),
         ("backlog_max_packets", rows.u64(|row| row.backlog_max_packets)),
         ("wait_mean_s", rows.maybe(|row| row.wait_mean_s)),
+        ("wait_p50_s", rows.maybe(|row| row.wait_p50_s)),
+        ("wait_p95_s", rows.maybe(|row| row.wait_p95_s)),
+        ("wait_p99_s", rows.maybe(|row| row.wait_p99_s)),
+        ("wait_max_s", rows.maybe(|row| row.wait_max_s)),
+        ("wait_l_mean_s", rows.maybe(|row| row.wait_l_mean_s)),
+        ("wait_l_p99_s", rows.maybe(|row| row.wait_l_p99_s)),
+        ("wait_c_mean_s", rows.maybe(|row| row.wait_c_mean_s)),
+        ("wait_c_p99_s", rows.maybe(|row| row.wait_c_p99_s)),
     ]);
     ArrowColumns::new(columns)
 }

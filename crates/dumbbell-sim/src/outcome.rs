@@ -1,6 +1,7 @@
 //! The results of a run: rows per flow, rows per link, traces and a fingerprint.
 
 use crate::trace::Recording;
+use dumbbell_net::waits::{Distribution, Waits};
 use serde_json::{Map, Value, json};
 
 /// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run.
@@ -68,9 +69,43 @@ pub struct LinkOutcome {
     /// Mean waiting time of a packet before its transmission, in seconds: by Little's law, the mean backlog divided by
     /// the packet rate.
     pub wait_mean_s: Option<f64>,
+    /// Median queueing time of transmitted packets, in seconds, within 1.6 %. This and the following columns have values
+    /// only if the link records the distribution (`wait_percentiles`).
+    pub wait_p50_s: Option<f64>,
+    /// 95th percentile.
+    pub wait_p95_s: Option<f64>,
+    /// 99th percentile.
+    pub wait_p99_s: Option<f64>,
+    /// Maximum, exact.
+    pub wait_max_s: Option<f64>,
+    /// Mean queueing time of packets of the low-latency queue of `dualpi2`, in seconds.
+    pub wait_l_mean_s: Option<f64>,
+    /// Their 99th percentile.
+    pub wait_l_p99_s: Option<f64>,
+    /// Mean queueing time of packets of the classic queue of `dualpi2`, in seconds.
+    pub wait_c_mean_s: Option<f64>,
+    /// Their 99th percentile.
+    pub wait_c_p99_s: Option<f64>,
 }
 
 impl LinkOutcome {
+    /// The columns of the distribution of queueing times, if there is one.
+    pub fn of_waits(waits: Option<&Waits>) -> Self {
+        let Some(waits) = waits else { return LinkOutcome::default() };
+        let of = |queue: usize| waits.dual.as_ref().map(|dual| &dual[queue]);
+        LinkOutcome {
+            wait_p50_s: waits.all.quantile(0.5),
+            wait_p95_s: waits.all.quantile(0.95),
+            wait_p99_s: waits.all.quantile(0.99),
+            wait_max_s: waits.all.max(),
+            wait_l_mean_s: of(0).and_then(Distribution::mean),
+            wait_l_p99_s: of(0).and_then(|waits| waits.quantile(0.99)),
+            wait_c_mean_s: of(1).and_then(Distribution::mean),
+            wait_c_p99_s: of(1).and_then(|waits| waits.quantile(0.99)),
+            ..LinkOutcome::default()
+        }
+    }
+
     /// Packets dropped for any reason.
     pub fn drops(&self) -> u64 {
         self.drops_queue + self.drops_early + self.drops_policer + self.drops_impairment
@@ -157,6 +192,10 @@ impl Outcome {
                 "backlog_mean_packets": link.backlog_mean_packets,
                 "backlog_max_packets": link.backlog_max_packets,
                 "wait_mean_s": link.wait_mean_s,
+                "wait_p50_s": link.wait_p50_s,
+                "wait_p95_s": link.wait_p95_s,
+                "wait_p99_s": link.wait_p99_s,
+                "wait_max_s": link.wait_max_s,
             })
         };
         let mut object = Map::new();

@@ -51,6 +51,7 @@ use crate::network::{NOWHERE, NewRoute, Routes};
 use crate::outcome::Conservation;
 use crate::scenario::Scenario;
 use dumbbell_net::link::{BacklogChange, LinkStats};
+use dumbbell_net::waits::Waits;
 use dumbbell_net::{DropReason, Link, Offer, Packet};
 use dumbbell_units::Time;
 use dumbbell_units::spec::SpecError;
@@ -361,6 +362,15 @@ impl<P: Copy> Paths<P> {
     /// There is no such link.
     pub fn stats(&self, link: u32) -> &LinkStats {
         self.carrier.network.links[link as usize].stats()
+    }
+
+    /// The distribution of queueing times of a link, if it records it.
+    ///
+    /// # Panics
+    ///
+    /// There is no such link.
+    pub fn waits(&self, link: u32) -> Option<&Waits> {
+        self.carrier.network.links[link as usize].waits()
     }
 
     /// Records changes of a link's backlog for [`take_backlog`](Self::take_backlog), which the driver must call now and

@@ -570,7 +570,7 @@ fn validate_probe(
         targets.is_empty() && probe.quantities.iter().any(|q| q.is_of_link() == of_link)
     };
     if lacks(true, &probe.links) {
-        return Err(refuse(format!("{path}.links"), "nothing", "names of links for backlog and drops"));
+        return Err(refuse(format!("{path}.links"), "nothing", "names of links for these quantities"));
     }
     if lacks(false, &probe.flows) {
         return Err(refuse(format!("{path}.flows"), "nothing", "names of flows for these quantities"));

@@ -34,6 +34,10 @@ choice! {
         Backlog = "backlog",
         /// Packets dropped so far.
         Drops = "drops",
+        /// Queueing time of every packet at the beginning of its transmission, in seconds.
+        Wait = "wait",
+        /// Packets marked "congestion experienced" so far.
+        Marks = "marks",
         /// Number of every data packet lost by an impairment, in the numbering of the impairment `forced`.
         Losses = "losses",
     }
@@ -59,12 +63,16 @@ impl Quantity {
 
     /// True for quantities of links.
     pub fn is_of_link(&self) -> bool {
-        matches!(self, Quantity::Measured(Measure::Backlog | Measure::Drops | Measure::Losses))
+        let Quantity::Measured(measure) = self else { return false };
+        matches!(
+            measure,
+            Measure::Backlog | Measure::Drops | Measure::Wait | Measure::Marks | Measure::Losses
+        )
     }
 
     /// True if every event is recorded, not only changes of the value.
     fn is_event(&self) -> bool {
-        self.is(Measure::SeqSent)
+        self.is(Measure::SeqSent) || self.is(Measure::Wait)
     }
 
     /// True if only some flows have it.
@@ -180,8 +188,8 @@ impl Recording {
             events: Vec::new(),
             period: probe.period,
             next_sample: Time::ZERO,
-            // Drops are counted from 0.
-            last: quantity.is(Measure::Drops).then_some(0.0),
+            // Drops and marks are counted from 0.
+            last: (quantity.is(Measure::Drops) || quantity.is(Measure::Marks)).then_some(0.0),
         }
     }
 

@@ -129,6 +129,7 @@ fn row(name: &str, stats: &LinkStats, scenario: &Scenario) -> LinkOutcome {
         wait_mean_s: stats.wait_mean(),
         backlog_mean_packets: stats.waited as f64 / window,
         backlog_max_packets: stats.backlog_max as u64,
+        ..LinkOutcome::default()
     }
 }
 

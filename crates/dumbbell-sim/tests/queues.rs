@@ -4,6 +4,7 @@
 mod common;
 
 use common::{described, many_flows, outcome, outcome_of, trace, two_hosts, with_flow};
+use dumbbell_net::QueueSpec;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Stream;
 use serde_json::{Value, json};
@@ -128,7 +129,7 @@ fn a_scheduled_link_without_signals_equals_a_fifo_link() {
 fn scheduled_links_may_be_anywhere_in_a_path() {
     let mut random = Stream::new(2, 0, "anywhere");
     let mut draw = move |below: usize| (random.uniform() * below as f64) as usize;
-    let kinds = ["droptail", "red", "codel", "fqcodel", "policer"];
+    let kinds = QueueSpec::NAMES;
     for seed in 0..100 {
         let mut scenario = many_flows(&mut draw);
         if let Some(links) = scenario["links"].as_array_mut() {
@@ -136,8 +137,7 @@ fn scheduled_links_may_be_anywhere_in_a_path() {
         }
         let plain = outcome_of(&scenario, seed);
         let mut probed = scenario.clone();
-        probed["probes"] =
-            json!([{ "flows": ["*"], "links": ["*"], "quantities": ["delivered", "backlog", "drops"] }]);
+        probed["probes"] = json!([{ "flows": ["*"], "links": ["*"], "quantities": ["delivered", "backlog", "drops", "wait", "marks"] }]);
         assert_eq!(described(&plain), described(&outcome_of(&probed, seed)), "{scenario}");
     }
 }

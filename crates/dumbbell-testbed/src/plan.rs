@@ -22,7 +22,7 @@ use dumbbell_tcp::config::{DelayedAck, EcnMode};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
 use dumbbell_tcp::sender::recovery::RecoverySpec;
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
-use dumbbell_units::{Rate, Stream, Time, Value, Window};
+use dumbbell_units::{Ecn, Rate, Stream, Time, Value, Window};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::Ipv4Addr;
@@ -197,6 +197,13 @@ fn flow_plan(
     if let SourceSpec::Tcplib(_) = flow.source {
         let accepted = "greedy, transfer or a source of datagrams";
         return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
+    }
+    if flow.source.ecn() != Ecn::NotEct {
+        return Err(refuse_name(
+            format!("{path}.source.ecn"),
+            "an ECN codepoint",
+            "not-ect: datagrams of the kernel have none",
+        ));
     }
     let start = match flow.start {
         Start::At(at) => at,
@@ -590,7 +597,8 @@ fn refuse_probes(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), SpecErro
 
 /// True if the kernel or the emulator measures this quantity.
 fn is_answered(measure: Measure) -> bool {
-    !matches!(measure, Measure::SeqSent | Measure::TcpEvents | Measure::Losses)
+    use Measure::{Losses, Marks, SeqSent, TcpEvents, Wait};
+    !matches!(measure, SeqSent | TcpEvents | Losses | Wait | Marks)
 }
 
 fn declares(flow: &FlowSpec, probe: &str) -> bool {

@@ -367,6 +367,7 @@ fn outcome(
             wait_mean_s: stats.wait_mean(),
             backlog_mean_packets: stats.waited as f64 / length,
             backlog_max_packets: stats.backlog_max as u64,
+            ..LinkOutcome::of_waits(wire.waits(index as u32))
         }
     };
     let links = (0..scenario.links.len()).map(link).collect();
@@ -521,6 +522,14 @@ fn link_row(link: &LinkOutcome) -> Value {
         "backlog_mean_packets": link.backlog_mean_packets,
         "backlog_max_packets": link.backlog_max_packets,
         "wait_mean_s": link.wait_mean_s,
+        "wait_p50_s": link.wait_p50_s,
+        "wait_p95_s": link.wait_p95_s,
+        "wait_p99_s": link.wait_p99_s,
+        "wait_max_s": link.wait_max_s,
+        "wait_l_mean_s": link.wait_l_mean_s,
+        "wait_l_p99_s": link.wait_l_p99_s,
+        "wait_c_mean_s": link.wait_c_mean_s,
+        "wait_c_p99_s": link.wait_c_p99_s,
     })
 }
 

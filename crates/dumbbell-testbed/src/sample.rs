@@ -210,6 +210,8 @@ fn shown(info: &TcpInfo, quantity: &Quantity) -> Option<f64> {
         | Measure::TcpEvents
         | Measure::Backlog
         | Measure::Drops
+        | Measure::Wait
+        | Measure::Marks
         | Measure::Losses => None,
     }
 }

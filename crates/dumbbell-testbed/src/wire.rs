@@ -9,6 +9,7 @@
 use crate::packet::{Headers, Refusal};
 use dumbbell_net::link::{BacklogChange, LinkStats};
 use dumbbell_net::queues::Reason;
+use dumbbell_net::waits::Waits;
 use dumbbell_net::{DropReason, Packet};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::Conservation;
@@ -469,6 +470,15 @@ impl Wire {
     /// There is no such link.
     pub fn stats(&self, link: u32) -> &LinkStats {
         self.paths.stats(link)
+    }
+
+    /// The distribution of queueing times of a link, if it records it.
+    ///
+    /// # Panics
+    ///
+    /// There is no such link.
+    pub fn waits(&self, link: u32) -> Option<&Waits> {
+        self.paths.waits(link)
     }
 
     /// Packets of a flow and direction that links dropped within the measurement window of the scenario.

@@ -11,17 +11,25 @@ from dumbbell.scenario.parts import Data, Part, each, one_of, table
 __all__ = [
     "Bernoulli",
     "CoDel",
+    "Cobalt",
     "DropTail",
+    "Drr",
+    "DualPi2",
     "Forced",
+    "Fq",
     "FqCoDel",
+    "FqPie",
     "Impairment",
     "Link",
     "LinkChange",
     "Node",
     "Opportunities",
+    "Pie",
     "Policer",
     "Queue",
     "Red",
+    "Sfq",
+    "TokenBucket",
     "TwoState",
 ]
 
@@ -46,7 +54,7 @@ class Node(Part):
 
 
 class Queue(Part):
-    """A queue discipline: `DropTail`, `Red` and `Policer` decide at arrival, `CoDel` and `FqCoDel` at departure.
+    """A queue discipline: `DropTail`, `Red` and `Policer` decide at arrival, the others at departure.
 
     Any registered discipline may also be given by its name, or as a table with its name as ``kind``.
     """
@@ -145,6 +153,10 @@ class CoDel(Queue):
         Nothing is dropped while no more than this waits, in bytes.
     ecn
         Whether packets of ECN-capable transports are marked instead of dropped.
+    strict
+        Whether the first drop needs more than one interval above the target, as in Linux.
+    ce_threshold
+        Sojourn time above which every ECN-capable packet is marked; none if not given.
     """
 
     tag: ClassVar = ("kind", "codel")
@@ -153,6 +165,8 @@ class CoDel(Queue):
     limit: str | None = None
     mtu: str | None = None
     ecn: bool | None = None
+    strict: bool | None = None
+    ce_threshold: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,8 +183,10 @@ class FqCoDel(Queue):
         Packets that may wait in all queues together; beyond it the queue with the most bytes drops from its head.
     drop_batch
         Maximum number of packets dropped at once in this case; at most half of that queue.
-    target, interval, mtu, ecn
+    target, interval, mtu, ecn, strict, ce_threshold
         As for `CoDel`, for each queue.
+    counts_all
+        Whether the backlog for `mtu` is that of all queues, as in Linux.
     """
 
     tag: ClassVar = ("kind", "fqcodel")
@@ -182,6 +198,267 @@ class FqCoDel(Queue):
     interval: str | None = None
     mtu: str | None = None
     ecn: bool | None = None
+    strict: bool | None = None
+    counts_all: bool | None = None
+    ce_threshold: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pie(Queue):
+    """Proportional integral controller enhanced (RFC 8033): one queue, random drops or marks at arrival.
+
+    Parameters
+    ----------
+    limit
+        How much may wait, in ``packets`` or in ``bytes``, or ``"unlimited"``.
+    target
+        Target queueing delay.
+    update, first_update
+        Time between two updates of the drop probability, and time of the first one.
+    alpha, beta
+        Weights of the deviation of the delay and of its change, in Hz.
+    max_burst
+        Time after a quiet period during which nothing is dropped early.
+    mean_packet
+        Nothing is dropped early while at most two packets of this size wait, in bytes.
+    decay
+        Factor of the drop probability in an update after two delays of zero.
+    steep_above
+        Delay above which every update adds another 0.02, as in Linux; never if not given.
+    delay
+        Measure of the queueing delay: ``"head"``, ``"departed"`` (Linux) or ``"rate"``.
+    derandomize
+        Whether drops are spread instead of drawn independently.
+    active_above
+        Backlog in bytes above which PIE becomes active; always active if not given.
+    ecn
+        Whether packets of ECN-capable transports are marked instead of dropped.
+    mark_below
+        Drop probability from which they are dropped as well.
+    """
+
+    tag: ClassVar = ("kind", "pie")
+    limit: str | None = None
+    target: str | None = None
+    update: str | None = None
+    first_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    mean_packet: str | None = None
+    decay: float | None = None
+    steep_above: str | None = None
+    delay: str | None = None
+    derandomize: bool | None = None
+    active_above: str | None = None
+    ecn: bool | None = None
+    mark_below: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FqPie(Queue):
+    """Flow queue PIE, as in Linux: queues of flows, each with PIE, served by deficit round robin.
+
+    Parameters
+    ----------
+    queues
+        Number of queues onto which flows are hashed, from 1 to 65536.
+    quantum
+        Bytes that a queue may send in its turn.
+    limit
+        Packets that may wait in all queues together.
+    target, update, alpha, beta, max_burst, mean_packet, delay, ecn, mark_below
+        As for `Pie`, for each queue.
+    """
+
+    tag: ClassVar = ("kind", "fqpie")
+    queues: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    target: str | None = None
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    mean_packet: str | None = None
+    delay: str | None = None
+    ecn: bool | None = None
+    mark_below: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualPi2(Queue):
+    """Coupled queues of L4S (RFC 9332): a low-latency queue L for ECT(1) and CE, a classic queue C for the rest.
+
+    Parameters
+    ----------
+    limit
+        How much may wait in both queues, in ``packets`` or in ``bytes``; 250 ms at the rate of the link if not given.
+    target
+        Target queueing delay of C.
+    update
+        Time between two updates of the base probability.
+    alpha, beta
+        Weights of the deviation of the delay and of its change, in Hz.
+    coupling
+        Coupling factor k between the probabilities of both queues.
+    ramp_begin, ramp
+        Sojourn time in L above which the native marking probability rises, and range in which it rises to 1; a range of
+        zero is a step.
+    l_spare
+        No native marks while at most this waits in L, in bytes.
+    spare
+        No marks or drops by the base probability while less than this waits, in bytes.
+    signals
+        How packets are chosen: ``"accumulated"`` or ``"random"`` (Linux).
+    scheduler
+        Which queue sends next: ``"wrr"`` or ``"credit"`` (Linux).
+    c_share
+        Share of C while both queues have packets, above 0 and below 1.
+    drop_overload
+        Whether overload drops from L as well.
+    """
+
+    tag: ClassVar = ("kind", "dualpi2")
+    limit: str | None = None
+    target: str | None = None
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    coupling: float | None = None
+    ramp_begin: str | None = None
+    ramp: str | None = None
+    l_spare: str | None = None
+    spare: str | None = None
+    signals: str | None = None
+    scheduler: str | None = None
+    c_share: float | None = None
+    drop_overload: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cobalt(Queue):
+    """CoDel and BLUE on one queue, as in CAKE.
+
+    Parameters
+    ----------
+    target
+        Target sojourn time, at most `interval`; more on slow links.
+    interval
+        Time for which packets must have waited longer before the first is dropped.
+    limit
+        How much may wait, in ``packets`` or in ``bytes``, or ``"unlimited"``; beyond it, the head is dropped.
+    mtu
+        Largest packet on the link, in bytes.
+    increase, decrease
+        Changes of the drop probability of BLUE when the queue overflows and when it is empty.
+    ecn
+        Whether CoDel marks packets of ECN-capable transports instead of dropping them.
+    """
+
+    tag: ClassVar = ("kind", "cobalt")
+    target: str | None = None
+    interval: str | None = None
+    limit: str | None = None
+    mtu: str | None = None
+    increase: float | None = None
+    decrease: float | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drr(Queue):
+    """Deficit round robin (Shreedhar and Varghese 1996).
+
+    Parameters
+    ----------
+    queues
+        Number of queues onto which flows are hashed, from 1 to 65536.
+    quantum
+        Bytes that a queue receives per visit.
+    limit
+        Packets that may wait in all queues together; beyond it, the longest queue drops its last packet.
+    """
+
+    tag: ClassVar = ("kind", "drr")
+    queues: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sfq(Queue):
+    """Stochastic fairness queueing (McKenney 1990), as in Linux.
+
+    Parameters
+    ----------
+    buckets
+        Number of buckets onto which flows are hashed, from 1 to 65536.
+    flows
+        Number of buckets that may have packets at a time.
+    depth
+        Packets that may wait in one queue.
+    limit
+        Packets that may wait in all queues together; beyond it, the longest queue drops its last packet.
+    quantum
+        Bytes that a queue may send in its turn.
+    """
+
+    tag: ClassVar = ("kind", "sfq")
+    buckets: int | None = None
+    flows: int | None = None
+    depth: int | None = None
+    limit: int | None = None
+    quantum: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fq(Queue):
+    """Fair queueing as in Linux, with limits per flow; senders pace themselves.
+
+    Parameters
+    ----------
+    queues
+        Number of queues onto which flows are hashed, from 1 to 65536.
+    limit, flow_limit
+        Packets that may wait in all queues together, and in one queue.
+    quantum, initial_quantum
+        Bytes that a flow may send in its turn, and when it is first seen.
+    refill_delay
+        Idle time after which a flow has at least a quantum again.
+    """
+
+    tag: ClassVar = ("kind", "fq")
+    queues: int | None = None
+    limit: int | None = None
+    flow_limit: int | None = None
+    quantum: str | None = None
+    initial_quantum: str | None = None
+    refill_delay: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenBucket(Queue):
+    """A token-bucket shaper: packets beyond its rate and burst wait.
+
+    Parameters
+    ----------
+    rate
+        Rate at which tokens arrive, at most that of the link, which it is if not given.
+    burst
+        Size of the bucket, which is full at the start, in bytes; at least the largest packet that crosses the link.
+    limit
+        How much may wait, in ``packets`` or in ``bytes``, or ``"unlimited"``.
+    peak_rate, peak_burst
+        Rate and size of a second bucket that limits bursts; none if not given.
+    """
+
+    tag: ClassVar = ("kind", "tokenbucket")
+    rate: str | None = None
+    burst: str | None = None
+    limit: str | None = None
+    peak_rate: str | None = None
+    peak_burst: str | None = None
 
 
 class Impairment(Part):
@@ -301,12 +578,16 @@ class Link(Part):
         Impairments of this link, applied in order.
     opportunities
         Delivery opportunities in place of the rate.
+    wait_percentiles
+        Whether results have percentiles of the queueing time (``wait_p50_s`` and so on).
     changes
         Changes of rate and delay at ascending times.
     """
 
     readers: ClassVar = {
-        "queue": one_of([DropTail, Red, Policer, CoDel, FqCoDel]),
+        "queue": one_of(
+            [DropTail, Red, Policer, CoDel, FqCoDel, Pie, FqPie, DualPi2, Cobalt, Drr, Sfq, Fq, TokenBucket]
+        ),
         "impairments": each(one_of([Forced, Bernoulli, TwoState])),
         "opportunities": table(Opportunities),
         "changes": each(table(LinkChange)),
@@ -319,4 +600,5 @@ class Link(Part):
     queue: str | Queue | Data | None = None
     impairments: Sequence[str | Impairment | Data] | None = None
     opportunities: Opportunities | Data | None = None
+    wait_percentiles: bool | None = None
     changes: Sequence[LinkChange | Data] | None = None

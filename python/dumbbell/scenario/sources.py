@@ -74,12 +74,15 @@ class Cbr(Source):
         Size of a datagram on the wire, as ``"1000 bytes"``.
     jitter
         Share of a datagram's gap over which its time is uniformly spread, from 0 to 1.
+    ecn
+        ECN codepoint of the datagrams: ``"not-ect"``, ``"ect0"`` or ``"ect1"``.
     """
 
     tag: ClassVar = ("kind", "cbr")
     rate: str | None = None
     packet: str | None = None
     jitter: float | None = None
+    ecn: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +95,14 @@ class Poisson(Source):
         Mean rate on the wire, as ``"500 kbit/s"``.
     packet
         Size of a datagram on the wire, as ``"1000 bytes"``.
+    ecn
+        ECN codepoint of the datagrams: ``"not-ect"``, ``"ect0"`` or ``"ect1"``.
     """
 
     tag: ClassVar = ("kind", "poisson")
     rate: str | None = None
     packet: str | None = None
+    ecn: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +117,8 @@ class OnOff(Source):
         Size of a datagram on the wire, as ``"1000 bytes"``.
     on, off
         Mean length of a burst and of a pause, times. A burst is rounded to whole datagrams, at least one.
+    ecn
+        ECN codepoint of the datagrams: ``"not-ect"``, ``"ect0"`` or ``"ect1"``.
     """
 
     tag: ClassVar = ("kind", "onoff")
@@ -118,6 +126,7 @@ class OnOff(Source):
     packet: str | None = None
     on: str | None = None
     off: str | None = None
+    ecn: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +149,8 @@ class Video(Source):
         Fractional differencing, from 0 and below 0.5; the Hurst parameter is 1/2 more.
     smallest, largest
         Smallest and largest frame over the mean one.
+    ecn
+        ECN codepoint of the datagrams: ``"not-ect"``, ``"ect0"`` or ``"ect1"``.
     """
 
     tag: ClassVar = ("kind", "video")
@@ -152,6 +163,7 @@ class Video(Source):
     memory: float | None = None
     smallest: float | None = None
     largest: float | None = None
+    ecn: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +180,8 @@ class Frames(Source):
         Largest datagram on the wire, as ``"1000 bytes"``.
     start_frame
         Frame it starts with, counted from 0.
+    ecn
+        ECN codepoint of the datagrams: ``"not-ect"``, ``"ect0"`` or ``"ect1"``.
     """
 
     tag: ClassVar = ("kind", "frames")
@@ -175,3 +189,4 @@ class Frames(Source):
     frame_rate: float | None = None
     packet: str | None = None
     start_frame: int | None = None
+    ecn: str | None = None

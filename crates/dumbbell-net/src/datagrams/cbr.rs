@@ -1,6 +1,6 @@
 //! Datagrams of one size at a constant rate, equally spaced or with bounded jitter.
 
-use super::{Datagrams, Emission};
+use super::{Codepoint, Datagrams, Emission};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
@@ -12,6 +12,8 @@ params! {
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Fraction of the packet gap over which the sending time varies uniformly.
         jitter: f64 = 0.0, "-", "-", |share| (0.0..=1.0).contains(share), "a share from 0 to 1";
+        /// ECN codepoint of the packets.
+        ecn: Codepoint = Codepoint::NotEct, "-", "RFC 9331 §4.1";
     }
 }
 
@@ -29,6 +31,10 @@ impl Datagrams for ConstantRate {
 
     fn packet(&self) -> Bytes {
         self.packet
+    }
+
+    fn ecn(&self) -> Codepoint {
+        self.ecn
     }
 
     fn largest_emission(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! A trace of video frames: frames at fixed intervals, divided into packets that are sent together.
 
-use super::{Datagrams, Emission, packets};
+use super::{Codepoint, Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
@@ -15,6 +15,8 @@ params! {
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// First frame to send, counted from 0.
         start_frame: u64 = 0, "frames", "-";
+        /// ECN codepoint of the packets.
+        ecn: Codepoint = Codepoint::NotEct, "-", "RFC 9331 §4.1";
     }
 }
 
@@ -32,6 +34,10 @@ impl Datagrams for Frames {
 
     fn packet(&self) -> Bytes {
         self.packet
+    }
+
+    fn ecn(&self) -> Codepoint {
+        self.ecn
     }
 
     fn largest_emission(&self) -> u64 {

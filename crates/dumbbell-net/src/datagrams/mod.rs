@@ -8,7 +8,29 @@ pub mod poisson;
 pub mod video;
 
 use crate::source::SourceSpec;
-use dumbbell_units::{Bytes, Rate, Stream, Time};
+use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, choice};
+
+choice! {
+    /// ECN codepoint that datagrams carry. Their source does not respond to marks.
+    pub enum Codepoint {
+        /// Not ECN-capable.
+        NotEct = "not-ect",
+        /// ECN-capable, as in RFC 3168.
+        Ect0 = "ect0",
+        /// ECN-capable, the identifier of L4S.
+        Ect1 = "ect1",
+    }
+}
+
+impl From<Codepoint> for Ecn {
+    fn from(codepoint: Codepoint) -> Ecn {
+        match codepoint {
+            Codepoint::NotEct => Ecn::NotEct,
+            Codepoint::Ect0 => Ecn::Ect0,
+            Codepoint::Ect1 => Ecn::Ect1,
+        }
+    }
+}
 
 /// Bytes sent at once, divided into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +56,9 @@ pub trait Datagrams {
 
     /// Maximum packet size on the wire.
     fn packet(&self) -> Bytes;
+
+    /// ECN codepoint of the packets.
+    fn ecn(&self) -> Codepoint;
 
     /// Maximum number of packets in one emission.
     fn largest_emission(&self) -> u64;
@@ -85,6 +110,14 @@ macro_rules! sources {
                 match self {
                     $( SourceSpec::$Variant(source) => Some(source.packet()), )+
                     _ => None,
+                }
+            }
+
+            /// See [`Datagrams::ecn`]; not ECN-capable for sources that need TCP.
+            pub fn ecn(&self) -> Ecn {
+                match self {
+                    $( SourceSpec::$Variant(source) => source.ecn().into(), )+
+                    _ => Ecn::NotEct,
                 }
             }
 

@@ -3,7 +3,7 @@
 //! The number of packets in a burst is an exponential number rounded to the nearest integer, at least one, so short
 //! bursts carry more than their mean length suggests. Pauses are exponential and follow the gap after the last packet.
 
-use super::{Datagrams, Emission};
+use super::{Codepoint, Datagrams, Emission};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
@@ -17,6 +17,8 @@ params! {
         on: Time = Time(500_000_000), "s", "[chan2004 §6.1]", |t| t.0 > 0, "a time above 0";
         /// Mean length of a pause.
         off: Time = Time(500_000_000), "s", "[chan2004 §6.1]";
+        /// ECN codepoint of the packets.
+        ecn: Codepoint = Codepoint::NotEct, "-", "RFC 9331 §4.1";
     }
 }
 
@@ -48,6 +50,10 @@ impl Datagrams for OnOff {
 
     fn packet(&self) -> Bytes {
         self.packet
+    }
+
+    fn ecn(&self) -> Codepoint {
+        self.ecn
     }
 
     fn largest_emission(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Datagrams of one size with exponential gaps.
 
-use super::{Datagrams, Emission};
+use super::{Codepoint, Datagrams, Emission};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
@@ -10,6 +10,8 @@ params! {
         rate: Rate = Rate(1_000_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
         /// Size of a packet on the wire.
         packet: Bytes = Bytes(1000), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        /// ECN codepoint of the packets.
+        ecn: Codepoint = Codepoint::NotEct, "-", "RFC 9331 §4.1";
     }
 }
 
@@ -27,6 +29,10 @@ impl Datagrams for Poisson {
 
     fn packet(&self) -> Bytes {
         self.packet
+    }
+
+    fn ecn(&self) -> Codepoint {
+        self.ecn
     }
 
     fn largest_emission(&self) -> u64 {

@@ -8,7 +8,7 @@
 //! variance is scaled back to one. Quantiles of the gamma distribution are approximated by the formula of Wilson and
 //! Hilferty, within 0.3 % from the first to the 97th percentile at the shape of the source.
 
-use super::{Datagrams, Emission, packets};
+use super::{Codepoint, Datagrams, Emission, packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
 
 params! {
@@ -32,6 +32,8 @@ params! {
         smallest: f64 = 0.31, "-", "[garrett1994 §2]", |x| *x > 0.0 && *x <= 1.0, "a number above 0, at most 1";
         /// Maximum frame size divided by the mean frame size.
         largest: f64 = 2.82, "-", "[garrett1994 §2]", |x| (1.0..=1e6).contains(x), "a number from 1 to 1000000";
+        /// ECN codepoint of the packets.
+        ecn: Codepoint = Codepoint::NotEct, "-", "RFC 9331 §4.1";
     }
 }
 
@@ -142,6 +144,10 @@ impl Datagrams for Video {
 
     fn packet(&self) -> Bytes {
         self.packet
+    }
+
+    fn ecn(&self) -> Codepoint {
+        self.ecn
     }
 
     fn largest_emission(&self) -> u64 {

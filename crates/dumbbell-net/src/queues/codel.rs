@@ -4,11 +4,11 @@
 //! interval, packets are dropped from the head of the queue. The time between drops starts at one interval and
 //! decreases with the inverse square root of their number, until the sojourn time of a packet is below the target.
 //!
-//! ECN follows Linux: an ECN-capable packet is marked instead of dropped, and is sent. The square root is exact; Linux
+//! Linux has `strict`, and an optional `ce_threshold`. ECN follows Linux: an ECN-capable packet is marked instead of dropped, and is sent. The square root is exact; Linux
 //! approximates it with Newton's method.
 
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
-use dumbbell_units::{Bytes, Limit, Stream, Time, params};
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot, has_room};
+use dumbbell_units::{Bytes, Ecn, Limit, Stream, Time, params};
 
 params! {
     /// A queue with CoDel.
@@ -24,6 +24,10 @@ params! {
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
         /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 3168 §7";
+        /// The first drop needs more than one interval above the target, as in Linux, not just one.
+        strict: bool = false, "-", "[linux6 codel_impl.h]";
+        /// Mark every ECN-capable packet with a longer sojourn time; none if not given.
+        ce_threshold: Option<Time> = None, "s", "[linux6 codel_impl.h]";
     }
 }
 
@@ -42,7 +46,7 @@ pub(super) fn target_contradiction(target: Time, interval: Time) -> Option<Contr
 }
 
 /// Parameters of the control law.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Rule {
     /// Acceptable sojourn time.
     pub target: Time,
@@ -52,9 +56,33 @@ pub struct Rule {
     pub mtu: u64,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
+    /// Time from the first packet above the target until drops begin.
+    pub first_interval: Time,
+    /// The backlog for `mtu` is that of all queues.
+    pub counts_all: bool,
+    /// Sojourn time above which every ECN-capable packet is marked.
+    pub ce_threshold: Time,
 }
 
 impl Rule {
+    /// A rule with `strict` and `ce_threshold` as for [`CoDel`]. The first interval ends a nanosecond later if strict.
+    pub(super) fn with(self, strict: bool, ce_threshold: Option<Time>) -> Rule {
+        let first_interval = self.interval + Time(u64::from(strict));
+        Rule { first_interval, ce_threshold: ce_threshold.unwrap_or(Time::NEVER), ..self }
+    }
+
+    /// Marks a departing packet that has waited for longer than `ce_threshold`, unless it is marked.
+    #[inline]
+    pub(super) fn mark_late(&self, now: Time, slot: Slot, backlog: &mut Backlog) {
+        if self.ce_threshold == Time::NEVER {
+            return;
+        }
+        let packet = backlog.packet(slot);
+        if now.since(packet.entered) > self.ce_threshold && packet.ecn != Ecn::Ce {
+            backlog.mark(slot);
+        }
+    }
+
     /// Time of the next drop after `count` drops.
     fn control_law(&self, from: Time, count: u32) -> Time {
         from + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
@@ -94,12 +122,13 @@ impl Controller {
             self.first_above = Time::NEVER;
             return None;
         };
-        if now.since(backlog.packet(slot).entered) < rule.target || queue.bytes() <= rule.mtu {
+        let waiting = if rule.counts_all { backlog.bytes() } else { queue.bytes() };
+        if now.since(backlog.packet(slot).entered) < rule.target || waiting <= rule.mtu {
             self.first_above = Time::NEVER;
             return Some((slot, false));
         }
         if self.first_above == Time::NEVER {
-            self.first_above = now + rule.interval;
+            self.first_above = now + rule.first_interval;
         }
         Some((slot, now >= self.first_above))
     }
@@ -180,20 +209,14 @@ impl AtDeparture for CoDel {
     type State = CoDelQueue;
 
     fn start(&self, _setup: &Setup, _random: &mut Stream) -> CoDelQueue {
-        let rule = Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn };
+        let rule = Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn, ..Rule::default() };
+        let rule = rule.with(self.strict, self.ce_threshold);
         CoDelQueue { rule, limit: self.limit, queue: Fifo::default(), controller: Controller::default() }
     }
 
     #[inline]
     fn enqueue(state: &mut CoDelQueue, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
-        let has_room = match state.limit {
-            Limit::Unlimited => true,
-            Limit::Packets(limit) => (state.queue.packets() as u64) < limit,
-            // An empty queue accepts a packet larger than the limit, as on other links.
-            Limit::Bytes(limit) => {
-                state.queue.packets() == 0 || state.queue.bytes() + u64::from(packet.size) <= limit
-            }
-        };
+        let has_room = has_room(state.limit, (state.queue.packets(), state.queue.bytes()), packet.size);
         if has_room {
             backlog.push(&mut state.queue, packet);
         } else {
@@ -203,16 +226,25 @@ impl AtDeparture for CoDel {
 
     #[inline]
     fn dequeue(state: &mut CoDelQueue, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
-        state.controller.dequeue(&state.rule, now, &mut state.queue, backlog)
+        let slot = state.controller.dequeue(&state.rule, now, &mut state.queue, backlog)?;
+        state.rule.mark_late(now, slot, backlog);
+        Some(slot)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_units::Ecn;
 
-    const RULE: Rule = Rule { target: Time(5_000_000), interval: Time(100_000_000), mtu: 1514, ecn: true };
+    const RULE: Rule = Rule {
+        target: Time(5_000_000),
+        interval: Time(100_000_000),
+        mtu: 1514,
+        ecn: true,
+        first_interval: Time(100_000_000),
+        counts_all: false,
+        ce_threshold: Time::NEVER,
+    };
 
     /// A queue that is never empty. One packet is dequeued every microsecond.
     struct Fixture {
@@ -222,12 +254,13 @@ mod tests {
         /// Microseconds.
         now: u64,
         ecn: Ecn,
+        rule: Rule,
     }
 
     impl Fixture {
         fn new(ecn: Ecn) -> Self {
             let (controller, queue) = (Controller::default(), Fifo::default());
-            Fixture { controller, queue, backlog: Backlog::default(), now: 1_000_000, ecn }
+            Fixture { controller, queue, backlog: Backlog::default(), now: 1_000_000, ecn, rule: RULE }
         }
 
         /// Dequeues packets for `duration` microseconds, each with a sojourn time of `waited` microseconds. Returns the
@@ -245,7 +278,7 @@ mod tests {
                     self.backlog.push(&mut self.queue, packet);
                 }
                 let now = Time(self.now * 1000);
-                let packet = self.controller.dequeue(&RULE, now, &mut self.queue, &mut self.backlog);
+                let packet = self.controller.dequeue(&self.rule, now, &mut self.queue, &mut self.backlog);
                 assert!(packet.is_some());
                 let (dropped, marks) = self.backlog.take_uncollected();
                 let count = dropped.count() as u64 + marks;
@@ -306,5 +339,35 @@ mod tests {
             assert!(dequeued.is_some() && fixture.backlog.pop(&mut fixture.queue).is_some());
             assert!(!fixture.backlog.has_uncollected());
         }
+    }
+
+    #[test]
+    fn a_strict_comparison_waits_longer_than_an_interval() {
+        // The packet exactly one interval after the first one above the target is dropped only without `strict`.
+        for (rule, signals) in [(RULE, 1), (RULE.with(true, None), 0)] {
+            let mut fixture = Fixture::new(Ecn::NotEct);
+            fixture.rule = rule;
+            assert_eq!(fixture.run(100_001, 6_000).len(), signals);
+            assert_eq!(fixture.run(1, 6_000).len(), 1 - signals);
+        }
+    }
+
+    #[test]
+    fn packets_above_the_threshold_are_marked_once() {
+        let codel = CoDel { ce_threshold: Some(Time(1_000_000)), ..CoDel::default() };
+        let mut random = Stream::new(1, 0, "codel");
+        let mut state = codel.start(&Setup { rate: dumbbell_units::Rate(1) }, &mut random);
+        let mut backlog = Backlog::default();
+        for ecn in [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct, Ecn::Ce] {
+            let packet = Queued { token: 0, entered: Time::ZERO, size: 1500, flow: 0, ecn, is_data: true };
+            CoDel::enqueue(&mut state, Time::ZERO, packet, &mut backlog, &mut random);
+        }
+        let mut dequeue = |now: u64| {
+            let slot = CoDel::dequeue(&mut state, Time(now), &mut backlog, &mut random);
+            slot.map(|slot| backlog.release(slot).ecn)
+        };
+        let seen = [1_000_000, 1_000_001, 1_000_001, 1_000_001].map(&mut dequeue);
+        assert_eq!(seen, [Some(Ecn::Ect1), Some(Ecn::Ce), Some(Ecn::NotEct), Some(Ecn::Ce)]);
+        assert_eq!(backlog.take_uncollected().1, 1);
     }
 }

@@ -4,11 +4,12 @@
 //! active for longer. When all queues together exceed the limit, packets are dropped from the head of the queue with
 //! the most bytes.
 //!
-//! CoDel controls each queue separately, including its bytes (RFC 8290 §4.2); Linux compares the bytes of all queues
-//! with the MTU.
+//! CoDel controls each queue separately, including its bytes (RFC 8290 §4.2). Linux compares the bytes of all queues
+//! with the MTU (`counts_all`).
 
 use super::codel::{Controller, Rule, target_contradiction};
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
+use super::turns::Turns;
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
@@ -33,6 +34,12 @@ params! {
         mtu: Bytes = Bytes(1514), "bytes", "RFC 8289 §5";
         /// Mark packets of ECN-capable transports instead of dropping them.
         ecn: bool = true, "-", "RFC 8290 §5.2.6";
+        /// The first drop needs more than one interval above the target, as in Linux, not just one.
+        strict: bool = false, "-", "[linux6 codel_impl.h]";
+        /// The backlog for `mtu` is that of all queues, as in Linux: a sparse flow among others is then not exempt.
+        counts_all: bool = false, "-", "[linux6 sch_fq_codel]";
+        /// Mark every ECN-capable packet with a longer sojourn time; none if not given.
+        ce_threshold: Option<Time> = None, "s", "RFC 8290 §5.2.7";
     }
 }
 
@@ -45,106 +52,21 @@ impl Discipline for FqCoDel {
     }
 }
 
-/// No queue.
-const END: u32 = u32::MAX;
-/// The successor of a queue that is not in a list.
-const INACTIVE: u32 = u32::MAX - 1;
-
-/// The queue of some flows, in one cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct FlowQueue {
-    packets: Fifo,
-    controller: Controller,
-    /// Bytes that it may still send in this round; negative if the last packet exceeded them.
-    credits: i32,
-    /// The next queue in its list.
-    next: u32,
-}
-
-impl Default for FlowQueue {
-    fn default() -> Self {
-        FlowQueue { packets: Fifo::default(), controller: Controller::default(), credits: 0, next: INACTIVE }
-    }
-}
-
-/// A list of active queues in the order of service, linked by queue numbers.
-#[derive(Clone, Copy, Debug)]
-struct QueueList {
-    first: u32,
-    last: u32,
-}
-
-impl QueueList {
-    const EMPTY: QueueList = QueueList { first: END, last: END };
-
-    fn is_empty(&self) -> bool {
-        self.first == END
-    }
-
-    /// Appends a queue.
-    #[inline]
-    fn push(&mut self, number: u32, queues: &mut [FlowQueue]) {
-        match queues.get_mut(self.last as usize) {
-            Some(last) if !self.is_empty() => last.next = number,
-            _ => self.first = number,
-        }
-        queues[number as usize].next = END;
-        self.last = number;
-    }
-
-    /// Removes the first queue. `next` is the queue behind it.
-    #[inline]
-    fn remove_first(&mut self, next: u32) {
-        self.first = next;
-    }
-
-    /// The queues in order.
-    fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> {
-        let next = |number: &u32| Some(queues[*number as usize].next).filter(|&next| next != END);
-        std::iter::successors(Some(self.first).filter(|&first| first != END), next)
-    }
-}
-
 /// All queues.
 #[derive(Clone, Debug)]
 pub struct FlowQueues {
     rule: Rule,
-    quantum: i32,
     limit: usize,
     drop_batch: usize,
-    /// Salt of the flow hash, so that collisions differ between runs.
-    salt: u32,
-    queues: Vec<FlowQueue>,
-    new: QueueList,
-    old: QueueList,
-}
-
-/// The finalizer of MurmurHash3, which mixes the bits of a number.
-fn mix(mut bits: u32) -> u32 {
-    bits = (bits ^ bits >> 16).wrapping_mul(0x85eb_ca6b);
-    bits = (bits ^ bits >> 13).wrapping_mul(0xc2b2_ae35);
-    bits ^ bits >> 16
+    turns: Turns<Controller>,
 }
 
 impl FlowQueues {
-    /// The queue to which a flow is hashed.
-    #[inline]
-    fn queue_of(&self, flow: u32) -> u32 {
-        let hash = mix(flow ^ self.salt);
-        ((u64::from(hash) * self.queues.len() as u64) >> 32) as u32
-    }
-
     /// Drops half of the packets of the queue with the most bytes, at most one batch, from its head.
     #[cold]
     fn drop_from_largest(&mut self, backlog: &mut Backlog) {
-        let active = self.new.iter(&self.queues).chain(self.old.iter(&self.queues));
-        // The first of several equal queues.
-        let largest = active.max_by_key(|&number| {
-            (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number))
-        });
-        let Some(number) = largest else { return };
-        let queue = &mut self.queues[number as usize].packets;
+        let Some(number) = self.turns.largest() else { return };
+        let queue = &mut self.turns.queues[number as usize].packets;
         let half = queue.packets().div_ceil(2);
         for _ in 0..half.min(self.drop_batch) {
             if let Some(slot) = backlog.pop(queue) {
@@ -158,27 +80,21 @@ impl AtDeparture for FqCoDel {
     type State = FlowQueues;
 
     fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+        let (target, interval, mtu) = (self.target, self.interval, self.mtu.0);
+        let rule = Rule { target, interval, mtu, ecn: self.ecn, counts_all: self.counts_all, ..Rule::default() };
         FlowQueues {
-            rule: Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn },
-            quantum: self.quantum.0 as i32,
+            rule: rule.with(self.strict, self.ce_threshold),
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
-            salt: random.uniform_between(0.0, f64::from(u32::MAX)) as u32,
-            queues: vec![FlowQueue::default(); self.queues as usize],
-            new: QueueList::EMPTY,
-            old: QueueList::EMPTY,
+            turns: Turns::new(self.queues, self.quantum.0, random),
         }
     }
 
     #[inline]
     fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
-        let number = state.queue_of(packet.flow);
-        let queue = &mut state.queues[number as usize];
-        backlog.push(&mut queue.packets, packet);
-        if queue.next == INACTIVE {
-            queue.credits = state.quantum;
-            state.new.push(number, &mut state.queues);
-        }
+        let number = state.turns.queue_of(packet.flow);
+        backlog.push(&mut state.turns.queues[number as usize].packets, packet);
+        state.turns.activate(number);
         if backlog.packets() > state.limit {
             state.drop_from_largest(backlog);
         }
@@ -186,28 +102,12 @@ impl AtDeparture for FqCoDel {
 
     #[inline]
     fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
-        loop {
-            let is_new = !state.new.is_empty();
-            let list = if is_new { &mut state.new } else { &mut state.old };
-            let number = list.first;
-            let queue = state.queues.get_mut(number as usize)?;
-            if queue.credits > 0 {
-                if let Some(slot) = queue.controller.dequeue(&state.rule, now, &mut queue.packets, backlog) {
-                    queue.credits -= backlog.packet(slot).size as i32;
-                    return Some(slot);
-                }
-                list.remove_first(queue.next);
-                if !is_new {
-                    queue.next = INACTIVE;
-                    continue;
-                }
-                // An empty new queue joins the old queues. Otherwise, a flow could stay new and starve them.
-            } else {
-                queue.credits += state.quantum;
-                list.remove_first(queue.next);
-            }
-            state.old.push(number, &mut state.queues);
-        }
+        let rule = &state.rule;
+        state.turns.dequeue(backlog, |queue, backlog| {
+            let slot = queue.controller.dequeue(rule, now, &mut queue.packets, backlog)?;
+            rule.mark_late(now, slot, backlog);
+            Some(slot)
+        })
     }
 }
 
@@ -282,5 +182,24 @@ mod tests {
         fixture.enqueue(2, 100);
         let dropped: Vec<u64> = fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
         assert_eq!((dropped, fixture.backlog.packets()), (vec![0, 1], 9));
+    }
+
+    #[test]
+    fn a_sparse_flow_is_exempt_unless_all_bytes_count() {
+        // Two packets of flow 2 behind those of flow 1 wait for 0.2 s, longer than target and interval. The second has
+        // nothing behind it in its own queue.
+        for (counts_all, dropped) in [(false, 0), (true, 1)] {
+            let mut fixture = fixture(&FqCoDel { counts_all, ..FqCoDel::default() });
+            (0..8).for_each(|_| fixture.enqueue(1, 1500));
+            fixture.enqueue(2, 100);
+            fixture.enqueue(2, 100);
+            let number = fixture.state.turns.queue_of(2) as usize;
+            let (rule, queue) = (fixture.state.rule, &mut fixture.state.turns.queues[number]);
+            for now in [100_000_000, 200_000_000].map(Time) {
+                let slot = queue.controller.dequeue(&rule, now, &mut queue.packets, &mut fixture.backlog);
+                slot.map(|slot| fixture.backlog.release(slot));
+            }
+            assert_eq!(fixture.backlog.take_uncollected().0.count(), dropped, "{counts_all}");
+        }
     }
 }

@@ -5,6 +5,8 @@
 //! departure ([`AtDeparture`]) holds the packets itself, in any number of queues, and selects the next packet to
 //! transmit; it may drop and mark packets in every call. The section of the registry determines the kind.
 
+mod turns;
+
 use crate::packet::Packet;
 use dumbbell_units::spec::{self, Params};
 use dumbbell_units::{Bytes, Ecn, Limit, Rate, Stream, Time, Value, tagged};
@@ -80,6 +82,8 @@ pub trait Discipline: Params {
     const SUMMARY: &'static str;
     /// Publication that describes the discipline.
     const SOURCE: &'static str;
+    /// True if it has the two queues L and C of L4S, for which queueing times are also reported separately.
+    const IS_DUAL: bool = false;
 
     /// The parameter that contradicts another parameter or the link, if any.
     fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
@@ -127,13 +131,28 @@ pub trait AtDeparture: Discipline {
         random: &mut Stream,
     );
 
-    /// The transmitter is idle. Returns the packet to send next; `None` only if no packet is left.
+    /// The transmitter is idle. Returns the packet to send next; `None` only if no packet is left, or if the
+    /// discipline holds all of them until [`ready`](Self::ready).
     fn dequeue(
         state: &mut Self::State,
         now: Time,
         backlog: &mut Backlog,
         random: &mut Stream,
     ) -> Option<Slot>;
+
+    /// After a call of `dequeue` that returned no packet although some are left: the time at which a packet may be
+    /// sent. Only shapers hold packets.
+    #[inline]
+    fn ready(_state: &Self::State) -> Time {
+        Time::NEVER
+    }
+
+    /// Number of the queue of the packet that `dequeue` returned last, for disciplines that report queueing times by
+    /// queue ([`Discipline::IS_DUAL`]).
+    #[inline]
+    fn last_queue(_state: &Self::State) -> usize {
+        0
+    }
 }
 
 /// The properties of a queued packet that disciplines need.
@@ -334,6 +353,27 @@ impl Backlog {
         is_capable
     }
 
+    /// Dequeues the last packet of a queue, which must be dropped. Walks the queue.
+    pub fn pop_last(&mut self, queue: &mut Fifo) -> Option<Slot> {
+        if queue.packets <= 1 {
+            return self.pop(queue);
+        }
+        let mut before = queue.first;
+        while self.entries[before as usize].next != queue.last {
+            before = self.entries[before as usize].next;
+        }
+        let last = std::mem::replace(&mut queue.last, before);
+        self.entries[before as usize].next = END;
+        let entry = &mut self.entries[last as usize];
+        entry.is_waiting = false;
+        let bytes = u64::from(entry.packet.size);
+        queue.packets -= 1;
+        queue.bytes -= bytes;
+        self.packets -= 1;
+        self.bytes -= bytes;
+        Some(Slot(last))
+    }
+
     /// Frees a slot and returns its packet.
     #[inline]
     pub(crate) fn release(&mut self, slot: Slot) -> Queued {
@@ -358,6 +398,17 @@ impl Backlog {
     pub(crate) fn take_uncollected(&mut self) -> (impl Iterator<Item = (Queued, Reason)> + '_, u64) {
         self.has_uncollected = false;
         (self.dropped.drain(..), std::mem::take(&mut self.marks))
+    }
+}
+
+/// True if a packet of `size` bytes fits behind the `packets` packets and `bytes` bytes that wait. An empty queue accepts
+/// a packet larger than a limit in bytes, as on other links.
+#[inline]
+fn has_room(limit: Limit, (packets, bytes): (usize, u64), size: u32) -> bool {
+    match limit {
+        Limit::Unlimited => true,
+        Limit::Packets(limit) => (packets as u64) < limit,
+        Limit::Bytes(limit) => packets == 0 || bytes + u64::from(size) <= limit,
     }
 }
 
@@ -395,6 +446,14 @@ macro_rules! registry {
                 match self {
                     $( QueueSpec::$Early(_) => false, )+
                     $( QueueSpec::$Late(_) => true, )+
+                }
+            }
+
+            /// See [`Discipline::IS_DUAL`].
+            pub fn is_dual(&self) -> bool {
+                match self {
+                    $( QueueSpec::$Early(_) => <$early_module::$Early as Discipline>::IS_DUAL, )+
+                    $( QueueSpec::$Late(_) => <$late_module::$Late as Discipline>::IS_DUAL, )+
                 }
             }
 
@@ -491,6 +550,22 @@ macro_rules! registry {
                     } )+
                 }
             }
+
+            /// See [`AtDeparture::ready`].
+            #[inline]
+            pub fn ready(&self) -> Time {
+                match self {
+                    $( Scheduler::$Late(state) => <$late_module::$Late as AtDeparture>::ready(state), )+
+                }
+            }
+
+            /// See [`AtDeparture::last_queue`].
+            #[inline]
+            pub fn last_queue(&self) -> usize {
+                match self {
+                    $( Scheduler::$Late(state) => <$late_module::$Late as AtDeparture>::last_queue(state), )+
+                }
+            }
         }
     };
 }
@@ -513,6 +588,14 @@ registry! {
     at departure {
         "codel" => codel::CoDel,
         "fqcodel" => fqcodel::FqCoDel,
+        "pie" => pie::Pie,
+        "fqpie" => fqpie::FqPie,
+        "dualpi2" => dualpi2::DualPi2,
+        "cobalt" => cobalt::Cobalt,
+        "drr" => drr::Drr,
+        "sfq" => sfq::Sfq,
+        "fq" => fq::Fq,
+        "tokenbucket" => tokenbucket::TokenBucket,
     }
 }
 

@@ -253,8 +253,8 @@ mod tests {
     }
 
     /// Packets from one mark to the next, including the marked packet, while ten packets are always waiting.
-    fn gaps(count: usize) -> Vec<u64> {
-        let (mut state, mut random) = red(Red { weight: Some(1.0), ..thresholds(5, 15) });
+    fn gaps(count: usize, max_p: f64) -> Vec<u64> {
+        let (mut state, mut random) = red(Red { weight: Some(1.0), max_p, ..thresholds(5, 15) });
         let mut gaps = Vec::new();
         let mut gap = 0;
         while gaps.len() < count {
@@ -269,17 +269,20 @@ mod tests {
 
     #[test]
     fn marks_are_spread_uniformly() {
-        // In the middle between the thresholds, p is 0.1 / 2 = 0.05. Gaps are uniform from 1 to 20, with a mean of 10.5
-        // and a variance of (20 * 20 - 1) / 12 = 33.25. Gaps between independent marks would be geometric, with a mean
-        // of 20 and a variance of 380.
-        let gaps = gaps(40_000);
-        let mut counts = [0_u32; 20];
-        gaps.iter().for_each(|&gap| counts[gap as usize - 1] += 1);
-        let expected = gaps.len() as f64 / 20.0;
-        let excess = counts.map(|count| f64::from(count) - expected);
-        let chi_squared: f64 = excess.iter().map(|excess| excess * excess / expected).sum();
-        // With 19 degrees of freedom, 43.8 is exceeded with probability 0.001.
-        assert!(chi_squared < 43.8, "{chi_squared}: {counts:?}");
+        // In the middle between the thresholds, p is half of max_p: 0.05 or 0.02. Gaps are uniform from 1 to 20 or 50.
+        // With 19 and 49 degrees of freedom, 43.8 and 85.4 are exceeded with probability 0.001. Gaps between independent
+        // marks would be geometric.
+        for (max_p, longest, limit) in [(0.1, 20, 43.8), (0.04, 50, 85.4)] {
+            let gaps = gaps(40_000, max_p);
+            let mut counts = vec![0_u32; longest];
+            gaps.iter().for_each(|&gap| counts[gap as usize - 1] += 1);
+            let expected = gaps.len() as f64 / longest as f64;
+            let excess = counts.iter().map(|&count| f64::from(count) - expected);
+            let chi_squared: f64 = excess.map(|excess| excess * excess / expected).sum();
+            assert!(chi_squared < limit, "{chi_squared}: {counts:?}");
+        }
+        // From 1 to 20, the mean is 10.5 and the variance (20 * 20 - 1) / 12 = 33.25.
+        let gaps = gaps(40_000, 0.1);
         // Successive gaps are independent.
         let products = gaps.windows(2).map(|pair| (pair[0] as f64 - 10.5) * (pair[1] as f64 - 10.5));
         let correlation = products.sum::<f64>() / gaps.len() as f64 / 33.25;

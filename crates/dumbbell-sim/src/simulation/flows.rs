@@ -5,7 +5,7 @@ use super::payload::Payload;
 use crate::events::Event;
 use crate::forwarding::Forwarding;
 use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
-use dumbbell_units::{Ecn, Time};
+use dumbbell_units::Time;
 
 impl Simulation<'_> {
     #[inline(never)]
@@ -136,7 +136,7 @@ impl Simulation<'_> {
             owner: flow,
             generation: 0,
             kind: PacketKind::Datagram,
-            ecn: Ecn::NotEct,
+            ecn: self.scenario.flows[flow as usize].source.ecn(),
             flow: self.flows[flow as usize].label,
             timestamp: self.network.now,
             queueing: Time::ZERO,

@@ -219,10 +219,14 @@ impl<'a> Simulation<'a> {
         simulation.network.hops = routes.hops;
         let nodes = Names::new(scenario.node_names());
         for (link, probes) in simulation.network.links.iter_mut().zip(&simulation.link_probes) {
-            let measures_backlog =
-                |&probe: &u32| simulation.recordings[probe as usize].quantity.is(Measure::Backlog);
-            if probes.iter().any(measures_backlog) {
+            let measures = |measure: Measure| {
+                probes.iter().any(|&probe| simulation.recordings[probe as usize].quantity.is(measure))
+            };
+            if measures(Measure::Backlog) {
                 link.trace_backlog();
+            }
+            if measures(Measure::Wait) || measures(Measure::Marks) {
+                link.trace_samples(measures(Measure::Wait));
             }
             if scenario.may_end_early() {
                 link.expect_early_end();

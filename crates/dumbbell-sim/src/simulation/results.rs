@@ -34,6 +34,8 @@ fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
         | Measure::TcpEvents
         | Measure::Backlog
         | Measure::Drops
+        | Measure::Wait
+        | Measure::Marks
         | Measure::Losses => None,
     }
 }
@@ -132,11 +134,23 @@ impl Simulation<'_> {
     pub(super) fn finish_recordings(&mut self) {
         for (link, probes) in self.link_probes.iter().enumerate() {
             let changes = self.network.links[link].take_changes(self.network.now);
+            let samples = self.network.links[link].take_samples();
             for &probe in probes {
                 let recording = &mut self.recordings[probe as usize];
                 if recording.quantity.is(Measure::Backlog) {
                     for change in changes.iter().filter(|change| change.at <= self.network.now) {
                         recording.record(change.at, Some(change.waiting as f64));
+                    }
+                }
+                let now = self.network.now;
+                if recording.quantity.is(Measure::Wait) {
+                    for &(at, wait) in samples.waits.iter().filter(|(at, _)| *at <= now) {
+                        recording.record(at, Some(wait.secs()));
+                    }
+                }
+                if recording.quantity.is(Measure::Marks) {
+                    for (count, &at) in (1_u64..).zip(samples.marks.iter().filter(|at| **at <= now)) {
+                        recording.record(at, Some(count as f64));
                     }
                 }
             }
@@ -185,7 +199,8 @@ impl Simulation<'_> {
     }
 
     pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
-        let stats = self.network.links[index].stats();
+        let link = &self.network.links[index];
+        let (stats, waits) = (link.stats(), link.waits());
         let window = self.window.length().0.max(1) as f64;
         LinkOutcome {
             name: self.scenario.links[index].name.clone(),
@@ -199,6 +214,7 @@ impl Simulation<'_> {
             wait_mean_s: stats.wait_mean(),
             backlog_mean_packets: stats.waited as f64 / window,
             backlog_max_packets: stats.backlog_max as u64,
+            ..LinkOutcome::of_waits(waits)
         }
     }
 }

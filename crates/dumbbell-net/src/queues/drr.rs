@@ -1,0 +1,156 @@
+//! Deficit round robin [shreedhar1996]: flows share the link in bytes, whatever their packet sizes.
+//!
+//! Flows are hashed to queues. At each visit, a queue receives a quantum of bytes, and sends packets as long as they
+//! fit into what it has. The rest remains for the next visit; an empty queue loses it. When the limit is exceeded, the
+//! longest queue in bytes drops its last packet, the paper's buffer stealing.
+
+use super::turns::{FlowHash, FlowQueue, QueueList};
+use super::{AtDeparture, Backlog, Discipline, Queued, Reason, Setup, Slot};
+use dumbbell_units::{Bytes, Stream, Time, params};
+
+params! {
+    /// Flow queues that are served by deficit round robin.
+    pub struct Drr {
+        /// Number of queues; flows are hashed to them.
+        queues: u64 = 1024, "queues", "[shreedhar1996 §3]",
+            |queues| (1..=65_536).contains(queues), "a whole number from 1 to 65536";
+        /// Bytes that a queue receives per visit.
+        quantum: Bytes = Bytes(1514), "bytes", "[linux6 sch_drr]",
+            |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
+        /// Capacity of all queues together.
+        limit: u64 = 1000, "packets", "[shreedhar1996 §3]", |limit| *limit > 0, "a whole number, at least 1";
+    }
+}
+
+impl Discipline for Drr {
+    const SUMMARY: &'static str = "Deficit round robin: flows share the link equally in bytes.";
+    const SOURCE: &'static str = "[shreedhar1996]";
+}
+
+/// All queues.
+#[derive(Clone, Debug)]
+pub struct FlowQueues {
+    hash: FlowHash,
+    quantum: i32,
+    limit: usize,
+    queues: Vec<FlowQueue<()>>,
+    active: QueueList,
+}
+
+impl FlowQueues {
+    /// Drops the last packet of the queue with the most bytes.
+    #[cold]
+    fn drop_from_longest(&mut self, backlog: &mut Backlog) {
+        let bytes = |&number: &u32| (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number));
+        let Some(longest) = self.active.iter(&self.queues).max_by_key(bytes) else { return };
+        if let Some(slot) = backlog.pop_last(&mut self.queues[longest as usize].packets) {
+            backlog.drop(slot, Reason::NoRoom);
+        }
+    }
+}
+
+impl AtDeparture for Drr {
+    type State = FlowQueues;
+
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+        FlowQueues {
+            hash: FlowHash::new(random),
+            quantum: self.quantum.0 as i32,
+            limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
+            queues: vec![FlowQueue::default(); self.queues as usize],
+            active: QueueList::EMPTY,
+        }
+    }
+
+    #[inline]
+    fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+        let number = state.hash.queue_of(packet.flow, state.queues.len());
+        let queue = &mut state.queues[number as usize];
+        backlog.push(&mut queue.packets, packet);
+        if !queue.is_active() {
+            queue.credits = state.quantum;
+            state.active.push(number, &mut state.queues);
+        }
+        if backlog.packets() > state.limit {
+            state.drop_from_longest(backlog);
+        }
+    }
+
+    #[inline]
+    fn dequeue(state: &mut FlowQueues, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+        loop {
+            let number = state.active.first();
+            let queue = state.queues.get_mut(number as usize)?;
+            let Some(first) = backlog.first(&queue.packets) else {
+                // Its packets were dropped.
+                state.active.pop(&mut state.queues);
+                continue;
+            };
+            let size = first.size as i32;
+            if size > queue.credits {
+                // The quantum of the next visit.
+                queue.credits += state.quantum;
+                state.active.pop(&mut state.queues);
+                state.active.push(number, &mut state.queues);
+                continue;
+            }
+            queue.credits -= size;
+            let slot = backlog.pop(&mut queue.packets);
+            if queue.packets.packets() == 0 {
+                state.active.pop(&mut state.queues);
+            }
+            return slot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_units::{Ecn, Rate};
+
+    fn order(discipline: &Drr, packets: &[(u32, u32)], count: usize) -> (Vec<u32>, Vec<u64>) {
+        let mut random = Stream::new(1, 0, "drr");
+        let mut state = discipline.start(&Setup { rate: Rate(1) }, &mut random);
+        let mut backlog = Backlog::default();
+        for (token, &(flow, size)) in packets.iter().enumerate() {
+            let (entered, token) = (Time::ZERO, token as u64);
+            let packet = Queued { token, entered, size, flow, ecn: Ecn::NotEct, is_data: true };
+            Drr::enqueue(&mut state, Time::ZERO, packet, &mut backlog, &mut random);
+        }
+        let dropped = backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
+        let mut dequeue = || {
+            let slot = Drr::dequeue(&mut state, Time::ZERO, &mut backlog, &mut random)?;
+            Some(backlog.release(slot).flow)
+        };
+        ((0..count).map_while(|_| dequeue()).collect(), dropped)
+    }
+
+    #[test]
+    fn a_queue_sends_what_fits_into_its_deficit() {
+        // A quantum of 500 bytes. Flow 1 has packets of 600 bytes: nothing in the first round (500), one in the second
+        // (400 left), one in the third (300 left), one in the fourth (200 left), one in the fifth (100 left), one in the
+        // sixth, none in the seventh. Flow 2 has packets of 250 bytes: two per round.
+        let packets: Vec<(u32, u32)> = [(1, 600); 8].into_iter().chain([(2, 250); 20]).collect();
+        let (order, _) = order(&Drr { quantum: Bytes(500), ..Drr::default() }, &packets, 19);
+        assert_eq!(order, [2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn flows_share_bytes_whatever_their_packet_sizes() {
+        let packets: Vec<(u32, u32)> =
+            [(1, 1500), (2, 576), (3, 64)].into_iter().flat_map(|packet| vec![packet; 30_000]).collect();
+        let discipline = Drr { limit: 100_000, ..Drr::default() };
+        let (order, _) = order(&discipline, &packets, 20_000);
+        let sizes = [1500, 576, 64];
+        let bytes = [1, 2, 3].map(|flow| order.iter().filter(|&&f| f == flow).count() as u64 * sizes[flow as usize - 1]);
+        // The service of two backlogged queues differs by at most a quantum and the largest packet.
+        assert!(bytes.iter().max().zip(bytes.iter().min()).is_some_and(|(most, least)| most - least <= 3014), "{bytes:?}");
+    }
+
+    #[test]
+    fn the_longest_queue_loses_its_last_packet() {
+        let (_, dropped) = order(&Drr { limit: 3, ..Drr::default() }, &[(1, 300), (1, 300), (2, 500), (2, 40)], 0);
+        assert_eq!(dropped, [1]);
+    }
+}
