@@ -12,6 +12,7 @@ pub mod packet;
 pub mod queues;
 pub mod scheduled;
 pub mod source;
+pub mod synthetic;
 pub mod tcplib;
 mod transmitter;
 
@@ -26,3 +27,4 @@ pub use packet::{Packet, PacketKind};
 pub use queues::{QueueSpec, Queued};
 pub use scheduled::ScheduledLink;
 pub use source::SourceSpec;
+pub use synthetic::SyntheticSpec;

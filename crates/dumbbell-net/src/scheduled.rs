@@ -10,7 +10,7 @@
 //!
 //! Counters depend on the times of events, not on the times of polls.
 
-use crate::impairment::Impairments;
+use crate::impairment::{Impairments, Passed};
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
 use crate::opportunities::Opportunities;
 use crate::packet::Packet;
@@ -103,8 +103,10 @@ pub struct Departed {
     pub token: u64,
     /// End of its transmission.
     pub departs: Time,
-    /// Arrival time at the far end, no earlier than that of the previous packet.
+    /// Arrival time at the far end.
     pub arrives: Time,
+    /// Arrival time of its copy, if it arrives twice; [`Time::NEVER`] otherwise.
+    pub arrives_again: Time,
     /// Its ECN codepoint, which this link may have changed to a mark.
     pub ecn: Ecn,
     /// Queueing time, if the link stamps packets; zero otherwise.
@@ -163,13 +165,15 @@ impl ScheduledLink {
     pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
         let mut queue_random = random.clone().fork();
         let setup = Setup { rate: spec.rate };
-        let opportunities = spec.opportunities.as_ref().map(|spec| Box::new(Opportunities::new(spec)));
+        let outages = &spec.outages;
+        let opportunities =
+            spec.opportunities.as_ref().map(|spec| Box::new(Opportunities::new(spec, outages)));
         let queues = match spec.queue.start_scheduler(&setup, &mut queue_random) {
             Some(scheduler) => Queues::Scheduled(scheduler),
             None if opportunities.is_none() => return None,
             None => Queues::Fifo(spec.queue.start_admission(&setup)?, Fifo::default()),
         };
-        let impairments = Impairments::new(&spec.impairments, random.clone());
+        let impairments = Impairments::new(&spec.impairments, &spec.outages, random.clone());
         let extras =
             impairments.map(|impairments| Extras { impairments: Some(impairments), ..Extras::default() });
         Some(ScheduledLink {
@@ -317,6 +321,12 @@ impl ScheduledLink {
     /// An opportunity carries a packet or a part of one. `None` if no packet departs.
     #[inline(never)]
     fn use_opportunity(&mut self, at: Time) -> Option<Departed> {
+        if let Some(opportunities) = &mut self.opportunities
+            && let Some(until) = opportunities.down_until(at)
+        {
+            self.departure = opportunities.skip(Time(until.0 - 1));
+            return None;
+        }
         if self.in_service.is_none() {
             let next = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random);
             self.collect(at);
@@ -362,19 +372,24 @@ impl ScheduledLink {
         self.idle_since = ends;
         self.stats.busy += self.window.overlap(begins, ends).0;
         let mut waited = Time::ZERO;
+        let mut passed = Passed::UNHARMED;
         if let Some(extras) = &mut self.extras {
-            if let Some(impairments) = &mut extras.impairments
-                && impairments.lose_packet(ends, packet.is_data)
-            {
-                self.drop(packet.token, ends, DropReason::Impairment);
-                return None;
+            if let Some(impairments) = &mut extras.impairments {
+                passed = impairments.pass(ends, packet.size, packet.is_data);
             }
             if extras.stamps {
                 waited = ends.since(packet.entered).since(service);
             }
         }
-        let arrives = self.transmitter.arrival(ends);
-        Some(Departed { token: packet.token, departs: ends, arrives, ecn: packet.ecn, waited })
+        let Some(delay) = passed.first else {
+            self.drop(packet.token, ends, DropReason::Impairment);
+            return None;
+        };
+        let arrival = self.transmitter.arrival(ends);
+        let arrives_again = passed.second.map_or(Time::NEVER, |delay| arrival + delay);
+        self.stats.duplicates += u64::from(passed.second.is_some() && self.window.contains(ends));
+        let Queued { token, ecn, .. } = packet;
+        Some(Departed { token, departs: ends, arrives: arrival + delay, arrives_again, ecn, waited })
     }
 
     /// The transmitter is idle at `at`: the next transmission begins if a packet is waiting.
