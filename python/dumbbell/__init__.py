@@ -78,6 +78,7 @@ from dumbbell.scenario import (
     Uniform,
     Vegas,
     Video,
+    Wifi,
     WindowRules,
 )
 
@@ -144,6 +145,7 @@ __all__ = [
     "Uniform",
     "Vegas",
     "Video",
+    "Wifi",
     "WindowRules",
     "__version__",
     "catalogue",

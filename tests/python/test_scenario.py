@@ -319,6 +319,7 @@ PLACES = [
     (builders.MmWave, ("links", "trace")),
     (builders.Starlink, ("links", "trace")),
     (builders.Geo, ("links", "trace")),
+    (builders.Wifi, ("links", "wifi")),
     (builders.Opportunities, ("links", "opportunities")),
     (builders.Greedy, ("flows", "source")),
     (builders.Transfer, ("flows", "source")),

@@ -15,6 +15,7 @@ pub mod source;
 pub mod synthetic;
 pub mod tcplib;
 mod transmitter;
+pub mod wifi;
 
 pub use clocked::ClockedLink;
 pub use datagrams::{DatagramState, Emission};
@@ -28,3 +29,4 @@ pub use queues::{QueueSpec, Queued};
 pub use scheduled::ScheduledLink;
 pub use source::SourceSpec;
 pub use synthetic::SyntheticSpec;
+pub use wifi::WifiSpec;

@@ -2,7 +2,8 @@
 //!
 //! There are two kinds. A [`FifoLink`] is first in, first out and decides at arrival. The departure time of a packet is
 //! known when it enters, so no departure events are needed. A [`ScheduledLink`] decides at departure. A link is scheduled
-//! if its queue discipline decides at departure, or if it has delivery opportunities instead of a rate.
+//! if its queue discipline decides at departure, if it has delivery opportunities instead of a rate, or if it aggregates
+//! packets as on Wi-Fi.
 
 use crate::fifo::FifoLink;
 use crate::impairment::ImpairmentSpec;
@@ -10,6 +11,7 @@ use crate::opportunities::OpportunitySpec;
 use crate::queues::{QueueSpec, Reason};
 use crate::scheduled::ScheduledLink;
 use crate::synthetic::SyntheticSpec;
+use crate::wifi::WifiSpec;
 use dumbbell_units::{Interval, Rate, Stream, Time, choice, params};
 use std::borrow::Cow;
 
@@ -108,6 +110,8 @@ params! {
             |outages| Outage::are_ordered(outages), "disjoint times in order, each with `from` before `until`";
         /// A synthetic link that changes by itself, in place of rate, opportunities and changes.
         trace: Option<SyntheticSpec> = None, "-", "-";
+        /// Aggregation of packets as on Wi-Fi; the rate is that of the physical layer.
+        wifi: Option<WifiSpec> = None, "-", "-";
     }
 }
 
@@ -116,6 +120,7 @@ impl LinkSpec {
     pub fn is_scheduled(&self) -> bool {
         self.queue.is_scheduled()
             || self.opportunities.is_some()
+            || self.wifi.is_some()
             || self.trace.as_ref().is_some_and(SyntheticSpec::has_opportunities)
     }
 
@@ -129,6 +134,7 @@ impl LinkSpec {
         let has_losing_trace = self.trace.as_ref().is_some_and(SyntheticSpec::loses_packets);
         has_losing_trace
             || !self.impairments.is_empty()
+            || self.wifi.is_some()
             || self.outages.iter().any(|outage| outage.packets == Downtime::Drop)
     }
 

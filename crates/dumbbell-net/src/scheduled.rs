@@ -4,6 +4,9 @@
 //! first-in, first-out queue whose first packet counts as the one in service, since it waits for its opportunity as it
 //! would for the end of its transmission.
 //!
+//! A link of Wi-Fi is scheduled with any discipline, too. Packets of an aggregate have left the queue; none of them counts
+//! as the one in service.
+//!
 //! The driver passes the time to [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`]. Each transmission
 //! ends on time, no matter how late the poll is, and simultaneous departures precede arrivals. Arrivals must therefore
 //! be enqueued in order of time, and a poll at `now` means that no more packets arrive before `now`.
@@ -16,6 +19,7 @@ use crate::opportunities::Opportunities;
 use crate::packet::Packet;
 use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};
 use crate::transmitter::Transmitter;
+use crate::wifi::{Outcome, Phase, Wifi};
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
 
@@ -148,6 +152,8 @@ pub struct ScheduledLink {
     extras: Option<Box<Extras>>,
     /// Delivery opportunities, if the link has them in place of a rate.
     opportunities: Option<Box<Opportunities>>,
+    /// Aggregates, if the link is one of Wi-Fi.
+    wifi: Option<Box<Wifi>>,
 }
 
 /// State of links that have more than a queue discipline.
@@ -170,9 +176,10 @@ impl ScheduledLink {
             spec.opportunities.as_ref().map(|spec| Box::new(Opportunities::new(spec, outages)));
         let queues = match spec.queue.start_scheduler(&setup, &mut queue_random) {
             Some(scheduler) => Queues::Scheduled(scheduler),
-            None if opportunities.is_none() => return None,
+            None if opportunities.is_none() && spec.wifi.is_none() => return None,
             None => Queues::Fifo(spec.queue.start_admission(&setup)?, Fifo::default()),
         };
+        let wifi = spec.wifi.as_ref().map(|wifi| Box::new(Wifi::new(wifi, queue_random.clone().fork())));
         let impairments = Impairments::new(&spec.impairments, &spec.outages, random.clone());
         let extras =
             impairments.map(|impairments| Extras { impairments: Some(impairments), ..Extras::default() });
@@ -191,6 +198,7 @@ impl ScheduledLink {
             queue_random,
             extras: extras.map(Box::new),
             opportunities,
+            wifi,
         })
     }
 
@@ -218,15 +226,22 @@ impl ScheduledLink {
     /// Number of packets on the link: waiting, in service, or departed or dropped but not yet polled.
     pub fn packets(&self) -> usize {
         let in_service = usize::from(self.in_service.is_some());
-        self.backlog.packets() + in_service + self.departed.len() + self.dropped.len()
+        let aggregated = self.wifi.as_ref().map_or(0, |wifi| wifi.packets());
+        self.backlog.packets() + in_service + aggregated + self.departed.len() + self.dropped.len()
     }
 
     /// Tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
         let in_service = self.in_service.iter().map(|service| self.backlog.packet(service.slot).token);
+        let slots = self.wifi.iter().flat_map(|wifi| wifi.slots());
+        let aggregated = slots.map(|slot| self.backlog.packet(slot).token);
         let departed = self.departed.iter().map(|departed| departed.token);
-        waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
+        waiting
+            .chain(in_service)
+            .chain(aggregated)
+            .chain(departed)
+            .chain(self.dropped.iter().map(|dropped| dropped.token))
     }
 
     /// A packet enters at `now`, no earlier than the previous one. `token` identifies it for its owner.
@@ -268,7 +283,7 @@ impl ScheduledLink {
             return Some(departed);
         }
         while self.is_due(now) {
-            if let Some(departed) = self.depart() {
+            if let Some(departed) = self.depart().or_else(|| self.departed.pop_front()) {
                 return Some(departed);
             }
         }
@@ -311,6 +326,10 @@ impl ScheduledLink {
         let ends = std::mem::replace(&mut self.departure, Time::NEVER);
         if self.opportunities.is_some() {
             return self.use_opportunity(ends);
+        }
+        if self.wifi.is_some() {
+            self.use_medium(ends);
+            return None;
         }
         let service = self.in_service.take()?;
         let departed = self.finish(service, ends);
@@ -364,6 +383,47 @@ impl ScheduledLink {
         departed
     }
 
+    /// A station of Wi-Fi gets the medium, or its aggregate ends. Departures are collected.
+    #[inline(never)]
+    fn use_medium(&mut self, at: Time) {
+        let Some(mut wifi) = self.wifi.take() else { return };
+        self.transmitter.catch_up(at);
+        let rate = self.transmitter.rate();
+        if wifi.phase == Phase::Contention {
+            let mut air_time = wifi.begin(rate);
+            while wifi.has_room(air_time)
+                && let Some(slot) = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random)
+            {
+                let Queued { entered, size, .. } = *self.backlog.packet(slot);
+                self.count_wait(entered, at);
+                air_time += wifi.add(slot, size, rate);
+            }
+            self.collect(at);
+            self.departure = wifi.end(at, air_time);
+        } else {
+            self.stats.busy += self.window.overlap(wifi.began(), at).0;
+            wifi.finish(at, rate);
+            while let Some(outcome) = wifi.next_outcome() {
+                match outcome {
+                    Outcome::Delivered(slot) => {
+                        let departed = self.finish(InService { slot, begins: at, service: Time::ZERO }, at);
+                        self.departed.extend(departed);
+                    }
+                    Outcome::GivenUp(slot) => {
+                        let packet = self.backlog.release(slot);
+                        self.drop(packet.token, at, DropReason::Impairment);
+                    }
+                }
+            }
+            self.idle_since = at;
+            if wifi.packets() > 0 || self.backlog.packets() > 0 {
+                self.departure = wifi.contend(at);
+            }
+        }
+        self.wifi = Some(wifi);
+        self.note_backlog(at);
+    }
+
     /// A transmission ends.
     #[inline]
     fn finish(&mut self, in_service: InService, ends: Time) -> Option<Departed> {
@@ -398,6 +458,13 @@ impl ScheduledLink {
         if let Some(opportunities) = &mut self.opportunities {
             if self.departure == Time::NEVER && self.backlog.packets() > 0 {
                 self.departure = opportunities.skip(at);
+            }
+            self.note_backlog(at);
+            return;
+        }
+        if let Some(wifi) = &mut self.wifi {
+            if wifi.phase == Phase::Idle && self.departure == Time::NEVER && self.backlog.packets() > 0 {
+                self.departure = wifi.contend(at);
             }
             self.note_backlog(at);
             return;
@@ -481,6 +548,11 @@ impl ScheduledLink {
             && self.opportunities.is_none()
         {
             self.stats.busy += window.overlap(service.begins, self.departure).0;
+        }
+        if let Some(wifi) = &self.wifi
+            && wifi.phase == Phase::Aggregate
+        {
+            self.stats.busy += window.overlap(wifi.began(), self.departure).0;
         }
         for packet in self.backlog.waiting() {
             self.stats.waited += u128::from(window.overlap(packet.entered, end).0);

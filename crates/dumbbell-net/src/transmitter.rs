@@ -31,8 +31,12 @@ fn edges(outages: &[(Time, Time)]) -> impl Iterator<Item = (Time, bool)> + '_ {
 /// The changes of a link after its first regime; `None` if it never changes.
 fn upcoming_changes(spec: &LinkSpec) -> Option<Box<Changes>> {
     let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
-    // Links with opportunities leave these unused in an outage.
-    let outages = if spec.opportunities.is_some() { Vec::new() } else { Outage::holding(&spec.outages) };
+    // Links with opportunities leave these unused in an outage; those of Wi-Fi hold no packets.
+    let outages = if spec.opportunities.is_some() || spec.wifi.is_some() {
+        Vec::new()
+    } else {
+        Outage::holding(&spec.outages)
+    };
     let mut regimes = Vec::with_capacity(spec.changes.len() + 2 * outages.len());
     let (mut changes, mut edges) = (spec.changes.iter().peekable(), edges(&outages).peekable());
     let mut is_down = false;
@@ -87,6 +91,11 @@ impl Transmitter {
     /// True if rate and delay never change.
     pub(crate) fn is_steady(&self) -> bool {
         self.changes.is_none()
+    }
+
+    /// The current rate, in bit/s.
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
     }
 
     /// The current propagation delay.

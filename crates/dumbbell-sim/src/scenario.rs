@@ -5,9 +5,10 @@ use crate::network::{Names, Routes};
 use crate::trace::{Measure, Quantity};
 use crate::warnings::largest_packets;
 use dumbbell_cc::ProbeInfo;
+use dumbbell_net::link::Downtime;
 use dumbbell_net::queues::Setup;
 use dumbbell_net::synthetic;
-use dumbbell_net::{LinkSpec, SourceSpec};
+use dumbbell_net::{LinkSpec, SourceSpec, SyntheticSpec};
 use dumbbell_tcp::Tcp;
 use dumbbell_units::random::name_hash;
 use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, near_miss};
@@ -454,12 +455,24 @@ fn validate_impairments(link: &LinkSpec, duration: Time) -> Result<(), SpecError
             return Err(refuse(format!("links.{}.impairments.{index}.{member}", link.name), value, accepted));
         }
     }
+    if link.wifi.is_some() {
+        let has_opportunities = link.trace.as_ref().is_some_and(SyntheticSpec::has_opportunities);
+        let holds = link.outages.iter().any(|outage| outage.packets == Downtime::Hold);
+        let excluded = [
+            ("opportunities", link.opportunities.is_some() || has_opportunities),
+            ("outages that hold packets", holds),
+        ];
+        if let Some((what, _)) = excluded.into_iter().find(|(_, is_given)| *is_given) {
+            let accepted = format!("a link without {what}");
+            return Err(refuse(format!("links.{}.wifi", link.name), format!("wifi and {what}"), accepted));
+        }
+    }
     let Some(trace) = &link.trace else { return Ok(()) };
     let field = format!("links.{}.trace", link.name);
-    let opportunities = trace.opportunities_in(duration);
-    if opportunities > synthetic::MOST_OPPORTUNITIES as f64 {
-        let accepted = "a rate and a duration that give at most 50 million";
-        return Err(refuse(field, format!("{opportunities:.0} opportunities"), accepted));
+    let steps = trace.steps(duration);
+    if steps > synthetic::MOST_STEPS as f64 {
+        let accepted = "a trace and a duration that give at most 50 million";
+        return Err(refuse(field, format!("{steps:.0} steps"), accepted));
     }
     let replaced = [
         ("opportunities", link.opportunities.is_some()),

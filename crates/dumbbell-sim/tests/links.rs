@@ -170,3 +170,30 @@ fn contradictions_are_refused() {
     let backwards = json!({ "outages": [{ "from": "2 s", "until": "1 s" }] });
     assert_eq!(refusal(&backwards).0, "links.ar.outages");
 }
+
+#[test]
+fn a_connection_gets_most_of_the_physical_rate_of_wifi_in_bursts() {
+    // Acknowledgements of 40 bytes with headers of 42, one per two segments, at the same rates.
+    for (rate, most) in [(65e6, 64), (144e6, 64), (300e6, 64)] {
+        let wifi = json!({
+            "rate": format!("{rate} bit/s"), "delay": "100 us", "wifi": { "reply": "41 bytes" },
+            "queue": { "kind": "droptail", "limit": "400 packets" },
+        });
+        let wired = json!({ "rate": "1 Gbit/s", "delay": "5 ms" });
+        let mut value = scenario(&wired, &wifi, &json!({ "rate": "100 Mbit/s", "delay": "5 ms" }));
+        value["flows"][0]["tcp"] = json!({
+            "variant": "sack", "mss": "1460 bytes", "receive_window": "2000 segments", "delayed_ack": { "segments": 2, "timer": "40 ms" },
+        });
+        value["measure_from"] = json!("3 s");
+        value["probes"] = json!([{ "flows": ["f"], "quantities": ["delivered"] }]);
+        let outcome = run(&value);
+        let share = outcome.flows[0].goodput_bps / rate;
+        assert!((0.6..=0.8).contains(&share), "{rate}: {share}");
+        // Segments delivered at one time.
+        let times = &outcome.recordings[0].times;
+        let bursts: Vec<usize> = times.chunk_by(|one, other| one == other).map(<[f64]>::len).collect();
+        let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
+        let largest = bursts.iter().copied().max().unwrap_or(0);
+        assert!(mean > 8.0 && (10..=2 * most).contains(&largest), "{rate}: {mean} {largest}");
+    }
+}

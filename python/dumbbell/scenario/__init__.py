@@ -52,6 +52,7 @@ from dumbbell.scenario.network import (
     Starlink,
     SyntheticLink,
     TwoState,
+    Wifi,
 )
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.parts import Data, Part, each, plain, table
@@ -130,6 +131,7 @@ __all__ = [
     "Uniform",
     "Vegas",
     "Video",
+    "Wifi",
     "WindowRules",
 ]
 

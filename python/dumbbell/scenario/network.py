@@ -35,6 +35,7 @@ __all__ = [
     "Starlink",
     "SyntheticLink",
     "TwoState",
+    "Wifi",
 ]
 
 
@@ -524,6 +525,40 @@ class Outage(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Wifi(Part):
+    """Aggregation of packets and half-duplex medium access, as on Wi-Fi. The rate is that of the physical layer.
+
+    Parameters
+    ----------
+    aggregate
+        Maximum number of packets in an aggregate, and of packets waiting for an earlier one.
+    longest
+        Air time after which no further packet joins an aggregate.
+    difs, slot, contention
+        Time that the medium must be idle, length of a slot, and largest number of slots to wait.
+    overhead
+        Preamble, gap and block acknowledgement of an aggregate.
+    header
+        Bytes that every packet takes besides its own.
+    loss, retries
+        Probability of losing a packet on the air, and number of times that it is sent again.
+    reply
+        Bytes that the other direction sends on the same medium per packet delivered.
+    """
+
+    aggregate: int | None = None
+    longest: str | None = None
+    difs: str | None = None
+    slot: str | None = None
+    contention: int | None = None
+    overhead: str | None = None
+    header: str | None = None
+    loss: float | None = None
+    retries: int | None = None
+    reply: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinkChange(Part):
     """A change of a link while the simulation runs.
 
@@ -588,6 +623,8 @@ class Link(Part):
         Times in which the link is down, in order.
     trace
         A synthetic link in place of rate, opportunities, changes and outages.
+    wifi
+        Aggregation of packets as on Wi-Fi; the rate is that of the physical layer.
     """
 
     readers: ClassVar = {
@@ -599,6 +636,7 @@ class Link(Part):
         "changes": each(table(LinkChange)),
         "outages": each(table(Outage)),
         "trace": one_of([Lte, MmWave, Starlink, Geo]),
+        "wifi": table(Wifi),
     }
     name: str
     from_: str
@@ -611,3 +649,4 @@ class Link(Part):
     changes: Sequence[LinkChange | Data] | None = None
     outages: Sequence[Outage | Data] | None = None
     trace: str | SyntheticLink | Data | None = None
+    wifi: Wifi | Data | None = None

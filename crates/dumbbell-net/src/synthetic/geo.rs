@@ -29,6 +29,10 @@ impl Synthetic for Geo {
         self.seed
     }
 
+    fn steps(&self, duration: Time) -> f64 {
+        duration.secs()
+    }
+
     fn add_to(&self, link: &mut LinkSpec, duration: Time, mut random: Stream) {
         let delay = Some(link.delay + self.delay);
         link.changes.push(LinkChange { at: Time::ZERO, rate: Some(self.rate), delay });

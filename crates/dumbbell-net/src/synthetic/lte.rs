@@ -8,7 +8,7 @@
 //! second from 0.49 to 0.88, and longest gaps of 0.7 to 1.7 s in two to thirteen minutes, apart from two uplinks with
 //! longer ones.
 
-use super::{Fading, MOST_OPPORTUNITIES, OPPORTUNITY, Synthetic, normal};
+use super::{Fading, MOST_STEPS, OPPORTUNITY, Synthetic, normal};
 use crate::link::LinkSpec;
 use crate::opportunities::OpportunitySpec;
 use dumbbell_units::{Rate, Stream, Time, math, params};
@@ -97,7 +97,7 @@ impl Lte {
             } else {
                 1.0
             };
-            let room = MOST_OPPORTUNITIES as usize - times.len().min(MOST_OPPORTUNITIES as usize);
+            let room = MOST_STEPS as usize - times.len().min(MOST_STEPS as usize);
             times.extend(std::iter::repeat_n(millisecond, (size as usize).min(room)));
         }
         times
@@ -121,8 +121,10 @@ impl Synthetic for Lte {
         link.opportunities = Some(OpportunitySpec { times, ..OpportunitySpec::default() });
     }
 
-    fn listed_rate(&self) -> Option<Rate> {
-        Some(self.rate)
+    fn steps(&self, duration: Time) -> f64 {
+        // A millisecond without an opportunity takes a quarter of the time of one with an opportunity, and no memory.
+        let opportunities = self.rate.0 as f64 / (8 * OPPORTUNITY) as f64 * duration.secs();
+        opportunities.max(duration.secs() * 250.0)
     }
 }
 

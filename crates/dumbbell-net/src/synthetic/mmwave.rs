@@ -40,6 +40,10 @@ impl Synthetic for MmWave {
         self.seed
     }
 
+    fn steps(&self, duration: Time) -> f64 {
+        duration.secs() / self.slot.secs()
+    }
+
     fn add_to(&self, link: &mut LinkSpec, duration: Time, mut random: Stream) {
         let range = |rates: &[Rate]| match rates {
             [from, to] => (from.0 as f64, to.0 as f64),

@@ -22,10 +22,8 @@ pub trait Synthetic: Params {
     /// Replaces rate, delay and losses of a link for a run of this length. Delays are in addition to that of the link.
     fn add_to(&self, link: &mut LinkSpec, duration: Time, random: Stream);
 
-    /// The highest mean rate, if opportunities must be listed.
-    fn listed_rate(&self) -> Option<Rate> {
-        None
-    }
+    /// Expected number of steps or opportunities in a run of this length, which are listed before it.
+    fn steps(&self, duration: Time) -> f64;
 
     /// True if it loses packets.
     fn loses_packets(&self) -> bool {
@@ -33,8 +31,8 @@ pub trait Synthetic: Params {
     }
 }
 
-/// Maximum number of opportunities of a trace.
-pub const MOST_OPPORTUNITIES: u64 = 50_000_000;
+/// Maximum number of steps or opportunities of a trace.
+pub const MOST_STEPS: u64 = 50_000_000;
 
 macro_rules! registry {
     ( $( $(#[doc = $about:literal])+ $name:literal => $module:ident::$Spec:ident, )+ ) => {
@@ -62,10 +60,9 @@ macro_rules! registry {
                 match self { $( SyntheticSpec::$Spec(params) => params.loses_packets(), )+ }
             }
 
-            /// The expected number of opportunities in a run of this length.
-            pub fn opportunities_in(&self, duration: Time) -> f64 {
-                let rate = match self { $( SyntheticSpec::$Spec(params) => params.listed_rate(), )+ };
-                rate.map_or(0.0, |rate| rate.0 as f64 / 8.0 / OPPORTUNITY as f64 * duration.secs())
+            /// See [`Synthetic::steps`].
+            pub fn steps(&self, duration: Time) -> f64 {
+                match self { $( SyntheticSpec::$Spec(params) => params.steps(duration), )+ }
             }
 
             /// See [`Synthetic::add_to`].

@@ -46,6 +46,10 @@ impl Synthetic for Starlink {
         self.seed
     }
 
+    fn steps(&self, duration: Time) -> f64 {
+        duration.secs() / self.period.secs()
+    }
+
     fn add_to(&self, link: &mut LinkSpec, duration: Time, mut random: Stream) {
         let bounds = |times: &[Time]| match times {
             [from, to] => (from.secs(), to.secs()),
