@@ -223,6 +223,9 @@ class _Writer:
             raise refusal(
                 f"{field}.opportunities", "a table", "nothing: links of ns-2 have rates", quoted=False
             )
+        for member in ("outages", "trace", "wifi"):
+            if link.get(member):
+                raise refusal(f"{field}.{member}", "a table", "nothing: ns-2 has no such links", quoted=False)
         queue = link["queue"]
         limit = UNLIMITED_PACKETS
         if self._has_limit(link):

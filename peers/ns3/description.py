@@ -126,6 +126,9 @@ def _link(link: Mapping[str, Any], nodes: Mapping[str, int]) -> Iterator[str]:
         raise refusal(f"{path}.changes", link["changes"], "no changes: ns-3's links keep rate and delay")
     if link.get("opportunities"):
         raise refusal(f"{path}.opportunities", "a table", "nothing: links of ns-3 have rates", quoted=False)
+    for member in ("outages", "trace", "wifi"):
+        if link.get(member):
+            raise refusal(f"{path}.{member}", "a table", "nothing: ns-3 has no such links", quoted=False)
     rate = bits_per_second(link["rate"], f"{path}.rate")
     delay = nanoseconds(link["delay"], f"{path}.delay")
     limit = _limit(link["queue"], f"{path}.queue")

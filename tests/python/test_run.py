@@ -55,6 +55,7 @@ LINK_COLUMNS = {
     "drops_early": "uint64",
     "drops_policer": "uint64",
     "drops_impairment": "uint64",
+    "duplicates": "uint64",
     "marks": "uint64",
     "packets": "uint64",
     "backlog_mean_packets": "double",

@@ -140,8 +140,9 @@ fn links(topology: &Topology, leaves: &mut Leaves, is_extreme: bool, draw: &mut 
         leaves.remember(properties("delay"), &delay);
         let mut link = json!({ "name": link_name(number), "from": node_name(from), "to": node_name(to),
                                "rate": rate, "delay": delay });
-        // Opportunities exclude changes of the rate, and have about the rate of the link.
-        let drawn = ["name", "from", "to", "rate", "delay", "changes", "opportunities"];
+        // Opportunities exclude changes of the rate, and have about the rate of the link. Traces have rates of their own,
+        // which would make runs long.
+        let drawn = ["name", "from", "to", "rate", "delay", "changes", "opportunities", "outages", "trace"];
         let others = leaves.table(schema, &drawn, draw);
         extend(&mut link, others);
         links.push(link);

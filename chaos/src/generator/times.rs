@@ -61,6 +61,13 @@ pub fn add(
         } else if draw.chance(0.08) {
             link["opportunities"] = opportunities(link, draw);
         }
+        if draw.chance(0.06) {
+            let edges = instants.ascending(2, draw);
+            if let [from, until] = edges[..] {
+                let packets = draw.pick(&["hold", "drop"]);
+                link["outages"] = json!([{ "from": time(from), "until": time(until), "packets": packets }]);
+            }
+        }
     }
     for (flow, spec) in elements(value, "flows").iter_mut().zip(&scenario.flows) {
         add_times_of_flow(flow, &spec.source, &mut instants, draw);

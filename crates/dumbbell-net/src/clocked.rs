@@ -40,6 +40,15 @@ pub struct ClockedLink<P> {
     dropped: VecDeque<(Time, DropReason, Packet<P>)>,
 }
 
+/// Adds an arrival in order of time, behind others of the same time.
+fn arrive<P>(arriving: &mut VecDeque<(Time, Packet<P>)>, at: Time, packet: Packet<P>) {
+    let place = match arriving.back() {
+        Some(&(last, _)) if last > at => arriving.partition_point(|&(other, _)| other <= at),
+        _ => arriving.len(),
+    };
+    arriving.insert(place, (at, packet));
+}
+
 impl<P: Copy> ClockedLink<P> {
     /// An idle link. Counters cover only `window`.
     pub fn new(spec: &LinkSpec, random: Stream, window: Interval) -> Self {
@@ -58,7 +67,11 @@ impl<P: Copy> ClockedLink<P> {
             Link::Fifo(link) => {
                 let mut packet = *packet;
                 match link.offer(now, &mut packet) {
-                    Offer::Arrives(at) => self.arriving.push_back((at, packet)),
+                    Offer::Arrives(at) => arrive(&mut self.arriving, at, packet),
+                    Offer::ArrivesTwice => {
+                        let both = link.both_arrivals();
+                        both.into_iter().for_each(|at| arrive(&mut self.arriving, at, packet));
+                    }
                     Offer::Dropped(reason) => self.dropped.push_back((now, reason, packet)),
                 }
             }
@@ -109,7 +122,10 @@ impl<P: Copy> ClockedLink<P> {
             self.packets.release(departed.token as u32);
             packet.ecn = departed.ecn;
             packet.queueing += departed.waited;
-            self.arriving.push_back((departed.arrives, packet));
+            arrive(&mut self.arriving, departed.arrives, packet);
+            if departed.arrives_again < Time::NEVER {
+                arrive(&mut self.arriving, departed.arrives_again, packet);
+            }
         }
         while let Some(dropped) = link.poll_drop() {
             let packet = *self.packets.packet(dropped.token as u32);

@@ -12,7 +12,7 @@
 //! computed. If the run may end early, a packet is counted only after it has left ([`FifoLink::settle`]), because the
 //! end is not known in advance.
 
-use crate::impairment::Impairments;
+use crate::impairment::{Impairments, Passed};
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
 use crate::packet::Packet;
 use crate::queues::droptail::DropTail;
@@ -27,6 +27,8 @@ use std::collections::VecDeque;
 pub enum Offer {
     /// It arrives at the far end at this time.
     Arrives(Time),
+    /// It arrives twice, at [`FifoLink::both_arrivals`].
+    ArrivesTwice,
     /// It was dropped.
     Dropped(DropReason),
 }
@@ -50,6 +52,8 @@ struct Passage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Sent,
+    /// An impairment copied it.
+    SentTwice,
     /// The queue dropped it.
     Dropped(Reason),
     /// An impairment lost it after its transmission.
@@ -97,6 +101,8 @@ struct Extras {
     /// Packets are stamped with their queueing time.
     stamps: bool,
     impairments: Option<Impairments>,
+    /// Arrivals of the last packet that arrives twice.
+    both_arrivals: [Time; 2],
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
     /// Passages that are not counted yet, if the run may end early.
@@ -118,7 +124,7 @@ impl FifoLink {
             }
         };
         let transmitter = Transmitter::new(spec);
-        let impairments = Impairments::new(&spec.impairments, random);
+        let impairments = Impairments::new(&spec.impairments, &spec.outages, random);
         let waits = spec.wait_percentiles.then(|| Waits::new(false));
         let is_plain =
             discipline.is_none() && impairments.is_none() && waits.is_none() && transmitter.is_steady();
@@ -180,6 +186,11 @@ impl FifoLink {
         impairments.map_or(0, Impairments::data_seen)
     }
 
+    /// When the packet offered last and its copy arrive, if it arrives twice.
+    pub fn both_arrivals(&self) -> [Time; 2] {
+        self.extras.as_ref().map_or([Time::NEVER; 2], |extras| extras.both_arrivals)
+    }
+
     /// The counters.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
@@ -203,6 +214,7 @@ impl FifoLink {
             // Rebuilt, so that the result of the fast path stays in registers.
             return match self.offer_slow(extras, at, packet) {
                 Offer::Arrives(arrival) => Offer::Arrives(arrival),
+                Offer::ArrivesTwice => Offer::ArrivesTwice,
                 Offer::Dropped(reason) => Offer::Dropped(reason),
             };
         }
@@ -279,14 +291,20 @@ impl FifoLink {
         }
         self.admit(at, ends, packet.size);
         extras.note_backlog(at, self.waiting.len());
-        let impairments = &mut extras.impairments;
-        let is_lost = impairments
-            .as_mut()
-            .is_some_and(|impairments| impairments.lose_packet(ends, packet.kind.is_data()));
-        let (offer, fate) = if is_lost {
-            (Offer::Dropped(DropReason::Impairment), Fate::Lost)
-        } else {
-            (Offer::Arrives(self.transmitter.arrival(ends)), Fate::Sent)
+        let passed = match &mut extras.impairments {
+            None => Passed::UNHARMED,
+            Some(impairments) => impairments.pass(ends, packet.size, packet.kind.is_data()),
+        };
+        let (offer, fate) = match passed {
+            Passed { first: None, .. } => (Offer::Dropped(DropReason::Impairment), Fate::Lost),
+            Passed { first: Some(delay), second: None } => {
+                (Offer::Arrives(self.transmitter.arrival(ends) + delay), Fate::Sent)
+            }
+            Passed { first: Some(delay), second: Some(other) } => {
+                let arrival = self.transmitter.arrival(ends);
+                extras.both_arrivals = [arrival + delay, arrival + other];
+                (Offer::ArrivesTwice, Fate::SentTwice)
+            }
         };
         (offer, Passage { at, begins, ends, waiting: self.waiting.len(), is_marked, fate })
     }
@@ -334,6 +352,10 @@ impl FifoLink {
         self.stats.marks += u64::from(is_marked && self.window.contains(at));
         match fate {
             Fate::Sent => self.count_sent(at, begins, ends, waiting),
+            Fate::SentTwice => {
+                self.stats.duplicates += u64::from(self.window.contains(at));
+                self.count_sent(at, begins, ends, waiting);
+            }
             Fate::Dropped(reason) => self.count_entered(at, Some(DropReason::Queue(reason))),
             Fate::Lost => {
                 self.count_entered(at, Some(DropReason::Impairment));

@@ -12,9 +12,11 @@ pub mod packet;
 pub mod queues;
 pub mod scheduled;
 pub mod source;
+pub mod synthetic;
 pub mod tcplib;
 mod transmitter;
 pub mod waits;
+pub mod wifi;
 
 pub use clocked::ClockedLink;
 pub use datagrams::{DatagramState, Emission};
@@ -27,3 +29,5 @@ pub use packet::{Packet, PacketKind};
 pub use queues::{QueueSpec, Queued};
 pub use scheduled::ScheduledLink;
 pub use source::SourceSpec;
+pub use synthetic::SyntheticSpec;
+pub use wifi::WifiSpec;

@@ -2,15 +2,19 @@
 //!
 //! There are two kinds. A [`FifoLink`] is first in, first out and decides at arrival. The departure time of a packet is
 //! known when it enters, so no departure events are needed. A [`ScheduledLink`] decides at departure. A link is scheduled
-//! if its queue discipline decides at departure, or if it has delivery opportunities instead of a rate.
+//! if its queue discipline decides at departure, if it has delivery opportunities instead of a rate, or if it aggregates
+//! packets as on Wi-Fi.
 
 use crate::fifo::FifoLink;
 use crate::impairment::ImpairmentSpec;
 use crate::opportunities::OpportunitySpec;
 use crate::queues::{QueueSpec, Reason};
 use crate::scheduled::ScheduledLink;
+use crate::synthetic::SyntheticSpec;
 use crate::waits::{Samples, Waits};
-use dumbbell_units::{Interval, Rate, Stream, Time, params};
+use crate::wifi::WifiSpec;
+use dumbbell_units::{Interval, Rate, Stream, Time, choice, params};
+use std::borrow::Cow;
 
 params! {
     /// A change of a link while the simulation runs.
@@ -32,6 +36,50 @@ impl LinkChange {
     }
 }
 
+choice! {
+    /// What happens to packets while a link is down.
+    pub enum Downtime {
+        /// The transmitter stops, and continues with the same packet afterwards; the queue fills meanwhile.
+        Hold = "hold",
+        /// Packets whose transmission ends in the meantime are lost.
+        Drop = "drop",
+    }
+}
+
+params! {
+    /// A time in which a link is down.
+    pub struct Outage requires [from, until] {
+        /// Beginning.
+        from: Time = Time::ZERO, "s", "-";
+        /// End: packets pass again from this time on.
+        until: Time = Time::ZERO, "s", "-";
+        /// What happens to packets. With `hold`, opportunities within the outage are unused.
+        packets: Downtime = Downtime::Drop, "-", "-";
+    }
+}
+
+impl Outage {
+    /// True if outages are in order, disjoint, and last for a time.
+    fn are_ordered(outages: &[Outage]) -> bool {
+        outages.iter().all(|outage| outage.from < outage.until && outage.until < Time::NEVER)
+            && outages.windows(2).all(|pair| pair[0].until <= pair[1].from)
+    }
+
+    /// Beginnings and ends of the outages that hold packets, in order.
+    pub(crate) fn holding(outages: &[Outage]) -> Vec<(Time, Time)> {
+        Outage::of_kind(outages, Downtime::Hold)
+    }
+
+    /// Beginnings and ends of the outages that lose packets, in order.
+    pub(crate) fn losing(outages: &[Outage]) -> Vec<(Time, Time)> {
+        Outage::of_kind(outages, Downtime::Drop)
+    }
+
+    fn of_kind(outages: &[Outage], kind: Downtime) -> Vec<(Time, Time)> {
+        outages.iter().filter(|outage| outage.packets == kind).map(|o| (o.from, o.until)).collect()
+    }
+}
+
 params! {
     /// A unidirectional link.
     pub struct LinkSpec requires [name, from, to, rate, delay] {
@@ -41,14 +89,16 @@ params! {
         from: String = String::new(), "-", "-";
         /// Node at the receiving end.
         to: String = String::new(), "-", "-";
-        /// Rate of the transmitter. With `opportunities`, the nominal rate for queue disciplines and the utilization.
+        /// Rate of the transmitter. With `opportunities` or `trace`, the nominal rate for queue disciplines and the
+        /// utilization.
         rate: Rate = Rate(1), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0, such as \"1.6 Mbit/s\"";
         /// Propagation delay.
         delay: Time = Time::ZERO, "s", "-";
         /// Queue discipline.
         queue: QueueSpec = QueueSpec::default(), "-", "-";
-        /// Losses other than queue drops.
-        impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-";
+        /// Losses other than queue drops, varying delays, reordering and duplication, applied in this order.
+        impairments: Vec<ImpairmentSpec> = Vec::new(), "-", "-",
+            |specs| ImpairmentSpec::duplicate_at_most_once(specs), "impairments, at most one of them duplicate";
         /// Delivery opportunities in place of the rate.
         opportunities: Option<OpportunitySpec> = None, "ms", "[netravali2015 §3.2]";
         /// Record the distribution of queueing times, for the percentiles in the results.
@@ -58,13 +108,45 @@ params! {
             |changes| changes.windows(2).all(|pair| pair[0].at < pair[1].at)
                 && !changes.iter().any(LinkChange::is_empty),
             "changes at ascending times, each with a rate or a delay";
+        /// Times in which the link is down, in order.
+        outages: Vec<Outage> = Vec::new(), "s", "-",
+            |outages| Outage::are_ordered(outages), "disjoint times in order, each with `from` before `until`";
+        /// A synthetic link that changes by itself, in place of rate, opportunities and changes.
+        trace: Option<SyntheticSpec> = None, "-", "-";
+        /// Aggregation of packets as on Wi-Fi; the rate is that of the physical layer.
+        wifi: Option<WifiSpec> = None, "-", "-";
     }
 }
 
 impl LinkSpec {
     /// True if the link decides at departure.
     pub fn is_scheduled(&self) -> bool {
-        self.queue.is_scheduled() || self.opportunities.is_some()
+        self.queue.is_scheduled()
+            || self.opportunities.is_some()
+            || self.wifi.is_some()
+            || self.trace.as_ref().is_some_and(SyntheticSpec::has_opportunities)
+    }
+
+    /// True if packets arrive at the far end in the order in which they were transmitted, and each at most once.
+    pub fn keeps_order(&self) -> bool {
+        self.impairments.iter().all(ImpairmentSpec::keeps_order)
+    }
+
+    /// True if packets may be lost after their transmission.
+    pub fn loses_packets(&self) -> bool {
+        let has_losing_trace = self.trace.as_ref().is_some_and(SyntheticSpec::loses_packets);
+        has_losing_trace
+            || !self.impairments.is_empty()
+            || self.wifi.is_some()
+            || self.outages.iter().any(|outage| outage.packets == Downtime::Drop)
+    }
+
+    /// The link with what its trace consists of in a run of this length.
+    pub fn realized(&self, duration: Time, (seed, run): (u64, u64)) -> Cow<'_, LinkSpec> {
+        let Some(trace) = &self.trace else { return Cow::Borrowed(self) };
+        let mut link = LinkSpec { trace: None, ..self.clone() };
+        trace.add_to(&mut link, duration, (seed, run));
+        Cow::Owned(link)
     }
 
     /// Minimum propagation delay during the run.
@@ -94,8 +176,10 @@ pub struct LinkStats {
     pub drops_early: u64,
     /// Packets that a policer dropped.
     pub drops_policer: u64,
-    /// Packets lost by impairments.
+    /// Packets lost by impairments and in outages.
     pub drops_impairment: u64,
+    /// Copies that impairments have made and that arrive besides their packets.
+    pub duplicates: u64,
     /// Packets marked "congestion experienced".
     pub marks: u64,
     /// Transmission time, in nanoseconds.

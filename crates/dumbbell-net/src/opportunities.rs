@@ -8,6 +8,7 @@
 //! part; its remaining bytes use the following opportunities, and it departs with the last one. Bytes that find no
 //! packet are lost. A packet that enters at the time of an opportunity is too late for it.
 
+use crate::link::Outage;
 use dumbbell_units::{Bytes, Rate, Time, params};
 
 /// Nanoseconds of a millisecond.
@@ -78,12 +79,30 @@ pub(crate) struct Opportunities {
     left: u64,
     /// Bytes of the packet in service that have not been sent.
     unsent: u64,
+    /// Beginnings and ends of the times in which the link is down, in order.
+    outages: Vec<(Time, Time)>,
 }
 
 impl Opportunities {
-    pub(crate) fn new(spec: &OpportunitySpec) -> Self {
+    pub(crate) fn new(spec: &OpportunitySpec, outages: &[Outage]) -> Self {
+        let outages = Outage::holding(outages);
         let OpportunitySpec { times, size, overhead } = spec.clone();
-        Opportunities { times, size: size.0, overhead: overhead.0, origin: 0, next: 0, left: 0, unsent: 0 }
+        Opportunities {
+            times,
+            size: size.0,
+            overhead: overhead.0,
+            origin: 0,
+            next: 0,
+            left: 0,
+            unsent: 0,
+            outages,
+        }
+    }
+
+    /// The end of the outage that `at` falls into, if there is one.
+    pub(crate) fn down_until(&self, at: Time) -> Option<Time> {
+        let next = self.outages.partition_point(|&(_, until)| until <= at);
+        self.outages.get(next).filter(|&&(from, _)| from <= at).map(|&(_, until)| until)
     }
 
     /// Time of the next unused opportunity.
@@ -179,7 +198,7 @@ mod tests {
     fn skipping_finds_the_next_opportunity_of_any_repetition() {
         let spec = OpportunitySpec::from_trace("0\n3\n3\n10").expect("a trace");
         let after = |times: &[u64]| {
-            let mut opportunities = Opportunities::new(&spec);
+            let mut opportunities = Opportunities::new(&spec, &[]);
             times.iter().map(|&time| opportunities.skip(Time(time)).0 / MILLISECOND).collect::<Vec<_>>()
         };
         // The repetitions begin at 10, 20 and 30 ms, where the previous ones end.

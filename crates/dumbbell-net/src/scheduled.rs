@@ -4,19 +4,23 @@
 //! first-in, first-out queue whose first packet counts as the one in service, since it waits for its opportunity as it
 //! would for the end of its transmission.
 //!
+//! A link of Wi-Fi is scheduled with any discipline, too. Packets of an aggregate have left the queue; none of them counts
+//! as the one in service.
+//!
 //! The driver passes the time to [`ScheduledLink::enqueue`] and [`ScheduledLink::poll_departure`]. Each transmission
 //! ends on time, no matter how late the poll is, and simultaneous departures precede arrivals. Arrivals must therefore
 //! be enqueued in order of time, and a poll at `now` means that no more packets arrive before `now`.
 //!
 //! Counters depend on the times of events, not on the times of polls.
 
-use crate::impairment::Impairments;
+use crate::impairment::{Impairments, Passed};
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
 use crate::opportunities::Opportunities;
 use crate::packet::Packet;
 use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};
 use crate::transmitter::Transmitter;
 use crate::waits::{Samples, Waits};
+use crate::wifi::{Outcome, Phase, Wifi};
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
 
@@ -120,8 +124,10 @@ pub struct Departed {
     pub token: u64,
     /// End of its transmission.
     pub departs: Time,
-    /// Arrival time at the far end, no earlier than that of the previous packet.
+    /// Arrival time at the far end.
     pub arrives: Time,
+    /// Arrival time of its copy, if it arrives twice; [`Time::NEVER`] otherwise.
+    pub arrives_again: Time,
     /// Its ECN codepoint, which this link may have changed to a mark.
     pub ecn: Ecn,
     /// Queueing time, if the link stamps packets; zero otherwise.
@@ -163,6 +169,8 @@ pub struct ScheduledLink {
     extras: Option<Box<Extras>>,
     /// Delivery opportunities, if the link has them in place of a rate.
     opportunities: Option<Box<Opportunities>>,
+    /// Aggregates, if the link is one of Wi-Fi.
+    wifi: Option<Box<Wifi>>,
 }
 
 /// State of links that have more than a queue discipline.
@@ -184,13 +192,16 @@ impl ScheduledLink {
     pub fn new(spec: &LinkSpec, random: &Stream, window: Interval) -> Option<Self> {
         let mut queue_random = random.clone().fork();
         let setup = Setup { rate: spec.rate };
-        let opportunities = spec.opportunities.as_ref().map(|spec| Box::new(Opportunities::new(spec)));
+        let outages = &spec.outages;
+        let opportunities =
+            spec.opportunities.as_ref().map(|spec| Box::new(Opportunities::new(spec, outages)));
         let queues = match spec.queue.start_scheduler(&setup, &mut queue_random) {
             Some(scheduler) => Queues::Scheduled(scheduler),
-            None if opportunities.is_none() => return None,
+            None if opportunities.is_none() && spec.wifi.is_none() => return None,
             None => Queues::Fifo(spec.queue.start_admission(&setup)?, Fifo::default()),
         };
-        let impairments = Impairments::new(&spec.impairments, random.clone());
+        let wifi = spec.wifi.as_ref().map(|wifi| Box::new(Wifi::new(wifi, queue_random.clone().fork())));
+        let impairments = Impairments::new(&spec.impairments, &spec.outages, random.clone());
         let waits = spec.wait_percentiles.then(|| Waits::new(spec.queue.is_dual()));
         let has_extras = impairments.is_some() || waits.is_some();
         let extras = has_extras.then(|| Extras { impairments, waits, ..Extras::default() });
@@ -209,6 +220,7 @@ impl ScheduledLink {
             queue_random,
             extras: extras.map(Box::new),
             opportunities,
+            wifi,
         })
     }
 
@@ -252,15 +264,22 @@ impl ScheduledLink {
     /// Number of packets on the link: waiting, in service, or departed or dropped but not yet polled.
     pub fn packets(&self) -> usize {
         let in_service = usize::from(self.in_service.is_some());
-        self.backlog.packets() + in_service + self.departed.len() + self.dropped.len()
+        let aggregated = self.wifi.as_ref().map_or(0, |wifi| wifi.packets());
+        self.backlog.packets() + in_service + aggregated + self.departed.len() + self.dropped.len()
     }
 
     /// Tokens of these packets, in unspecified order.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         let waiting = self.backlog.waiting().map(|packet| packet.token);
         let in_service = self.in_service.iter().map(|service| self.backlog.packet(service.slot).token);
+        let slots = self.wifi.iter().flat_map(|wifi| wifi.slots());
+        let aggregated = slots.map(|slot| self.backlog.packet(slot).token);
         let departed = self.departed.iter().map(|departed| departed.token);
-        waiting.chain(in_service).chain(departed).chain(self.dropped.iter().map(|dropped| dropped.token))
+        waiting
+            .chain(in_service)
+            .chain(aggregated)
+            .chain(departed)
+            .chain(self.dropped.iter().map(|dropped| dropped.token))
     }
 
     /// A packet enters at `now`, no earlier than the previous one. `token` identifies it for its owner.
@@ -302,7 +321,7 @@ impl ScheduledLink {
             return Some(departed);
         }
         while self.is_due(now) {
-            if let Some(departed) = self.depart() {
+            if let Some(departed) = self.depart().or_else(|| self.departed.pop_front()) {
                 return Some(departed);
             }
         }
@@ -346,6 +365,10 @@ impl ScheduledLink {
         if self.opportunities.is_some() {
             return self.use_opportunity(ends);
         }
+        if self.wifi.is_some() {
+            self.use_medium(ends);
+            return None;
+        }
         let Some(service) = self.in_service.take() else {
             // A shaper has held its packets until now.
             self.begin(ends);
@@ -359,6 +382,12 @@ impl ScheduledLink {
     /// An opportunity carries a packet or a part of one. `None` if no packet departs.
     #[inline(never)]
     fn use_opportunity(&mut self, at: Time) -> Option<Departed> {
+        if let Some(opportunities) = &mut self.opportunities
+            && let Some(until) = opportunities.down_until(at)
+        {
+            self.departure = opportunities.skip(Time(until.0 - 1));
+            return None;
+        }
         if self.in_service.is_none() {
             let next = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random);
             self.collect(at);
@@ -397,6 +426,47 @@ impl ScheduledLink {
         departed
     }
 
+    /// A station of Wi-Fi gets the medium, or its aggregate ends. Departures are collected.
+    #[inline(never)]
+    fn use_medium(&mut self, at: Time) {
+        let Some(mut wifi) = self.wifi.take() else { return };
+        self.transmitter.catch_up(at);
+        let rate = self.transmitter.rate();
+        if wifi.phase == Phase::Contention {
+            let mut air_time = wifi.begin(rate);
+            while wifi.has_room(air_time)
+                && let Some(slot) = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random)
+            {
+                let Queued { entered, size, .. } = *self.backlog.packet(slot);
+                self.count_wait(entered, at);
+                air_time += wifi.add(slot, size, rate);
+            }
+            self.collect(at);
+            self.departure = wifi.end(at, air_time);
+        } else {
+            self.stats.busy += self.window.overlap(wifi.began(), at).0;
+            wifi.finish(at, rate);
+            while let Some(outcome) = wifi.next_outcome() {
+                match outcome {
+                    Outcome::Delivered(slot) => {
+                        let departed = self.finish(InService { slot, begins: at, service: Time::ZERO }, at);
+                        self.departed.extend(departed);
+                    }
+                    Outcome::GivenUp(slot) => {
+                        let packet = self.backlog.release(slot);
+                        self.drop(packet.token, at, DropReason::Impairment);
+                    }
+                }
+            }
+            self.idle_since = at;
+            if wifi.packets() > 0 || self.backlog.packets() > 0 {
+                self.departure = wifi.contend(at);
+            }
+        }
+        self.wifi = Some(wifi);
+        self.note_backlog(at);
+    }
+
     /// A transmission ends.
     #[inline]
     fn finish(&mut self, in_service: InService, ends: Time) -> Option<Departed> {
@@ -405,19 +475,24 @@ impl ScheduledLink {
         self.idle_since = ends;
         self.stats.busy += self.window.overlap(begins, ends).0;
         let mut waited = Time::ZERO;
+        let mut passed = Passed::UNHARMED;
         if let Some(extras) = &mut self.extras {
-            if let Some(impairments) = &mut extras.impairments
-                && impairments.lose_packet(ends, packet.is_data)
-            {
-                self.drop(packet.token, ends, DropReason::Impairment);
-                return None;
+            if let Some(impairments) = &mut extras.impairments {
+                passed = impairments.pass(ends, packet.size, packet.is_data);
             }
             if extras.stamps {
                 waited = ends.since(packet.entered).since(service);
             }
         }
-        let arrives = self.transmitter.arrival(ends);
-        Some(Departed { token: packet.token, departs: ends, arrives, ecn: packet.ecn, waited })
+        let Some(delay) = passed.first else {
+            self.drop(packet.token, ends, DropReason::Impairment);
+            return None;
+        };
+        let arrival = self.transmitter.arrival(ends);
+        let arrives_again = passed.second.map_or(Time::NEVER, |delay| arrival + delay);
+        self.stats.duplicates += u64::from(passed.second.is_some() && self.window.contains(ends));
+        let Queued { token, ecn, .. } = packet;
+        Some(Departed { token, departs: ends, arrives: arrival + delay, arrives_again, ecn, waited })
     }
 
     /// The transmitter is idle at `at`: the next transmission begins if a packet is waiting.
@@ -426,6 +501,13 @@ impl ScheduledLink {
         if let Some(opportunities) = &mut self.opportunities {
             if self.departure == Time::NEVER && self.backlog.packets() > 0 {
                 self.departure = opportunities.skip(at);
+            }
+            self.note_backlog(at);
+            return;
+        }
+        if let Some(wifi) = &mut self.wifi {
+            if wifi.phase == Phase::Idle && self.departure == Time::NEVER && self.backlog.packets() > 0 {
+                self.departure = wifi.contend(at);
             }
             self.note_backlog(at);
             return;
@@ -531,6 +613,11 @@ impl ScheduledLink {
             && self.opportunities.is_none()
         {
             self.stats.busy += window.overlap(service.begins, self.departure).0;
+        }
+        if let Some(wifi) = &self.wifi
+            && wifi.phase == Phase::Aggregate
+        {
+            self.stats.busy += window.overlap(wifi.began(), self.departure).0;
         }
         for packet in self.backlog.waiting() {
             self.stats.waited += u128::from(window.overlap(packet.entered, end).0);

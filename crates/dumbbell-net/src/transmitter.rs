@@ -1,9 +1,10 @@
-//! The transmitter of a link: serialization delays, and rates and propagation delays that change at given times.
+//! The transmitter of a link: serialization delays, rates and propagation delays that change at given times, and outages
+//! that hold packets, as times with a rate of zero.
 //!
 //! Fractions of a nanosecond are carried over from packet to packet during a busy period, so that rates are exact over
 //! any period. A transmission that spans a change continues at the new rate.
 
-use crate::link::LinkSpec;
+use crate::link::{LinkSpec, Outage};
 use dumbbell_units::Time;
 
 /// Rate and delay of a link from a given time on.
@@ -22,15 +23,38 @@ struct Changes {
     last_arrival: Time,
 }
 
+/// The beginnings of outages, with true, and their ends, in order.
+fn edges(outages: &[(Time, Time)]) -> impl Iterator<Item = (Time, bool)> + '_ {
+    outages.iter().flat_map(|&(from, until)| [(from, true), (until, false)])
+}
+
 /// The changes of a link after its first regime; `None` if it never changes.
 fn upcoming_changes(spec: &LinkSpec) -> Option<Box<Changes>> {
     let mut last = Regime { from: Time::ZERO, rate: spec.rate.0, delay: spec.delay };
-    let mut regimes = Vec::with_capacity(spec.changes.len());
-    for change in &spec.changes {
-        last.from = change.at;
-        last.rate = change.rate.map_or(last.rate, |rate| rate.0);
-        last.delay = change.delay.unwrap_or(last.delay);
-        regimes.push(last);
+    // Links with opportunities leave these unused in an outage; those of Wi-Fi hold no packets.
+    let outages = if spec.opportunities.is_some() || spec.wifi.is_some() {
+        Vec::new()
+    } else {
+        Outage::holding(&spec.outages)
+    };
+    let mut regimes = Vec::with_capacity(spec.changes.len() + 2 * outages.len());
+    let (mut changes, mut edges) = (spec.changes.iter().peekable(), edges(&outages).peekable());
+    let mut is_down = false;
+    loop {
+        let next_change = changes.peek().map_or(Time::NEVER, |change| change.at);
+        let next_edge = edges.peek().map_or(Time::NEVER, |&(at, _)| at);
+        last.from = next_change.min(next_edge);
+        if let Some(change) = changes.next_if(|change| change.at == last.from) {
+            last.rate = change.rate.map_or(last.rate, |rate| rate.0);
+            last.delay = change.delay.unwrap_or(last.delay);
+        } else if edges.peek().is_none() {
+            break;
+        }
+        // An outage may end where the next one begins.
+        while let Some((_, begins)) = edges.next_if(|&(at, _)| at == last.from) {
+            is_down = begins;
+        }
+        regimes.push(Regime { rate: if is_down { 0 } else { last.rate }, ..last });
     }
     regimes.reverse();
     (!regimes.is_empty()).then(|| Box::new(Changes { regimes, last_arrival: Time::ZERO }))
@@ -67,6 +91,11 @@ impl Transmitter {
     /// True if rate and delay never change.
     pub(crate) fn is_steady(&self) -> bool {
         self.changes.is_none()
+    }
+
+    /// The current rate, in bit/s.
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
     }
 
     /// The current propagation delay.
@@ -116,11 +145,11 @@ impl Transmitter {
             // The remainder is in units of the old rate, and less than a nanosecond.
             self.remainder = 0;
         }
+        let mut at = self.wait_for_outage(begins);
         let bits = u128::from(size) * 8 * 1_000_000_000;
         // In units of bit/s times nanoseconds.
         let mut left = bits + u128::from(self.remainder);
         let mut service = Time((bits / u128::from(self.rate)) as u64);
-        let mut at = begins;
         loop {
             let duration = Time((left / u128::from(self.rate)) as u64);
             let change = self.next_change();
@@ -131,10 +160,20 @@ impl Transmitter {
             left -= u128::from(self.rate) * u128::from(change.since(at).0);
             at = change;
             if self.apply_changes(at) {
+                at = self.wait_for_outage(at);
                 let rest = Time((left / u128::from(self.rate)) as u64);
                 service = (at + rest).since(begins);
             }
         }
+    }
+
+    /// The end of the outage, if `at` falls into one; otherwise `at`.
+    fn wait_for_outage(&mut self, mut at: Time) -> Time {
+        while self.rate == 0 {
+            at = self.next_change();
+            self.apply_changes(at);
+        }
+        at
     }
 
     /// Start of the next regime; [`Time::NEVER`] if there is none.

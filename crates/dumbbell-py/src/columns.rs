@@ -133,6 +133,7 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("drops_early", rows.u64(|row| row.drops_early)),
         ("drops_policer", rows.u64(|row| row.drops_policer)),
         ("drops_impairment", rows.u64(|row| row.drops_impairment)),
+        ("duplicates", rows.u64(|row| row.duplicates)),
         ("marks", rows.u64(|row| row.marks)),
         ("packets", rows.u64(|row| row.packets)),
         ("backlog_mean_packets", rows.f64(|row| row.backlog_mean_packets)),

@@ -3,7 +3,7 @@
 use crate::scenario::Scenario;
 use crate::trace::{Measure, Quantity};
 use dumbbell_cc::{AlgorithmSpec, Mechanisms, SlowStartSpec};
-use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec};
+use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec, SyntheticSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
 use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{RecoverySpec, Tcp, TcpEventKind};
@@ -39,6 +39,7 @@ pub fn entries() -> Value {
         "tcp": catalogue(&TcpParams::infos()),
         "queues": QueueSpec::disciplines(),
         "impairments": ImpairmentSpec::catalogue(),
+        "traces": SyntheticSpec::catalogue(),
         "sources": SourceSpec::catalogue(),
         "probes": probes(),
         "tcp_events": named(TcpEventKind::ALL),

@@ -13,6 +13,8 @@ pub enum Event {
     Departure(u32),
     /// The oldest packet in flight on a link arrives at the host at its far end.
     Arrival(u32),
+    /// A packet arrives at the host at the far end of a link on which packets may overtake others or arrive twice.
+    Unordered(u32),
     /// A link merges what has arrived from the links that feed it.
     Merge(u32),
     /// A connection's deadline is reached.
@@ -28,10 +30,11 @@ impl Event {
         let (rank, component) = match self {
             Event::Departure(link) => (0, link),
             Event::Arrival(link) => (1, link),
-            Event::Merge(link) => (2, link),
-            Event::Deadline(connection) => (3, connection),
-            Event::Write(connection) => (4, connection),
-            Event::Flow(flow) => (5, flow),
+            Event::Unordered(link) => (2, link),
+            Event::Merge(link) => (3, link),
+            Event::Deadline(connection) => (4, connection),
+            Event::Write(connection) => (5, connection),
+            Event::Flow(flow) => (6, flow),
         };
         rank << 32 | u64::from(component)
     }
@@ -41,9 +44,10 @@ impl Event {
         match key >> 32 {
             0 => Event::Departure(component),
             1 => Event::Arrival(component),
-            2 => Event::Merge(component),
-            3 => Event::Deadline(component),
-            4 => Event::Write(component),
+            2 => Event::Unordered(component),
+            3 => Event::Merge(component),
+            4 => Event::Deadline(component),
+            5 => Event::Write(component),
             _ => Event::Flow(component),
         }
     }

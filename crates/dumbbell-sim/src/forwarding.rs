@@ -8,7 +8,7 @@ use crate::events::EventQueue;
 use crate::in_flight::{Arrived, InFlight};
 use crate::network::{After, Hop, Names, Routes};
 use crate::scenario::Scenario;
-use dumbbell_net::{DropReason, Link, Offer, Packet, ScheduledLink};
+use dumbbell_net::{DropReason, Link, LinkSpec, Offer, Packet, ScheduledLink};
 use dumbbell_units::{Interval, Stream, Time};
 
 /// How many packets ahead a merge point prefetches.
@@ -46,7 +46,9 @@ impl<P: Copy> Network<P> {
     pub fn new(scenario: &Scenario, routes: &Routes, (seed, run): (u64, u64)) -> Self {
         let window = Interval { from: scenario.measure_from, until: scenario.measure_until() };
         let nodes = Names::new(scenario.node_names());
-        let link = |spec: &dumbbell_net::LinkSpec| {
+        let specs: Vec<_> =
+            scenario.links.iter().map(|link| link.realized(scenario.duration, (seed, run))).collect();
+        let link = |spec: &LinkSpec| {
             let mut link = Link::new(spec, Stream::new(seed, run, &format!("link:{}", spec.name)), window);
             if nodes.index(&spec.from).is_some_and(|node| scenario.nodes[node].0.aqt) {
                 link.stamp_queueing();
@@ -58,8 +60,8 @@ impl<P: Copy> Network<P> {
             current_link: u32::MAX,
             events: EventQueue::default(),
             hops: Vec::new(),
-            links: scenario.links.iter().map(link).collect(),
-            in_flight: InFlight::new(routes, &scenario.links),
+            links: specs.iter().map(|spec| link(spec)).collect(),
+            in_flight: InFlight::new(routes, specs.iter().map(|spec| &**spec)),
         }
     }
 
@@ -117,6 +119,9 @@ pub trait Forwarding<P: Copy> {
 
     /// A link drops a packet.
     fn on_drop(&mut self, packet: &Packet<P>, drop: &LinkDrop);
+
+    /// An impairment has copied a packet, which now exists twice. Returns the copy.
+    fn on_duplicate(&mut self, packet: &Packet<P>) -> Packet<P>;
 
     /// True if a receiver that may answer ahead of the clock answers at `at`.
     fn answers_at(&self, at: Time) -> bool;
@@ -236,7 +241,11 @@ pub trait Forwarding<P: Copy> {
                 packet.queueing += departed.waited;
             }
             self.on_departed(index, departed.departs, &packet);
-            self.continue_from(departed.arrives, hop, packet);
+            if departed.arrives_again < Time::NEVER {
+                self.arrive_twice([departed.arrives, departed.arrives_again], hop, &packet);
+            } else {
+                self.continue_from(departed.arrives, hop, packet);
+            }
         }
     }
 
@@ -312,6 +321,11 @@ pub trait Forwarding<P: Copy> {
                     let network = self.network_mut();
                     network.in_flight.push(&mut network.events, (number, hop), arrival, &packet);
                 }
+                Offer::ArrivesTwice => {
+                    if let Link::Fifo(link) = &self.network().links[hop.link as usize] {
+                        self.arrive_twice(link.both_arrivals(), number, &packet);
+                    }
+                }
                 Offer::Dropped(reason) => {
                     let is_impaired = reason == DropReason::Impairment;
                     let data_seen = is_impaired.then(|| self.network().data_seen(hop.link));
@@ -319,6 +333,17 @@ pub trait Forwarding<P: Copy> {
                 }
             }
             return;
+        }
+    }
+
+    /// A packet and its copy have left the link of a hop, which does not keep order and hence is not chained.
+    #[cold]
+    fn arrive_twice(&mut self, arrivals: [Time; 2], number: u32, packet: &Packet<P>) {
+        let packets = [*packet, self.on_duplicate(packet)];
+        let network = self.network_mut();
+        let hop = network.hops[number as usize];
+        for (at, packet) in arrivals.into_iter().zip(&packets) {
+            network.in_flight.push(&mut network.events, (number, hop), at, packet);
         }
     }
 

@@ -9,6 +9,9 @@
 //! A departure from a scheduled link has no earlier effect either. Its merge point handles arrivals and departures with
 //! one event, one nanosecond before the delay has passed, so that a departed packet is in flight before it has to
 //! arrive. A scheduled link without delay has an event for each departure, before all other events of that instant.
+//!
+//! Packets in flight to a host are in order, except on links that do not keep it: these sort their packets as merge
+//! points do, with an event at each arrival.
 
 use crate::events::{Event, EventQueue};
 use crate::network::{After, Hop, Routes};
@@ -43,10 +46,12 @@ pub struct Arrived {
     pub slot: u32,
 }
 
-/// Merges the packets that enter a link from several links.
+/// Merges the packets that enter a link from several links, or sorts those that leave a link that does not keep order.
 #[derive(Clone, Debug)]
 struct MergePoint {
     link: u32,
+    /// Its event.
+    event: Event,
     /// Packets in order of arrival, which is nearly the order in which they are enqueued.
     pending: VecDeque<Pending>,
     /// Packets that would have to overtake more than [`MAX_OVERTAKEN`] others.
@@ -67,9 +72,10 @@ struct MergePoint {
 const MAX_OVERTAKEN: usize = 16;
 
 impl MergePoint {
-    fn new(link: u32, lookahead: Time, has_no_delay: bool) -> Self {
+    fn new(link: u32, event: Event, lookahead: Time, has_no_delay: bool) -> Self {
         MergePoint {
             link,
+            event,
             pending: VecDeque::new(),
             overflow: BinaryHeap::new(),
             serial: 0,
@@ -133,33 +139,44 @@ pub struct InFlight<P> {
     merge_points: Vec<MergePoint>,
     /// The index of each link's merge point, if it has one.
     merge_point_of: Vec<Option<u32>>,
+    /// Packets that links deliver to hosts without keeping their order.
+    unordered: Vec<MergePoint>,
 }
 
 impl<P: Copy> InFlight<P> {
     /// A network without packets in flight.
-    pub fn new(routes: &Routes, links: &[LinkSpec]) -> Self {
+    pub fn new<'a>(routes: &Routes, links: impl Iterator<Item = &'a LinkSpec>) -> Self {
+        let links: Vec<&LinkSpec> = links.collect();
         let mut merge_point_of = vec![None; links.len()];
         for (number, &link) in routes.merge_points.iter().enumerate() {
             merge_point_of[link as usize] = Some(number as u32);
         }
         let point = |&link: &u32| {
-            let spec = &links[link as usize];
+            let spec = links[link as usize];
             let earlier = u64::from(spec.is_scheduled());
             let delay = spec.min_delay();
-            MergePoint::new(link, Time(delay.0.saturating_sub(earlier)), delay == Time::ZERO)
+            let lookahead = Time(delay.0.saturating_sub(earlier));
+            MergePoint::new(link, Event::Merge(link), lookahead, delay == Time::ZERO)
         };
+        let unordered = |&link: &u32| MergePoint::new(link, Event::Unordered(link), Time::ZERO, true);
         InFlight {
             flights: Flights::default(),
             to_hosts: vec![FlightQueue::default(); links.len()],
             merge_points: routes.merge_points.iter().map(point).collect(),
             merge_point_of,
+            unordered: routes.unordered.iter().map(unordered).collect(),
         }
+    }
+
+    /// All merge points, those of unordered links included.
+    fn points(&self) -> impl Iterator<Item = &MergePoint> {
+        self.merge_points.iter().chain(&self.unordered)
     }
 
     /// Number of packets in flight.
     pub fn count(&self) -> usize {
         let to_hosts: usize = self.to_hosts.iter().map(FlightQueue::len).sum();
-        to_hosts + self.merge_points.iter().map(MergePoint::len).sum::<usize>()
+        to_hosts + self.points().map(MergePoint::len).sum::<usize>()
     }
 
     /// The packets in flight, in no particular order.
@@ -169,17 +186,21 @@ impl<P: Copy> InFlight<P> {
             let overflow = point.overflow.iter().map(|Reverse(late)| late);
             point.pending.iter().chain(overflow).map(|pending| pending.slot).collect::<Vec<_>>()
         };
-        let to_links = self.merge_points.iter().flat_map(pending).map(|slot| self.flights.packet(slot));
+        let to_links = self.points().flat_map(pending).map(|slot| self.flights.packet(slot));
         to_hosts.chain(to_links)
     }
 
     /// A packet leaves the link of hop `number` and arrives at the next hop at `at`, no earlier than the packet before
-    /// it from this link.
+    /// it from this link if that leads to a host and keeps packets in order.
     #[inline(always)]
     pub fn push(&mut self, events: &mut EventQueue, (number, hop): (u32, Hop), at: Time, packet: &Packet<P>) {
         let slot = self.flights.put(packet);
         if let After::Merge(point) = hop.after {
             let point = &mut self.merge_points[point as usize];
+            point.push(at, hop.link, (slot, packet.owner), number);
+            point.schedule(events, at);
+        } else if let After::Unordered(point) = hop.after {
+            let point = &mut self.unordered[point as usize];
             point.push(at, hop.link, (slot, packet.owner), number);
             point.schedule(events, at);
         } else {
@@ -258,15 +279,30 @@ impl<P: Copy> InFlight<P> {
         Some(Arrived { at: first.at, hop: first.hop, slot: first.slot })
     }
 
+    /// Begins the event of a link that does not keep order. Returns its index among these; `None` if the event is
+    /// obsolete.
+    pub fn begin_unordered(&mut self, link: u32, now: Time) -> Option<u32> {
+        let number = self.unordered.binary_search_by_key(&link, |point| point.link).ok()?;
+        self.unordered[number].begin(now).then_some(number as u32)
+    }
+
+    /// The slot of the next packet that has arrived over such a link by `now`. Without one, the event ends: the next
+    /// arrival is scheduled.
+    pub fn next_unordered(&mut self, events: &mut EventQueue, number: u32, now: Time) -> Option<u32> {
+        let point = &mut self.unordered[number as usize];
+        let first = point.first()?;
+        if first.at > now {
+            point.schedule(events, first.at);
+            return None;
+        }
+        point.pop(&first);
+        Some(first.slot)
+    }
+
     /// True if an event of a merge point is current, not obsolete.
     #[inline]
     pub fn begin_merge(&mut self, number: u32, now: Time) -> bool {
-        let point = &mut self.merge_points[number as usize];
-        let is_due = point.due == now;
-        if is_due {
-            point.due = Time::NEVER;
-        }
-        is_due
+        self.merge_points[number as usize].begin(now)
     }
 
     /// Schedules the next event of a merge point if packets are pending there.
@@ -301,8 +337,18 @@ impl MergePoint {
         let latest = at + self.lookahead;
         if latest < self.due {
             self.due = latest;
-            events.push(latest, Event::Merge(self.link));
+            events.push(latest, self.event);
         }
+    }
+
+    /// True if an event is current, not obsolete.
+    #[inline]
+    fn begin(&mut self, now: Time) -> bool {
+        let is_due = self.due == now;
+        if is_due {
+            self.due = Time::NEVER;
+        }
+        is_due
     }
 }
 
@@ -319,7 +365,7 @@ mod tests {
     fn merging(feeders: u32) -> InFlight<()> {
         let routes = Routes { merge_points: vec![0], ..Routes::default() };
         let link = LinkSpec { delay: Time(100), ..LinkSpec::default() };
-        InFlight::new(&routes, &vec![link; feeders as usize + 1])
+        InFlight::new(&routes, std::iter::repeat_n(&link, feeders as usize + 1))
     }
 
     fn from(link: u32) -> Hop {

@@ -23,6 +23,8 @@ pub struct Routes {
     pub reroutes: Vec<NewRoute>,
     /// Links fed by several links, or by links and hosts, in order.
     pub merge_points: Vec<u32>,
+    /// Links that lead to hosts and do not keep packets in order.
+    pub unordered: Vec<u32>,
 }
 
 /// One link of a route.
@@ -42,6 +44,8 @@ pub enum After {
     Chained,
     /// The host at the end.
     Host,
+    /// The same if packets overtake others on the link or arrive twice, with its index among such links.
+    Unordered(u32),
     /// A receiver that is affected only by this path: it answers a packet as soon as the packet enters the link.
     Receiver,
     /// A link also fed by others, with the index of its merge point.
@@ -212,7 +216,8 @@ impl Routes {
         }
         routes.reroutes.sort_by_key(|change| std::cmp::Reverse((change.at, change.flow)));
         let is_scheduled: Vec<bool> = scenario.links.iter().map(|link| link.is_scheduled()).collect();
-        routes.find_what_follows(&paths, &is_scheduled);
+        let keeps_order: Vec<bool> = scenario.links.iter().map(|link| link.keeps_order()).collect();
+        routes.find_what_follows(&paths, &is_scheduled, &keeps_order);
         Ok(routes)
     }
 
@@ -223,12 +228,14 @@ impl Routes {
     }
 
     /// Determines what follows each link of these paths. A scheduled link is never chained: it has a merge point,
-    /// whatever feeds it.
-    fn find_what_follows(&mut self, paths: &[u32], is_scheduled: &[bool]) {
+    /// whatever feeds it. Behind a link that does not keep packets in order, a link has a merge point, too.
+    fn find_what_follows(&mut self, paths: &[u32], is_scheduled: &[bool], keeps_order: &[bool]) {
         let feeders = feeders(paths, is_scheduled.len());
         let after = |place: usize| paths.get(place + 1).copied().filter(|&next| next != END);
         let is_chained = |link: u32, next: u32| {
-            feeders[next as usize] == Feeder::One(link) && !is_scheduled[next as usize]
+            feeders[next as usize] == Feeder::One(link)
+                && !is_scheduled[next as usize]
+                && keeps_order[link as usize]
         };
         let hops = || paths.iter().enumerate().filter(|&(_, &link)| link != END);
         for (place, &link) in hops() {
@@ -238,13 +245,21 @@ impl Routes {
             if is_scheduled[link as usize] {
                 self.merge_points.push(link);
             }
+            if after(place).is_none() && !keeps_order[link as usize] {
+                self.unordered.push(link);
+            }
         }
-        self.merge_points.sort_unstable();
-        self.merge_points.dedup();
+        for links in [&mut self.merge_points, &mut self.unordered] {
+            links.sort_unstable();
+            links.dedup();
+        }
         for (place, &link) in paths.iter().enumerate() {
             let after = match after(place) {
                 _ if link == END => After::Chained,
-                None => After::Host,
+                None => match self.unordered.binary_search(&link) {
+                    Ok(number) => After::Unordered(number as u32),
+                    Err(_) => After::Host,
+                },
                 Some(next) if is_chained(link, next) => After::Chained,
                 Some(next) => After::Merge(self.merge_points.binary_search(&next).unwrap_or_default() as u32),
             };
@@ -316,7 +331,7 @@ impl Routes {
             let takes_time = scenario.links[back as usize].min_delay() > Time::ZERO;
             let is_free = entrances[back as usize].follows_one_link()
                 && self.merge_points.binary_search(&back).is_err();
-            if takes_time && is_free {
+            if takes_time && is_free && self.hops[last].after == After::Host {
                 self.hops[last].after = After::Receiver;
             }
         }

@@ -56,8 +56,10 @@ pub struct LinkOutcome {
     pub drops_early: u64,
     /// Packets dropped by a policer.
     pub drops_policer: u64,
-    /// Packets lost by impairments.
+    /// Packets lost by impairments and in outages.
     pub drops_impairment: u64,
+    /// Copies made by impairments that arrive besides their packets.
+    pub duplicates: u64,
     /// Packets marked "congestion experienced".
     pub marks: u64,
     /// Packets offered.
@@ -112,11 +114,13 @@ impl LinkOutcome {
     }
 }
 
-/// Packets over the whole run: sent = delivered + dropped + in flight.
+/// Packets over the whole run: sent + duplicated = delivered + dropped + in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conservation {
     /// Packets sent by hosts.
     pub sent: u64,
+    /// Copies of packets that impairments have made.
+    pub duplicated: u64,
     /// Packets that reached their destination.
     pub delivered: u64,
     /// Packets dropped by queues and impairments.
@@ -128,7 +132,7 @@ pub struct Conservation {
 impl Conservation {
     /// True if no packet appeared or vanished.
     pub fn holds(&self) -> bool {
-        self.sent == self.delivered + self.dropped + self.in_flight
+        self.sent + self.duplicated == self.delivered + self.dropped + self.in_flight
     }
 }
 
@@ -188,6 +192,7 @@ impl Outcome {
                     "policer": link.drops_policer,
                     "impairment": link.drops_impairment,
                 },
+                "duplicates": link.duplicates,
                 "marks": link.marks,
                 "backlog_mean_packets": link.backlog_mean_packets,
                 "backlog_max_packets": link.backlog_max_packets,
@@ -211,6 +216,7 @@ impl Outcome {
             "conservation".into(),
             json!({
                 "sent": self.conservation.sent,
+                "duplicated": self.conservation.duplicated,
                 "delivered": self.conservation.delivered,
                 "dropped": self.conservation.dropped,
                 "in_flight": self.conservation.in_flight,

@@ -156,6 +156,25 @@ impl<P: Copy> Carrier<P> {
         }
     }
 
+    /// A packet reaches the end of its path.
+    fn deliver(&mut self, at: Time, slot: u32) {
+        let packet = self.network.in_flight.take(slot);
+        let (flow, direction) = flow_of(packet.owner);
+        self.conservation.delivered += 1;
+        self.delivered.push_back(Delivery { at, flow, direction, packet });
+    }
+
+    /// Packets arrive over a link that does not keep them in order.
+    fn on_unordered(&mut self, link: u32) {
+        let now = self.network.now;
+        let Some(number) = self.network.in_flight.begin_unordered(link, now) else { return };
+        let next =
+            |network: &mut Network<P>| network.in_flight.next_unordered(&mut network.events, number, now);
+        while let Some(slot) = next(&mut self.network) {
+            self.deliver(now, slot);
+        }
+    }
+
     /// Handles the next event.
     fn handle(&mut self, at: Time, event: Event) {
         self.network.now = at;
@@ -165,16 +184,14 @@ impl<P: Copy> Carrier<P> {
                 let arrived = self.network.in_flight.pop(link);
                 self.network.events.postpone_arrival(arrived.and_then(|(_, next)| next).map(|next| next.at));
                 if let Some((slot, _)) = arrived {
-                    let packet = self.network.in_flight.take(slot);
-                    let (flow, direction) = flow_of(packet.owner);
-                    self.conservation.delivered += 1;
-                    self.delivered.push_back(Delivery { at, flow, direction, packet });
+                    self.deliver(at, slot);
                 }
             }
             other => {
                 self.network.events.pop_other();
                 match other {
                     Event::Departure(link) => self.on_departure(link),
+                    Event::Unordered(link) => self.on_unordered(link),
                     Event::Merge(link) => self.on_merge(link),
                     // These belong to hosts, which are outside.
                     Event::Arrival(_) | Event::Deadline(_) | Event::Write(_) | Event::Flow(_) => {}
@@ -209,6 +226,11 @@ impl<P: Copy> Forwarding<P> for Carrier<P> {
         }
     }
 
+    fn on_duplicate(&mut self, packet: &Packet<P>) -> Packet<P> {
+        self.conservation.duplicated += 1;
+        *packet
+    }
+
     /// Receivers are outside and answer when they do.
     fn answers_at(&self, _at: Time) -> bool {
         false
@@ -232,7 +254,7 @@ impl<P: Copy> Forwarding<P> for Carrier<P> {
         let departs = link.last_departure();
         self.note(at, index, packet, Crossing::Enters);
         match *offer {
-            Offer::Arrives(_) => self.note(departs, index, packet, Crossing::Departs),
+            Offer::Arrives(_) | Offer::ArrivesTwice => self.note(departs, index, packet, Crossing::Departs),
             Offer::Dropped(DropReason::Impairment) => {
                 self.note(departs, index, packet, Crossing::Dropped(DropReason::Impairment));
             }

@@ -5,8 +5,10 @@ use crate::network::{Names, Routes};
 use crate::trace::{Measure, Quantity};
 use crate::warnings::largest_packets;
 use dumbbell_cc::ProbeInfo;
+use dumbbell_net::link::Downtime;
 use dumbbell_net::queues::Setup;
-use dumbbell_net::{LinkSpec, SourceSpec};
+use dumbbell_net::synthetic;
+use dumbbell_net::{LinkSpec, SourceSpec, SyntheticSpec};
 use dumbbell_tcp::Tcp;
 use dumbbell_units::random::name_hash;
 use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, near_miss};
@@ -363,6 +365,9 @@ impl Scenario {
                 return Err(refuse(field(&format!("changes.{index}.rate")), rate, accepted));
             }
         }
+        for link in &self.links {
+            validate_impairments(link, self.duration)?;
+        }
         for name in &self.stop_when_complete {
             let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
             if !matches!(self.flows[index].source, SourceSpec::Transfer(_)) {
@@ -440,6 +445,46 @@ fn validate_queue(link: &LinkSpec) -> Result<(), SpecError> {
     let encoded = link.queue.encode();
     let value = encoded[member].as_str().map_or_else(|| encoded[member].to_string(), str::to_owned);
     Err(refuse(format!("links.{}.queue.{member}", link.name), value, accepted))
+}
+
+/// Rejects impairments whose parameters contradict each other, and a trace beside what it replaces.
+fn validate_impairments(link: &LinkSpec, duration: Time) -> Result<(), SpecError> {
+    for (index, impairment) in link.impairments.iter().enumerate() {
+        if let Some((member, accepted)) = impairment.contradiction() {
+            let value = impairment.encode()[member].to_string();
+            return Err(refuse(format!("links.{}.impairments.{index}.{member}", link.name), value, accepted));
+        }
+    }
+    if link.wifi.is_some() {
+        let has_opportunities = link.trace.as_ref().is_some_and(SyntheticSpec::has_opportunities);
+        let holds = link.outages.iter().any(|outage| outage.packets == Downtime::Hold);
+        let excluded = [
+            ("opportunities", link.opportunities.is_some() || has_opportunities),
+            ("outages that hold packets", holds),
+        ];
+        if let Some((what, _)) = excluded.into_iter().find(|(_, is_given)| *is_given) {
+            let accepted = format!("a link without {what}");
+            return Err(refuse(format!("links.{}.wifi", link.name), format!("wifi and {what}"), accepted));
+        }
+    }
+    let Some(trace) = &link.trace else { return Ok(()) };
+    let field = format!("links.{}.trace", link.name);
+    let steps = trace.steps(duration);
+    if steps > synthetic::MOST_STEPS as f64 {
+        let accepted = "a trace and a duration that give at most 50 million";
+        return Err(refuse(field, format!("{steps:.0} steps"), accepted));
+    }
+    let replaced = [
+        ("opportunities", link.opportunities.is_some()),
+        ("changes", !link.changes.is_empty()),
+        ("outages", !link.outages.is_empty()),
+    ];
+    match replaced.into_iter().find(|(_, is_given)| *is_given) {
+        Some((member, _)) => {
+            Err(refuse(field, format!("a trace and {member}"), format!("a trace alone, without {member}")))
+        }
+        None => Ok(()),
+    }
 }
 
 impl Scenario {

@@ -16,6 +16,11 @@ impl Scenario {
                 self.never(&mut found, || format!("links.{}.changes.{index}.at", link.name), change.at);
             }
         }
+        for link in &self.links {
+            for (index, outage) in link.outages.iter().enumerate() {
+                self.never(&mut found, || format!("links.{}.outages.{index}.from", link.name), outage.from);
+            }
+        }
         for flow in &self.flows {
             self.warn_of_times(&mut found, flow);
         }
@@ -117,8 +122,8 @@ impl Scenario {
                 let chosen = |name: &str| names.iter().any(|wanted| wanted == "*" || wanted == name);
                 let reason = if quantity.is_of_link() {
                     let mut links = self.links.iter().filter(|link| chosen(&link.name));
-                    let never = quantity.is(Measure::Losses) && links.all(|link| link.impairments.is_empty());
-                    never.then_some("none of these links has impairments")
+                    let never = quantity.is(Measure::Losses) && links.all(|link| !link.loses_packets());
+                    never.then_some("none of these links has impairments or outages that lose packets")
                 } else {
                     let mut flows = self.flows.iter().filter(|flow| chosen(&flow.name));
                     let never = !quantity.is(Measure::Delivered) && flows.all(|flow| flow.tcp.is_none());
@@ -227,7 +232,9 @@ mod tests {
         let of = |probe: Value| warnings(&[("/probes", json!([probe]))]);
         assert_eq!(
             of(json!({ "links": ["*"], "quantities": ["losses"] })),
-            ["probes.0.quantities: losses for *: none of these links has impairments; nothing is recorded"]
+            [
+                "probes.0.quantities: losses for *: none of these links has impairments or outages that lose packets; nothing is recorded"
+            ]
         );
         assert_eq!(
             of(json!({ "flows": ["f"], "links": ["ab", "ba"], "quantities": ["cwnd"] })),

@@ -124,6 +124,7 @@ fn row(name: &str, stats: &LinkStats, scenario: &Scenario) -> LinkOutcome {
         drops_early: stats.drops_early,
         drops_policer: stats.drops_policer,
         drops_impairment: stats.drops_impairment,
+        duplicates: stats.duplicates,
         marks: stats.marks,
         packets: stats.packets,
         wait_mean_s: stats.wait_mean(),

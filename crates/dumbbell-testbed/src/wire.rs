@@ -10,7 +10,7 @@ use crate::packet::{Headers, Refusal};
 use dumbbell_net::link::{BacklogChange, LinkStats};
 use dumbbell_net::queues::Reason;
 use dumbbell_net::waits::Waits;
-use dumbbell_net::{DropReason, Packet};
+use dumbbell_net::{DropReason, ImpairmentSpec, Packet};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::Conservation;
 use dumbbell_sim::paths::{Crossing, Direction, LinkEvent, Paths};
@@ -260,12 +260,23 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// A flow has no path. The error names the field, its value and what is accepted.
+    /// A flow has no path, or an impairment copies packets. The error names the field, its value and what is accepted.
     pub fn new(
         scenario: &Scenario,
         (seed, run): (u64, u64),
         end_points: Vec<EndPoints>,
     ) -> Result<Wire, SpecError> {
+        for link in &scenario.links {
+            let mut impairments = link.impairments.iter();
+            if let Some(index) = impairments.position(|spec| matches!(spec, ImpairmentSpec::Duplicate(_))) {
+                return Err(SpecError {
+                    field: format!("links.{}.impairments.{index}", link.name),
+                    value: "\"duplicate\"".into(),
+                    accepted: "other impairments: the emulator keeps the bytes of a packet once".into(),
+                    suggestion: None,
+                });
+            }
+        }
         let mut paths = Paths::new(scenario, seed, run)?;
         paths.watch_links();
         let counters = vec![LinkCounters::default(); scenario.links.len() * end_points.len() * 2];

@@ -332,6 +332,61 @@ def bench_scale_command(
     bench.scale(quick=quick, json_output=json, output=output)
 
 
+trace_app = typer.Typer(
+    help="Make and describe traces of delivery opportunities, in the format of Mahimahi.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(trace_app, name="trace")
+
+
+@trace_app.command("import")
+@guarded
+def trace_import_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV file with a header.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", metavar="OUT", help="Trace to write.")],
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN[:UNIT]",
+            help="Column of times, in s, ms or us; default: time_s, time_ms or time_us.",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate",
+            metavar="COLUMN[:UNIT]",
+            help="Column of rates, in bps, kbps, mbps or gbps, or in bytes with Bps, kBps or MBps; default: rate_mbps, …",
+        ),
+    ] = None,
+) -> None:
+    """Turn times and rates into a trace of opportunities of 1504 bytes.
+
+    FILE has a line per time with the rate from then on. The name of a column ends in its unit, as in time_s,rate_mbps;
+    other names are given with --time and --rate. Times begin anywhere and ascend; the last rate holds as long as the one
+    before it.
+    """
+    from dumbbell.cli import trace
+
+    trace.import_rates(file, output=output, time=time, rate=rate)
+
+
+@trace_app.command("describe")
+@guarded
+def trace_describe_command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Traces of Mahimahi.", show_default=False)
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
+) -> None:
+    """Print mean rate, variation per second, autocorrelation and longest gap of traces, at 1504 bytes per line."""
+    from dumbbell.cli import trace
+
+    trace.describe(files, json_output=json)
+
+
 testbed_app = typer.Typer(
     help="Run scenarios in real time, with the TCP of the Linux kernel.",
     no_args_is_help=True,

@@ -12,25 +12,38 @@ __all__ = [
     "Bernoulli",
     "CoDel",
     "Cobalt",
+    "CorrelatedLoss",
     "DropTail",
     "Drr",
     "DualPi2",
+    "Duplicate",
     "Forced",
     "Fq",
     "FqCoDel",
     "FqPie",
+    "Geo",
+    "Gilbert",
     "Impairment",
+    "Jitter",
     "Link",
     "LinkChange",
+    "Lte",
+    "Markov",
+    "MmWave",
     "Node",
     "Opportunities",
+    "Outage",
     "Pie",
     "Policer",
     "Queue",
     "Red",
+    "Reorder",
     "Sfq",
+    "Starlink",
+    "SyntheticLink",
     "TokenBucket",
     "TwoState",
+    "Wifi",
 ]
 
 
@@ -520,6 +533,309 @@ class TwoState(Impairment):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CorrelatedLoss(Impairment):
+    """Drop packets at random with correlated draws, as netem does. Correlation lowers the fraction lost.
+
+    Parameters
+    ----------
+    probability
+        Nominal probability of a drop, from 0 to 1.
+    correlation
+        Weight of the previous number in each random number, from 0, below 1.
+    """
+
+    tag: ClassVar = ("kind", "corrloss")
+    probability: float | None = None
+    correlation: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gilbert(Impairment):
+    """Lose packets by the model of Gilbert and Elliott, as netem does: a fraction (p loss + r good_loss)/(p + r).
+
+    Parameters
+    ----------
+    p, r
+        Probabilities that a packet is the last one of the good and of the bad state.
+    loss, good_loss
+        Probability of losing a packet in the bad and in the good state: 1-h and 1-k of the model.
+    """
+
+    tag: ClassVar = ("kind", "gilbert")
+    p: float | None = None
+    r: float | None = None
+    loss: float | None = None
+    good_loss: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Markov(Impairment):
+    """Lose packets by a Markov chain of four states, as netem does.
+
+    The states are a gap period (1), packets that arrive within a burst (2), losses of a burst (3) and isolated losses
+    in a gap period (4).
+
+    Parameters
+    ----------
+    p13, p31
+        Probabilities that a burst begins and ends.
+    p32, p23
+        Probabilities that packets arrive within a burst, and that its losses continue.
+    p14
+        Probability of an isolated loss.
+    """
+
+    tag: ClassVar = ("kind", "markov")
+    p13: float | None = None
+    p31: float | None = None
+    p32: float | None = None
+    p23: float | None = None
+    p14: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jitter(Impairment):
+    """Delay each packet by a random time, as netem does. Packets overtake each other unless a rate is given.
+
+    Parameters
+    ----------
+    delay
+        Mean delay, in addition to the propagation delay of the link.
+    jitter
+        Half of the range of a uniform delay, otherwise its standard deviation.
+    distribution
+        ``"uniform"``, ``"normal"``, ``"pareto"`` or ``"paretonormal"``.
+    correlation
+        Weight of the previous number in each random number, of which hardly any is left in the delays.
+    rate
+        Rate at which delayed packets leave, in order.
+    limit
+        Maximum number of packets that are delayed at a time; further ones are lost.
+    """
+
+    tag: ClassVar = ("kind", "jitter")
+    delay: str | None = None
+    jitter: str | None = None
+    distribution: str | None = None
+    correlation: float | None = None
+    rate: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reorder(Impairment):
+    """Delay all packets except for some, which overtake those before them, as netem does.
+
+    Parameters
+    ----------
+    delay
+        Delay of the others, in addition to the propagation delay of the link.
+    probability
+        Probability that a packet is sent at once.
+    correlation
+        Weight of the previous number in each random number.
+    gap
+        Minimum distance of two packets sent at once, counted in packets.
+    """
+
+    tag: ClassVar = ("kind", "reorder")
+    delay: str | None = None
+    probability: float | None = None
+    correlation: float | None = None
+    gap: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicate(Impairment):
+    """Deliver some packets twice. At most one impairment of a link may do so.
+
+    Parameters
+    ----------
+    probability
+        Probability that a packet is copied.
+    correlation
+        Weight of the previous number in each random number.
+    """
+
+    tag: ClassVar = ("kind", "duplicate")
+    probability: float | None = None
+    correlation: float | None = None
+
+
+class SyntheticLink(Part):
+    """A synthetic link that changes by itself: `Lte`, `MmWave`, `Starlink` or `Geo`.
+
+    It determines rate, delay and losses; its delay is in addition to that of the link. With a ``seed``, it is the same
+    in every run.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lte(SyntheticLink):
+    """A cellular link of the fourth generation: a rate that fades, bursts of delivery opportunities, and gaps.
+
+    Parameters
+    ----------
+    rate
+        Mean rate outside of gaps.
+    variation, correlation
+        Coefficient of variation of the rate per second, and correlation of its logarithm with the second before.
+    peak
+        Maximum rate of a second, as a multiple of the mean.
+    burst
+        Mean number of opportunities in a burst.
+    gap_every, gap_median, gap_spread
+        Mean time between gaps, median of their lengths, and standard deviation of the logarithm of the length.
+    seed
+        Seed of the trace; if not given, it differs from run to run.
+    """
+
+    tag: ClassVar = ("kind", "lte")
+    rate: str | None = None
+    variation: float | None = None
+    correlation: float | None = None
+    peak: float | None = None
+    burst: float | None = None
+    gap_every: str | None = None
+    gap_median: str | None = None
+    gap_spread: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MmWave(SyntheticLink):
+    """A cellular link at millimetre waves, with and without line of sight.
+
+    Parameters
+    ----------
+    line_of_sight, blocked
+        Lowest and highest rate in both states.
+    stay
+        Shortest and longest stay in a state.
+    variation
+        Largest deviation of a slot from the level of its stay, as a fraction.
+    slot
+        Length of a slot with one rate.
+    seed
+        Seed of the trace; if not given, it differs from run to run.
+    """
+
+    tag: ClassVar = ("kind", "mmwave")
+    line_of_sight: Sequence[str] | None = None
+    blocked: Sequence[str] | None = None
+    stay: Sequence[str] | None = None
+    variation: float | None = None
+    slot: str | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starlink(SyntheticLink):
+    """A link over satellites in low orbit that are reassigned periodically.
+
+    Parameters
+    ----------
+    rate, rate_step
+        Mean rate, and its largest step up or down, as a fraction.
+    rtt
+        Smallest and largest round-trip time; half of it is the delay of a link.
+    period, first
+        Time between reassignments, and time of the first.
+    burst_probability, burst
+        Probability of losses after a reassignment, and their shortest and longest time.
+    loss
+        Probability of losing a packet at any other time.
+    seed
+        Seed of the trace; if not given, it differs from run to run.
+    """
+
+    tag: ClassVar = ("kind", "starlink")
+    rate: str | None = None
+    rate_step: float | None = None
+    rtt: Sequence[str] | None = None
+    period: str | None = None
+    first: str | None = None
+    burst_probability: float | None = None
+    burst: Sequence[str] | None = None
+    loss: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Geo(SyntheticLink):
+    """A link over a geostationary satellite.
+
+    Parameters
+    ----------
+    rate, delay
+        Mean rate, and delay to the satellite and down again.
+    variation, correlation
+        Coefficient of variation of the rate per second, and correlation of its logarithm with the second before.
+    seed
+        Seed of the trace; if not given, it differs from run to run.
+    """
+
+    tag: ClassVar = ("kind", "geo")
+    rate: str | None = None
+    delay: str | None = None
+    variation: float | None = None
+    correlation: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage(Part):
+    """A time in which a link is down.
+
+    Parameters
+    ----------
+    from_, until
+        Its beginning and end.
+    packets
+        ``"drop"``: packets whose transmission ends in the meantime are lost; ``"hold"``: the transmitter stops, and
+        the queue fills.
+    """
+
+    from_: str
+    until: str
+    packets: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wifi(Part):
+    """Aggregation of packets and half-duplex medium access, as on Wi-Fi. The rate is that of the physical layer.
+
+    Parameters
+    ----------
+    aggregate
+        Maximum number of packets in an aggregate, and of packets waiting for an earlier one.
+    longest
+        Air time after which no further packet joins an aggregate.
+    difs, slot, contention
+        Time that the medium must be idle, length of a slot, and largest number of slots to wait.
+    overhead
+        Preamble, gap and block acknowledgement of an aggregate.
+    header
+        Bytes that every packet takes besides its own.
+    loss, retries
+        Probability of losing a packet on the air, and number of times that it is sent again.
+    reply
+        Bytes that the other direction sends on the same medium per packet delivered.
+    """
+
+    aggregate: int | None = None
+    longest: str | None = None
+    difs: str | None = None
+    slot: str | None = None
+    contention: int | None = None
+    overhead: str | None = None
+    header: str | None = None
+    loss: float | None = None
+    retries: int | None = None
+    reply: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinkChange(Part):
     """A change of a link while the simulation runs.
 
@@ -568,8 +884,8 @@ class Link(Part):
     from_, to
         Names of the nodes it joins.
     rate
-        Transmission rate, above zero, as ``"1.6 Mbit/s"``. With `opportunities`, the nominal rate for queue
-        disciplines and the utilization.
+        Transmission rate, above zero, as ``"1.6 Mbit/s"``. With `opportunities` or `trace`, the nominal rate
+        for queue disciplines and the utilization.
     delay
         Propagation delay, zero or more, as ``"50 ms"``.
     queue
@@ -582,15 +898,26 @@ class Link(Part):
         Whether results have percentiles of the queueing time (``wait_p50_s`` and so on).
     changes
         Changes of rate and delay at ascending times.
+    outages
+        Times in which the link is down, in order.
+    trace
+        A synthetic link in place of rate, opportunities, changes and outages.
+    wifi
+        Aggregation of packets as on Wi-Fi; the rate is that of the physical layer.
     """
 
     readers: ClassVar = {
         "queue": one_of(
             [DropTail, Red, Policer, CoDel, FqCoDel, Pie, FqPie, DualPi2, Cobalt, Drr, Sfq, Fq, TokenBucket]
         ),
-        "impairments": each(one_of([Forced, Bernoulli, TwoState])),
+        "impairments": each(
+            one_of([Forced, Bernoulli, TwoState, CorrelatedLoss, Gilbert, Markov, Jitter, Reorder, Duplicate])
+        ),
         "opportunities": table(Opportunities),
         "changes": each(table(LinkChange)),
+        "outages": each(table(Outage)),
+        "trace": one_of([Lte, MmWave, Starlink, Geo]),
+        "wifi": table(Wifi),
     }
     name: str
     from_: str
@@ -602,3 +929,6 @@ class Link(Part):
     opportunities: Opportunities | Data | None = None
     wait_percentiles: bool | None = None
     changes: Sequence[LinkChange | Data] | None = None
+    outages: Sequence[Outage | Data] | None = None
+    trace: str | SyntheticLink | Data | None = None
+    wifi: Wifi | Data | None = None

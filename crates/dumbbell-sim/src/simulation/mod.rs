@@ -352,6 +352,11 @@ impl<'a> Simulation<'a> {
                     self.network.current_link = link;
                     self.on_arrival(link);
                 }
+                Event::Unordered(link) => {
+                    self.network.events.pop_other();
+                    self.network.current_link = link;
+                    self.on_unordered(link);
+                }
                 Event::Merge(link) => {
                     self.network.events.pop_other();
                     self.on_merge(link);

@@ -46,6 +46,20 @@ impl Forwarding<Payload> for Simulation<'_> {
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
     }
 
+    #[cold]
+    fn on_duplicate(&mut self, packet: &Packet<Payload>) -> Packet<Payload> {
+        self.conservation.duplicated += 1;
+        let mut copy = *packet;
+        match packet.kind {
+            PacketKind::Data | PacketKind::Syn => {
+                self.hot_flows[packet.payload.flow() as usize].undelivered += 1;
+            }
+            PacketKind::Datagram => self.hot_flows[packet.owner as usize].undelivered += 1,
+            PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
+        }
+        copy
+    }
+
     #[inline(always)]
     fn answers_at(&self, at: Time) -> bool {
         at <= self.scenario.duration
@@ -92,6 +106,20 @@ impl Simulation<'_> {
         }
         let packet = self.network.in_flight.take(slot);
         self.deliver(packet);
+    }
+
+    /// Packets arrive over a link that does not keep them in order.
+    #[inline(never)]
+    pub(super) fn on_unordered(&mut self, link: u32) {
+        let now = self.network.now;
+        let Some(number) = self.network.in_flight.begin_unordered(link, now) else { return };
+        let next = |network: &mut Network<Payload>| {
+            network.in_flight.next_unordered(&mut network.events, number, now)
+        };
+        while let Some(slot) = next(&mut self.network) {
+            let packet = self.network.in_flight.take(slot);
+            self.deliver(packet);
+        }
     }
 
     /// Prefetches a packet that is handled soon, and the data of its connection.

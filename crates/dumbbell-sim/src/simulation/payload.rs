@@ -88,6 +88,14 @@ impl Reports {
         }
     }
 
+    /// The payload of a copy of an acknowledgement, with SACK blocks of its own.
+    pub(super) fn copy(&mut self, payload: &Payload) -> Payload {
+        if payload.detail == NO_REPORTS {
+            return *payload;
+        }
+        Payload { detail: self.keep(self.blocks[payload.detail as usize]), ..*payload }
+    }
+
     /// The acknowledgement in a packet that has arrived.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet<Payload>) -> AckSegment {

@@ -1,24 +1,7 @@
-//! Losses other than queue drops. They occur after transmission, so lost packets use the capacity of the link.
+//! Loss in bad periods of fixed length [grieco2004 §3.4].
 
-use dumbbell_units::{Stream, Time, choice, params, tagged};
-
-params! {
-    /// Loss of specified packets, for scripted experiments.
-    pub struct Forced {
-        /// Ordinals of the data packets to lose, counted from 1 as they enter the link; SYNs are not counted.
-        packets: Vec<u64> = Vec::new(), "packets", "[fall1996 §3]",
-            |packets| packets.iter().all(|n| *n >= 1), "ordinals counted from 1";
-    }
-}
-
-params! {
-    /// Independent random loss of each packet.
-    pub struct Bernoulli {
-        /// Probability of losing a packet.
-        probability: f64 = 0.0, "-", "[mathis1997 §2]",
-            |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
-    }
-}
+use super::{Effect, Impair, Passing};
+use dumbbell_units::{Stream, Time, choice, params};
 
 choice! {
     /// What advances a two-state loss model.
@@ -49,18 +32,6 @@ params! {
         change: f64 = 0.5, "-", "[grieco2004 §3.4]", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
         /// What advances the model.
         clock: Clock = Clock::Time, "-", "[grieco2004 §3.4]";
-    }
-}
-
-tagged! {
-    /// An impairment with its parameters.
-    pub enum ImpairmentSpec by "kind" {
-        /// Loses specified data packets.
-        Forced(Forced) = "forced",
-        /// Loses every packet with the same probability.
-        Bernoulli(Bernoulli) = "bernoulli",
-        /// Loses packets in bad periods.
-        TwoState(TwoState) = "twostate",
     }
 }
 
@@ -100,71 +71,26 @@ impl TwoState {
     }
 }
 
-/// The impairments of one link.
+/// The state of the model on one link.
 #[derive(Clone, Debug)]
-pub struct Impairments {
-    each: Vec<Impairment>,
-    random: Stream,
-    data_seen: u64,
+pub struct Dwelling {
+    model: TwoState,
+    is_bad: bool,
+    /// When the state ends.
+    until: Time,
 }
 
-impl Impairments {
-    /// Their states at the start of a run; `None` if there are none.
-    pub fn new(specs: &[ImpairmentSpec], random: Stream) -> Option<Self> {
-        let each: Vec<_> = specs.iter().map(Impairment::new).collect();
-        (!each.is_empty()).then_some(Impairments { each, random, data_seen: 0 })
+impl Impair for TwoState {
+    type State = Dwelling;
+
+    fn start(&self) -> Dwelling {
+        Dwelling { model: self.clone(), is_bad: false, until: self.good }
     }
 
-    /// True if a packet is lost. Its transmission ends at `at`, no earlier than that of the previous packet.
-    pub fn lose_packet(&mut self, at: Time, is_data: bool) -> bool {
-        self.data_seen += u64::from(is_data);
-        self.each.iter_mut().any(|impairment| impairment.loses_packet(at, is_data, &mut self.random))
-    }
-
-    /// Number of data packets so far, which is the ordinal of the last one, counted from 1 as for forced losses.
-    pub fn data_seen(&self) -> u64 {
-        self.data_seen
-    }
-}
-
-/// The state of one impairment of one link.
-#[derive(Clone, Debug)]
-enum Impairment {
-    /// Ordinals to lose, ascending, and number of data packets so far.
-    Forced(Vec<u64>, u64),
-    /// Probability of loss.
-    Bernoulli(f64),
-    /// Whether the state is bad, and when it ends.
-    TwoState(TwoState, bool, Time),
-}
-
-impl Impairment {
-    /// The state at the start of a run.
-    fn new(spec: &ImpairmentSpec) -> Self {
-        match spec {
-            ImpairmentSpec::Forced(forced) => {
-                let mut packets = forced.packets.clone();
-                packets.sort_unstable();
-                Impairment::Forced(packets, 0)
-            }
-            ImpairmentSpec::Bernoulli(bernoulli) => Impairment::Bernoulli(bernoulli.probability),
-            ImpairmentSpec::TwoState(model) => Impairment::TwoState(model.clone(), false, model.good),
-        }
-    }
-
-    /// See [`Impairments::lose_packet`].
-    fn loses_packet(&mut self, at: Time, is_data: bool, random: &mut Stream) -> bool {
-        match self {
-            Impairment::Forced(packets, seen) => {
-                *seen += u64::from(is_data);
-                is_data && packets.binary_search(seen).is_ok()
-            }
-            Impairment::Bernoulli(probability) => random.chance(*probability),
-            Impairment::TwoState(model, is_bad, until) => {
-                model.advance(is_bad, until, at, random);
-                random.chance(if *is_bad { model.loss } else { model.good_loss })
-            }
-        }
+    fn act(state: &mut Dwelling, passing: &Passing, random: &mut Stream) -> Effect {
+        let Dwelling { model, is_bad, until } = state;
+        model.advance(is_bad, until, passing.at, random);
+        Effect::lose_if(random.chance(if *is_bad { model.loss } else { model.good_loss }))
     }
 }
 
@@ -172,11 +98,16 @@ impl Impairment {
 mod tests {
     use super::*;
 
+    fn loses(model: &mut Dwelling, at: Time, random: &mut Stream) -> bool {
+        TwoState::act(model, &Passing::of_data(at, 1500), random) == Effect::Lose
+    }
+
     /// Fraction of `n` packets lost, one every `gap` nanoseconds.
     fn loss(clock: Clock, bad: Time, gap: u64, n: u64) -> f64 {
-        let spec = ImpairmentSpec::TwoState(TwoState { bad, clock, ..TwoState::default() });
-        let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
-        let lost = (0..n).filter(|k| model.loses_packet(Time(k * gap), true, &mut random)).count();
+        let spec = TwoState { bad, clock, ..TwoState::default() };
+        let mut random = Stream::new(1, 0, "link:w");
+        let mut model = spec.start();
+        let lost = (0..n).filter(|k| loses(&mut model, Time(k * gap), &mut random)).count();
         lost as f64 / n as f64
     }
 
@@ -206,10 +137,10 @@ mod tests {
     fn after_a_long_idle_time_the_state_is_drawn_by_its_share_of_time() {
         // Bad for 1 of 10 us, and a tenth of those packets is lost.
         let model = TwoState { good: Time(9_000), bad: Time(1_000), ..TwoState::default() };
-        let spec = ImpairmentSpec::TwoState(model);
-        let (mut model, mut random) = (Impairment::new(&spec), Stream::new(1, 0, "link:w"));
-        let lost = (1..200_000).filter(|n| model.loses_packet(Time(n << 40), true, &mut random)).count();
+        let mut random = Stream::new(1, 0, "link:w");
+        let mut model = model.start();
+        let lost = (1..200_000).filter(|n| loses(&mut model, Time(n << 40), &mut random)).count();
         assert!((lost as f64 / 200_000.0 / 0.01 - 1.0).abs() < 0.1, "{lost}");
-        model.loses_packet(Time::NEVER, true, &mut random);
+        loses(&mut model, Time::NEVER, &mut random);
     }
 }

@@ -1,0 +1,292 @@
+//! Impairments, one file each, and the registry that names them: losses other than queue drops, delays that vary,
+//! reordering and duplication.
+//!
+//! They act when the transmission of a packet ends, in the order in which the link lists them, so lost packets use the
+//! capacity of the link. Their delays add to the propagation delay of the link. A delayed packet may be overtaken by
+//! the packets behind it; such a link is not first in, first out beyond its transmitter ([`Impair::keeps_order`]).
+
+use crate::link::Outage;
+use dumbbell_units::spec::Params;
+use dumbbell_units::{Stream, Time, tagged};
+
+mod correlated;
+mod table;
+
+/// A packet whose transmission has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing {
+    /// End of its transmission, no earlier than that of the previous packet.
+    pub at: Time,
+    /// Size on the wire, in bytes.
+    pub size: u32,
+    /// True if it carries data.
+    pub is_data: bool,
+    /// True if it is the copy that a duplication has made.
+    pub is_copy: bool,
+}
+
+impl Passing {
+    /// A packet of data.
+    pub fn of_data(at: Time, size: u32) -> Self {
+        Passing { at, size, is_data: true, is_copy: false }
+    }
+}
+
+/// What an impairment does to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Pass,
+    /// The packet is lost.
+    Lose,
+    /// It arrives this much later.
+    Delay(Time),
+    /// A copy of it follows, which the remaining impairments treat as a packet of its own.
+    Duplicate,
+}
+
+impl Effect {
+    /// Loss of the packet, if `is_lost`.
+    #[inline]
+    pub fn lose_if(is_lost: bool) -> Self {
+        if is_lost { Effect::Lose } else { Effect::Pass }
+    }
+}
+
+/// A contradicting parameter: its name and the accepted values.
+pub type Contradiction = (&'static str, String);
+
+/// Parameters of an impairment.
+pub trait Impair: Params {
+    /// State between packets.
+    type State;
+
+    /// The state at the start of a run.
+    fn start(&self) -> Self::State;
+
+    /// Decides about a packet. Calls are in order of time.
+    fn act(state: &mut Self::State, passing: &Passing, random: &mut Stream) -> Effect;
+
+    /// True if no packet overtakes another, and none arrives twice.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    /// The parameter that contradicts another one, if any.
+    fn contradiction(&self) -> Option<Contradiction> {
+        None
+    }
+}
+
+macro_rules! registry {
+    ( $( $(#[doc = $about:literal])+ $name:literal => $module:ident::$Spec:ident, )+ ) => {
+        $( #[doc = concat!("The impairment `", $name, "`.")] pub mod $module; )+
+        $( pub use $module::$Spec; )+
+
+        tagged! {
+            /// An impairment with its parameters.
+            pub enum ImpairmentSpec by "kind" {
+                $( $(#[doc = $about])+ $Spec($module::$Spec) = $name, )+
+            }
+        }
+
+        impl ImpairmentSpec {
+            /// The registered names, in order.
+            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            /// See [`Impair::keeps_order`].
+            pub fn keeps_order(&self) -> bool {
+                match self { $( ImpairmentSpec::$Spec(params) => params.keeps_order(), )+ }
+            }
+
+            /// See [`Impair::contradiction`].
+            pub fn contradiction(&self) -> Option<Contradiction> {
+                match self { $( ImpairmentSpec::$Spec(params) => params.contradiction(), )+ }
+            }
+
+            fn start(&self) -> Impairment {
+                match self { $( ImpairmentSpec::$Spec(params) => Impairment::$Spec(params.start()), )+ }
+            }
+        }
+
+        /// The state of one impairment of one link.
+        #[derive(Clone, Debug)]
+        enum Impairment {
+            $( $Spec(<$module::$Spec as Impair>::State), )+
+        }
+
+        impl Impairment {
+            #[inline]
+            fn act(&mut self, passing: &Passing, random: &mut Stream) -> Effect {
+                match self { $( Impairment::$Spec(state) => $module::$Spec::act(state, passing, random), )+ }
+            }
+        }
+    };
+}
+
+registry! {
+    /// Loses specified data packets.
+    "forced" => forced::Forced,
+    /// Loses every packet with the same probability.
+    "bernoulli" => bernoulli::Bernoulli,
+    /// Loses packets in bad periods.
+    "twostate" => twostate::TwoState,
+    /// Loses packets at random, with draws that follow each other as in netem.
+    "corrloss" => corrloss::CorrelatedLoss,
+    /// Loses packets by the model of Gilbert and Elliott, whose state changes with packets.
+    "gilbert" => gilbert::Gilbert,
+    /// Loses packets by a Markov chain of four states: bursts with gaps in them, and isolated losses.
+    "markov" => markov::Markov,
+    /// Delays every packet by a random time, and reorders packets that way.
+    "jitter" => jitter::Jitter,
+    /// Delays packets except for some, which overtake those before them.
+    "reorder" => reorder::Reorder,
+    /// Delivers some packets twice.
+    "duplicate" => duplicate::Duplicate,
+}
+
+impl ImpairmentSpec {
+    /// True if at most one of these impairments makes copies, so that a packet arrives at most twice.
+    pub fn duplicate_at_most_once(specs: &[ImpairmentSpec]) -> bool {
+        specs.iter().filter(|spec| matches!(spec, ImpairmentSpec::Duplicate(_))).count() <= 1
+    }
+}
+
+/// What remains of a packet after the impairments of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// Delay of the packet beyond propagation; `None` if it is lost.
+    pub first: Option<Time>,
+    /// That of its copy, if both arrive. If only the copy does, it takes the place of the packet.
+    pub second: Option<Time>,
+}
+
+impl Passed {
+    /// Arrives without delay.
+    pub const UNHARMED: Passed = Passed { first: Some(Time::ZERO), second: None };
+}
+
+/// The impairments of one link.
+#[derive(Clone, Debug)]
+pub struct Impairments {
+    each: Vec<Impairment>,
+    /// Intervals in which all packets are lost, in order and disjoint.
+    outages: Vec<(Time, Time)>,
+    random: Stream,
+    data_seen: u64,
+}
+
+impl Impairments {
+    /// Their states at the start of a run; `None` if there are none.
+    pub fn new(specs: &[ImpairmentSpec], outages: &[Outage], random: Stream) -> Option<Self> {
+        let each: Vec<_> = specs.iter().map(ImpairmentSpec::start).collect();
+        let outages = Outage::losing(outages);
+        (!each.is_empty() || !outages.is_empty()).then_some(Impairments {
+            each,
+            outages,
+            random,
+            data_seen: 0,
+        })
+    }
+
+    /// What remains of a packet. Its transmission ends at `at`, no earlier than that of the previous packet.
+    pub fn pass(&mut self, at: Time, size: u32, is_data: bool) -> Passed {
+        self.data_seen += u64::from(is_data);
+        let next = self.outages.partition_point(|&(_, until)| until <= at);
+        if self.outages.get(next).is_some_and(|&(from, _)| from <= at) {
+            return Passed { first: None, second: None };
+        }
+        let packet = Passing { at, size, is_data, is_copy: false };
+        let (first, copied_before) = self.run(&packet, 0);
+        let copy = copied_before.and_then(|next| self.run(&Passing { is_copy: true, ..packet }, next).0);
+        match first {
+            None => Passed { first: copy, second: None },
+            first => Passed { first, second: copy },
+        }
+    }
+
+    /// Runs the impairments from one on. Returns the delay of the packet, unless it is lost, and with which impairment
+    /// its copy begins, if there is one.
+    fn run(&mut self, packet: &Passing, from: usize) -> (Option<Time>, Option<usize>) {
+        let (mut delay, mut copied_before) = (Time::ZERO, None);
+        for (number, impairment) in self.each.iter_mut().enumerate().skip(from) {
+            match impairment.act(packet, &mut self.random) {
+                Effect::Pass => {}
+                Effect::Lose => return (None, copied_before),
+                Effect::Delay(more) => delay += more,
+                Effect::Duplicate => copied_before = Some(number + 1),
+            }
+        }
+        (Some(delay), copied_before)
+    }
+
+    /// Number of data packets so far, which is the ordinal of the last one, counted from 1 as for forced losses.
+    pub fn data_seen(&self) -> u64 {
+        self.data_seen
+    }
+}
+
+/// Sends packets of 1500 bytes at `gap` nanoseconds through an impairment, and returns what it does to each.
+#[cfg(test)]
+pub(crate) fn effects<S: Impair>(params: &S, gap: u64, count: u64) -> Vec<Effect> {
+    let (mut state, mut random) = (params.start(), Stream::new(1, 0, "link:w"));
+    (0..count).map(|k| S::act(&mut state, &Passing::of_data(Time(k * gap), 1500), &mut random)).collect()
+}
+
+/// Fraction of packets that an impairment loses.
+#[cfg(test)]
+pub(crate) fn loss_of<S: Impair>(params: &S, count: u64) -> f64 {
+    effects(params, 1_000_000, count).iter().filter(|&&effect| effect == Effect::Lose).count() as f64
+        / count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_packet_is_replaced_by_its_copy() {
+        // Every packet is doubled, then half of the packets are lost: a quarter arrives twice, a quarter not at all.
+        let specs = [
+            ImpairmentSpec::Duplicate(Duplicate { probability: 1.0, ..Duplicate::default() }),
+            ImpairmentSpec::Bernoulli(Bernoulli { probability: 0.5 }),
+        ];
+        let mut link = Impairments::new(&specs, &[], Stream::new(1, 0, "link:w")).unwrap();
+        let passed: Vec<_> = (0..40_000).map(|k| link.pass(Time(k), 1500, true)).collect();
+        let share = |of: fn(&Passed) -> bool| passed.iter().filter(|p| of(p)).count() as f64 / 40_000.0;
+        assert!((share(|passed| passed.second.is_some()) - 0.25).abs() < 0.01);
+        assert!((share(|passed| passed.first.is_none()) - 0.25).abs() < 0.01);
+        assert!(passed.iter().all(|passed| passed.first.is_some() || passed.second.is_none()));
+        // Of duplication before and after loss, only the first makes copies with fates of their own.
+        let reversed: Vec<_> = specs.iter().rev().cloned().collect();
+        let mut link = Impairments::new(&reversed, &[], Stream::new(1, 0, "link:w")).unwrap();
+        assert!(
+            (0..1000)
+                .map(|k| link.pass(Time(k), 1500, true))
+                .all(|p| p.first.is_some() == p.second.is_some())
+        );
+    }
+
+    #[test]
+    fn delays_add_up_and_copies_have_their_own() {
+        let constant = |ms: u64| {
+            let delay = Time(ms * 1_000_000);
+            ImpairmentSpec::Jitter(Jitter { delay, jitter: Time::ZERO, ..Jitter::default() })
+        };
+        let twice = ImpairmentSpec::Duplicate(Duplicate { probability: 1.0, ..Duplicate::default() });
+        let specs = [constant(2), twice, constant(5)];
+        let mut link = Impairments::new(&specs, &[], Stream::new(1, 0, "link:w")).unwrap();
+        let passed = link.pass(Time::ZERO, 1500, true);
+        assert_eq!(passed, Passed { first: Some(Time(7_000_000)), second: Some(Time(5_000_000)) });
+        assert!(!ImpairmentSpec::duplicate_at_most_once(&[specs[1].clone(), specs[1].clone()]));
+    }
+
+    #[test]
+    fn an_outage_loses_what_ends_within_it() {
+        let outage = Outage { from: Time(10), until: Time(20), ..Outage::default() };
+        let mut link = Impairments::new(&[], &[outage], Stream::new(1, 0, "link:w")).unwrap();
+        let arrives: Vec<bool> =
+            [0, 9, 10, 19, 20].map(|at| link.pass(Time(at), 1500, true).first.is_some()).to_vec();
+        assert_eq!((arrives, link.data_seen()), (vec![true, true, false, false, true], 5));
+    }
+}

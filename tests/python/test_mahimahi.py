@@ -1,0 +1,100 @@
+"""Traces of Mahimahi: statistics, import of rates, and the command line."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dumbbell import ScenarioError, mahimahi
+from dumbbell.cli import app
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["trace", *map(str, arguments)])
+
+
+def test_statistics_of_a_trace_worked_by_hand():
+    # One second with 1000 opportunities, one with 3 at its end, one with 1000.
+    times = [*range(1, 1001), 2000, 2000, 2000, *range(2001, 3001)]
+    found = mahimahi.describe(times)
+    assert (found.opportunities, found.duration_s, found.longest_gap_ms, found.most_at_once) == (
+        2003,
+        3.0,
+        1000,
+        3,
+    )
+    assert found.mean_bps == pytest.approx(2003 * 12032 / 3)
+    assert (found.min_bps, found.median_bps, found.max_bps) == (3 * 12032, 12.032e6, 12.032e6)
+    # Deviations of 1, -2 and 1 times 997/3 from the mean 2003/3: their root mean square is sqrt(2) * 997/3, and their
+    # products with the neighbour -2 - 2 of 1 + 4 + 1.
+    assert found.variation == pytest.approx(math.sqrt(2) * 997 / 2003)
+    assert found.autocorrelation == pytest.approx(-4 / 6)
+
+
+def test_a_file_of_one_line_is_12_megabits_per_second(tmp_path):
+    # The claim mm-01: 1504 bytes per opportunity.
+    (tmp_path / "constant").write_text("1\n")
+    (row,) = json.loads(call("describe", tmp_path / "constant", "--json").stdout)
+    assert row["mean_bps"] == 12.032e6
+    assert row["variation"] is None
+
+
+def test_an_imported_trace_carries_the_bytes_of_its_rates(tmp_path):
+    draw = np.random.default_rng(5)
+    rates = draw.uniform(0.0, 40.0, 300)
+    rates[[10, 50, 51]] = 0.0
+    lines = [f"{100 + second},{rate:.6f}" for second, rate in enumerate(rates)]
+    (tmp_path / "rates.csv").write_text("\n".join(["time_s,rate_mbps", *lines]) + "\n")
+    done = call("import", tmp_path / "rates.csv", "--output", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    times = np.array(mahimahi.read_trace(tmp_path / "out"))
+    assert abs(times.size * 1504 * 8 - rates.sum() * 1e6) < 1504 * 8
+    slots = np.bincount((times - 1) // 1000, minlength=300) * 1504 * 8
+    # An opportunity at an edge is counted in full in the second of its last byte.
+    assert np.abs(slots - rates * 1e6).max() <= 1504 * 8 + 1
+    assert mahimahi.describe(times).longest_gap_ms >= 2000
+
+
+def test_units_are_stated_by_the_header_or_the_arguments(tmp_path):
+    files = {
+        "a.csv": ("time_ms,rate_kbps\n0,12032\n1000,12032\n", ()),
+        "b.csv": (
+            "Timestamp,RSRP,DL_bitrate\n0,-90,12032\n1,-91,12032\n",
+            ("--time", "Timestamp:s", "--rate", "DL_bitrate:kbps"),
+        ),
+        "c.csv": ("time_s,up_MBps\n5,1.504\n6,1.504\n", ("--rate", "up_MBps")),
+    }
+    for name, (text, options) in files.items():
+        (tmp_path / name).write_text(text)
+        assert call("import", tmp_path / name, "--output", tmp_path / "out", *options).exit_code == 0
+        assert mahimahi.read_trace(tmp_path / "out") == tuple(range(1, 2001)), name
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", (), "line 1"),
+        ("time,rate\n0,1\n", (), "time_s"),
+        ("time_s,rate_mbps\n", (), "no line of numbers"),
+        ("time_s,rate_mbps\n0,x\n", (), "line 2"),
+        ("time_s,rate_mbps\n0,-1\n", (), "at least 0"),
+        ("time_s,rate_mbps\n0,1\n0,1\n", (), "line 3"),
+        ("time_s,rate_mbps\n0,0\n1,0\n", (), "0 bytes in all"),
+        ("time_s,rate_mbps\n0,1\n", ("--rate", "rate_mbps:furlongs"), "furlongs"),
+        ("time_s,rate_mbps\n0,1e300\n", (), "opportunities"),
+    ],
+)
+def test_files_that_are_not_as_they_should_be_are_refused(tmp_path, text, options, message):
+    (tmp_path / "rates.csv").write_text(text)
+    done = call("import", tmp_path / "rates.csv", "--output", tmp_path / "out", *options)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("times", [[], [0], [3, 2], [-1, 5]])
+def test_lists_that_are_no_traces_are_refused(times):
+    with pytest.raises(ScenarioError):
+        mahimahi.describe(times)
