@@ -11,9 +11,11 @@ pub mod opportunities;
 pub mod packet;
 pub mod queues;
 pub mod scheduled;
+pub mod sizes;
 pub mod source;
 pub mod tcplib;
 mod transmitter;
+pub mod workloads;
 
 pub use clocked::ClockedLink;
 pub use datagrams::{DatagramState, Emission};
@@ -25,4 +27,6 @@ pub use opportunities::OpportunitySpec;
 pub use packet::{Packet, PacketKind};
 pub use queues::{QueueSpec, Queued};
 pub use scheduled::ScheduledLink;
+pub use sizes::SizeSpec;
 pub use source::SourceSpec;
+pub use workloads::{Ended, Order, Playback, Turn, WorkloadState};

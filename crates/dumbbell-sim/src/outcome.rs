@@ -1,7 +1,59 @@
 //! The results of a run: rows per flow, rows per link, traces and a fingerprint.
 
 use crate::trace::Recording;
+use dumbbell_net::Playback;
+use dumbbell_units::Histogram;
 use serde_json::{Map, Value, json};
+
+/// Mean, maximum and percentiles. Percentiles are within 0.8 %; see [`Histogram`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Maximum.
+    pub max: Option<f64>,
+}
+
+impl Percentiles {
+    /// Those of a histogram whose values are in units of `unit`.
+    pub fn of(histogram: &Histogram, unit: f64) -> Self {
+        let percentile = |share: f64| histogram.percentile(share).map(|value| value * unit);
+        Percentiles {
+            mean: histogram.mean().map(|mean| mean * unit),
+            p50: percentile(0.5),
+            p95: percentile(0.95),
+            p99: percentile(0.99),
+            max: histogram.max().map(|max| max as f64 * unit),
+        }
+    }
+
+    /// Those of times in nanoseconds, in seconds.
+    pub fn of_times(histogram: &Histogram) -> Self {
+        Percentiles::of(histogram, 1e-9)
+    }
+}
+
+/// The transfers of a workload that began within the measurement window; for web pages and incast, its pages and
+/// requests. Their ends count until the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TransfersOutcome {
+    /// Transfers begun.
+    pub begun: u64,
+    /// Transfers completed.
+    pub completed: u64,
+    /// Arrivals refused because too many transfers were in progress.
+    pub refused: u64,
+    /// Times from the beginning until the last byte was acknowledged, in seconds.
+    pub completion_s: Percentiles,
+    /// Completion times divided by those of an empty path without slow start.
+    pub slowdown: Percentiles,
+}
 
 /// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +92,14 @@ pub struct FlowOutcome {
     pub connections_given_up: u64,
     /// Number of times that the receive window stopped the sender.
     pub receive_window_limited: u64,
+    /// Round-trip times, in seconds, if requested.
+    pub rtt: Percentiles,
+    /// One-way delays of arriving data packets from the sender to the receiver, in seconds, if requested.
+    pub delay: Percentiles,
+    /// Transfers, if the source is a workload.
+    pub transfers: Option<TransfersOutcome>,
+    /// What the viewer of adaptive video saw.
+    pub playback: Option<Playback>,
 }
 
 /// One link within the measurement window.

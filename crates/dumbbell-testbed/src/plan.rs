@@ -194,7 +194,7 @@ fn flow_plan(
     replacement: Option<&str>,
 ) -> Result<FlowPlan, SpecError> {
     let path = format!("flows.{}", flow.name);
-    if let SourceSpec::Tcplib(_) = flow.source {
+    if matches!(flow.source, SourceSpec::Tcplib(_)) || flow.source.is_workload() {
         let accepted = "greedy, transfer or a source of datagrams";
         return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
     }
