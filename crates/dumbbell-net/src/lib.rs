@@ -18,7 +18,7 @@ mod transmitter;
 pub mod workloads;
 
 pub use clocked::ClockedLink;
-pub use datagrams::{DatagramState, Emission};
+pub use datagrams::{DatagramState, Emission, Report};
 pub use fifo::{FifoLink, Offer};
 pub use flight::Flights;
 pub use impairment::ImpairmentSpec;

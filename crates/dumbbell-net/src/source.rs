@@ -2,6 +2,7 @@
 
 use crate::datagrams::cbr::ConstantRate;
 use crate::datagrams::frames::Frames;
+use crate::datagrams::media::Media;
 use crate::datagrams::onoff::OnOff;
 use crate::datagrams::poisson::Poisson;
 use crate::datagrams::video::Video;
@@ -52,6 +53,8 @@ tagged! {
         Video(Video) = "video",
         /// Unresponsive video with given frame sizes.
         Frames(Frames) = "frames",
+        /// Real-time media in datagrams whose rate adapts to loss and delay.
+        Media(Media) = "media",
     }
 }
 

@@ -316,3 +316,39 @@ fn what_a_workload_cannot_have_is_refused() {
     scenario["probes"][0]["period"] = json!("1 s");
     assert_eq!(refused(&scenario).field, "probes.0.period");
 }
+
+/// Adaptive media over a bottleneck of 1 Mbit/s for 60 s, with members of the link.
+fn media(bottleneck: Value) -> Outcome {
+    let mut scenario = two_hosts("1 Mbit/s", "20 ms", bottleneck);
+    scenario["flows"] = json!([{ "name": "m", "from": "h1", "to": "h2",
+        "source": { "kind": "media", "rate": "300 kbit/s", "max": "5 Mbit/s" } }]);
+    scenario["measure_from"] = json!("30 s");
+    scenario["delay_percentiles"] = json!(true);
+    outcome(&scenario)
+}
+
+#[test]
+fn media_adapt_to_a_bottleneck_by_delay() {
+    let result = media(json!({ "queue": { "kind": "droptail", "limit": "1000 packets" } }));
+    let m = flow(&result);
+    // The rate stays near that of the link, and the queue near the threshold of 25 ms: the delay is 20 ms, 9.6 ms for a
+    // packet of 1200 bytes, and the queue.
+    assert!(m.throughput_bps > 0.7e6 && m.throughput_bps < 1.05e6, "{m:?}");
+    assert!(m.delay.p95.is_some_and(|delay| delay < 0.12), "{:?}", m.delay);
+    assert_eq!(m.segments_lost, 0);
+    // Reports are packets: about 10 per second on the way back.
+    let reports = result.links[4].packets;
+    assert!((250..=301).contains(&reports), "{reports}");
+}
+
+#[test]
+fn media_adapt_to_losses() {
+    let lossy = |probability: f64| {
+        media(json!({ "impairments": [{ "kind": "bernoulli", "probability": probability }] }))
+    };
+    // 30 % lost: the rate falls to the lowest one, 50 kbit/s. 0.5 % do not keep it from the link's rate.
+    let bad = lossy(0.3);
+    assert!(flow(&bad).throughput_bps < 0.08e6, "{:?}", flow(&bad));
+    assert!(flow(&bad).segments_lost > 0);
+    assert!(flow(&lossy(0.005)).throughput_bps > 0.7e6);
+}

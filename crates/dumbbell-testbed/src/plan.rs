@@ -194,8 +194,9 @@ fn flow_plan(
     replacement: Option<&str>,
 ) -> Result<FlowPlan, SpecError> {
     let path = format!("flows.{}", flow.name);
-    if matches!(flow.source, SourceSpec::Tcplib(_)) || flow.source.is_workload() {
-        let accepted = "greedy, transfer or a source of datagrams";
+    let (source, is_tcplib) = (&flow.source, matches!(flow.source, SourceSpec::Tcplib(_)));
+    if is_tcplib || source.is_workload() || source.reports().is_some() {
+        let accepted = "greedy, transfer or an unresponsive source of datagrams";
         return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
     }
     let start = match flow.start {

@@ -3,6 +3,7 @@
 
 pub mod cbr;
 pub mod frames;
+pub mod media;
 pub mod onoff;
 pub mod poisson;
 pub mod video;
@@ -19,6 +20,19 @@ pub struct Emission {
     pub bytes: u64,
     /// Maximum packet size on the wire, in bytes; the last packet may be smaller.
     pub packet: u32,
+}
+
+/// What the receiver of a datagram source reports to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Packets received since the last report.
+    pub received: u64,
+    /// Packets missed since the last report.
+    pub lost: u64,
+    /// Time since the last report.
+    pub interval: Time,
+    /// Mean one-way delay of the packets received.
+    pub delay: Time,
 }
 
 /// Parameters of a datagram source.
@@ -40,6 +54,14 @@ pub trait Datagrams {
 
     /// The next emission; `None` if there are no more.
     fn next(&self, state: &mut Self::State, random: &mut Stream) -> Option<Emission>;
+
+    /// Time between two reports of the receiver, and their size on the wire; `None` for an unresponsive source.
+    fn reports(&self) -> Option<(Time, Bytes)> {
+        None
+    }
+
+    /// A report has arrived.
+    fn on_report(&self, _state: &mut Self::State, _report: &Report) {}
 }
 
 /// Number of packets for `bytes` bytes.
@@ -69,6 +91,24 @@ macro_rules! sources {
                 match (self, state) {
                     $( (SourceSpec::$Variant(source), DatagramState::$Variant(state)) => source.next(state, random), )+
                     _ => None,
+                }
+            }
+
+            /// See [`Datagrams::reports`].
+            pub fn reports(&self) -> Option<(Time, Bytes)> {
+                match self {
+                    $( SourceSpec::$Variant(source) => source.reports(), )+
+                    _ => None,
+                }
+            }
+
+            /// See [`Datagrams::on_report`].
+            pub fn on_report(&self, state: &mut DatagramState, report: &Report) {
+                match (self, state) {
+                    $( (SourceSpec::$Variant(source), DatagramState::$Variant(state)) => {
+                        source.on_report(state, report);
+                    } )+
+                    _ => {}
                 }
             }
 
@@ -110,4 +150,5 @@ sources! {
     OnOff => onoff::OnOff,
     Video => video::Video,
     Frames => frames::Frames,
+    Media => media::Media,
 }

@@ -133,7 +133,9 @@ impl Simulation<'_> {
 
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
         let is_measured = self.window.contains(self.network.now);
-        self.flows[flow as usize].totals.segments_sent += 1;
+        let state = &mut self.flows[flow as usize];
+        state.totals.segments_sent += 1;
+        let (label, number) = (state.label, state.totals.segments_sent);
         let hot = &mut self.hot_flows[flow as usize];
         hot.undelivered += 1;
         if is_measured {
@@ -146,10 +148,10 @@ impl Simulation<'_> {
             generation: 0,
             kind: PacketKind::Datagram,
             ecn: Ecn::NotEct,
-            flow: self.flows[flow as usize].label,
+            flow: label,
             timestamp: self.network.now,
             queueing: Time::ZERO,
-            payload: Payload::default(),
+            payload: Payload::of_datagram(number),
         };
         self.send(self.hot_flows[flow as usize].begins.0, packet);
     }

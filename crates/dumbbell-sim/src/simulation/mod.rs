@@ -3,6 +3,7 @@
 mod connections;
 mod counts;
 mod events;
+mod feedback;
 mod flows;
 mod packets;
 mod payload;
@@ -22,6 +23,7 @@ use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Histogram, Interval, Stream, Time};
 use events::Tracer;
+use feedback::Feedback;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
 use work::{Task, Work};
@@ -86,6 +88,8 @@ struct FlowState {
     /// For a datagram source: its state and its next emission.
     datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
     started_at: Time,
+    /// Of a source that receives reports: what its receiver has seen since the last one.
+    feedback: Option<Box<Feedback>>,
     /// The current start, a later one after restarts, and its stop.
     runs_since: Time,
     stop: Option<Time>,
@@ -118,6 +122,8 @@ struct HotFlowState {
     is_traced: bool,
     /// Deliveries are traced or measured, or may bridge the pauses before restarts.
     is_followed: bool,
+    /// Its receiver sends reports.
+    has_reports: bool,
     /// Packets sent that have not arrived.
     undelivered: u64,
     bytes_on_wire: u64,
@@ -223,6 +229,7 @@ impl<'a> Simulation<'a> {
                 begins,
                 is_traced,
                 is_followed: is_traced || !restarts.is_empty() || scenario.delay_percentiles,
+                has_reports: scenario.flows[flow].source.reports().is_some(),
                 ..HotFlowState::default()
             }
         };
@@ -289,6 +296,7 @@ impl<'a> Simulation<'a> {
             control_random: stream("control"),
             work: None,
             datagrams: None,
+            feedback: flow.source.reports().map(|_| Box::default()),
             started_at,
             runs_since: started_at,
             stop: flow.stop,

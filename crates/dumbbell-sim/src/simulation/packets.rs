@@ -41,6 +41,7 @@ impl Forwarding<Payload> for Simulation<'_> {
                 self.reports.release(&packet.payload);
                 (None, false)
             }
+            PacketKind::Report => (None, false),
         };
         let drop = Drop { at, flow, is_segment };
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
@@ -176,6 +177,14 @@ impl Simulation<'_> {
                 self.hot_flows[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
                 self.count_delivered(self.network.now, packet.owner, u64::from(packet.size), &packet);
+                if self.hot_flows[packet.owner as usize].has_reports {
+                    self.note_datagram(&packet);
+                }
+            }
+            PacketKind::Report => {
+                self.conservation.delivered += 1;
+                self.note(8 << 32 | u64::from(packet.owner), u64::from(packet.size));
+                self.on_report(&packet);
             }
         }
     }

@@ -123,7 +123,7 @@ impl Simulation<'_> {
         let in_flight = self.network.packets().filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
-            PacketKind::Ack => None,
+            PacketKind::Ack | PacketKind::Report => None,
         });
         for flow in in_flight.chain(self.unsettled_drops.iter().filter_map(|drop| drop.flow)) {
             packets[flow as usize] += 1;
