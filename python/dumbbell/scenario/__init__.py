@@ -43,7 +43,7 @@ from dumbbell.scenario.network import (
 )
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.parts import Data, Part, each, plain, table
-from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
+from dumbbell.scenario.sources import Arrivals, CacheSizes, Cbr, ClosedArrivals, EmpiricalSizes, ExponentialSizes, FixedSizes, Frames, Greedy, HadoopSizes, Incast, LoadArrivals, LognormalSizes, Media, MiningSizes, OnOff, ParetoSizes, Poisson, PoissonArrivals, RegularArrivals, Sizes, Source, Streaming, Tcplib, Transfer, Transfers, UniformSizes, Video, Web, WebSearchSizes
 from dumbbell.scenario.tcp import (
     BsdTimer,
     Congestion,
@@ -62,50 +62,71 @@ from dumbbell.scenario.tcp import (
 )
 
 __all__ = [
+    "Arrivals",
     "Bernoulli",
     "BsdTimer",
+    "CacheSizes",
     "Cbr",
+    "ClosedArrivals",
     "CoDel",
     "Congestion",
     "Data",
     "DelayedAck",
     "DropTail",
+    "EmpiricalSizes",
+    "ExponentialSizes",
+    "FixedSizes",
     "Flow",
     "Forced",
     "FqCoDel",
     "Frames",
     "Greedy",
+    "HadoopSizes",
     "Headers",
     "Impairment",
+    "Incast",
     "Link",
     "LinkChange",
+    "LoadArrivals",
+    "LognormalSizes",
+    "Media",
+    "MiningSizes",
     "NewRenoRecovery",
     "Node",
     "OnOff",
     "Opportunities",
+    "ParetoSizes",
     "Part",
     "Poisson",
+    "PoissonArrivals",
     "Policer",
     "Probe",
     "Queue",
     "Recovery",
     "Red",
+    "RegularArrivals",
     "RenoRecovery",
     "Reroute",
     "Restart",
     "Rfc6298Timer",
     "SackRecovery",
     "Scenario",
+    "Sizes",
     "Source",
+    "Streaming",
     "TahoeRecovery",
     "Tcp",
     "Tcplib",
     "Timer",
     "Transfer",
+    "Transfers",
     "TwoState",
     "Uniform",
+    "UniformSizes",
     "Vegas",
     "Video",
+    "Web",
+    "WebSearchSizes",
     "WindowRules",
 ]
 
@@ -122,8 +143,8 @@ class Probe(Part):
     ----------
     quantities
         Of flows: ``cwnd``, ``cwnd_base``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
-        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``; of links: ``backlog``,
-        ``drops``, ``losses``.
+        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``, ``transfers``; of links:
+        ``backlog``, ``drops``, ``losses``.
     flows, links
         Names of the observed items; ``*`` for all.
     period
@@ -161,6 +182,8 @@ class Scenario(Part):
         Names of flows; the run ends as soon as all of them have completed.
     measure_from, measure_until
         The measurement window, times from the start of the run; the default is the whole run.
+    delay_percentiles
+        Whether the percentiles of round-trip times and of one-way delays are measured, for all flows.
 
     Raises
     ------
@@ -183,6 +206,7 @@ class Scenario(Part):
     stop_when_complete: Sequence[str] | None = None
     measure_from: str | None = None
     measure_until: str | None = None
+    delay_percentiles: bool | None = None
     canonical_json: str = field(init=False, repr=False)
     """The engine's canonical JSON text: every default stated, every unit in its base form."""
 
