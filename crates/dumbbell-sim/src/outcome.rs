@@ -102,6 +102,39 @@ pub struct FlowOutcome {
     pub playback: Option<Playback>,
 }
 
+impl FlowOutcome {
+    /// Members of the summary that only some flows have.
+    fn optional_members(&self) -> Map<String, Value> {
+        let percentiles = |of: &Percentiles| json!({ "mean": of.mean, "p50": of.p50, "p95": of.p95, "p99": of.p99, "max": of.max });
+        let mut members = Map::new();
+        for (name, of) in [("rtt_s", &self.rtt), ("delay_s", &self.delay)] {
+            if of.max.is_some() {
+                members.insert(name.into(), percentiles(of));
+            }
+        }
+        if let Some(transfers) = &self.transfers {
+            let table = json!({
+                "begun": transfers.begun,
+                "completed": transfers.completed,
+                "refused": transfers.refused,
+                "completion_s": percentiles(&transfers.completion_s),
+                "slowdown": percentiles(&transfers.slowdown),
+            });
+            members.insert("transfers".into(), table);
+        }
+        if let Some(seen) = &self.playback {
+            let table = json!({
+                "bitrate_mean_bps": seen.bitrate_mean_bps,
+                "bitrate_switches": seen.switches,
+                "rebuffering_s": seen.rebuffering_s,
+                "startup_s": seen.startup_s,
+            });
+            members.insert("video".into(), table);
+        }
+        members
+    }
+}
+
 /// One link within the measurement window.
 #[derive(Clone, Debug, Default)]
 pub struct LinkOutcome {
@@ -187,7 +220,7 @@ impl Outcome {
     /// The summary as one JSON object.
     pub fn summary(&self) -> Value {
         let flow = |flow: &FlowOutcome| {
-            json!({
+            let mut row = json!({
                 "name": flow.name,
                 "goodput_bps": flow.goodput_bps,
                 "throughput_bps": flow.throughput_bps,
@@ -201,7 +234,11 @@ impl Outcome {
                 "completion_s": flow.completion_s,
                 "rtt_mean_s": flow.rtt_mean_s,
                 "rtt_min_s": flow.rtt_min_s,
-            })
+            });
+            if let Value::Object(members) = &mut row {
+                members.extend(flow.optional_members());
+            }
+            row
         };
         let link = |link: &LinkOutcome| {
             json!({

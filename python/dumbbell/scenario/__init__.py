@@ -43,7 +43,38 @@ from dumbbell.scenario.network import (
 )
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.parts import Data, Part, each, plain, table
-from dumbbell.scenario.sources import Arrivals, CacheSizes, Cbr, ClosedArrivals, EmpiricalSizes, ExponentialSizes, FixedSizes, Frames, Greedy, HadoopSizes, Incast, LoadArrivals, LognormalSizes, Media, MiningSizes, OnOff, ParetoSizes, Poisson, PoissonArrivals, RegularArrivals, Sizes, Source, Streaming, Tcplib, Transfer, Transfers, UniformSizes, Video, Web, WebSearchSizes
+from dumbbell.scenario.sources import (
+    Arrivals,
+    CacheSizes,
+    Cbr,
+    ClosedArrivals,
+    EmpiricalSizes,
+    ExponentialSizes,
+    FixedSizes,
+    Frames,
+    Greedy,
+    HadoopSizes,
+    Incast,
+    LoadArrivals,
+    LognormalSizes,
+    Media,
+    MiningSizes,
+    OnOff,
+    ParetoSizes,
+    Poisson,
+    PoissonArrivals,
+    RegularArrivals,
+    Sizes,
+    Source,
+    Streaming,
+    Tcplib,
+    Transfer,
+    Transfers,
+    UniformSizes,
+    Video,
+    Web,
+    WebSearchSizes,
+)
 from dumbbell.scenario.tcp import (
     BsdTimer,
     Congestion,

@@ -221,7 +221,10 @@ impl<'a> Simulation<'a> {
             link_probes: vec![Vec::new(); scenario.links.len()],
         };
         simulation.add_probes();
-        let is_traced = |flow: usize| !simulation.flow_probes[flow].is_empty();
+        // Transfers are recorded when they end, not with every packet.
+        let of_packets =
+            |&probe: &u32| !simulation.recordings[probe as usize].quantity.is(Measure::Transfers);
+        let is_traced = |flow: usize| simulation.flow_probes[flow].iter().any(of_packets);
         routes.find_receivers(scenario, is_traced);
         let hot = |(flow, &begins)| {
             let (is_traced, restarts) = (is_traced(flow), &scenario.flows[flow].restarts);

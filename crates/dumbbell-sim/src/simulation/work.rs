@@ -267,6 +267,8 @@ impl Simulation<'_> {
         self.flows[flow as usize].work.as_ref()?.kept.get(slot as usize).copied().flatten()
     }
 
+    /// Begins a transfer. The end of every transfer is sent at once, in spite of Nagle's algorithm, also on a connection
+    /// that is kept, because `open` tells the sender that everything is written.
     fn begin_transfer(&mut self, flow: u32, bytes: u64, over: Option<u32>) {
         let used = over.and_then(|slot| self.kept(flow, slot));
         let (owner, number) = match used {
@@ -365,11 +367,12 @@ impl Simulation<'_> {
         let counts = (retransmitted - task.before.0, timeouts - task.before.1);
         let completion = is_complete.then(|| self.network.now.since(task.began));
         let (tcp, counts_groups) = (self.tcp(flow), self.counts_groups(flow));
+        let is_same_run = self.flows[flow as usize].restarts == task.restarts;
         let is_measured = self.window.contains(task.began);
         let mut slowdown = None;
         self.count_work(flow, |work| {
             slowdown = completion.map(|took| took.secs() / work.ideal.time(tcp, task.bytes, task.opens));
-            if let Some(group) = &mut work.group {
+            if let Some(group) = work.group.as_mut().filter(|_| is_same_run) {
                 group.counts = (group.counts.0 + counts.0, group.counts.1 + counts.1);
             }
             if !counts_groups && is_measured {
