@@ -6,6 +6,7 @@
 use arbitrary::Unstructured;
 use dumbbell_chaos::schema::{change, names};
 use dumbbell_fuzz::count_events;
+use dumbbell_net::workloads::arrivals::ArrivalSpec;
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::{Scenario, run};
@@ -127,6 +128,7 @@ fn smallest_packet(flow: &FlowSpec) -> u64 {
         (SourceSpec::OnOff(source), _) => source.packet.0,
         (SourceSpec::Video(source), _) => source.packet.0,
         (SourceSpec::Frames(source), _) => source.packet.0,
+        (SourceSpec::Media(source), _) => source.packet.0.min(source.report.0),
         (_, Some(tcp)) => tcp.0.headers.ack.0.min(tcp.0.headers.data.0.max(1)),
         (_, None) => 1,
     }
@@ -146,6 +148,16 @@ fn is_small_flow(flow: &FlowSpec) -> bool {
             frames * flow.source.largest_emission() as f64 <= PACKETS
         }
         SourceSpec::Tcplib(source) => source.interarrival >= SPACING,
+        SourceSpec::Media(source) => packets(source.max.max(source.min), source.packet.0) <= PACKETS,
+        SourceSpec::Transfers(source) => match &source.arrivals {
+            ArrivalSpec::Closed(closed) => closed.users <= COMPONENTS as u64 && closed.pause >= SPACING,
+            arrivals => arrivals.interval(&source.sizes).is_some_and(|gap| gap >= SPACING.secs()),
+        },
+        SourceSpec::Web(source) => {
+            source.pause >= SPACING && source.objects.max(source.connections) <= COMPONENTS as u64
+        }
+        SourceSpec::Streaming(source) => source.segment >= SPACING,
+        SourceSpec::Incast(source) => source.pause >= SPACING && source.senders <= COMPONENTS as u64,
         SourceSpec::Greedy(_) | SourceSpec::Transfer(_) => true,
     };
     let has_small_window = flow.tcp.as_ref().is_none_or(|tcp| {

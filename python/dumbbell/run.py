@@ -48,7 +48,11 @@ class RunTables:
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row per flow. Units are in the columns' names; a time that did not come is missing (NaN)."""
+        """One row per flow. Units are in the columns' names; a time that did not come is missing (NaN).
+
+        Workloads have completion times and slowdowns with percentiles (``fct_*``, ``slowdown_*``), adaptive video has
+        bitrates and stalls; with ``delay_percentiles``, ``rtt_*`` and ``delay_*`` have percentiles of delays.
+        """
         return frame(self.arrow_flows)
 
     @cached_property
@@ -66,6 +70,10 @@ class RunTables:
         the first new one after a fast retransmission; and the state of the sender: ``snd_una``, ``snd_max``, the window
         without inflation before and after (``cwnd_before_bytes``, ``cwnd_bytes``) and the mean round-trip time so far
         (``rtt_mean_s``). Of a ``loss`` the sender does not know yet. `dumbbell.tcp_events` reads such a trace.
+
+        ``transfers`` has a row for each transfer of a workload, and for each page or request, at the time when it began: its
+        ``kind``, the ``connection``, ``size_bytes``, ``completion_s`` and ``slowdown`` (missing if it did not complete),
+        ``segments_retransmitted`` and ``timeouts``.
         """
         return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
 
@@ -104,7 +112,7 @@ class Run(RunTables):
         One row per link: an Arrow table.
     arrow_traces
         One Arrow table per probed quantity, with the columns ``time_s`` (seconds), ``name`` (of the flow or
-        link) and ``value``; see `traces` for ``tcp_events``.
+        link) and ``value``; see `traces` for ``tcp_events`` and ``transfers``.
     summary
         The run as one plain object, as ``dumbbell run --json`` prints it.
     """
@@ -169,7 +177,7 @@ class Runs:
         One row per (job, link): an Arrow table whose column ``job`` indexes `jobs`.
     arrow_traces
         One Arrow table per probed quantity, with the columns ``job``, ``time_s`` (seconds), ``name`` (of the flow
-        or link) and ``value``; see `Run.traces` for ``tcp_events``.
+        or link) and ``value``; see `Run.traces` for ``tcp_events`` and ``transfers``.
     """
 
     jobs: tuple[Job, ...]

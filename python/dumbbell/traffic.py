@@ -1,4 +1,4 @@
-"""Traffic from files and from loads: sizes of video frames, delivery opportunities, bursts that carry a mean load.
+"""Traffic from files and from loads: sizes of frames and transfers, delivery opportunities, bursts of a mean load.
 
 Examples
 --------
@@ -18,10 +18,10 @@ import pandas as pd
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import bits_per_second, nanoseconds, written_time
-from dumbbell.scenario import OnOff, Opportunities
+from dumbbell.scenario import EmpiricalSizes, OnOff, Opportunities
 from dumbbell.scenario.opportunities import read_trace
 
-__all__ = ["frames_from_file", "opportunities_from_file", "vbr"]
+__all__ = ["frames_from_file", "opportunities_from_file", "sizes_from_file", "vbr"]
 
 # Number, type, time and size of a frame, as the public traces of films have them.
 _COLUMNS_OF_A_FRAME = 4
@@ -115,6 +115,72 @@ def opportunities_from_file(path: str | Path) -> Opportunities:
     (0, 5, 5, 12)
     """
     return Opportunities(times=read_trace(Path(path)))
+
+
+def sizes_from_file(path: str | Path, *, unit_bytes: float = 1.0) -> EmpiricalSizes:
+    r"""Read the points of a cumulative distribution of sizes, as public traffic generators have them.
+
+    Parameters
+    ----------
+    path
+        A text file with one point per line: size and cumulative share, separated by blanks or a comma, both
+        ascending. The shares end with 1, or with 100 if they are percentages. Empty lines and text after ``#`` are
+        skipped. Sizes below one byte become one byte.
+    unit_bytes
+        Bytes of one unit of the sizes, such as 1460 for sizes in packets.
+
+    Raises
+    ------
+    ScenarioError
+        A line is not a point, the points do not ascend, or the last share is neither 1 nor 100; the error names the
+        file and the line.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "search.txt"
+    ...     _ = file.write_text("6 0\n6 15\n13 20\n20000 100\n")
+    ...     sizes = sizes_from_file(file, unit_bytes=1460)
+    >>> sizes.sizes
+    ('8760 bytes', '8760 bytes', '18980 bytes', '29200000 bytes')
+    >>> sizes.shares
+    (0.0, 0.15, 0.2, 1.0)
+    """
+    if not (math.isfinite(unit_bytes) and unit_bytes > 0.0):
+        raise refusal("unit_bytes", unit_bytes, "a number above 0")
+    points: list[tuple[float, float]] = []
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].replace(",", " ").split()
+        if not text:
+            continue
+        point = _point(text)
+        accepted = "a size and a cumulative share, both numbers of at least 0 and at least those before"
+        if point is None or any(
+            now < before for now, before in zip(point, points[-1] if points else (), strict=False)
+        ):
+            raise refusal(f"{path}, line {number}", line.strip(), accepted)
+        points.append(point)
+    whole = points[-1][1] if points else math.nan
+    if whole not in (1.0, 100.0):
+        raise refusal(str(path), whole, "points whose last share is 1, or 100 for percentages")
+    return EmpiricalSizes(
+        sizes=tuple(f"{max(round(size * unit_bytes), 1)} bytes" for size, _ in points),
+        shares=tuple(share / whole for _, share in points),
+    )
+
+
+def _point(cells: list[str]) -> tuple[float, float] | None:
+    """Return the size and the share of two cells; ``None`` if they are not finite numbers of at least 0."""
+    try:
+        size, share = (float(cell) for cell in cells)
+    except ValueError:
+        return None
+    is_point = math.isfinite(size) and math.isfinite(share) and min(size, share) >= 0.0
+    return (size, share) if is_point else None
 
 
 def vbr(load: float, capacity: str, peak: str, packet: str, on: str) -> OnOff:

@@ -130,6 +130,16 @@ def fails(code, *args):
     return lines[0]
 
 
+# The testbed has neither workloads nor percentiles of delays.
+WORKLOAD_COLUMNS = {
+    *(f"rtt_{what}_s" for what in ("p50", "p95", "p99", "max")),
+    *(f"delay_{what}_s" for what in ("mean", "p50", "p95", "p99", "max")),
+    *("transfers", "transfers_completed", "transfers_refused"),
+    *(f"fct_{what}_s" for what in ("mean", "p50", "p95", "p99", "max")),
+    *(f"slowdown_{what}" for what in ("mean", "p50", "p95", "p99")),
+    *("bitrate_mean_bps", "bitrate_switches", "rebuffering_s", "startup_s"),
+}
+
 PRINT = "print(json.dumps(ANSWER))\n"
 
 
@@ -141,7 +151,7 @@ def test_a_run_has_the_tables_of_the_simulator_and_those_of_the_testbed(binary, 
     assert (request["seed"], request["run"], request["congestion"]) == (3, 2, {"*": "cubic"})
     simulated = dumbbell.run(two_hosts)
     own = set(testbed.TESTBED_COLUMNS) | {"congestion"}
-    no_meaning = {"job", "fingerprint", "simulated_s", "events", "receive_window_limited"}
+    no_meaning = {"job", "fingerprint", "simulated_s", "events", "receive_window_limited", *WORKLOAD_COLUMNS}
     assert set(result.flows.columns) - own == (set(simulated.flows.columns) - no_meaning) | {"seed", "run"}
     assert set(result.links.columns) - own == set(simulated.links.columns) - {"job"} | {"seed", "run"}
     assert result.flow("fg").goodput_bps == 1.5e6

@@ -1,4 +1,4 @@
-"""Traffic from files and from loads."""
+"""Traffic from files and from loads, and workloads."""
 
 import math
 import re
@@ -6,7 +6,8 @@ import re
 import pytest
 
 import dumbbell
-from dumbbell import Flow, Frames, ScenarioError, topologies, traffic
+from dumbbell import Flow, Frames, LoadArrivals, Probe, ScenarioError, Transfers, topologies, traffic
+from dumbbell.scenario import EmpiricalSizes, Scenario
 
 FILM = """\
 # a film at 25 frames per second
@@ -133,3 +134,83 @@ def test_quantities_of_bursts_are_refused_by_their_names():
         traffic.vbr(0.5, "1.6 Mbit/s", "3.2 Mbits", "1000 bytes", "10 ms")
     with pytest.raises(ScenarioError, match='on: "10" is not accepted; expected a time'):
         traffic.vbr(0.5, "1.6 Mbit/s", "3.2 Mbit/s", "1000 bytes", "10")
+
+
+# Workloads
+
+
+@pytest.mark.parametrize("text", ["1000 0.2\n3000, 0.7 # a comment\n\n11000\t1\n", "1 20\n3 70\n11 100\n"])
+def test_points_of_a_distribution_are_read_with_shares_or_percentages(tmp_path, text):
+    file = tmp_path / "sizes.txt"
+    file.write_text(text)
+    unit = 1000 if text.startswith("1 ") else 1
+    sizes = traffic.sizes_from_file(file, unit_bytes=unit)
+    assert sizes == EmpiricalSizes(sizes=("1000 bytes", "3000 bytes", "11000 bytes"), shares=(0.2, 0.7, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("", ""),
+        ("1 0.5\n", ""),
+        ("1 0.5\n2\n", ", line 2"),
+        ("1 0.5\n2 much\n", ", line 2"),
+        ("2 0.5\n\n1 1\n", ", line 3"),
+        ("1 0.5\n2 0.4\n", ", line 2"),
+        ("1 nan\n", ", line 1"),
+    ],
+)
+def test_what_is_not_a_distribution_is_refused_with_its_line(tmp_path, text, where):
+    file = tmp_path / "sizes.txt"
+    file.write_text(text)
+    with pytest.raises(ScenarioError) as refused:
+        traffic.sizes_from_file(file)
+    assert refused.value.field == f"{file}{where}"
+
+
+def short_flows() -> Scenario:
+    """Return a load of 60 % in transfers of 1,000 to 11,000 bytes; the mean is 3,300."""
+    sizes = EmpiricalSizes(sizes=["1000 bytes", "3000 bytes", "11000 bytes"], shares=[0.2, 0.7, 1.0])
+    source = Transfers(arrivals=LoadArrivals(load=0.6, capacity="4 Mbit/s"), sizes=sizes)
+    shape = topologies.dumbbell(pairs=1, rate="4 Mbit/s", delay="5 ms")
+    return shape.scenario(
+        duration="30 s",
+        delay_percentiles=True,
+        flows=[Flow(name="short", from_="s1", to="d1", tcp="reno", source=source)],
+        probes=[Probe(flows=["short"], quantities=["transfers"])],
+    )
+
+
+def test_completion_times_of_the_table_agree_with_the_percentiles_of_the_flow():
+    result = dumbbell.run(short_flows())
+    row, table = result.flow("short"), result.traces["transfers"]
+    # 60 % of 500 kB/s in transfers of 3300 bytes: 90.9 per second, 2727 in 30 s, with a standard deviation of 52.
+    assert row.transfers == len(table) == pytest.approx(2727, abs=200)
+    complete = table.dropna(subset="completion_s")
+    assert row.transfers_completed == len(complete)
+    assert row.fct_mean_s == pytest.approx(complete.completion_s.mean(), rel=1e-9)
+    assert row.fct_max_s == complete.completion_s.max()
+    for share in (0.5, 0.95, 0.99):
+        exact = complete.completion_s.quantile(share, interpolation="lower")
+        assert row[f"fct_p{share * 100:.0f}_s"] == pytest.approx(exact, rel=0.02)
+    assert (complete.slowdown > 0.999).all()
+    assert row.slowdown_mean == pytest.approx(complete.slowdown.mean(), rel=1e-5)
+    assert row.rtt_p50_s <= row.rtt_p95_s <= row.rtt_p99_s <= row.rtt_max_s
+    assert row.delay_p50_s < row.rtt_p50_s
+    assert set(table.kind) == {"transfer"}
+
+
+def test_transfers_do_not_depend_on_the_number_of_threads():
+    runs = [dumbbell.run_many(short_flows(), runs=4, threads=threads, progress=False) for threads in (1, 3)]
+    assert runs[0].arrow_flows.equals(runs[1].arrow_flows)
+    assert runs[0].arrow_traces["transfers"].equals(runs[1].arrow_traces["transfers"])
+    assert runs[0].traces["transfers"].job.nunique() == 4
+
+
+def test_a_workload_reads_back_from_its_plain_form():
+    scenario = short_flows()
+    again = Scenario.from_dict(scenario.to_dict())
+    assert again == scenario
+    assert again.flows[0].source.sizes == scenario.flows[0].source.sizes
+    changed = scenario.with_values({"flows.short.source.arrivals.load": 0.9})
+    assert changed.resolved()["flows"][0]["source"]["arrivals"]["load"] == 0.9

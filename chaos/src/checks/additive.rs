@@ -9,7 +9,7 @@ use dumbbell_units::Time;
 /// A counter of a flow.
 type Count = (&'static str, fn(&FlowOutcome) -> u64);
 
-const COUNTS: [Count; 9] = [
+const COUNTS: [Count; 11] = [
     ("segments_sent", |flow| flow.segments_sent),
     ("segments_retransmitted", |flow| flow.segments_retransmitted),
     ("bytes_retransmitted", |flow| flow.bytes_retransmitted),
@@ -19,6 +19,8 @@ const COUNTS: [Count; 9] = [
     ("connections", |flow| flow.connections),
     ("connections_given_up", |flow| flow.connections_given_up),
     ("receive_window_limited", |flow| flow.receive_window_limited),
+    ("transfers", |flow| flow.transfers.map_or(0, |transfers| transfers.begun)),
+    ("transfers_completed", |flow| flow.transfers.map_or(0, |transfers| transfers.completed)),
 ];
 
 pub fn holds(case: &Case<'_>) -> Verdict {

@@ -2,6 +2,8 @@
 
 use super::{Case, Verdict, instants, same};
 use crate::difference::of_lists;
+use dumbbell_net::Playback;
+use dumbbell_sim::outcome::TransfersOutcome;
 use dumbbell_sim::{FlowOutcome, Outcome};
 
 pub fn holds(case: &Case<'_>) -> Verdict {
@@ -17,10 +19,19 @@ pub fn holds(case: &Case<'_>) -> Verdict {
 }
 
 fn compare(long: &Outcome, short: &Outcome) -> Option<String> {
-    // A transfer may complete after the window.
-    let measured = |outcome: &Outcome| -> Vec<FlowOutcome> {
-        outcome.flows.iter().map(|flow| FlowOutcome { completion_s: None, ..flow.clone() }).collect()
-    };
+    let measured = |outcome: &Outcome| outcome.flows.iter().map(without_ends).collect::<Vec<_>>();
     let flows = of_lists("flows", &measured(long), &measured(short), |flow| &flow.name);
     flows.or_else(|| of_lists("links", &long.links, &short.links, |link| &link.name))
+}
+
+/// A flow without the ends of its transfers and the first playback, which may follow after the window.
+fn without_ends(flow: &FlowOutcome) -> FlowOutcome {
+    let begun = |transfers: TransfersOutcome| TransfersOutcome {
+        begun: transfers.begun,
+        refused: transfers.refused,
+        ..TransfersOutcome::default()
+    };
+    let transfers = flow.transfers.map(begun);
+    let playback = flow.playback.map(|seen| Playback { startup_s: None, ..seen });
+    FlowOutcome { completion_s: None, transfers, playback, ..flow.clone() }
 }

@@ -81,13 +81,8 @@ pub fn add(
     if draw.chance(0.3) {
         value["measure_until"] = time(instants.draw(draw));
     }
-    let is_transfer = |source: &SourceSpec| matches!(source, SourceSpec::Transfer(_));
-    let transfers: Vec<&str> = scenario
-        .flows
-        .iter()
-        .filter(|flow| is_transfer(&flow.source))
-        .map(|flow| flow.name.as_str())
-        .collect();
+    let transfers: Vec<&str> =
+        scenario.flows.iter().filter(|flow| flow.source.is_finite()).map(|flow| flow.name.as_str()).collect();
     if !transfers.is_empty() && draw.chance(0.7) {
         let awaited: Vec<&str> = transfers.iter().copied().filter(|_| draw.chance(0.6)).collect();
         value["stop_when_complete"] = json!(awaited);

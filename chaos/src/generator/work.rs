@@ -1,6 +1,7 @@
 //! An estimate of the packets that a scenario sends in a given time, which is rather too high than too low.
 
 use crate::paths::{Paths, paths};
+use dumbbell_net::workloads::arrivals::ArrivalSpec;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, SourceSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::scenario::FlowSpec;
@@ -169,6 +170,29 @@ fn segments(
             let bytes = (CONVERSATION * source.size_multiplier).min(cap);
             let opened_per_second = 1.0 / source.interarrival.secs();
             (0.0, bytes / mss * opened_per_second, opened_per_second)
+        }
+        SourceSpec::Transfers(source) => {
+            let interval = match &source.arrivals {
+                ArrivalSpec::Closed(closed) => (closed.pause.secs() + rtt) / closed.users as f64,
+                _ => source.arrivals.interval(&source.sizes).unwrap_or(rtt),
+            };
+            (0.0, source.sizes.mean() / mss / interval, 1.0 / interval)
+        }
+        SourceSpec::Web(source) => {
+            let bytes = source.document.mean() + source.objects as f64 * source.sizes.mean();
+            let interval = source.pause.secs() + rtt;
+            let opened = source.connections.min(source.objects.max(1)) as f64;
+            (0.0, (bytes / mss + source.objects as f64) / interval, opened / interval)
+        }
+        SourceSpec::Streaming(source) => {
+            let bitrate = source.bitrates.iter().map(|rate| rate.0).max().unwrap_or_default() as f64;
+            let per_second = bitrate / 8.0 / mss + 1.0 / source.segment.secs();
+            let ahead = source.buffer.secs() + source.segment.secs();
+            (per_second * ahead, per_second, 0.0)
+        }
+        SourceSpec::Incast(source) => {
+            let interval = (source.pause.secs() + rtt) / source.senders as f64;
+            (0.0, source.sizes.mean() / mss / interval, 1.0 / interval)
         }
         _ => (f64::INFINITY, 0.0, 0.0),
     };

@@ -11,8 +11,10 @@ pub enum PacketKind {
     Syn,
     /// An acknowledgement on its way to the sender.
     Ack,
-    /// A datagram of an unresponsive source.
+    /// A datagram of a source without TCP.
     Datagram,
+    /// A report of the receiver of such a source on its way to the sender.
+    Report,
 }
 
 impl PacketKind {
@@ -28,7 +30,7 @@ impl PacketKind {
 pub struct Packet<P> {
     /// Size on the wire, in bytes.
     pub size: u32,
-    /// Index of the connection, or of the flow for a datagram.
+    /// Index of the connection, or of the flow for a datagram and a report.
     pub owner: u32,
     /// Distinguishes successive connections in the same slot.
     pub generation: u16,

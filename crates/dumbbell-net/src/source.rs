@@ -2,10 +2,15 @@
 
 use crate::datagrams::cbr::ConstantRate;
 use crate::datagrams::frames::Frames;
+use crate::datagrams::media::Media;
 use crate::datagrams::onoff::OnOff;
 use crate::datagrams::poisson::Poisson;
 use crate::datagrams::video::Video;
 use crate::tcplib::TcplibSource;
+use crate::workloads::incast::Incast;
+use crate::workloads::streaming::Streaming;
+use crate::workloads::transfers::Transfers;
+use crate::workloads::web::Web;
 use dumbbell_units::{Bytes, params, tagged};
 
 params! {
@@ -30,6 +35,14 @@ tagged! {
         Transfer(Transfer) = "transfer",
         /// Conversations of the tcplib mix, each on its own TCP connection.
         Tcplib(TcplibSource) = "tcplib",
+        /// Transfers that arrive over time, each on its own TCP connection.
+        Transfers(Transfers) = "transfers",
+        /// Web pages: a document and its objects over several TCP connections.
+        Web(Web) = "web",
+        /// Adaptive video in segments over one TCP connection.
+        Streaming(Streaming) = "streaming",
+        /// Requests that many senders answer at the same time, each over its TCP connection.
+        Incast(Incast) = "incast",
         /// Unresponsive datagrams at a constant rate.
         ConstantRate(ConstantRate) = "cbr",
         /// Unresponsive datagrams with exponential gaps.
@@ -40,6 +53,8 @@ tagged! {
         Video(Video) = "video",
         /// Unresponsive video with given frame sizes.
         Frames(Frames) = "frames",
+        /// Real-time media in datagrams whose rate adapts to loss and delay.
+        Media(Media) = "media",
     }
 }
 

@@ -4,7 +4,8 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::Field;
-use dumbbell_sim::trace::{FlowEvent, Measure, Recording};
+use dumbbell_sim::outcome::Percentiles;
+use dumbbell_sim::trace::{FlowEvent, Measure, Recording, TransferRow};
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -66,6 +67,10 @@ impl<T> Rows<'_, T> {
         Arc::new(self.0.iter().map(|row| value(row.2)).collect::<Float64Array>())
     }
 
+    fn maybe_u64(&self, value: impl Fn(&T) -> Option<u64>) -> ArrayRef {
+        Arc::new(self.0.iter().map(|row| value(row.2)).collect::<UInt64Array>())
+    }
+
     fn text(&self, value: impl Fn(&T) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(self.0.iter().map(|row| value(row.2))))
     }
@@ -82,6 +87,16 @@ impl<T> Rows<'_, T> {
             ("run", self.run(|outcome| outcome.run)),
         ]
     }
+}
+
+/// Completion times of a flow's transfers.
+fn times(row: &FlowOutcome) -> Percentiles {
+    row.transfers.map(|transfers| transfers.completion_s).unwrap_or_default()
+}
+
+/// Slowdowns of a flow's transfers.
+fn slowdowns(row: &FlowOutcome) -> Percentiles {
+    row.transfers.map(|transfers| transfers.slowdown).unwrap_or_default()
 }
 
 /// One row per job and flow.
@@ -114,6 +129,31 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("connections", rows.u64(|row| row.connections)),
         ("connections_given_up", rows.u64(|row| row.connections_given_up)),
         ("receive_window_limited", rows.u64(|row| row.receive_window_limited)),
+        ("rtt_p50_s", rows.maybe(|row| row.rtt.p50)),
+        ("rtt_p95_s", rows.maybe(|row| row.rtt.p95)),
+        ("rtt_p99_s", rows.maybe(|row| row.rtt.p99)),
+        ("rtt_max_s", rows.maybe(|row| row.rtt.max)),
+        ("delay_mean_s", rows.maybe(|row| row.delay.mean)),
+        ("delay_p50_s", rows.maybe(|row| row.delay.p50)),
+        ("delay_p95_s", rows.maybe(|row| row.delay.p95)),
+        ("delay_p99_s", rows.maybe(|row| row.delay.p99)),
+        ("delay_max_s", rows.maybe(|row| row.delay.max)),
+        ("transfers", rows.u64(|row| row.transfers.map_or(0, |transfers| transfers.begun))),
+        ("transfers_completed", rows.u64(|row| row.transfers.map_or(0, |transfers| transfers.completed))),
+        ("transfers_refused", rows.u64(|row| row.transfers.map_or(0, |transfers| transfers.refused))),
+        ("fct_mean_s", rows.maybe(|row| times(row).mean)),
+        ("fct_p50_s", rows.maybe(|row| times(row).p50)),
+        ("fct_p95_s", rows.maybe(|row| times(row).p95)),
+        ("fct_p99_s", rows.maybe(|row| times(row).p99)),
+        ("fct_max_s", rows.maybe(|row| times(row).max)),
+        ("slowdown_mean", rows.maybe(|row| slowdowns(row).mean)),
+        ("slowdown_p50", rows.maybe(|row| slowdowns(row).p50)),
+        ("slowdown_p95", rows.maybe(|row| slowdowns(row).p95)),
+        ("slowdown_p99", rows.maybe(|row| slowdowns(row).p99)),
+        ("bitrate_mean_bps", rows.maybe(|row| row.playback.and_then(|seen| seen.bitrate_mean_bps))),
+        ("bitrate_switches", rows.maybe_u64(|row| row.playback.map(|seen| seen.switches))),
+        ("rebuffering_s", rows.maybe(|row| row.playback.map(|seen| seen.rebuffering_s))),
+        ("startup_s", rows.maybe(|row| row.playback.and_then(|seen| seen.startup_s))),
     ]);
     ArrowColumns::new(columns)
 }
@@ -171,6 +211,25 @@ fn events(events: Vec<&FlowEvent>) -> [(&'static str, ArrayRef); 8] {
     ]
 }
 
+/// The columns of transfers.
+fn transfers(rows: &[&TransferRow]) -> [(&'static str, ArrayRef); 7] {
+    let whole = |value: &dyn Fn(&TransferRow) -> Option<u64>| -> ArrayRef {
+        Arc::new(rows.iter().map(|row| value(row)).collect::<UInt64Array>())
+    };
+    let real = |value: &dyn Fn(&TransferRow) -> Option<f64>| -> ArrayRef {
+        Arc::new(rows.iter().map(|row| value(row)).collect::<Float64Array>())
+    };
+    [
+        ("kind", Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|row| row.kind)))),
+        ("connection", whole(&|row| row.connection)),
+        ("size_bytes", whole(&|row| row.bytes)),
+        ("completion_s", real(&|row| row.completion.map(|took| took.secs()))),
+        ("slowdown", real(&|row| row.slowdown)),
+        ("segments_retransmitted", whole(&|row| Some(row.segments_retransmitted))),
+        ("timeouts", whole(&|row| Some(row.timeouts))),
+    ]
+}
+
 /// One table per probed quantity, by quantity; with the job of each row if requested.
 pub fn traces<'py>(
     py: Python<'py>,
@@ -193,6 +252,8 @@ pub fn traces<'py>(
         ];
         if chosen.iter().any(|(_, r)| r.quantity.is(Measure::TcpEvents)) {
             columns.extend(events(chosen.iter().flat_map(|(_, r)| &r.events).collect()));
+        } else if chosen.iter().any(|(_, r)| r.quantity.is(Measure::Transfers)) {
+            columns.extend(transfers(&chosen.iter().flat_map(|(_, r)| &r.transfers).collect::<Vec<_>>()));
         } else {
             let values: Vec<f64> = chosen.iter().flat_map(|(_, r)| r.values.iter().copied()).collect();
             columns.push(("value", Arc::new(Float64Array::from(values))));

@@ -1,8 +1,60 @@
 //! The results of a run: rows per flow, rows per link, traces and a fingerprint.
 
 use crate::trace::Recording;
-use dumbbell_net::waits::{Distribution, Waits};
+use dumbbell_net::Playback;
+use dumbbell_net::waits::Waits;
+use dumbbell_units::Histogram;
 use serde_json::{Map, Value, json};
+
+/// Mean, maximum and percentiles. Percentiles are within 0.8 %; see [`Histogram`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Maximum.
+    pub max: Option<f64>,
+}
+
+impl Percentiles {
+    /// Those of a histogram whose values are in units of `unit`.
+    pub fn of(histogram: &Histogram, unit: f64) -> Self {
+        let percentile = |share: f64| histogram.percentile(share).map(|value| value * unit);
+        Percentiles {
+            mean: histogram.mean().map(|mean| mean * unit),
+            p50: percentile(0.5),
+            p95: percentile(0.95),
+            p99: percentile(0.99),
+            max: histogram.max().map(|max| max as f64 * unit),
+        }
+    }
+
+    /// Those of times in nanoseconds, in seconds.
+    pub fn of_times(histogram: &Histogram) -> Self {
+        Percentiles::of(histogram, 1e-9)
+    }
+}
+
+/// The transfers of a workload that began within the measurement window; for web pages and incast, its pages and
+/// requests. Their ends count until the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TransfersOutcome {
+    /// Transfers begun.
+    pub begun: u64,
+    /// Transfers completed.
+    pub completed: u64,
+    /// Arrivals refused because too many transfers were in progress.
+    pub refused: u64,
+    /// Times from the beginning until the last byte was acknowledged, in seconds.
+    pub completion_s: Percentiles,
+    /// Completion times divided by those of an empty path without slow start.
+    pub slowdown: Percentiles,
+}
 
 /// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +93,47 @@ pub struct FlowOutcome {
     pub connections_given_up: u64,
     /// Number of times that the receive window stopped the sender.
     pub receive_window_limited: u64,
+    /// Round-trip times, in seconds, if requested.
+    pub rtt: Percentiles,
+    /// One-way delays of arriving data packets from the sender to the receiver, in seconds, if requested.
+    pub delay: Percentiles,
+    /// Transfers, if the source is a workload.
+    pub transfers: Option<TransfersOutcome>,
+    /// What the viewer of adaptive video saw.
+    pub playback: Option<Playback>,
+}
+
+impl FlowOutcome {
+    /// Members of the summary that only some flows have.
+    fn optional_members(&self) -> Map<String, Value> {
+        let percentiles = |of: &Percentiles| json!({ "mean": of.mean, "p50": of.p50, "p95": of.p95, "p99": of.p99, "max": of.max });
+        let mut members = Map::new();
+        for (name, of) in [("rtt_s", &self.rtt), ("delay_s", &self.delay)] {
+            if of.max.is_some() {
+                members.insert(name.into(), percentiles(of));
+            }
+        }
+        if let Some(transfers) = &self.transfers {
+            let table = json!({
+                "begun": transfers.begun,
+                "completed": transfers.completed,
+                "refused": transfers.refused,
+                "completion_s": percentiles(&transfers.completion_s),
+                "slowdown": percentiles(&transfers.slowdown),
+            });
+            members.insert("transfers".into(), table);
+        }
+        if let Some(seen) = &self.playback {
+            let table = json!({
+                "bitrate_mean_bps": seen.bitrate_mean_bps,
+                "bitrate_switches": seen.switches,
+                "rebuffering_s": seen.rebuffering_s,
+                "startup_s": seen.startup_s,
+            });
+            members.insert("video".into(), table);
+        }
+        members
+    }
 }
 
 /// One link within the measurement window.
@@ -94,16 +187,20 @@ impl LinkOutcome {
     /// The columns of the distribution of queueing times, if there is one.
     pub fn of_waits(waits: Option<&Waits>) -> Self {
         let Some(waits) = waits else { return LinkOutcome::default() };
-        let of = |queue: usize| waits.dual.as_ref().map(|dual| &dual[queue]);
+        let all = Percentiles::of_times(&waits.all);
+        let of = |queue: usize| {
+            waits.dual.as_ref().map(|dual| Percentiles::of_times(&dual[queue])).unwrap_or_default()
+        };
+        let (low, classic) = (of(0), of(1));
         LinkOutcome {
-            wait_p50_s: waits.all.quantile(0.5),
-            wait_p95_s: waits.all.quantile(0.95),
-            wait_p99_s: waits.all.quantile(0.99),
-            wait_max_s: waits.all.max(),
-            wait_l_mean_s: of(0).and_then(Distribution::mean),
-            wait_l_p99_s: of(0).and_then(|waits| waits.quantile(0.99)),
-            wait_c_mean_s: of(1).and_then(Distribution::mean),
-            wait_c_p99_s: of(1).and_then(|waits| waits.quantile(0.99)),
+            wait_p50_s: all.p50,
+            wait_p95_s: all.p95,
+            wait_p99_s: all.p99,
+            wait_max_s: all.max,
+            wait_l_mean_s: low.mean,
+            wait_l_p99_s: low.p99,
+            wait_c_mean_s: classic.mean,
+            wait_c_p99_s: classic.p99,
             ..LinkOutcome::default()
         }
     }
@@ -166,7 +263,7 @@ impl Outcome {
     /// The summary as one JSON object.
     pub fn summary(&self) -> Value {
         let flow = |flow: &FlowOutcome| {
-            json!({
+            let mut row = json!({
                 "name": flow.name,
                 "goodput_bps": flow.goodput_bps,
                 "throughput_bps": flow.throughput_bps,
@@ -180,7 +277,11 @@ impl Outcome {
                 "completion_s": flow.completion_s,
                 "rtt_mean_s": flow.rtt_mean_s,
                 "rtt_min_s": flow.rtt_min_s,
-            })
+            });
+            if let Value::Object(members) = &mut row {
+                members.extend(flow.optional_members());
+            }
+            row
         };
         let link = |link: &LinkOutcome| {
             json!({

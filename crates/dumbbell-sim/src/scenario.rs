@@ -207,6 +207,8 @@ params! {
         measure_from: Time = Time::ZERO, "s", "-";
         /// End of the measurement window; the end of the run if not given.
         measure_until: Option<Time> = None, "s", "-";
+        /// Measure percentiles of round-trip times and one-way delays of all flows.
+        delay_percentiles: bool = false, "-", "-";
         /// Hosts and routers.
         nodes: Vec<NodeSpec> = Vec::new(), "-", "-";
         /// Unidirectional links between them.
@@ -370,8 +372,8 @@ impl Scenario {
         }
         for name in &self.stop_when_complete {
             let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
-            if !matches!(self.flows[index].source, SourceSpec::Transfer(_)) {
-                let accepted = "flows with the source transfer, which can complete";
+            if !self.flows[index].source.is_finite() {
+                let accepted = "flows that can complete: a transfer, or a workload with a `count`";
                 return Err(refuse("stop_when_complete".into(), format!("\"{name}\""), accepted));
             }
         }
@@ -395,10 +397,11 @@ impl Scenario {
             let path = format!("probes.{index}");
             validate_probe(probe, &path, &flows, &links)?;
             self.validate_shown(probe, &path)?;
+            let of_events = |quantity: &&Quantity| quantity.has_rows();
             if let Some(period) = probe.period
-                && probe.quantities.iter().any(|quantity| quantity.is(Measure::TcpEvents))
+                && let Some(quantity) = probe.quantities.iter().find(of_events)
             {
-                let accepted = "no period: tcp_events are recorded as they happen";
+                let accepted = format!("no period: {} are recorded as they happen", quantity.name());
                 return Err(refuse(format!("{path}.period"), period.to_string(), accepted));
             }
             if let Some(period) = probe.period
@@ -502,6 +505,9 @@ impl Scenario {
             let is_named = |flow: &&FlowSpec| probe.flows.contains(&flow.name);
             let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow, quantity));
             let accepted = match lacking {
+                Some(flow) if quantity.is(Measure::Transfers) => {
+                    format!("a flow whose source is a workload, which that of \"{}\" is not", flow.name)
+                }
                 Some(flow) if quantity.is(Measure::TcpEvents) => {
                     format!("a flow over TCP, which \"{}\" is not", flow.name)
                 }
@@ -510,6 +516,9 @@ impl Scenario {
                     && !self.flows.iter().any(|flow| shows(flow, quantity)) =>
                 {
                     match quantity {
+                        Quantity::Measured(Measure::Transfers) => {
+                            "a scenario with workloads, such as the source transfers".to_owned()
+                        }
                         Quantity::Measured(_) => "a scenario with flows over TCP".to_owned(),
                         Quantity::Declared(_) => {
                             "a probe that the congestion control of some flow has".to_owned()
@@ -532,6 +541,7 @@ fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
 /// True if a flow has a quantity that only some flows have.
 fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
     match quantity {
+        Quantity::Measured(Measure::Transfers) => flow.source.is_workload(),
         Quantity::Measured(_) => flow.tcp.is_some(),
         Quantity::Declared(_) => probes_of(flow).iter().any(|probe| probe.name == quantity.name()),
     }
@@ -588,6 +598,12 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
     if packets > MOST_PACKETS_AT_ONCE {
         let accepted = format!("a size such that a frame has at most {MOST_PACKETS_AT_ONCE} packets");
         return Err(refuse(field("source.packet"), format!("frames of {packets} packets"), accepted));
+    }
+    if let Some((member, accepted)) = flow.source.contradiction() {
+        let encoded = flow.source.encode();
+        let value = member.split('.').fold(&encoded, |value, key| &value[key]);
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        return Err(refuse(field(&format!("source.{member}")), value, accepted));
     }
     match (flow.source.is_datagram(), flow.tcp.is_some()) {
         (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),

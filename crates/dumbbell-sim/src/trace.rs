@@ -30,6 +30,8 @@ choice! {
         /// Losses, fast retransmissions, recoveries, timeouts and similar events, one row each with the state of the
         /// connection.
         TcpEvents = "tcp_events",
+        /// Transfers of a workload and their groups, such as pages, one row each with size and completion time.
+        Transfers = "transfers",
         /// Packets waiting behind the one in service.
         Backlog = "backlog",
         /// Packets dropped so far.
@@ -77,7 +79,12 @@ impl Quantity {
 
     /// True if only some flows have it.
     pub fn is_of_some_flows(&self) -> bool {
-        matches!(self, Quantity::Declared(_)) || self.is(Measure::TcpEvents)
+        matches!(self, Quantity::Declared(_)) || self.has_rows()
+    }
+
+    /// True if it has rows of its own form instead of values.
+    pub fn has_rows(&self) -> bool {
+        self.is(Measure::TcpEvents) || self.is(Measure::Transfers)
     }
 
     /// True if it is this measure.
@@ -158,6 +165,27 @@ impl FlowEvent {
     }
 }
 
+/// A transfer of a workload, or a group of transfers such as a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransferRow {
+    /// When it began.
+    pub began: Time,
+    /// What it is: `transfer`, `object`, `page` and so on.
+    pub kind: &'static str,
+    /// Number of its connection within the flow, counted from 1; `None` for a group.
+    pub connection: Option<u64>,
+    /// Size, in bytes; `None` for a group that has not ended.
+    pub bytes: Option<u64>,
+    /// Time until its last byte was acknowledged; `None` if this did not happen.
+    pub completion: Option<Time>,
+    /// Completion time divided by the ideal one.
+    pub slowdown: Option<f64>,
+    /// Segments retransmitted meanwhile.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts meanwhile.
+    pub timeouts: u64,
+}
+
 /// The recording of one quantity of one component.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -167,11 +195,14 @@ pub struct Recording {
     pub quantity: Quantity,
     /// Times in seconds.
     pub times: Vec<f64>,
-    /// Values in the quantity's unit; empty for events.
+    /// Values in the quantity's unit; empty for events and transfers.
     pub values: Vec<f64>,
     /// Events. During the run in the order in which they become known, afterwards in order of time with one entry in
     /// `times` each.
     pub events: Vec<FlowEvent>,
+    /// Transfers. During the run in the order in which they end, afterwards in that in which they began, with one entry
+    /// in `times` each.
+    pub transfers: Vec<TransferRow>,
     period: Option<Time>,
     next_sample: Time,
     last: Option<f64>,
@@ -186,6 +217,7 @@ impl Recording {
             times: Vec::new(),
             values: Vec::new(),
             events: Vec::new(),
+            transfers: Vec::new(),
             period: probe.period,
             next_sample: Time::ZERO,
             // Drops and marks are counted from 0.
@@ -231,6 +263,11 @@ impl Recording {
             self.events.sort_by_key(|event| event.at);
             self.events.truncate(self.events.partition_point(|event| event.at <= end));
             self.times = self.events.iter().map(|event| event.at.secs()).collect();
+            return;
+        }
+        if self.quantity.is(Measure::Transfers) {
+            self.transfers.sort_by_key(|row| (row.began, row.connection));
+            self.times = self.transfers.iter().map(|row| row.began.secs()).collect();
             return;
         }
         let kept = self.times.partition_point(|&time| time <= end.secs());

@@ -142,10 +142,11 @@ impl Scenario {
     }
 }
 
-/// The largest packet of data and of acknowledgements without SACK blocks that a flow sends, in bytes on the wire.
+/// The largest packet of data, and of acknowledgements without SACK blocks or of reports, that a flow sends, in bytes on the wire.
 pub(crate) fn largest_packets(flow: &FlowSpec) -> (u64, u64) {
     let Some(tcp) = &flow.tcp else {
-        return (flow.source.packet().map_or(0, |packet| packet.0), 0);
+        let report = flow.source.reports().map_or(0, |(_, size)| size.0);
+        return (flow.source.packet().map_or(0, |packet| packet.0), report);
     };
     let sizes = tcp.0.wire_sizes();
     let segment = sizes.segment(tcp.0.mss.0 as u32);

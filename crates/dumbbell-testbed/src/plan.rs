@@ -158,6 +158,10 @@ impl Plan {
             return Err(refuse_name("congestion".into(), name, "the name of a flow, or *"));
         }
         refuse_fast_links(scenario)?;
+        if scenario.delay_percentiles {
+            let accepted = "false: the testbed does not measure percentiles of delays";
+            return Err(refuse("delay_percentiles".into(), "true", accepted));
+        }
         let flows: Vec<FlowPlan> = (0..)
             .zip(&scenario.flows)
             .map(|(index, flow)| {
@@ -194,8 +198,9 @@ fn flow_plan(
     replacement: Option<&str>,
 ) -> Result<FlowPlan, SpecError> {
     let path = format!("flows.{}", flow.name);
-    if let SourceSpec::Tcplib(_) = flow.source {
-        let accepted = "greedy, transfer or a source of datagrams";
+    let (source, is_tcplib) = (&flow.source, matches!(flow.source, SourceSpec::Tcplib(_)));
+    if is_tcplib || source.is_workload() || source.reports().is_some() {
+        let accepted = "greedy, transfer or an unresponsive source of datagrams";
         return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
     }
     if flow.source.ecn() != Ecn::NotEct {
@@ -794,6 +799,9 @@ mod tests {
         );
         let error = plan(json!({ "source": "tcplib" }), json!({})).unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.f.source", "\"tcplib\""));
+        assert_eq!(plan(json!({ "source": "web" }), json!({})).unwrap_err().field, "flows.f.source");
+        let media = json!({ "tcp": null, "source": "media" });
+        assert_eq!(plan(media, json!({})).unwrap_err().field, "flows.f.source");
     }
 
     #[test]

@@ -348,7 +348,7 @@ fn outcome(
             segments_lost: wire.losses(index as u32, Direction::Forward),
             connections: counts.connections,
             connections_given_up: counts.connections_given_up,
-            receive_window_limited: 0,
+            ..FlowOutcome::default()
         }
     };
     let flows = (0..lives.len()).map(flow).collect();

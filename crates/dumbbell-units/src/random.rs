@@ -50,6 +50,12 @@ impl Stream {
         -mean * math::ln(1.0 - self.uniform())
     }
 
+    /// A standard normal deviate [box1958].
+    pub fn normal(&mut self) -> f64 {
+        let radius = (2.0 * self.exponential(1.0)).sqrt();
+        radius * math::cos(2.0 * std::f64::consts::PI * self.uniform())
+    }
+
     /// True with the given probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability

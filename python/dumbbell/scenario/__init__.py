@@ -64,7 +64,38 @@ from dumbbell.scenario.network import (
 )
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.parts import Data, Part, each, plain, table
-from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
+from dumbbell.scenario.sources import (
+    Arrivals,
+    CacheSizes,
+    Cbr,
+    ClosedArrivals,
+    EmpiricalSizes,
+    ExponentialSizes,
+    FixedSizes,
+    Frames,
+    Greedy,
+    HadoopSizes,
+    Incast,
+    LoadArrivals,
+    LognormalSizes,
+    Media,
+    MiningSizes,
+    OnOff,
+    ParetoSizes,
+    Poisson,
+    PoissonArrivals,
+    RegularArrivals,
+    Sizes,
+    Source,
+    Streaming,
+    Tcplib,
+    Transfer,
+    Transfers,
+    UniformSizes,
+    Video,
+    Web,
+    WebSearchSizes,
+)
 from dumbbell.scenario.tcp import (
     BsdTimer,
     Congestion,
@@ -83,9 +114,12 @@ from dumbbell.scenario.tcp import (
 )
 
 __all__ = [
+    "Arrivals",
     "Bernoulli",
     "BsdTimer",
+    "CacheSizes",
     "Cbr",
+    "ClosedArrivals",
     "CoDel",
     "Cobalt",
     "Congestion",
@@ -96,6 +130,9 @@ __all__ = [
     "Drr",
     "DualPi2",
     "Duplicate",
+    "EmpiricalSizes",
+    "ExponentialSizes",
+    "FixedSizes",
     "Flow",
     "Forced",
     "Fq",
@@ -105,27 +142,36 @@ __all__ = [
     "Geo",
     "Gilbert",
     "Greedy",
+    "HadoopSizes",
     "Headers",
     "Impairment",
+    "Incast",
     "Jitter",
     "Link",
     "LinkChange",
+    "LoadArrivals",
+    "LognormalSizes",
     "Lte",
     "Markov",
+    "Media",
+    "MiningSizes",
     "MmWave",
     "NewRenoRecovery",
     "Node",
     "OnOff",
     "Opportunities",
     "Outage",
+    "ParetoSizes",
     "Part",
     "Pie",
     "Poisson",
+    "PoissonArrivals",
     "Policer",
     "Probe",
     "Queue",
     "Recovery",
     "Red",
+    "RegularArrivals",
     "RenoRecovery",
     "Reorder",
     "Reroute",
@@ -134,8 +180,10 @@ __all__ = [
     "SackRecovery",
     "Scenario",
     "Sfq",
+    "Sizes",
     "Source",
     "Starlink",
+    "Streaming",
     "SyntheticLink",
     "TahoeRecovery",
     "Tcp",
@@ -143,10 +191,14 @@ __all__ = [
     "Timer",
     "TokenBucket",
     "Transfer",
+    "Transfers",
     "TwoState",
     "Uniform",
+    "UniformSizes",
     "Vegas",
     "Video",
+    "Web",
+    "WebSearchSizes",
     "Wifi",
     "WindowRules",
 ]
@@ -164,8 +216,8 @@ class Probe(Part):
     ----------
     quantities
         Of flows: ``cwnd``, ``cwnd_base``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
-        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``; of links: ``backlog``,
-        ``drops``, ``losses``.
+        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``, ``transfers``; of links:
+        ``backlog``, ``drops``, ``losses``.
     flows, links
         Names of the observed items; ``*`` for all.
     period
@@ -203,6 +255,8 @@ class Scenario(Part):
         Names of flows; the run ends as soon as all of them have completed.
     measure_from, measure_until
         The measurement window, times from the start of the run; the default is the whole run.
+    delay_percentiles
+        Whether the percentiles of round-trip times and of one-way delays are measured, for all flows.
 
     Raises
     ------
@@ -225,6 +279,7 @@ class Scenario(Part):
     stop_when_complete: Sequence[str] | None = None
     measure_from: str | None = None
     measure_until: str | None = None
+    delay_percentiles: bool | None = None
     canonical_json: str = field(init=False, repr=False)
     """The engine's canonical JSON text: every default stated, every unit in its base form."""
 

@@ -7,7 +7,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.scenario.parts import Data, Part, each, one_of, table
-from dumbbell.scenario.sources import Cbr, Frames, Greedy, OnOff, Poisson, Source, Tcplib, Transfer, Video
+from dumbbell.scenario.sources import (
+    Cbr,
+    Frames,
+    Greedy,
+    Incast,
+    Media,
+    OnOff,
+    Poisson,
+    Source,
+    Streaming,
+    Tcplib,
+    Transfer,
+    Transfers,
+    Video,
+    Web,
+)
 from dumbbell.scenario.tcp import Congestion, Tcp
 
 __all__ = ["Flow", "Reroute", "Restart", "Uniform"]
@@ -86,7 +101,23 @@ class Flow(Part):
     """
 
     readers: ClassVar = {
-        "source": one_of([Greedy, Transfer, Tcplib, Cbr, Poisson, OnOff, Video, Frames]),
+        "source": one_of(
+            [
+                Greedy,
+                Transfer,
+                Tcplib,
+                Cbr,
+                Poisson,
+                OnOff,
+                Video,
+                Frames,
+                Media,
+                Transfers,
+                Web,
+                Streaming,
+                Incast,
+            ]
+        ),
         "tcp": table(Tcp),
         "start": table(Uniform),
         "restarts": each(table(Restart)),

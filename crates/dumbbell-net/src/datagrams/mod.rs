@@ -3,6 +3,7 @@
 
 pub mod cbr;
 pub mod frames;
+pub mod media;
 pub mod onoff;
 pub mod poisson;
 pub mod video;
@@ -43,6 +44,19 @@ pub struct Emission {
     pub packet: u32,
 }
 
+/// What the receiver of a datagram source reports to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Packets received since the last report.
+    pub received: u64,
+    /// Packets missed since the last report.
+    pub lost: u64,
+    /// Time since the last report.
+    pub interval: Time,
+    /// Mean one-way delay of the packets received.
+    pub delay: Time,
+}
+
 /// Parameters of a datagram source.
 pub trait Datagrams {
     /// State between emissions.
@@ -58,13 +72,23 @@ pub trait Datagrams {
     fn packet(&self) -> Bytes;
 
     /// ECN codepoint of the packets.
-    fn ecn(&self) -> Codepoint;
+    fn ecn(&self) -> Codepoint {
+        Codepoint::NotEct
+    }
 
     /// Maximum number of packets in one emission.
     fn largest_emission(&self) -> u64;
 
     /// The next emission; `None` if there are no more.
     fn next(&self, state: &mut Self::State, random: &mut Stream) -> Option<Emission>;
+
+    /// Time between two reports of the receiver, and their size on the wire; `None` for an unresponsive source.
+    fn reports(&self) -> Option<(Time, Bytes)> {
+        None
+    }
+
+    /// A report has arrived.
+    fn on_report(&self, _state: &mut Self::State, _report: &Report) {}
 }
 
 /// Number of packets for `bytes` bytes.
@@ -94,6 +118,24 @@ macro_rules! sources {
                 match (self, state) {
                     $( (SourceSpec::$Variant(source), DatagramState::$Variant(state)) => source.next(state, random), )+
                     _ => None,
+                }
+            }
+
+            /// See [`Datagrams::reports`].
+            pub fn reports(&self) -> Option<(Time, Bytes)> {
+                match self {
+                    $( SourceSpec::$Variant(source) => source.reports(), )+
+                    _ => None,
+                }
+            }
+
+            /// See [`Datagrams::on_report`].
+            pub fn on_report(&self, state: &mut DatagramState, report: &Report) {
+                match (self, state) {
+                    $( (SourceSpec::$Variant(source), DatagramState::$Variant(state)) => {
+                        source.on_report(state, report);
+                    } )+
+                    _ => {}
                 }
             }
 
@@ -143,4 +185,5 @@ sources! {
     OnOff => onoff::OnOff,
     Video => video::Video,
     Frames => frames::Frames,
+    Media => media::Media,
 }

@@ -55,12 +55,6 @@ pub struct State {
     mean: f64,
 }
 
-/// A standard normal deviate [box1958].
-fn normal(random: &mut Stream) -> f64 {
-    let radius = (2.0 * random.exponential(1.0)).sqrt();
-    radius * math::cos(2.0 * std::f64::consts::PI * random.uniform())
-}
-
 /// Probability that a standard normal deviate exceeds `z`.
 fn normal_tail(z: f64) -> f64 {
     0.5 * math::erfc(z / std::f64::consts::SQRT_2)
@@ -130,7 +124,7 @@ impl Datagrams for Video {
         let join = self.join();
         State {
             weights,
-            innovations: (0..MEMORY).map(|_| normal(random)).collect(),
+            innovations: (0..MEMORY).map(|_| random.normal()).collect(),
             newest: 0,
             passed: 0,
             join,
@@ -156,7 +150,7 @@ impl Datagrams for Video {
 
     fn next(&self, state: &mut State, random: &mut Stream) -> Option<Emission> {
         state.newest = (state.newest + MEMORY - 1) % MEMORY;
-        state.innovations[state.newest] = normal(random);
+        state.innovations[state.newest] = random.normal();
         let (older, newer) = state.innovations.split_at(state.newest);
         let values = newer.iter().chain(older);
         let z: f64 = values.zip(&state.weights).map(|(innovation, weight)| innovation * weight).sum();

@@ -30,7 +30,7 @@ impl<'a> Simulation<'a> {
         self.arm(owner);
         let connection = &self.connections[index];
         if !connection.writes_on && connection.sender.is_complete() {
-            self.close(owner);
+            self.on_all_acknowledged(owner);
         }
     }
 
@@ -133,6 +133,7 @@ impl<'a> Simulation<'a> {
         connection.writes_on = false;
         connection.writer = None;
         self.flows[connection.flow as usize].totals.connections_given_up += 1;
+        self.give_up_transfer(owner);
     }
 
     pub(super) fn open(&mut self, flow: u32, bytes: u64, telnet: Option<Telnet>) -> u32 {
@@ -170,6 +171,7 @@ impl<'a> Simulation<'a> {
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,
             release_at: Time::NEVER,
+            task: None,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
         };
@@ -233,10 +235,7 @@ impl<'a> Simulation<'a> {
         if let SourceSpec::Transfer(transfer) = &self.scenario.flows[flow as usize].source
             && acknowledged >= transfer.size.0
         {
-            self.flows[flow as usize].completed_at = Some(self.network.now);
-            if self.scenario.stop_when_complete.contains(&self.scenario.flows[flow as usize].name) {
-                self.to_complete -= 1;
-            }
+            self.complete(flow);
         }
     }
 

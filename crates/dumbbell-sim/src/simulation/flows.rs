@@ -11,13 +11,18 @@ impl Simulation<'_> {
     #[inline(never)]
     pub(super) fn on_flow(&mut self, flow: u32) {
         let index = flow as usize;
+        if self.is_obsolete(index) {
+            return;
+        }
         let spec = &self.scenario.flows[index];
         self.note(7 << 32 | u64::from(flow), 0);
         if self.flows[index].has_stopped {
             self.restart(index);
         } else if self.flows[index].stop.is_some_and(|stop| self.network.now >= stop) {
             self.stop_flow(flow);
-            if let Some(restart) = spec.restarts.get(self.flows[index].restarts) {
+            let restart = spec.restarts.get(self.flows[index].restarts);
+            self.stop_work(flow, restart.map(|restart| restart.start));
+            if let Some(restart) = restart {
                 self.network.events.push(restart.start, Event::Flow(flow));
             }
             return;
@@ -46,6 +51,10 @@ impl Simulation<'_> {
                 }
                 next = Some(self.network.now + tcplib.next_gap(&mut random));
                 self.flows[index].random = Some(random);
+            }
+            source if source.is_workload() => {
+                self.on_work(flow, is_start);
+                return;
             }
             _ => next = self.send_datagrams(flow, is_start),
         }
@@ -124,7 +133,9 @@ impl Simulation<'_> {
 
     pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
         let is_measured = self.window.contains(self.network.now);
-        self.flows[flow as usize].totals.segments_sent += 1;
+        let state = &mut self.flows[flow as usize];
+        state.totals.segments_sent += 1;
+        let (label, number) = (state.label, state.totals.segments_sent);
         let hot = &mut self.hot_flows[flow as usize];
         hot.undelivered += 1;
         if is_measured {
@@ -137,10 +148,10 @@ impl Simulation<'_> {
             generation: 0,
             kind: PacketKind::Datagram,
             ecn: self.scenario.flows[flow as usize].source.ecn(),
-            flow: self.flows[flow as usize].label,
+            flow: label,
             timestamp: self.network.now,
             queueing: Time::ZERO,
-            payload: Payload::default(),
+            payload: Payload::of_datagram(number),
         };
         self.send(self.hot_flows[flow as usize].begins.0, packet);
     }

@@ -3,10 +3,12 @@
 mod connections;
 mod counts;
 mod events;
+mod feedback;
 mod flows;
 mod packets;
 mod payload;
 mod results;
+mod work;
 
 use crate::events::Event;
 use crate::forwarding::{Forwarding, Network};
@@ -19,10 +21,12 @@ use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::random::name_hash;
-use dumbbell_units::{Interval, Stream, Time};
+use dumbbell_units::{Histogram, Interval, Stream, Time};
 use events::Tracer;
+use feedback::Feedback;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
+use work::{Task, Work};
 
 /// No connection.
 const NONE: u32 = u32::MAX;
@@ -47,6 +51,8 @@ struct Connection {
     release_at: Time,
     /// The application of a self-driven conversation.
     writer: Option<Box<Writer>>,
+    /// The transfer of a workload in progress.
+    task: Option<Box<Task>>,
     /// Records events if a probe requests them.
     tracer: Option<Box<Tracer>>,
 }
@@ -77,9 +83,13 @@ struct FlowState {
     random: Option<Stream>,
     /// The stream from which each connection forks that of its congestion control.
     control_random: Stream,
+    /// For a workload: its state and its transfers.
+    work: Option<Box<Work>>,
     /// For a datagram source: its state and its next emission.
     datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
     started_at: Time,
+    /// Of a source that receives reports: what its receiver has seen since the last one.
+    feedback: Option<Box<Feedback>>,
     /// The current start, a later one after restarts, and its stop.
     runs_since: Time,
     stop: Option<Time>,
@@ -110,8 +120,10 @@ struct HotFlowState {
     begins: (u32, u32),
     sizes: WireSizes,
     is_traced: bool,
-    /// Deliveries are traced, or may bridge the pauses before restarts.
+    /// Deliveries are traced or measured, or may bridge the pauses before restarts.
     is_followed: bool,
+    /// Its receiver sends reports.
+    has_reports: bool,
     /// Packets sent that have not arrived.
     undelivered: u64,
     bytes_on_wire: u64,
@@ -132,6 +144,9 @@ pub(crate) struct Simulation<'a> {
     event_count: u64,
     fingerprint: u64,
     hot_flows: Vec<HotFlowState>,
+    /// Round-trip times and one-way delays of each flow within the measurement window; empty if not requested.
+    rtts: Vec<Histogram>,
+    delays: Vec<Histogram>,
     reroutes: Vec<NewRoute>,
     edges: Edges,
     /// Time of the next change of a path or end of the window.
@@ -187,6 +202,8 @@ impl<'a> Simulation<'a> {
             event_count: 0,
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hot_flows: Vec::new(),
+            rtts: Vec::new(),
+            delays: Vec::new(),
             edges: Edges::default(),
             next_change: Time::ZERO,
             reroutes: std::mem::take(&mut routes.reroutes),
@@ -204,19 +221,26 @@ impl<'a> Simulation<'a> {
             link_probes: vec![Vec::new(); scenario.links.len()],
         };
         simulation.add_probes();
-        let is_traced = |flow: usize| !simulation.flow_probes[flow].is_empty();
+        // Transfers are recorded when they end, not with every packet.
+        let of_packets =
+            |&probe: &u32| !simulation.recordings[probe as usize].quantity.is(Measure::Transfers);
+        let is_traced = |flow: usize| simulation.flow_probes[flow].iter().any(of_packets);
         routes.find_receivers(scenario, is_traced);
         let hot = |(flow, &begins)| {
             let (is_traced, restarts) = (is_traced(flow), &scenario.flows[flow].restarts);
             HotFlowState {
                 begins,
                 is_traced,
-                is_followed: is_traced || !restarts.is_empty(),
+                is_followed: is_traced || !restarts.is_empty() || scenario.delay_percentiles,
+                has_reports: scenario.flows[flow].source.reports().is_some(),
                 ..HotFlowState::default()
             }
         };
         simulation.hot_flows = routes.begins.iter().enumerate().map(hot).collect();
-        simulation.network.hops = routes.hops;
+        if scenario.delay_percentiles {
+            simulation.rtts = vec![Histogram::default(); scenario.flows.len()];
+            simulation.delays = simulation.rtts.clone();
+        }
         let nodes = Names::new(scenario.node_names());
         for (link, probes) in simulation.network.links.iter_mut().zip(&simulation.link_probes) {
             let measures = |measure: Measure| {
@@ -234,7 +258,10 @@ impl<'a> Simulation<'a> {
         }
         for (index, flow) in scenario.flows.iter().enumerate() {
             simulation.add_flow(index as u32, flow, &nodes, (seed, run));
+            let started_at = simulation.flows[index].started_at;
+            simulation.flows[index].work = Work::new(scenario, &routes, index, started_at);
         }
+        simulation.network.hops = routes.hops;
         simulation
     }
 
@@ -274,7 +301,9 @@ impl<'a> Simulation<'a> {
             label: name_hash(&flow.name) as u32,
             random: Some(stream("traffic")),
             control_random: stream("control"),
+            work: None,
             datagrams: None,
+            feedback: flow.source.reports().map(|_| Box::default()),
             started_at,
             runs_since: started_at,
             stop: flow.stop,

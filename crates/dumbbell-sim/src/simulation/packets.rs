@@ -41,6 +41,7 @@ impl Forwarding<Payload> for Simulation<'_> {
                 self.reports.release(&packet.payload);
                 (None, false)
             }
+            PacketKind::Report => (None, false),
         };
         let drop = Drop { at, flow, is_segment };
         if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
@@ -56,6 +57,7 @@ impl Forwarding<Payload> for Simulation<'_> {
             }
             PacketKind::Datagram => self.hot_flows[packet.owner as usize].undelivered += 1,
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
+            PacketKind::Report => {}
         }
         copy
     }
@@ -191,7 +193,11 @@ impl Simulation<'_> {
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
+                    let samples = connection.sender.stats().rtt_count;
                     connection.sender.on_ack(self.network.now, &ack, packet.queueing);
+                    if !self.rtts.is_empty() {
+                        self.measure_rtt(packet.owner, samples);
+                    }
                     self.pump(packet.owner);
                 }
             }
@@ -199,12 +205,15 @@ impl Simulation<'_> {
                 self.conservation.delivered += 1;
                 self.hot_flows[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                self.count_delivered(
-                    self.network.now,
-                    packet.owner,
-                    u64::from(packet.size),
-                    packet.timestamp,
-                );
+                self.count_delivered(self.network.now, packet.owner, u64::from(packet.size), &packet);
+                if self.hot_flows[packet.owner as usize].has_reports {
+                    self.note_datagram(&packet);
+                }
+            }
+            PacketKind::Report => {
+                self.conservation.delivered += 1;
+                self.note(8 << 32 | u64::from(packet.owner), u64::from(packet.size));
+                self.on_report(&packet);
             }
         }
     }
@@ -225,13 +234,13 @@ impl Simulation<'_> {
         let ack = connection.receiver.on_segment(at, &segment, packet.timestamp, packet.queueing);
         let delivered = connection.receiver.rcv_nxt() - before;
         let flow = connection.flow;
-        self.count_delivered(at, flow, delivered, packet.timestamp);
+        self.count_delivered(at, flow, delivered, packet);
         ack.map(|ack| self.put_acknowledgement(packet, flow, &ack))
     }
 
-    /// New bytes have reached the application of a flow, with a packet that left at `sent`.
+    /// A packet has reached the receiver of a flow, and new bytes its application.
     #[inline]
-    fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, sent: Time) {
+    fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, packet: &Packet<Payload>) {
         let is_measured = self.window.contains(at);
         let hot = &mut self.hot_flows[flow as usize];
         if is_measured {
@@ -239,7 +248,21 @@ impl Simulation<'_> {
             hot.last_delivery = at;
         }
         if hot.is_followed {
+            let sent = packet.timestamp;
+            if is_measured && packet.kind != PacketKind::Syn && !self.delays.is_empty() {
+                self.delays[flow as usize].add(at.since(sent).0);
+            }
             self.follow_delivery(flow, bytes, sent, is_measured);
+        }
+    }
+
+    /// Adds the round-trip time of an acknowledgement, if it gave one. `samples` were there before.
+    #[inline(never)]
+    fn measure_rtt(&mut self, owner: u32, samples: u64) {
+        let connection = &self.connections[owner as usize];
+        let stats = connection.sender.stats();
+        if stats.rtt_count > samples && self.window.contains(self.network.now) {
+            self.rtts[connection.flow as usize].add(Time::from_secs(stats.rtt_latest).0);
         }
     }
 

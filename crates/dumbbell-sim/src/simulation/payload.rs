@@ -1,7 +1,7 @@
 //! Packet contents. A packet and its slot take one cache line of 64 bytes; its fields are whole words, so that it
 //! moves as a few vectors.
 
-use dumbbell_net::Packet;
+use dumbbell_net::{Packet, Report};
 use dumbbell_tcp::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time};
 
@@ -37,6 +37,32 @@ impl Payload {
             + u32::from(segment.is_cwr) * ECN;
         let flags = flow << FLAGS | flags;
         Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
+    }
+
+    /// A datagram, by its number within its flow, counted from 1.
+    pub(super) fn of_datagram(number: u64) -> Self {
+        Payload { number, ..Payload::default() }
+    }
+
+    /// The number of a datagram.
+    pub(super) fn datagram(&self) -> u64 {
+        self.number
+    }
+
+    /// A report about datagrams, encoded without its interval, which is the time stamp of the packet.
+    pub(super) fn of_report(report: &Report) -> Self {
+        let detail = u32::try_from(report.lost).unwrap_or(u32::MAX);
+        Payload { number: report.received, queueing_echo: report.delay, detail, flags: 0 }
+    }
+
+    /// The report in a packet with this time stamp.
+    pub(super) fn report(&self, timestamp: Time) -> Report {
+        Report {
+            received: self.number,
+            lost: u64::from(self.detail),
+            interval: timestamp,
+            delay: self.queueing_echo,
+        }
     }
 
     /// The flow of a data packet.

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::forwarding::Forwarding;
-use crate::outcome::{FlowOutcome, LinkOutcome, Outcome};
+use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, Percentiles};
 use crate::trace::{Measure, Quantity};
 use dumbbell_net::PacketKind;
 use dumbbell_tcp::Sender;
@@ -32,6 +32,7 @@ fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
         Measure::SeqSent
         | Measure::Delivered
         | Measure::TcpEvents
+        | Measure::Transfers
         | Measure::Backlog
         | Measure::Drops
         | Measure::Wait
@@ -70,6 +71,7 @@ impl Simulation<'_> {
                 self.count_connection(owner);
             }
         }
+        self.record_unfinished();
         self.conservation.in_flight = (self.unsettled_drops.len() + self.network.packet_count()) as u64;
         self.finish_recordings();
         self.window.until = self.window.until.min(self.network.now);
@@ -123,7 +125,7 @@ impl Simulation<'_> {
         let in_flight = self.network.packets().filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
-            PacketKind::Ack => None,
+            PacketKind::Ack | PacketKind::Report => None,
         });
         for flow in in_flight.chain(self.unsettled_drops.iter().filter_map(|drop| drop.flow)) {
             packets[flow as usize] += 1;
@@ -173,6 +175,10 @@ impl Simulation<'_> {
             completion_s: state.completed_at.map(|at| at.since(state.started_at).secs()),
             start_s: state.started_at.secs(),
             segments_lost: state.segments_lost,
+            rtt: self.rtts.get(index).map(Percentiles::of_times).unwrap_or_default(),
+            delay: self.delays.get(index).map(Percentiles::of_times).unwrap_or_default(),
+            transfers: self.transfers_outcome(index),
+            playback: self.playback(index),
             ..self.measured(index).outcome()
         }
     }

@@ -23,6 +23,8 @@ pub struct SenderStats {
     pub rtt_count: u64,
     /// Minimum of them, in seconds.
     pub rtt_min: f64,
+    /// The latest of them, in seconds.
+    pub rtt_latest: f64,
     /// Number of times that the receive window, not the congestion window, stopped the sender.
     pub receive_window_limited: u64,
 }
@@ -39,5 +41,6 @@ impl SenderStats {
         self.rtt_sum += rtt;
         self.rtt_count += 1;
         self.rtt_min = least(rtt, self.rtt_min);
+        self.rtt_latest = rtt;
     }
 }
