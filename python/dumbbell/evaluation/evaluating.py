@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.item import ORDER, Comparison, Item, Judged, Verdict, compared, decided
 from dumbbell.evaluation.items import ITEMS
 from dumbbell.evaluation.means import missing, registered
-from dumbbell.evaluation.page import command, findings, page, strengths, told
+from dumbbell.evaluation.page import Finding, command, findings, page, strengths, told
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.reduction import COLUMNS, reduce, reduction_digest
 from dumbbell.evaluation.study import Case, Study
@@ -36,8 +36,6 @@ __all__ = ["BASELINES", "Evaluation", "evaluate", "split"]
 BASELINES = ("reno", "cubic")
 """The default baselines, as far as they are registered."""
 
-RUNS = 5
-QUICK_RUNS = 3
 LEAST_RUNS = 2
 
 
@@ -54,7 +52,9 @@ class Evaluation:
     verdicts
         The verdict of each item, by its name.
     findings
-        What the algorithm does that limits do not allow, one sentence each, the gravest first.
+        What the algorithm does that limits do not allow, one sentence each, traits such as unfairness first.
+    strengths
+        What it does much better than the baselines at most points of an item.
     data
         The content of `results`, as plain data.
     run_time_s
@@ -66,6 +66,7 @@ class Evaluation:
     results: Path
     verdicts: Mapping[str, Verdict]
     findings: tuple[str, ...]
+    strengths: tuple[str, ...]
     data: Mapping[str, Any]
     run_time_s: float
 
@@ -183,12 +184,12 @@ def evaluate(
         run_time_s = time.monotonic() - begin
         listed = findings(study, judged)
         data = _data(study, judged, work, listed, run_time_s, store.warnings)
-    target = place / _folder_name(study, against, only)
+    target = place / _folder_name(study, only)
     target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "index.html", target / "results.json"
     write_text(
         report_file,
-        page(study, judged, facts=_facts(study, data), notice=_notice(study, chosen, against)),
+        page(study, judged, facts=_facts(study, data), notice=_notice(study, chosen)),
     )
     write_json(results_file, data)
     return Evaluation(
@@ -196,7 +197,8 @@ def evaluate(
         report=report_file,
         results=results_file,
         verdicts={one.item.name: one.verdict for one in judged},
-        findings=tuple(listed),
+        findings=tuple(str(one) for one in listed),
+        strengths=tuple(str(one) for one in strengths(study, judged)),
         data=data,
         run_time_s=run_time_s,
     )
@@ -218,13 +220,15 @@ def _study(name: str, against: Iterable[str] | None, *, quick: bool, seed: int, 
     baselines = list(dict.fromkeys(algorithm(one, "against") for one in names))
     # An algorithm is no measure of itself, unless there is no other.
     others = tuple(one for one in baselines if one != subject) or tuple(baselines)
-    return Study(
+    study = Study(
         subject=subject,
         baselines=others,
         quick=quick,
         seed=seed,
-        runs=runs or (QUICK_RUNS if quick else RUNS),
+        runs=0,
+        against=() if against is None else tuple(one.text for one in others),
     )
+    return replace(study, runs=runs or study.default_runs)
 
 
 def split(text: str) -> list[str]:
@@ -356,11 +360,11 @@ def _summarized(one: Judged, judged: Sequence[Judged]) -> Judged:
     return Judged(item=one.item, verdict=verdict, why=f"{counted} of {len(parts)} items")
 
 
-def _folder_name(study: Study, against: Iterable[str] | None, only: Iterable[str]) -> str:
+def _folder_name(study: Study, only: Iterable[str]) -> str:
     """Return the name of the report's folder: a part never overwrites the whole."""
     parts = ["evaluate", study.subject.text]
-    if against is not None:
-        parts += ["against", *(one.text for one in study.baselines)]
+    if study.against:
+        parts += ["against", *study.against]
     if study.quick:
         parts.append("quick")
     parts += list(only)
@@ -381,7 +385,7 @@ def _facts(study: Study, data: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _notice(study: Study, chosen: Sequence[Item], against: Iterable[str] | None) -> str:
+def _notice(study: Study, chosen: Sequence[Item]) -> str:
     """Return the notice about what is left out."""
     parts = []
     if study.quick:
@@ -389,7 +393,7 @@ def _notice(study: Study, chosen: Sequence[Item], against: Iterable[str] | None)
     if len(chosen) < len(ITEMS):
         parts.append(f"Only these items: {', '.join(item.name for item in chosen)}.")
     absent = [name for name in BASELINES if name not in registered("algorithms")]
-    if against is None and absent:
+    if not study.against and absent:
         parts.append(f"Baselines that are not registered: {', '.join(absent)}.")
     if study.subject in study.baselines:
         parts.append("The algorithm is compared with itself, because no other baseline is registered.")
@@ -400,7 +404,7 @@ def _data(
     study: Study,
     judged: Sequence[Judged],
     work: PlannedRuns[_Planned],
-    listed: Sequence[str],
+    listed: Sequence[Finding],
     run_time_s: float,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
@@ -420,8 +424,8 @@ def _data(
             "runs": work.done,
             "runs_kept_from_before": work.reused,
             "run_time_s": round(run_time_s, 1),
-            "findings": list(listed),
-            "strengths": strengths(study, judged),
+            "findings": [asdict(one) for one in listed],
+            "strengths": [asdict(one) for one in strengths(study, judged)],
             "items": [_item_data(study, one) for one in judged],
             "warnings": list(warnings),
         }

@@ -132,7 +132,7 @@ class Limit(Measure):
             return f"{self.name} {side} {shown}, or within {RELAXED:.0%} of a baseline that breaks this limit itself"
         factor = "the baseline's" if self.factor == 1.0 else f"{self.factor:g} × the baseline's"
         slack = self.slack * self.scale
-        added = "" if slack == 0.0 else f" {'+' if slack > 0.0 else '-'} {abs(slack):g}{unit}"
+        added = "" if slack == 0.0 else f" {'+' if slack > 0.0 else '−'} {abs(slack):g}{unit}"
         return f"{self.name} {side} {factor}{added}"
 
     def limit_of(self, baseline: pd.Series[float]) -> pd.Series[float]:

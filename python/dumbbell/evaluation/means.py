@@ -39,9 +39,10 @@ def registered(section: str) -> tuple[str, ...]:
 def missing(needs: Iterable[Need]) -> str:
     """Return in words what is missing of some needs; an empty text if nothing is."""
     absent = [need for need in needs if not set(need.names) & set(registered(need.section))]
-    return "; ".join(
-        f"{need.what}: none of {', '.join(need.names)} is registered under {need.section}"
-        if len(need.names) > 1
-        else f"{need.what}: {need.names[0]} is not registered under {need.section}"
-        for need in absent
-    )
+    return "; ".join(_told(need) for need in absent)
+
+
+def _told(need: Need) -> str:
+    which = need.names[0] if len(need.names) == 1 else f"none of {', '.join(need.names)}"
+    named = "" if need.names == (need.what,) else f"{need.what}: "
+    return f"{named}{which} is {'' if len(need.names) > 1 else 'not '}registered under {need.section}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from dumbbell.evaluation.study import SUBJECT, Study
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, Tone, render_page
 from dumbbell.statistics import Interval, mean_interval
 
-__all__ = ["command", "findings", "page", "strengths", "told"]
+__all__ = ["Finding", "command", "findings", "page", "strengths", "told"]
 
 TONES: dict[Verdict, Tone] = {
     "fails": "bad",
@@ -47,12 +48,15 @@ SHOWN_FINDINGS = 6
 def command(study: Study, item: Item) -> str:
     """Return the command that runs an item alone."""
     parts = ["dumbbell", "evaluate", study.subject.text]
-    parts += ["--against", ",".join(one.text for one in study.baselines)]
+    if study.against:
+        parts += ["--against", ",".join(study.against)]
     if study.quick:
         parts.append("--quick")
     if study.seed != 1:
         parts += ["--seed", str(study.seed)]
-    return shlex.join([*parts, "--seeds", str(study.runs), "--only", item.name])
+    if study.runs != study.default_runs:
+        parts += ["--seeds", str(study.runs)]
+    return shlex.join([*parts, "--only", item.name])
 
 
 def told(one: Comparison) -> str:
@@ -77,30 +81,59 @@ def _broken(judged: Sequence[Judged]) -> list[tuple[Judged, Limit, list[Comparis
     return sorted(found, key=lambda each: (ORDER.index(each[2][0].verdict), -max(c.weight for c in each[2])))
 
 
-def findings(study: Study, judged: Sequence[Judged]) -> list[str]:
-    """Return what the algorithm does that limits do not allow, one sentence each, traits such as unfairness first."""
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something that stands out.
+
+    Parameters
+    ----------
+    text
+        What the algorithm does, a sentence without its full stop.
+    measured
+        The comparison that shows it most clearly.
+    item
+        Name of its item.
+    trait
+        What the algorithm is called for it, if anything.
+    """
+
+    text: str
+    measured: str
+    item: str
+    trait: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.measured}; item {self.item})."
+
+
+def findings(study: Study, judged: Sequence[Judged]) -> list[Finding]:
+    """Return what the algorithm does that limits do not allow, traits such as unfairness first."""
     name = study.subject.text
     found = _broken(judged)
-    traits: dict[str, tuple[float, str]] = {}
-    for one, limit, broken in found:
-        if limit.trait:
-            worst = max(broken, key=lambda each: each.weight)
-            text = f"{name} is {limit.trait}: it {limit.breaks} ({told(worst)}; item {one.item.name})."
-            traits[limit.trait] = max(traits.get(limit.trait, (-np.inf, "")), (worst.weight, text))
-    listed = [text for _, text in traits.values()]
+    traits: dict[str, Finding] = {}
+    # In the order of the items: the direct comparison of two flows comes first.
+    for one in judged:
+        for other, limit, broken in found:
+            if other is one and limit.trait and limit.trait not in traits:
+                text = f"{name} is {limit.trait}: it {limit.breaks}"
+                traits[limit.trait] = _finding(text, broken, one, limit.trait)
+    listed = list(traits.values())
     said: set[str] = {limit.breaks for _, limit, _ in found if limit.trait}
     for one, limit, broken in found:
-        if limit.breaks in said:
-            continue
-        said.add(limit.breaks)
-        worst = max(broken, key=lambda each: each.weight)
-        listed.append(f"{name} {limit.breaks} ({told(worst)}; item {one.item.name}).")
+        if limit.breaks not in said:
+            said.add(limit.breaks)
+            listed.append(_finding(f"{name} {limit.breaks}", broken, one))
     return listed
 
 
-def strengths(study: Study, judged: Sequence[Judged]) -> list[str]:
-    """Return what the algorithm does much better than the baselines at most points of an item, one sentence each."""
-    listed: dict[str, str] = {}
+def _finding(text: str, broken: Sequence[Comparison], one: Judged, trait: str = "") -> Finding:
+    worst = max(broken, key=lambda each: each.weight)
+    return Finding(text=text, measured=told(worst), item=one.item.name, trait=trait)
+
+
+def strengths(study: Study, judged: Sequence[Judged]) -> list[Finding]:
+    """Return what the algorithm does much better than the baselines at most points of an item."""
+    listed: dict[str, Finding] = {}
     for one in judged:
         for limit in dict.fromkeys(each.limit for each in one.comparisons):
             compared = [each for each in one.comparisons if each.limit is limit]
@@ -108,9 +141,10 @@ def strengths(study: Study, judged: Sequence[Judged]) -> list[str]:
             if not limit.strength or 2 * len(better) <= len(compared) or limit.strength in listed:
                 continue
             best = min(better, key=lambda each: each.weight)
-            listed[limit.strength] = (
-                f"{study.subject.text} {limit.strength} at {len(better)} of {len(compared)} points ({told(best)}; "
-                f"item {one.item.name})."
+            listed[limit.strength] = Finding(
+                text=f"{study.subject.text} {limit.strength}, at {len(better)} of {len(compared)} points",
+                measured=told(best),
+                item=one.item.name,
             )
     return list(listed.values())
 
@@ -133,7 +167,12 @@ def page(study: Study, judged: Sequence[Judged], *, facts: Sequence[tuple[str, s
     against = ", ".join(one.text for one in study.baselines)
     return render_page(
         title=f"Evaluation of {study.subject.text}",
-        subtitle=f"By RFC 9743 and the common TCP evaluation suite, against {against}.",
+        subtitle=" ".join(
+            [
+                f"By RFC 9743 and the common TCP evaluation suite, against {against}.",
+                *(f"{one.text}." for one in findings(study, judged) if one.trait),
+            ]
+        ),
         facts=facts,
         sections=[
             Section(anchor="glance", title="At a glance", blocks=_glance(study, judged)),
@@ -165,12 +204,30 @@ def _glance(study: Study, judged: Sequence[Judged]) -> list[Block]:
     counts = Counter(one.verdict for one in judged)
     counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ORDER if counts[verdict])
     listed = findings(study, judged)
-    paragraphs = [*listed[:SHOWN_FINDINGS]]
-    if len(listed) > SHOWN_FINDINGS:
-        paragraphs.append(f"{len(listed) - SHOWN_FINDINGS} further limits are broken; see the items.")
+    better = strengths(study, judged)
+    toned: tuple[tuple[Tone, Sequence[Finding]], ...] = (("bad", listed[:SHOWN_FINDINGS]), ("good", better))
+    said: list[list[Cell | str]] = [
+        [Cell(text=one.text, tone=tone), one.measured, Cell(text=one.item, link=f"#{one.item}")]
+        for tone, several in toned
+        for one in several
+    ]
+    hidden = len(listed) - SHOWN_FINDINGS
+    blocks: list[Block] = [Text(paragraphs=[f"{len(judged)} items: {counted}."])]
     if not listed:
-        paragraphs.append(f"{study.subject.text} breaks no limit.")
-    paragraphs += strengths(study, judged)
+        blocks.append(Text(paragraphs=[f"{study.subject.text} breaks no limit."]))
+    if said:
+        blocks.append(
+            Table(
+                caption="Findings",
+                columns=[
+                    Column(title="finding", align="left"),
+                    Column(title="measured", align="left"),
+                    Column(title="item", align="left"),
+                ],
+                rows=said,
+                note=f"{hidden} further limits are broken; see the items." if hidden > 0 else "",
+            )
+        )
     rows = [
         [
             Cell(text=one.item.title, detail=one.item.section, link=f"#{one.item.name}"),
@@ -179,19 +236,16 @@ def _glance(study: Study, judged: Sequence[Judged]) -> list[Block]:
         ]
         for one in judged
     ]
-    return [
-        Text(paragraphs=[f"{len(judged)} items: {counted}."]),
-        Text(paragraphs=paragraphs),
-        Table(
-            caption="Verdicts",
-            columns=[
-                Column(title="item", align="left"),
-                Column(title="verdict", align="left"),
-                Column(title="decided by", align="left"),
-            ],
-            rows=rows,
-        ),
-    ]
+    verdicts = Table(
+        caption="Verdicts",
+        columns=[
+            Column(title="item", align="left"),
+            Column(title="verdict", align="left"),
+            Column(title="decided by", align="left"),
+        ],
+        rows=rows,
+    )
+    return [*blocks, verdicts]
 
 
 def _sentence(one: Judged) -> str:

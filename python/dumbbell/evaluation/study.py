@@ -278,6 +278,8 @@ class Study:
         Seed of all random numbers.
     runs
         Number of replications.
+    against
+        The baselines as they were stated; empty if they are the default.
     """
 
     subject: Algorithm
@@ -285,10 +287,16 @@ class Study:
     quick: bool
     seed: int
     runs: int
+    against: tuple[str, ...] = ()
 
     def pick(self, quick: T, full: T) -> T:
         """Return the value of the scale."""
         return quick if self.quick else full
+
+    @property
+    def default_runs(self) -> int:
+        """The number of replications of this scale."""
+        return self.pick(3, 5)
 
     @property
     def rate_bps(self) -> float:
@@ -303,7 +311,7 @@ class Study:
     @property
     def duration(self) -> float:
         """The default simulated time, s."""
-        return self.pick(20.0, 60.0)
+        return self.pick(30.0, 60.0)
 
     @property
     def warm_up(self) -> float:
