@@ -98,6 +98,7 @@ from dumbbell.scenario import (
 
 if TYPE_CHECKING:
     from dumbbell.campaign import Campaign
+    from dumbbell.evaluation import evaluate
 
 __version__ = version()
 
@@ -177,6 +178,7 @@ __all__ = [
     "WindowRules",
     "__version__",
     "catalogue",
+    "evaluate",
     "run",
     "run_many",
     "schema",
@@ -190,4 +192,8 @@ def __getattr__(name: str) -> Any:
         from dumbbell.campaign import Campaign
 
         return Campaign
+    if name == "evaluate":
+        from dumbbell.evaluation import evaluate
+
+        return evaluate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,6 +31,7 @@ OUTSIDE_REDUCTION = (
     "claims.py",
     "cli",
     "crossvalidation",
+    "evaluation",
     "papers",
     "plots",
     "report",

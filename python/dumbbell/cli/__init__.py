@@ -3,8 +3,8 @@
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
 keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the
 machine lacks something, such as root; and ``shell``: the machine cannot emulate a link. Otherwise, ``shell`` has the exit
-code of its program. ``cross-validate --strict`` exits with 1 if a criterion does not hold, and ``testbed`` if a run
-failed. User input never causes a traceback.
+code of its program. ``cross-validate --strict`` exits with 1 if a criterion does not hold, ``evaluate --strict`` if an item
+fails or is worse than the baselines, and ``testbed`` if a run failed. User input never causes a traceback.
 """
 
 from __future__ import annotations
@@ -277,6 +277,80 @@ def cross_validate_command(
         threads=threads,
         fresh=fresh,
         folder=folder,
+    )
+
+
+@app.command("evaluate")
+@guarded
+def evaluate_command(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="Registered algorithm or TCP variant, with parameters if need be: vegas:alpha=2,beta=4.",
+            show_default=False,
+        ),
+    ],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="NAMES",
+            help="Baselines, separated by commas; default: reno,cubic, as far as registered.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use shorter runs, fewer points and 3 seeds; the report says so.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="ITEM", help="Item to run; may be repeated; default: all."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as one JSON object.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with code 1 if an item fails or is worse than the baselines."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Folder for the report and completed runs; default: results/."
+        ),
+    ] = None,
+    seed: Seed = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", metavar="N", help="Number of replications, at least 2; default: 5, with --quick 3."
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
+    ] = False,
+) -> None:
+    """Evaluate an algorithm by RFC 9743 (BCP 133) and the common TCP evaluation suite, and write a report.
+
+    Each item compares the algorithm with the baselines in its scenarios, with intervals over replications. The report
+    begins with the verdict of each item. Completed runs are kept, also for the evaluation of other algorithms: the same
+    command resumes. docs/evaluate.md lists the items.
+    """
+    from dumbbell.cli import evaluate
+
+    evaluate.evaluate(
+        algorithm,
+        against=against,
+        quick=quick,
+        only=only or (),
+        json_output=json,
+        strict=strict,
+        output=output,
+        seed=seed,
+        seeds=seeds,
+        threads=threads,
+        fresh=fresh,
     )
 
 

@@ -76,12 +76,15 @@ class Cell:
         A meaning shown by colour: ``"good"``, ``"bad"``, ``"muted"``, ``"strong"`` or none.
     hint
         A text shown on hovering.
+    link
+        Where the text leads, such as ``"#anchor"`` of a section; nowhere if empty.
     """
 
     text: str
     detail: str = ""
     tone: Tone = ""
     hint: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

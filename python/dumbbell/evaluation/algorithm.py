@@ -1,0 +1,161 @@
+"""An algorithm by its name and parameters, as ``"vegas:alpha=2"``, and the connections that use it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from dumbbell.engine import catalogue
+from dumbbell.errors import ScenarioError, refusal
+from dumbbell.scenario import Flow, Link, Scenario, Tcp
+
+__all__ = ["Algorithm", "algorithm"]
+
+INITIAL_WINDOW = "10 segments"
+"""RFC 6928 §2, for every connection of an evaluation."""
+
+RECOVERY = "sack"
+"""Loss recovery of algorithms that accept it."""
+
+FORM = "a name, or a name with parameters, such as vegas:alpha=2,beta=4"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """A registered congestion control or TCP variant.
+
+    Parameters
+    ----------
+    name
+        Its name in the registry.
+    parameters
+        Its parameters that differ from the defaults.
+    text
+        Name and parameters as the command line takes them.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    text: str
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    @property
+    def recovery(self) -> str:
+        """The loss recovery in words: SACK, or the one that the algorithm brings."""
+        return "SACK" if self._accepts_sack else "its own recovery"
+
+    @property
+    def _accepts_sack(self) -> bool:
+        return _accepts_sack(self.name)
+
+    def tcp(self, **changes: Any) -> Tcp:
+        """Return connections with this algorithm: RFC defaults, an initial window of 10 segments, SACK if it is accepted.
+
+        Parameters
+        ----------
+        **changes
+            Further fields of `Tcp`.
+        """
+        settings: dict[str, Any] = {"initial_window": INITIAL_WINDOW, **changes}
+        if self.name not in _algorithms():
+            return Tcp(variant=self.name, **settings)
+        congestion = {"name": self.name, **self.parameters}
+        if self._accepts_sack:
+            settings.setdefault("recovery", RECOVERY)
+        return Tcp(congestion=congestion, **settings)
+
+
+def algorithm(text: str, field: str = "algorithm") -> Algorithm:
+    """Return the algorithm that a text names.
+
+    Parameters
+    ----------
+    text
+        A name of the registry, optionally with parameters: ``"vegas:alpha=2,beta=4"``.
+    field
+        Where the text was found, for the error.
+
+    Raises
+    ------
+    ScenarioError
+        The name or a parameter is unknown, or a value is not accepted.
+
+    Examples
+    --------
+    >>> algorithm("vegas:alpha=2").parameters
+    {'alpha': 2}
+    """
+    name, _, rest = text.strip().partition(":")
+    known = _algorithms()
+    names = [*known, *(one for one in _variants() if one not in known)]
+    if name not in names:
+        raise refusal(field, name, ", ".join(names), names=names, problem="is not registered")
+    parameters: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key or not value:
+            raise refusal(field, text, FORM)
+        accepted = known.get(name, ())
+        if key not in accepted:
+            listed = ", ".join(accepted) or "none for this name"
+            raise refusal(f"{field}.{name}", key, listed, names=accepted, problem="is not a parameter")
+        parameters[key] = _value(value)
+    shown = ",".join(f"{key}={_written(value)}" for key, value in parameters.items())
+    made = Algorithm(name=name, parameters=parameters, text=f"{name}:{shown}" if shown else name)
+    # The engine says what it does not accept.
+    _smallest(made.tcp())
+    return made
+
+
+def _value(text: str) -> Any:
+    """Return a number, a truth value or a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@cache
+def _algorithms() -> dict[str, tuple[str, ...]]:
+    """Return the names of the parameters of each registered congestion control."""
+    return {
+        entry["name"]: tuple(parameter["name"] for parameter in entry["parameters"])
+        for entry in catalogue()["algorithms"]
+    }
+
+
+@cache
+def _variants() -> tuple[str, ...]:
+    return tuple(catalogue()["variants"])
+
+
+@cache
+def _accepts_sack(name: str) -> bool:
+    """Return whether the engine accepts an algorithm with the recovery of `RECOVERY`."""
+    if name not in _algorithms():
+        return False
+    try:
+        _smallest(Tcp(congestion=name, recovery=RECOVERY))
+    except ScenarioError:
+        return False
+    return True
+
+
+def _smallest(tcp: Tcp) -> Scenario:
+    """Return a scenario of one flow."""
+    ends = [("a", "b"), ("b", "a")]
+    links = [
+        Link(name=f"{start}-{end}", from_=start, to=end, rate="1 Mbit/s", delay="1 ms") for start, end in ends
+    ]
+    return Scenario(
+        duration="1 s", nodes=["a", "b"], links=links, flows=[Flow(name="f", from_="a", to="b", tcp=tcp)]
+    )

@@ -1,0 +1,472 @@
+"""Plans the cases of items, runs what is missing, decides the verdicts, and writes the report."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import dumbbell
+from dumbbell.campaign import Display, PlannedRuns, Store, duration, engine_identity, on_threads
+from dumbbell.campaign.planned import cost, interrupted, runs_text
+from dumbbell.environment import environment, environment_fact
+from dumbbell.errors import refusal
+from dumbbell.evaluation.algorithm import algorithm
+from dumbbell.evaluation.item import ORDER, Comparison, Item, Judged, Verdict, compared, decided
+from dumbbell.evaluation.items import ITEMS
+from dumbbell.evaluation.means import missing, registered
+from dumbbell.evaluation.page import Finding, command, findings, page, strengths, told
+from dumbbell.evaluation.record import Record
+from dumbbell.evaluation.reduction import COLUMNS, reduce, reduction_digest
+from dumbbell.evaluation.study import Case, Study
+from dumbbell.files import plain, write_json, write_text
+from dumbbell.quantities import nanoseconds
+from dumbbell.run import LARGEST_SEED
+from dumbbell.scenario import Scenario
+
+__all__ = ["BASELINES", "Evaluation", "evaluate", "split"]
+
+BASELINES = ("reno", "cubic")
+"""The default baselines, as far as they are registered."""
+
+LEAST_RUNS = 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation:
+    """A completed evaluation.
+
+    Parameters
+    ----------
+    algorithm
+        The evaluated algorithm.
+    report, results
+        The files written: the report (HTML) and its content (JSON).
+    verdicts
+        The verdict of each item, by its name.
+    findings
+        What the algorithm does that limits do not allow, one sentence each, traits such as unfairness first.
+    strengths
+        What it does much better than the baselines at most points of an item.
+    data
+        The content of `results`, as plain data.
+    run_time_s
+        Wall-clock time it took, s.
+    """
+
+    algorithm: str
+    report: Path
+    results: Path
+    verdicts: Mapping[str, Verdict]
+    findings: tuple[str, ...]
+    strengths: tuple[str, ...]
+    data: Mapping[str, Any]
+    run_time_s: float
+
+    @property
+    def passes(self) -> bool:
+        """Whether no item fails or is worse than the baselines."""
+        return not {"fails", "worse than the baselines"} & set(self.verdicts.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Planned:
+    """A run of a case."""
+
+    key: str
+    stage: str
+    scenario: Scenario
+    seed: int
+    run: int
+    item: Item
+    case: Case
+
+
+def evaluate(
+    name: str,
+    *,
+    against: Iterable[str] | None = None,
+    quick: bool = False,
+    only: Iterable[str] = (),
+    output: str | Path | None = None,
+    seed: int = 1,
+    runs: int | None = None,
+    threads: int | None = None,
+    fresh: bool = False,
+    quiet: bool = False,
+) -> Evaluation:
+    """Evaluate an algorithm by RFC 9743 and the common TCP evaluation suite, and write a report.
+
+    Parameters
+    ----------
+    name
+        A registered algorithm or TCP variant, with parameters if need be: ``"vegas:alpha=2"``.
+    against
+        Baselines in the same form; Reno and CUBIC by default, as far as they are registered.
+    quick
+        Use shorter runs at lower rates, fewer points and three replications.
+    only
+        Names of items; all by default.
+    output
+        Folder for the report and the store of runs; ``results/`` of the working directory by default. The report is in
+        ``evaluate-NAME`` there. Evaluations share the store.
+    seed
+        Seed of all random numbers.
+    runs
+        Number of replications, at least 2; 5 by default, with `quick` 3.
+    threads
+        Number of threads; all cores by default.
+    fresh
+        Delete stored runs, also those of other evaluations, and run everything again.
+    quiet
+        Show no progress.
+
+    Returns
+    -------
+    Evaluation
+        The verdicts and where the report is.
+
+    Raises
+    ------
+    ScenarioError
+        An algorithm, a parameter or an item is not known, a setting is out of range, or another process is writing to the
+        store.
+    ResultsError
+        A file of the store or a result cannot be read or written, as on a full disk.
+    Interrupted
+        Ctrl-C. Every completed run is kept; the same call resumes.
+    """
+    study = _study(name, against, quick=quick, seed=seed, runs=runs)
+    if threads is not None and threads < 1:
+        raise refusal("threads", threads, "a whole number from 1")
+    chosen = _chosen(only)
+    begin = time.monotonic()
+    place = Path(output) if output is not None else Path("results")
+    with ExitStack() as stack, Display(sys.stderr, quiet=quiet) as display:
+        store = stack.enter_context(
+            Store(
+                place / "cache" / "evaluate",
+                COLUMNS,
+                fresh=fresh,
+                identity=f"{engine_identity()}-{reduction_digest()}",
+            )
+        )
+        display.warn(store.warnings)
+        work: PlannedRuns[_Planned] | None = None
+        try:
+            planned = display.steps("plan", len(chosen))
+            plan: list[_Planned] = []
+            absent = {item.name: _absent(item, study) for item in chosen}
+            for item in chosen:
+                if absent[item.name] is None:
+                    plan.extend(_plan(item, study))
+                planned()
+            work = PlannedRuns("evaluate", plan, store, cost=cost)
+            work.announce(display)
+            display.whole("all runs", work.total, work.reused)
+            work.make(on_threads(reduce, threads), display)
+            store.compact()
+        except KeyboardInterrupt as interruption:
+            raise interrupted([] if work is None else [work], store.place) from interruption
+        tables = _tables(work, plan)
+        judged: list[Judged] = []
+        for item in chosen:
+            reason = absent[item.name]
+            judged.append(_judged(item, tables.get(item.name)) if reason is None else reason)
+        judged = [_summarized(one, judged) for one in judged]
+        run_time_s = time.monotonic() - begin
+        listed = findings(study, judged)
+        data = _data(study, judged, work, listed, run_time_s, store.warnings)
+    target = place / _folder_name(study, only)
+    target.mkdir(parents=True, exist_ok=True)
+    report_file, results_file = target / "index.html", target / "results.json"
+    write_text(
+        report_file,
+        page(study, judged, facts=_facts(study, data), notice=_notice(study, chosen)),
+    )
+    write_json(results_file, data)
+    return Evaluation(
+        algorithm=study.subject.text,
+        report=report_file,
+        results=results_file,
+        verdicts={one.item.name: one.verdict for one in judged},
+        findings=tuple(str(one) for one in listed),
+        strengths=tuple(str(one) for one in strengths(study, judged)),
+        data=data,
+        run_time_s=run_time_s,
+    )
+
+
+def _study(name: str, against: Iterable[str] | None, *, quick: bool, seed: int, runs: int | None) -> Study:
+    """Return the study that arguments describe."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
+    if runs is not None and runs < LEAST_RUNS:
+        raise refusal("runs", runs, f"a whole number from {LEAST_RUNS}, because of the intervals")
+    subject = algorithm(name)
+    if against is None:
+        names = [one for one in BASELINES if one in registered("algorithms")]
+    else:
+        names = [one for text in against for one in split(text)]
+        if not names:
+            raise refusal("against", "nothing", "names of algorithms", quoted=False)
+    baselines = list(dict.fromkeys(algorithm(one, "against") for one in names))
+    # An algorithm is no measure of itself, unless there is no other.
+    others = tuple(one for one in baselines if one != subject) or tuple(baselines)
+    study = Study(
+        subject=subject,
+        baselines=others,
+        quick=quick,
+        seed=seed,
+        runs=0,
+        against=() if against is None else tuple(one.text for one in others),
+    )
+    return replace(study, runs=runs or study.default_runs)
+
+
+def split(text: str) -> list[str]:
+    """Return the algorithms of a list separated by commas, which parameters may contain.
+
+    Examples
+    --------
+    >>> split("reno,vegas:alpha=1,beta=2,cubic")
+    ['reno', 'vegas:alpha=1,beta=2', 'cubic']
+    """
+    found: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if "=" in part and ":" not in part and found:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
+def _chosen(only: Iterable[str]) -> list[Item]:
+    """Return the items of some names, in the order of the standards."""
+    wanted = list(only)
+    names = [item.name for item in ITEMS]
+    for name in wanted:
+        if name not in names:
+            raise refusal("only", name, ", ".join(names), names=names, problem="is not an item")
+    return [item for item in ITEMS if not wanted or item.name in wanted]
+
+
+def _absent(item: Item, study: Study) -> Judged | None:
+    """Return the verdict of an item without runs; none if it has some."""
+    reason = item.applies(study) if item.applies is not None else ""
+    if reason:
+        return Judged(item=item, verdict="not applicable", why=reason)
+    if item.refers:
+        return Judged(item=item, verdict="reported", why=item.refers)
+    lacking = missing(item.needs)
+    if lacking:
+        return Judged(item=item, verdict="not available", why=lacking)
+    return None
+
+
+def _plan(item: Item, study: Study) -> list[_Planned]:
+    """Return the runs of an item."""
+    return [
+        _Planned(
+            key=f"{item.name}/{number}",
+            stage=item.name,
+            scenario=case.scenario if isinstance(case.scenario, Scenario) else case.scenario(run),
+            seed=study.seed,
+            run=run,
+            item=item,
+            case=case,
+        )
+        for number, case in enumerate(item.cases(study))
+        for run in range(study.runs)
+    ]
+
+
+def _tables(work: PlannedRuns[_Planned], plan: Sequence[_Planned]) -> dict[str, pd.DataFrame]:
+    """Return the results of each item: ``point``, ``x``, ``panel``, ``role``, ``run`` and the quantities."""
+    kept = work.results(COLUMNS)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for planned, stored in zip(plan, kept.to_dict("records"), strict=True):
+        case = planned.case
+        record = Record(
+            flows=list(stored["flows"]),
+            links=list(stored["links"]),
+            delay_s=list(stored["delay_s"]),
+            traces=list(stored["traces"]),
+            duration_s=nanoseconds(planned.scenario.duration, "duration") / 1e9,
+        )
+        named = {
+            "point": case.point,
+            "x": case.x,
+            "panel": case.panel,
+            "role": case.role,
+            "run": planned.run,
+        }
+        rows.setdefault(planned.item.name, []).append(named | dict(planned.item.measure(case, record)))
+    return {name: pd.DataFrame(listed) for name, listed in rows.items()}
+
+
+def _judged(item: Item, results: pd.DataFrame | None) -> Judged:
+    """Return an item with its verdict."""
+    lacking = missing(item.partly)
+    if item.summarizes:
+        return Judged(item=item, verdict="reported", why="", lacking=lacking)
+    if results is None:
+        return Judged(item=item, verdict="not available", why="no case can be built from the registry")
+    if item.derive is not None:
+        results = item.derive(results)
+    comparisons = compared(item, results)
+    verdict = decided(comparisons)
+    return Judged(
+        item=item,
+        verdict=verdict,
+        why=_why(comparisons, verdict),
+        comparisons=comparisons,
+        results=results,
+        lacking=lacking,
+    )
+
+
+def _why(comparisons: Sequence[Comparison], verdict: Verdict) -> str:
+    """Return the comparison that decides the verdict, in words."""
+    deciding = [one for one in comparisons if one.verdict == verdict]
+    if not deciding:
+        return "no limit"
+    one = max(deciding, key=lambda each: each.weight)
+    points = len({each.point for each in comparisons if each.limit is one.limit})
+    broken = len({each.point for each in deciding if each.limit is one.limit})
+    counted = "" if verdict == "pass" else f"{broken} of {points} points; " if points > 1 else ""
+    closest = "closest to its limit: " if verdict == "pass" else ""
+    return f"{closest}{counted}{told(one)}"
+
+
+def _summarized(one: Judged, judged: Sequence[Judged]) -> Judged:
+    """Return an item that summarizes others with their gravest verdict."""
+    if not one.item.summarizes:
+        return one
+    parts = [other for other in judged if other.item.name in one.item.summarizes]
+    found = {other.verdict for other in parts}
+    verdict = next((each for each in ORDER if each in found), None)
+    if verdict is None:
+        return Judged(item=one.item, verdict="not available", why="none of its items was run")
+    named = [other.item.name for other in parts if other.verdict == verdict]
+    counted = "all" if len(named) == len(parts) else ", ".join(named)
+    return Judged(item=one.item, verdict=verdict, why=f"{counted} of {len(parts)} items")
+
+
+def _folder_name(study: Study, only: Iterable[str]) -> str:
+    """Return the name of the report's folder: a part never overwrites the whole."""
+    parts = ["evaluate", study.subject.text]
+    if study.against:
+        parts += ["against", *study.against]
+    if study.quick:
+        parts.append("quick")
+    parts += list(only)
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", "-".join(parts))
+
+
+def _facts(study: Study, data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the pairs of name and value at the head of the report."""
+    return [
+        ("Dumbbell", data["engine"]),
+        environment_fact(),
+        ("baselines", ", ".join(one.text for one in study.baselines)),
+        ("loss recovery", f"{study.subject.recovery}; baselines: {study.baselines[0].recovery}"),
+        ("replications", f"{study.runs}, seed {study.seed}"),
+        ("runs", runs_text(data["runs"], data["runs_kept_from_before"])),
+        ("run time", duration(data["run_time_s"])),
+        *(("warning", text) for text in data["warnings"]),
+    ]
+
+
+def _notice(study: Study, chosen: Sequence[Item]) -> str:
+    """Return the notice about what is left out."""
+    parts = []
+    if study.quick:
+        parts.append("Quick: shorter runs at lower rates, fewer points and fewer replications.")
+    if len(chosen) < len(ITEMS):
+        parts.append(f"Only these items: {', '.join(item.name for item in chosen)}.")
+    absent = [name for name in BASELINES if name not in registered("algorithms")]
+    if not study.against and absent:
+        parts.append(f"Baselines that are not registered: {', '.join(absent)}.")
+    if study.subject in study.baselines:
+        parts.append("The algorithm is compared with itself, because no other baseline is registered.")
+    return " ".join(parts)
+
+
+def _data(
+    study: Study,
+    judged: Sequence[Judged],
+    work: PlannedRuns[_Planned],
+    listed: Sequence[Finding],
+    run_time_s: float,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    """Return everything that was found, as plain data."""
+    data: dict[str, Any] = plain(
+        {
+            "algorithm": study.subject.text,
+            "name": study.subject.name,
+            "parameters": dict(study.subject.parameters),
+            "against": [one.text for one in study.baselines],
+            "quick": study.quick,
+            "seed": study.seed,
+            "replications": study.runs,
+            "dumbbell": dumbbell.__version__,
+            "engine": engine_identity(),
+            "environment": environment(),
+            "runs": work.done,
+            "runs_kept_from_before": work.reused,
+            "run_time_s": round(run_time_s, 1),
+            "findings": [asdict(one) for one in listed],
+            "strengths": [asdict(one) for one in strengths(study, judged)],
+            "items": [_item_data(study, one) for one in judged],
+            "warnings": list(warnings),
+        }
+    )
+    return data
+
+
+def _item_data(study: Study, one: Judged) -> dict[str, Any]:
+    return {
+        "name": one.item.name,
+        "section": one.item.section,
+        "title": one.item.title,
+        "verdict": one.verdict,
+        "why": one.why,
+        "criterion": one.item.criterion,
+        "lacking": one.lacking,
+        "command": command(study, one.item),
+        "comparisons": [_comparison_data(each) for each in one.comparisons],
+        "results": [] if one.results.empty else _means(one),
+    }
+
+
+def _comparison_data(one: Comparison) -> dict[str, Any]:
+    return {
+        "quantity": one.limit.column,
+        "name": one.limit.name,
+        "point": one.point,
+        "state": one.state,
+        "verdict": one.verdict,
+        "subject": asdict(one.subject),
+        "baselines": {role: asdict(interval) for role, interval in one.baselines.items()},
+        "against": one.against,
+        "allowed": one.allowed,
+        "excess": asdict(one.excess),
+    }
+
+
+def _means(one: Judged) -> list[dict[str, Any]]:
+    """Return the means of all quantities over replications, by point and role."""
+    shown = one.results.drop(columns=["run", "x", "panel"])
+    means = shown.groupby(["point", "role"], sort=False).mean(numeric_only=True).reset_index()
+    return [
+        {str(key): value for key, value in row.items() if value == value} for row in means.to_dict("records")
+    ]

@@ -1,0 +1,120 @@
+"""Quantities and limits that several items share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dumbbell.evaluation.item import Limit, Measure
+from dumbbell.evaluation.record import Record
+from dumbbell.evaluation.study import Case
+
+__all__ = [
+    "COMPLETION_MEAN",
+    "COMPLETION_P95",
+    "DELAY_MEAN",
+    "DELAY_P95",
+    "DELAY_REPORTED",
+    "LOSS",
+    "UTILIZATION",
+    "completions",
+    "link",
+    "log_uniform",
+    "log_uniform_mean",
+]
+
+DELAY_P95 = Limit(
+    column="delay_p95",
+    name="95th percentile of the queueing delay",
+    unit="ms",
+    scale=1e3,
+    factor=1.25,
+    slack=0.002,
+    breaks="builds longer queues than the baselines",
+    strength="keeps queues shorter than half of the baselines'",
+)
+DELAY_MEAN = Limit(
+    column="delay_mean",
+    name="mean queueing delay",
+    unit="ms",
+    scale=1e3,
+    factor=1.25,
+    slack=0.002,
+    breaks="builds longer queues than the baselines",
+    strength="keeps queues shorter than half of the baselines'",
+)
+DELAY_REPORTED = Measure(column="delay_mean", name="mean queueing delay", unit="ms", scale=1e3)
+UTILIZATION = Limit(
+    column="utilization",
+    name="utilization",
+    unit="%",
+    scale=100.0,
+    better="higher",
+    factor=0.9,
+    breaks="leaves capacity unused that the baselines use",
+)
+LOSS = Limit(
+    column="drop_rate",
+    name="loss rate",
+    unit="%",
+    scale=100.0,
+    factor=2.0,
+    slack=0.002,
+    breaks="loses more packets than the baselines",
+    strength="loses less than half of the packets that the baselines lose",
+)
+COMPLETION_MEAN = Limit(
+    column="completion_mean",
+    name="mean completion time",
+    unit="s",
+    factor=1.25,
+    breaks="completes transfers later than the baselines",
+    strength="completes transfers in less than half of the baselines' time",
+)
+COMPLETION_P95 = Limit(
+    column="completion_p95",
+    name="95th percentile of the completion time",
+    unit="s",
+    factor=1.5,
+    breaks="completes transfers later than the baselines",
+    strength="completes transfers in less than half of the baselines' time",
+)
+
+
+def link(_: Case, record: Record) -> dict[str, float]:
+    """Return utilization, queueing delays, losses and marks of the bottleneck."""
+    found = {
+        "utilization": record.utilization,
+        "delay_mean": record.delay_mean_s,
+        "drop_rate": record.drop_rate,
+        "mark_rate": record.mark_rate,
+    }
+    if record.delay_s:
+        mean, deviation = record.delay_s[:2]
+        found |= {
+            "delay_p95": record.delay_p95_s,
+            "delay_p99": record.delay_p99_s,
+            "oscillation": deviation / mean if mean > 0.0 else 0.0,
+        }
+    return found
+
+
+def completions(record: Record, prefix: str) -> dict[str, float]:
+    """Return mean and 95th percentile of the completion times of transfers, s."""
+    times = record.completion_s(prefix)
+    return {"completion_mean": float(times.mean()), "completion_p95": float(np.quantile(times, 0.95))}
+
+
+def log_uniform(low: float, high: float) -> Callable[[np.random.Generator, int], Sequence[float]]:
+    """Return a function that draws sizes whose logarithms are uniform between those of two bounds, bytes."""
+
+    def draw(random: np.random.Generator, count: int) -> Sequence[float]:
+        return [float(size) for size in low * (high / low) ** random.random(count)]
+
+    return draw
+
+
+def log_uniform_mean(low: float, high: float) -> float:
+    """Return the mean of `log_uniform`, bytes."""
+    return float((high - low) / np.log(high / low))

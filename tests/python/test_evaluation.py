@@ -1,0 +1,450 @@
+"""Evaluation by RFC 9743: algorithms by name, limits, items, the store, and the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dumbbell
+from conftest import ROOT
+from dumbbell.cli import app
+from dumbbell.errors import ScenarioError
+from dumbbell.evaluation import ITEMS, split
+from dumbbell.evaluation.algorithm import algorithm
+from dumbbell.evaluation.item import Limit, compared, decided
+from dumbbell.evaluation.items.alone import converged_s
+from dumbbell.evaluation.items.competing import COEXISTENCE, mean_harm
+from dumbbell.evaluation.items.suite import EDGE_RTTS, mean_of_unit, sizes
+from dumbbell.evaluation.means import Need, missing, registered
+from dumbbell.evaluation.page import command
+from dumbbell.evaluation.record import Record
+from dumbbell.evaluation.study import SUBJECT, Study, bdp_packets
+
+HAS_AIMD = "aimd" in registered("algorithms")
+UNFAIR = "aimd:decrease=0.95" if HAS_AIMD else "vegas:alpha=500,beta=1000"
+TIMID = "aimd:increase=0.02" if HAS_AIMD else "vegas:alpha=0.1,beta=0.2"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The folder of the results of this module, so that baselines run once."""
+    return tmp_path_factory.mktemp("evaluation")
+
+
+def evaluated(place, name, *only, **settings):
+    settings = {"against": ["reno"], "quick": True, "quiet": True} | settings
+    return dumbbell.evaluate(name, only=only, output=place, **settings)
+
+
+def study(name="vegas", *, quick=True, runs=3):
+    return Study(
+        subject=algorithm(name),
+        baselines=(algorithm("reno"),),
+        quick=quick,
+        seed=1,
+        runs=runs,
+        against=("reno",),
+    )
+
+
+# --- algorithms ---
+
+
+def test_an_algorithm_has_the_parameters_of_its_text():
+    made = algorithm("vegas:alpha=2,beta=4.5")
+    assert (made.name, dict(made.parameters), made.text) == (
+        "vegas",
+        {"alpha": 2, "beta": 4.5},
+        "vegas:alpha=2,beta=4.5",
+    )
+    assert made == algorithm(" vegas:alpha=2,beta=4.5 ")
+
+
+def test_reno_uses_sack_and_vegas_what_it_brings():
+    assert algorithm("reno").tcp().recovery == "sack"
+    assert algorithm("reno").recovery == "SACK"
+    assert algorithm("vegas").tcp().recovery is None
+
+
+def test_a_variant_is_an_algorithm():
+    assert algorithm("newreno").tcp().variant == "newreno"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("vegs", "did you mean `vegas`"),
+        ("vegas:alfa=1", "did you mean `alpha`"),
+        ("vegas:alpha", "a name with parameters"),
+        ("newreno:alpha=1", "is not a parameter"),
+        ("vegas:alpha=-1", "alpha"),
+        ("vegas:alpha=many", "alpha"),
+    ],
+)
+def test_an_unknown_algorithm_or_parameter_is_refused(text, said):
+    with pytest.raises(ScenarioError, match=re.escape(said)):
+        algorithm(text)
+
+
+def test_a_list_of_algorithms_keeps_their_parameters_together():
+    assert split("reno,vegas:alpha=1,beta=2,code") == ["reno", "vegas:alpha=1,beta=2", "code"]
+
+
+def test_settings_out_of_range_are_refused(place):
+    with pytest.raises(ScenarioError, match="is not an item"):
+        evaluated(place, "reno", "bufferblot")
+    with pytest.raises(ScenarioError, match="runs"):
+        evaluated(place, "reno", "iot", runs=1)
+    with pytest.raises(ScenarioError, match="seed"):
+        evaluated(place, "reno", "iot", seed=-1)
+    with pytest.raises(ScenarioError, match="against"):
+        evaluated(place, "reno", "iot", against=[])
+
+
+# --- limits ---
+
+LIMIT = Limit(column="delay", name="delay", unit="ms", scale=1e3, factor=1.5, slack=0.01)
+
+
+def table(**values):
+    """Return results at one point: three values of the delay by role."""
+    return pd.DataFrame(
+        [
+            {"point": "here", "x": 1.0, "panel": "", "role": role, "run": run, "delay": value}
+            for role, column in values.items()
+            for run, value in enumerate(column)
+        ]
+    )
+
+
+def one_comparison(limit, **values):
+    item = replace(COEXISTENCE, limits=(limit,))
+    (found,) = compared(item, table(**values))
+    return found
+
+
+def test_a_limit_is_broken_if_the_whole_interval_exceeds_it():
+    # 1.5 * 0.02 + 0.01 = 0.04; the subject exceeds it by 0.01 in each run.
+    found = one_comparison(LIMIT, subject=[0.05, 0.05, 0.05], reno=[0.02, 0.02, 0.02])
+    assert (found.state, found.verdict) == ("broken", "worse than the baselines")
+    assert found.allowed == pytest.approx(0.04)
+    assert found.excess.estimate == pytest.approx(0.01)
+
+
+def test_a_limit_is_undecided_if_only_the_estimate_exceeds_it():
+    # Excesses 0.05, -0.02 and 0: mean 0.01, and far from certain.
+    found = one_comparison(LIMIT, subject=[0.09, 0.02, 0.04], reno=[0.02, 0.02, 0.02])
+    assert (found.state, found.verdict) == ("undecided", "undecided")
+
+
+def test_the_most_lenient_baseline_decides():
+    values = {"subject": [0.05] * 3, "reno": [0.02] * 3, "cubic": [0.04] * 3}
+    found = one_comparison(LIMIT, **values)
+    assert (found.state, found.against) == ("kept", "cubic")
+
+
+def test_a_subject_equal_to_its_baseline_keeps_a_limit_without_margin():
+    exact = replace(LIMIT, factor=1.0, slack=0.0)
+    found = one_comparison(exact, subject=[0.1, 0.2, 0.3], reno=[0.1, 0.2, 0.3])
+    assert found.state == "kept"
+
+
+def test_higher_values_can_be_better():
+    limit = replace(LIMIT, better="higher", factor=0.5, slack=0.0)
+    assert one_comparison(limit, subject=[0.4] * 3, reno=[1.0] * 3).state == "broken"
+    assert one_comparison(limit, subject=[0.6] * 3, reno=[1.0] * 3).state == "kept"
+
+
+def test_an_absolute_limit_gives_way_to_a_baseline_that_breaks_it():
+    limit = replace(LIMIT, bound=0.03)
+    alone = one_comparison(limit, subject=[0.04] * 3, reno=[0.02] * 3)
+    assert (alone.state, alone.verdict) == ("broken", "fails")
+    # The baseline has 0.05; 10 % more is 0.055.
+    both = one_comparison(limit, subject=[0.054] * 3, reno=[0.05] * 3)
+    assert both.state == "kept"
+    worse = one_comparison(limit, subject=[0.056] * 3, reno=[0.05] * 3)
+    assert (worse.state, worse.verdict) == ("broken", "worse than the baselines")
+
+
+def test_the_gravest_comparison_is_the_verdict():
+    kept = one_comparison(LIMIT, subject=[0.01] * 3, reno=[0.02] * 3)
+    broken = one_comparison(LIMIT, subject=[0.05] * 3, reno=[0.02] * 3)
+    assert decided([kept]) == "pass"
+    assert decided([kept, broken]) == "worse than the baselines"
+    assert decided([]) == "reported"
+
+
+def test_a_strength_is_less_than_half_of_the_best_baseline():
+    assert one_comparison(LIMIT, subject=[0.009] * 3, reno=[0.02] * 3, cubic=[0.03] * 3).is_strength
+    assert not one_comparison(LIMIT, subject=[0.011] * 3, reno=[0.02] * 3, cubic=[0.03] * 3).is_strength
+
+
+# --- measures ---
+
+
+def test_harm_is_the_lost_share():
+    # Two Reno flows: each has half of what one has alone.
+    assert mean_harm(48.0, 24.0, more_is_better=True) == pytest.approx(0.5)
+    # A delay that grows from 20 to 80 ms: 60 of the 80 ms are added.
+    assert mean_harm(0.02, 0.08, more_is_better=False) == pytest.approx(0.75)
+    assert mean_harm(10.0, 12.0, more_is_better=True) == 0.0
+
+
+def record(values, *, period=1.0):
+    """Return a run whose flows a0, a1, … deliver the given bytes per period."""
+    traces = []
+    for number, column in enumerate(values):
+        total = np.concatenate([[0.0], np.cumsum(column)])
+        times = (np.arange(total.size) * period).tolist()
+        traces.append(
+            {"quantity": "delivered", "name": f"a{number}", "time_s": times, "value": total.tolist()}
+        )
+    return Record(flows=[], links=[], delay_s=[], traces=traces, duration_s=period * len(values[0]))
+
+
+def test_starvation_is_the_longest_run_of_intervals_below_the_floor():
+    run = record([[10, 0, 0, 10, 0, 0, 0, 10]])
+    assert run.longest_below_s("a", 5.0, begin=0.0, end=8.0, step=1.0) == 3.0
+    assert run.longest_below_s("a", 5.0, begin=0.0, end=6.0, step=1.0) == 2.0
+
+
+def test_convergence_counts_to_the_first_fair_interval():
+    run = record([[90, 80, 60, 52, 50], [10, 20, 40, 48, 50]])
+    # 48/52 is the first ratio of at least 0.818.
+    assert converged_s(run, 0.0, step=1.0, hold=1, share=0.9 / 1.1) == 4.0
+    assert converged_s(run, 0.0, step=1.0, hold=3, share=0.9 / 1.1) == 5.0
+
+
+def test_the_time_to_a_share_ends_with_the_interval_that_reaches_it():
+    # 1000 bytes per second are 8 kbit/s, and 90 % of the payload of 8 kbit/s is 876 bytes.
+    run = record([[100, 500, 900, 1000]])
+    assert run.time_to_share_s("a", 0.9, 8000.0, begin=0.0, step=1.0) == 3.0
+    assert run.time_to_share_s("a", 0.9, 80_000.0, begin=1.0, step=1.0) == 3.0
+
+
+def test_a_transfer_that_does_not_end_counts_with_its_age():
+    flows = [
+        {"name": "short0", "completion_s": 1.5, "start_s": 2.0},
+        {"name": "short1", "completion_s": None, "start_s": 6.0},
+    ]
+    run = Record(flows=flows, links=[], delay_s=[], traces=[], duration_s=10.0)
+    assert run.completion_s("short").tolist() == [1.5, 4.0]
+
+
+def test_the_bdp_is_in_full_packets():
+    # 20 Mbit/s * 40 ms = 800 kbit = 66.7 packets of 12 kbit.
+    assert bdp_packets(20e6, 0.04) == 67
+    assert bdp_packets(20e6, 0.04, 0.5) == 33
+    assert bdp_packets(1e4, 0.01) == 1
+
+
+# --- traffic ---
+
+
+def test_edges_have_the_nine_round_trip_times_of_the_suite():
+    assert [round(1e3 * rtt) for rtt in EDGE_RTTS] == [4, 28, 54, 74, 98, 124, 150, 174, 200]
+
+
+def test_sizes_of_sessions_have_their_mean():
+    drawn = sizes(1000.0, np.random.Generator(np.random.PCG64(1)), 400_000)
+    assert np.mean(drawn) == pytest.approx(1000.0, rel=0.02)
+    # The smallest by the mean is one by the mean of the distribution that starts at 1.
+    assert min(drawn) == pytest.approx(1000.0 / mean_of_unit(), rel=0.001)
+
+
+def test_drawn_traffic_is_the_same_for_all_algorithms():
+    def drawn(name, run):
+        flows = study(name).transfers(
+            "short",
+            run,
+            load_bps=1e6,
+            begin=1.0,
+            end=9.0,
+            tcp=algorithm(name).tcp(),
+            sizes=lambda random, count: random.uniform(1e3, 1e4, count),
+            mean_bytes=5.5e3,
+        )
+        return [(flow.start, flow.source.size) for flow in flows]
+
+    assert drawn("vegas", 0) == drawn("reno", 0)
+    assert drawn("vegas", 0) != drawn("vegas", 1)
+
+
+# --- items ---
+
+
+def test_items_have_different_names_and_only_known_references():
+    names = [item.name for item in ITEMS]
+    assert len(set(names)) == len(names)
+    assert all(set(item.summarizes) <= set(names) for item in ITEMS)
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+def test_every_point_has_the_subject_and_its_baseline(item, quick):
+    if item.refers or item.summarizes or missing(item.needs):
+        pytest.skip("has no runs")
+    roles: dict[str, list[str]] = {}
+    for case in item.cases(study(quick=quick)):
+        roles.setdefault(case.point, []).append(case.role)
+    assert roles
+    for point, listed in roles.items():
+        assert sorted(role for role in listed if not role.startswith("_")) == ["reno", SUBJECT], point
+        assert len(set(listed)) == len(listed), point
+
+
+def test_what_the_registry_lacks_is_named():
+    assert missing([Need("queues", ("codel", "nonsuch"), "a queue")]) == ""
+    assert missing([Need("queues", ("nonsuch",), "nonsuch")]) == "nonsuch is not registered under queues"
+    assert "none of this, that" in missing([Need("queues", ("this", "that"), "a queue")])
+    assert missing([Need("no such section", ("codel",), "a queue")])
+
+
+def test_every_item_is_documented():
+    text = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
+    for item in ITEMS:
+        (row,) = [
+            line for line in text.splitlines() if line.startswith(f"| `{item.name}` | {item.section} |")
+        ]
+        assert row.endswith(f"| {item.criterion or '–'} |")
+
+
+def test_the_command_of_an_item_states_what_differs_from_the_defaults():
+    assert command(study("vegas:alpha=2"), COEXISTENCE) == (
+        "dumbbell evaluate vegas:alpha=2 --against reno --quick --only coexistence"
+    )
+    plain = replace(study(), quick=False, runs=7, seed=3, against=())
+    assert command(plain, COEXISTENCE) == "dumbbell evaluate vegas --seed 3 --seeds 7 --only coexistence"
+
+
+# --- evaluations ---
+
+
+def test_an_unfair_algorithm_is_named_on_the_first_page(place):
+    done = evaluated(place, UNFAIR, "coexistence")
+    assert not done.passes
+    assert done.findings[0].startswith(f"{UNFAIR} is unfair: it takes more than its share (harm ")
+    head = done.report.read_text(encoding="utf-8").split("</header>")[0]
+    assert f"{UNFAIR} is unfair" in head
+
+
+def test_a_timid_algorithm_is_named_on_the_first_page(place):
+    done = evaluated(place, TIMID, "coexistence")
+    assert not done.passes
+    assert done.findings[0].startswith(f"{TIMID} is timid: it gives way beside the baselines")
+    head = done.report.read_text(encoding="utf-8").split("</header>")[0]
+    assert f"{TIMID} is timid" in head
+
+
+def test_reno_is_neither_unfair_nor_timid_beside_itself(place):
+    done = evaluated(place, "reno", "coexistence")
+    assert done.verdicts == {"coexistence": "pass"}
+    assert done.findings == ()
+    item = done.data["items"][0]
+    harms = [one for one in item["comparisons"] if one["quantity"] == "harm"]
+    # The same flows, and half of the link for each side.
+    assert all(one["subject"] == one["baselines"]["reno"] for one in harms)
+    assert all(0.3 < one["subject"]["estimate"] < 0.7 for one in harms)
+
+
+def test_vegas_loses_to_reno_keeps_queues_short_and_is_fair_to_itself(place):
+    done = evaluated(place, "vegas", "coexistence", "bufferbloat", "own-fairness")
+    assert done.findings[0].startswith("vegas is timid")
+    assert done.verdicts["bufferbloat"] == "pass"
+    assert any("keeps queues shorter than half of the baselines'" in text for text in done.strengths)
+    fairness = next(item for item in done.data["items"] if item["name"] == "own-fairness")
+    same = [
+        one for one in fairness["comparisons"] if one["quantity"] == "jain" and "same RTT" in one["point"]
+    ]
+    assert same
+    assert all(one["state"] == "kept" for one in same)
+
+
+def test_a_second_evaluation_reuses_the_runs(place):
+    first = evaluated(place, "reno", "iot")
+    again = evaluated(place, "reno", "iot")
+    assert again.data["runs"] == again.data["runs_kept_from_before"] == first.data["runs"]
+    assert again.data["items"] == first.data["items"]
+    # The runs of the baseline serve any algorithm.
+    other = evaluated(place, "vegas", "iot")
+    assert other.data["runs_kept_from_before"] == first.data["runs"]
+    assert other.data["runs"] == 2 * first.data["runs"]
+
+
+def test_an_interrupted_evaluation_resumes(place, monkeypatch):
+    from dumbbell.campaign import Interrupted, PlannedRuns
+
+    whole = PlannedRuns.make
+
+    def interrupted(self, make, display, title=""):
+        whole(self, make, display, title)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PlannedRuns, "make", interrupted)
+        with pytest.raises(Interrupted, match="the same command resumes"):
+            evaluated(place, "reno", "data-centre")
+    done = evaluated(place, "reno", "data-centre")
+    assert done.data["runs"] == done.data["runs_kept_from_before"]
+
+
+def test_an_item_without_means_is_not_available(place):
+    done = evaluated(place, "reno", "multipath", "bbr-cases", "tail-drop")
+    assert done.verdicts == {
+        "multipath": "not available",
+        "bbr-cases": "not applicable",
+        "tail-drop": "not available",
+    }
+    assert "is registered under tcp" in done.report.read_text(encoding="utf-8")
+
+
+def test_tail_drop_has_the_gravest_verdict_of_its_items(place):
+    done = evaluated(place, TIMID, "coexistence", "bufferbloat", "tail-drop")
+    assert done.verdicts["bufferbloat"] == "pass"
+    assert done.verdicts["tail-drop"] == done.verdicts["coexistence"] != "pass"
+
+
+# --- the command ---
+
+
+def invoke(*args):
+    return CliRunner().invoke(app, ["evaluate", *(str(argument) for argument in args)])
+
+
+def test_the_command_prints_verdicts_and_the_report(place):
+    result = invoke("vegas:alpha=2", "--against", "reno", "--quick", "--only", "iot", "--output", place)
+    assert result.exit_code == 0, result.output
+    assert "RFC 9743 §7.4" in result.stdout
+    assert "report: " in result.stdout
+    report = next(place.glob("evaluate-vegas-alpha=2*")) / "index.html"
+    text = report.read_text(encoding="utf-8")
+    assert "dumbbell evaluate vegas:alpha=2 --against reno --quick --only iot" in text
+    assert "<svg" in text
+
+
+def test_the_command_prints_json(place):
+    result = invoke("reno", "--against", "reno", "--quick", "--only", "iot", "--json", "--output", place)
+    data = json.loads(result.stdout)
+    assert data["algorithm"] == "reno"
+    assert [item["verdict"] for item in data["items"]] == ["pass"]
+
+
+def test_strict_exits_with_1_if_something_is_worse(place):
+    args = ["--against", "reno", "--quick", "--strict", "--output", place]
+    assert invoke("reno", *args, "--only", "iot").exit_code == 0
+    assert invoke(TIMID, *args, "--only", "coexistence").exit_code == 1
+
+
+def test_bad_input_is_one_line():
+    for args in (["vegs"], ["vegas:alpha=-1"], ["vegas", "--only", "nothing"], ["vegas", "--against", "no"]):
+        result = invoke(*args)
+        assert result.exit_code == 2
+        lines = result.stderr.strip().splitlines()
+        assert len(lines) == 1, result.stderr
+        assert lines[0].startswith("error: ")
