@@ -48,6 +48,7 @@ pub struct Receiver {
     /// the same range.
     recent: [u64; 4],
     uses_sack: bool,
+    reports_duplicates: bool,
     ecn: EcnMode,
     /// What is echoed: with classic feedback, a mark until the sender reports a window reduction [RFC 3168 §6.1.3]; with
     /// that of DCTCP, the mark of the last segment [RFC 8257 §3.2].
@@ -73,6 +74,7 @@ impl Receiver {
             out_of_order: RangeSet::default(),
             recent: [u64::MAX; 4],
             uses_sack: params.recovery.uses_sack(),
+            reports_duplicates: params.recovery.reports_duplicates(),
             ecn: params.ecn,
             is_marked: false,
             marks: Marks::default(),
@@ -130,9 +132,15 @@ impl Receiver {
         }
         let end = segment.seq.saturating_add(u64::from(segment.len));
         if end <= self.rcv_nxt {
-            return Some(self.acknowledge(sent));
+            return Some(self.acknowledge_again(segment, sent));
         }
         if segment.seq > self.rcv_nxt {
+            if self.reports_duplicates
+                && self.out_of_order.containing(segment.seq).is_some_and(|range| end <= range.1)
+            {
+                self.note_recent(segment.seq);
+                return Some(self.acknowledge_again(segment, sent));
+            }
             self.out_of_order.insert(segment.seq, end, |_, _| {});
             if self.uses_sack {
                 self.note_recent(segment.seq);
@@ -196,11 +204,24 @@ impl Receiver {
         (now >= self.deadline).then(|| self.acknowledge(self.waiting_echo))
     }
 
+    /// The acknowledgement of a segment that has arrived before, which reports it if asked to [RFC 2883 §4].
+    fn acknowledge_again(&mut self, segment: &DataSegment, echo: Time) -> AckSegment {
+        let mut sack = SackBlocks::default();
+        if self.reports_duplicates {
+            sack.push_duplicate(self.rcv_nxt, segment.seq, segment.len);
+        }
+        self.acknowledge_with(sack, echo)
+    }
+
     fn acknowledge(&mut self, echo: Time) -> AckSegment {
+        self.acknowledge_with(SackBlocks::default(), echo)
+    }
+
+    #[inline]
+    fn acknowledge_with(&mut self, mut sack: SackBlocks, echo: Time) -> AckSegment {
         self.waiting_segments = 0;
         self.marks.waiting = 0;
         self.deadline = Time::NEVER;
-        let mut sack = SackBlocks::default();
         if self.uses_sack && !self.out_of_order.is_empty() {
             let mut reported = [u64::MAX; 4];
             let mut count = 0;
@@ -217,7 +238,9 @@ impl Receiver {
                     break;
                 }
             }
-            self.recent = reported;
+            if sack.duplicate(self.rcv_nxt).is_none() {
+                self.recent = reported;
+            }
         }
         AckSegment {
             ack: self.rcv_nxt,
@@ -243,6 +266,7 @@ mod tests {
     use super::*;
     use crate::RecoverySpec;
     use crate::config::DelayedAckParams;
+    use crate::sender::recovery::RackRules;
 
     fn data(seq: u64, len: u32) -> DataSegment {
         DataSegment::new(seq, len)
@@ -278,6 +302,32 @@ mod tests {
         assert_eq!(blocks(1000), [(1000, 1100), (800, 900), (600, 700)]);
         // A growing range pushes none of the others out.
         assert_eq!(blocks(1100), [(1000, 1200), (800, 900), (600, 700)]);
+    }
+
+    #[test]
+    fn what_arrives_twice_is_reported_once_if_asked() {
+        let ask = |is_asked| {
+            let rules = RackRules { dsack: is_asked, ..RackRules::default() };
+            let recovery = RecoverySpec::Rack(rules);
+            let mut receiver = receiver(TcpParams { recovery, ..TcpParams::default() });
+            move |seq| {
+                let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();
+                (ack.ack, ack.sack.duplicate(ack.ack), ack.sack.ranges(ack.ack).collect::<Vec<_>>())
+            }
+        };
+        let mut arrive = ask(true);
+        assert_eq!(arrive(0), (100, None, vec![]));
+        assert_eq!(arrive(0), (100, Some((0, 100)), vec![]));
+        assert_eq!(arrive(200), (100, None, vec![(200, 300)]));
+        assert_eq!(arrive(300), (100, None, vec![(200, 400)]));
+        assert_eq!(arrive(300), (100, Some((300, 400)), vec![(200, 400)]));
+        assert_eq!(arrive(100), (400, None, vec![]));
+        assert_eq!(arrive(200), (400, Some((200, 300)), vec![]));
+        // Three ranges in all.
+        [500, 700, 900].into_iter().for_each(|seq| drop(arrive(seq)));
+        assert_eq!(arrive(0), (400, Some((0, 100)), vec![(900, 1000), (700, 800)]));
+        assert_eq!(arrive(1100).2, [(1100, 1200), (900, 1000), (700, 800)]);
+        assert_eq!(ask(false)(0), (100, None, vec![]));
     }
 
     #[test]

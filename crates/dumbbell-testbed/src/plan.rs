@@ -352,6 +352,22 @@ impl Rules<'_> {
                 &rules.members(),
                 &[("max_burst", &[0.into()], "0: the kernel does not limit bursts")],
             )?,
+            RecoverySpec::Rack(rules) => self.members(
+                "recovery",
+                &rules.members(),
+                &[
+                    ("prr", &["rfc9937".into()], "\"rfc9937\", as in the kernel"),
+                    ("prr_base", &["window".into()], "\"window\", as in the kernel"),
+                    ("dup_thresh", &[3.into()], "3, as in the kernel"),
+                    ("reo_wnd_mult_max", &[255.into()], "255, as in the kernel"),
+                    ("reo_wnd_persist", &[16.into()], "16, as in the kernel"),
+                    ("reo_timer_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
+                    ("dsack_after_reordering", &[true.into()], "true, as in the kernel"),
+                    ("pto_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
+                    ("max_ack_delay", &["200 ms".into()], "\"200 ms\", as in the kernel"),
+                    ("rto_marks_all", &[false.into()], "false, as in the kernel"),
+                ],
+            )?,
             RecoverySpec::NewReno(rules) => self.members(
                 "recovery",
                 &rules.members(),
@@ -365,7 +381,7 @@ impl Rules<'_> {
                 ],
             )?,
             other => {
-                let accepted = "sack, or newreno with partial_ack = \"slow-but-steady\"";
+                let accepted = "rack, sack, or newreno with partial_ack = \"slow-but-steady\"";
                 return Err(refuse_name(self.field("recovery"), other.name(), accepted));
             }
         }
@@ -518,6 +534,11 @@ impl Rules<'_> {
         Ok(())
     }
 
+    /// True if the recovery sends tail loss probes.
+    fn probes(&self) -> bool {
+        matches!(&self.params.recovery, RecoverySpec::Rack(rules) if rules.tlp)
+    }
+
     /// The hosts of the flow.
     fn hosts(&self, (sender, receiver): (Ipv4Addr, Ipv4Addr)) -> Result<(HostSpec, HostSpec), SpecError> {
         let p = self.params;
@@ -529,14 +550,15 @@ impl Rules<'_> {
             // Otherwise a connection begins with what an earlier one has learnt.
             ("tcp_no_metrics_save", flag(true)),
             ("tcp_slow_start_after_idle", flag(p.idle_restart)),
-            ("tcp_sack", flag(matches!(p.recovery, RecoverySpec::Rfc6675(_)))),
+            ("tcp_sack", flag(p.recovery.uses_sack())),
+            ("tcp_dsack", flag(p.recovery.reports_duplicates())),
             ("tcp_timestamps", flag(p.timestamps)),
             ("tcp_window_scaling", flag(true)),
             ("tcp_ecn", flag(p.ecn == EcnMode::Classic)),
             ("tcp_rto_min_us", (timer.minimum.0 / 1000).to_string()),
             ("tcp_rto_max_ms", (timer.maximum.0 / 1_000_000).to_string()),
-            // Neither tail loss probes nor the detection of spurious timeouts are rules of the scenario.
-            ("tcp_early_retrans", flag(false)),
+            // Tail loss probes; other recoveries have neither them nor the detection of spurious timeouts.
+            ("tcp_early_retrans", if self.probes() { "3" } else { "0" }.to_owned()),
             ("tcp_frto", flag(false)),
             // Every SACK is sent.
             ("tcp_comp_sack_nr", flag(false)),

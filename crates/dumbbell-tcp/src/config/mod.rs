@@ -476,7 +476,7 @@ mod tests {
         assert_eq!(Rules::Ns3.variant("vegas").unwrap().congestion.name(), "nsvegas");
         assert_eq!(kind(Rules::Ns3, "tahoe"), None);
         assert_eq!(kind(Rules::Bsd, "sack"), Some("sack"));
-        assert_eq!(kind(Rules::Linux, "vegas"), Some("sack"));
+        assert_eq!(kind(Rules::Linux, "vegas"), Some("rack"));
         assert_eq!(kind(Rules::Linux, "tahoe"), None);
     }
 
@@ -495,7 +495,7 @@ mod tests {
         let letters: String = vegas.mechanisms.letters().collect();
         assert_eq!(
             (letters.as_str(), vegas.window.growth, vegas.recovery.name()),
-            ("ABFI", Growth::Real, "sack")
+            ("ABFI", Growth::Real, "rack")
         );
     }
 

@@ -31,6 +31,13 @@ impl Sender {
         }
         let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
+        if connection.detects_by_time {
+            let echo = connection.retransmission.has_timestamps().then_some(ack.timestamp_echo);
+            connection.scoreboard.begin_ack(echo);
+            if let Some(range) = ack.sack.duplicate(ack.ack) {
+                recovery.on_duplicate_report(connection, now, range);
+            }
+        }
         if (is_duplicate || !ack.sack.is_empty()) && recovery.uses_sack() {
             if is_duplicate && recovery.ignores_duplicates() {
                 return;
@@ -42,28 +49,40 @@ impl Sender {
             connection.announce_losses(now);
             if is_duplicate && !has_news && !connection.in_recovery {
                 // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
+                if connection.detects_by_time {
+                    recovery.on_delivered(connection, now, None);
+                }
                 return;
             }
         }
         if ack.ack > connection.snd_una {
             self.on_new_ack(now, ack, waited, before);
         } else if is_duplicate {
+            if connection.detects_by_time {
+                recovery.on_delivered(connection, now, None);
+            }
             connection.announce_duplicate(now, ack, before);
             connection.duplicates.count += 1;
             recovery.on_duplicate_ack(connection, now);
         } else {
             connection.duplicates.count = 0;
+            if connection.detects_by_time && ack.ack == connection.snd_una {
+                recovery.on_delivered(connection, now, None);
+            }
         }
     }
 
     /// `before` is what was delivered and lost before the ACK, in bytes.
     fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: (u64, u64)) {
         let Sender { connection, recovery } = self;
-        let news = recovery.on_new_ack(connection, now, ack.ack);
+        let mut news = recovery.on_new_ack(connection, now, ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
         let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
         let rtt = connection.acknowledge(now, ack);
+        if connection.detects_by_time {
+            recovery.on_delivered(connection, now, Some(&mut news));
+        }
         let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
         let delivered = connection.scoreboard.delivered() - before.0;
         let mut marks = Marks::default();

@@ -93,6 +93,8 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
+    /// Losses are detected by time: the recovery is told of every delivery, and always polled.
+    pub(super) detects_by_time: bool,
     /// The oldest segment is sent next.
     pub(super) resend_head: bool,
     pub(super) burst: Burst,
@@ -164,6 +166,9 @@ impl Connection {
         if congestion.uses_rate_samples() {
             scoreboard.sample_rate(now);
         }
+        if params.recovery.detects_by_time() {
+            scoreboard.detect_by_time();
+        }
         Connection {
             congestion,
             mss,
@@ -178,6 +183,7 @@ impl Connection {
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
+            detects_by_time: params.recovery.detects_by_time(),
             resend_head: false,
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),

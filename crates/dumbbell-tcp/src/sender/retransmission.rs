@@ -26,6 +26,12 @@ impl RetransmissionTimer {
         }
     }
 
+    /// True if every ACK echoes the time at which a segment was sent.
+    #[inline]
+    pub(super) fn has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
     /// When the timeout expires if the timer starts at `now`.
     #[inline]
     pub(super) fn deadline(&self, now: Time) -> Time {

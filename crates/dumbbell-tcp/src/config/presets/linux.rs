@@ -10,7 +10,7 @@
 
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{MinimumBounds, RfcTimer, TimerSpec};
-use crate::sender::recovery::{NewRenoRules, PartialAck, RecoverySpec, SackRules};
+use crate::sender::recovery::{NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
 use dumbbell_cc::{AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::{Bytes, Time, Window};
 
@@ -46,8 +46,16 @@ pub(super) fn defaults() -> TcpParams {
     }
 }
 
+/// RACK-TLP as in `tcp_recovery.c` and `tcp_output.c`.
 fn sack() -> RecoverySpec {
-    RecoverySpec::Rfc6675(SackRules { rescue: false, prr: true, ..SackRules::default() })
+    RecoverySpec::Rack(RackRules {
+        prr_base: PrrBase::Window,
+        reo_wnd_mult_max: 255,
+        reo_timer_slack: Time(2_000_000),
+        dsack_after_reordering: true,
+        pto_slack: Time(2_000_000),
+        ..RackRules::default()
+    })
 }
 
 pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
