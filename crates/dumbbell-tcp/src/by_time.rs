@@ -37,6 +37,8 @@ pub struct Deliveries {
     echo: Option<Time>,
     /// Lowest end of the segments sent once that this ACK delivers.
     original: u64,
+    /// This ACK delivers a segment that was sent more than once.
+    includes_resent: bool,
     /// First transmissions below this byte need not be examined.
     pub(crate) examined: u64,
     /// Retransmissions in the order of their transmission.
@@ -55,6 +57,7 @@ impl Default for Deliveries {
             reported: 0,
             echo: None,
             original: u64::MAX,
+            includes_resent: false,
             examined: 0,
             resent: VecDeque::new(),
         }
@@ -67,6 +70,7 @@ impl Deliveries {
     pub(crate) fn begin_ack(&mut self, echo: Option<Time>) {
         self.echo = echo;
         self.original = u64::MAX;
+        self.includes_resent = false;
         self.highest_before = self.highest;
     }
 
@@ -103,6 +107,8 @@ impl Deliveries {
             if end < self.highest_before {
                 self.is_reordering_seen = true;
             }
+        } else {
+            self.includes_resent = true;
         }
         self.highest = self.highest.max(end);
         // What arrived may be an earlier transmission of the segment.
@@ -137,6 +143,16 @@ impl Deliveries {
     /// Lowest end of the segments sent once that the last ACK delivered; the largest number if there is none.
     pub fn original(&self) -> u64 {
         self.original
+    }
+
+    /// True if the last ACK delivered a segment that was sent more than once.
+    pub fn includes_resent(&self) -> bool {
+        self.includes_resent
+    }
+
+    /// Time that the last ACK echoes, if there are timestamps.
+    pub fn echo(&self) -> Option<Time> {
+        self.echo
     }
 
     /// The newest transmission delivered: its time, and the end of its segment.

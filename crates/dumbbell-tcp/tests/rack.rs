@@ -16,9 +16,14 @@ struct Host(Sender);
 
 impl Host {
     fn new(recovery: Value, window: u64, segments: u64) -> Self {
+        Host::with(recovery, window, segments, false)
+    }
+
+    fn with(recovery: Value, window: u64, segments: u64, timestamps: bool) -> Self {
         let rules = json!({
             "recovery": recovery, "mss": "1000 bytes", "initial_window": format!("{window} segments"),
             "initial_ssthresh": format!("{window} segments"), "receive_buffer": "unlimited",
+            "timestamps": timestamps,
         });
         let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{error}"));
         let random = Stream::new(1, 0, "sender");
@@ -57,6 +62,13 @@ impl Host {
     fn expire(&mut self, at_ms: u64) -> Vec<Sent> {
         assert_eq!(self.0.next_deadline(), Time(at_ms * MS));
         self.0.on_deadline(Time(at_ms * MS));
+        self.poll(at_ms)
+    }
+
+    /// The same with an echoed time.
+    fn ack_echo(&mut self, at_ms: u64, next: u64, echo_ms: u64) -> Vec<Sent> {
+        let ack = AckSegment { timestamp_echo: Time(echo_ms * MS), ..AckSegment::of(next * MSS) };
+        self.0.on_ack(Time(at_ms * MS), &ack, Time::ZERO);
         self.poll(at_ms)
     }
 
@@ -220,4 +232,95 @@ fn a_timeout_repeats_what_is_lost_and_nothing_that_was_reported() {
     }
     repeated.sort_unstable();
     assert_eq!(repeated, [0, 1, 2, 3, 4, 6, 7, 8, 9]);
+}
+
+/// A delay spike of three seconds: nothing is lost, and there is new data. The retransmissions that a spurious timeout of
+/// ten segments causes, and the window after it.
+fn spike(rules: Value) -> (u64, f64) {
+    let mut host = Host::new(rules, 10, u64::MAX / MSS);
+    let timeout = host.0.next_deadline().0 / MS;
+    assert_eq!(host.expire(timeout), [(0, true)]);
+    assert_eq!(host.window(), 1.0);
+    // The ACKs of the ten segments arrive late, 10 ms apart, without timestamps. The first still acknowledges what was sent
+    // again.
+    (1..=10).for_each(|n| drop(host.ack(3000 + 10 * n, n, &[])));
+    (host.0.stats().segments_retransmitted, host.window())
+}
+
+#[test]
+fn a_spurious_timeout_is_undone_and_repeats_a_single_segment() {
+    // After the first ACK two new segments are sent. The second shows that a segment sent once arrived: the window of ten is
+    // restored, and grows by at most the ACKs that follow.
+    for frto in ["rfc5682", "linux"] {
+        let (retransmitted, window) = spike(json!({ "kind": "rack", "tlp": false, "frto": frto }));
+        assert_eq!(retransmitted, 1, "{frto}");
+        assert!((10.0..12.0).contains(&window), "{frto}: {window}");
+    }
+    // Without it, slow start repeats all ten, but for those that are acknowledged before their turn: each ACK lets two
+    // segments go.
+    let (retransmitted, window) = spike(json!({ "kind": "rack", "tlp": false, "frto": "off" }));
+    assert_eq!(retransmitted, 10);
+    assert!(window < 10.0, "{window}");
+}
+
+#[test]
+fn a_timeout_that_lost_everything_is_not_undone() {
+    for frto in ["rfc5682", "linux", "off"] {
+        let mut host = Host::new(json!({ "kind": "rack", "tlp": false, "frto": frto }), 10, u64::MAX / MSS);
+        let timeout = host.0.next_deadline().0 / MS;
+        assert_eq!(host.expire(timeout), [(0, true)]);
+        // Only what is sent again arrives, after 100 ms each, and new data above the holes.
+        let mut received = [false; 64];
+        let mut at = timeout;
+        let mut sent = vec![(0, true)];
+        for _ in 0..20 {
+            at += 100;
+            let mut next_sent = Vec::new();
+            for (segment, _) in sent {
+                received[segment as usize] = true;
+                let next = received.iter().position(|arrived| !arrived).unwrap() as u64;
+                let above = (segment > next).then_some((segment, segment + 1));
+                next_sent.extend(host.ack(at, next, above.as_slice()));
+            }
+            sent = next_sent;
+            if received[..10].iter().all(|arrived| *arrived) {
+                break;
+            }
+        }
+        assert!(received[..10].iter().all(|arrived| *arrived), "{frto}");
+        let stats = host.0.stats();
+        assert_eq!((stats.timeouts, stats.segments_retransmitted), (1, 10), "{frto}");
+        assert_eq!(host.0.congestion().ssthresh(), 5000.0, "{frto}");
+    }
+}
+
+#[test]
+fn a_recovery_is_undone_when_everything_repeated_has_arrived_twice() {
+    let mut host = Host::new(json!("rack"), 10, u64::MAX / MSS);
+    host.ack(100, 0, &[(2, 4)]);
+    // Segments 0 and 1 are late, not lost.
+    assert_eq!(host.ack(101, 0, &[(2, 5)])[0], (0, true));
+    let mut repeated = 1;
+    for n in 5..10 {
+        repeated += host.ack(102, 0, &[(2, n + 1)]).iter().filter(|(_, again)| *again).count();
+    }
+    assert_eq!((repeated, host.0.congestion().ssthresh()), (2, 5000.0));
+    // Their originals end the recovery, and then the repetitions arrive: the second report undoes the reduction.
+    host.ack(110, 12, &[]);
+    host.ack_with(200, 12, &[], Some(0));
+    assert!(host.window() < 10.0, "{}", host.window());
+    host.ack_with(200, 12, &[], Some(1));
+    assert_eq!((host.window(), host.0.congestion().ssthresh()), (10.0, 10_000.0));
+}
+
+#[test]
+fn an_echo_older_than_the_retransmission_undoes_the_recovery() {
+    for (echo, ssthresh) in [(0, 10_000.0), (101, 5000.0)] {
+        let rules = json!({ "kind": "rack" });
+        let mut host = Host::with(rules, 10, u64::MAX / MSS, true);
+        host.ack(100, 0, &[(1, 3)]);
+        assert_eq!(host.ack(101, 0, &[(1, 4)])[0], (0, true));
+        host.ack_echo(150, 4, echo);
+        assert_eq!(host.0.congestion().ssthresh(), ssthresh);
+    }
 }

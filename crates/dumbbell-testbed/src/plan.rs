@@ -20,7 +20,7 @@ use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_tcp::TcpParams;
 use dumbbell_tcp::config::{DelayedAck, EcnMode};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
-use dumbbell_tcp::sender::recovery::RecoverySpec;
+use dumbbell_tcp::sender::recovery::{Frto, RecoverySpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
 use dumbbell_units::{Rate, Stream, Time, Value, Window};
 use std::collections::BTreeMap;
@@ -366,6 +366,8 @@ impl Rules<'_> {
                     ("pto_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
                     ("max_ack_delay", &["200 ms".into()], "\"200 ms\", as in the kernel"),
                     ("rto_marks_all", &[false.into()], "false, as in the kernel"),
+                    ("undo", &[true.into()], "true, as in the kernel"),
+                    ("frto", &["linux".into(), "off".into()], "\"linux\", the kernel's rule, or \"off\""),
                 ],
             )?,
             RecoverySpec::NewReno(rules) => self.members(
@@ -534,6 +536,11 @@ impl Rules<'_> {
         Ok(())
     }
 
+    /// True if the recovery detects spurious timeouts by new data.
+    fn detects_spurious_timeouts(&self) -> bool {
+        matches!(&self.params.recovery, RecoverySpec::Rack(rules) if rules.frto != Frto::Off)
+    }
+
     /// True if the recovery sends tail loss probes.
     fn probes(&self) -> bool {
         matches!(&self.params.recovery, RecoverySpec::Rack(rules) if rules.tlp)
@@ -559,7 +566,7 @@ impl Rules<'_> {
             ("tcp_rto_max_ms", (timer.maximum.0 / 1_000_000).to_string()),
             // Tail loss probes; other recoveries have neither them nor the detection of spurious timeouts.
             ("tcp_early_retrans", if self.probes() { "3" } else { "0" }.to_owned()),
-            ("tcp_frto", flag(false)),
+            ("tcp_frto", if self.detects_spurious_timeouts() { "2" } else { "0" }.to_owned()),
             // Every SACK is sent.
             ("tcp_comp_sack_nr", flag(false)),
             ("tcp_mtu_probing", flag(false)),

@@ -135,6 +135,11 @@ impl EcnFeedback {
         (marks.is_echo || is_due) && !self.is_left_to_control && ack > self.reduced_to
     }
 
+    /// Marks of data sent before this byte do not reduce the window again.
+    pub(super) fn reduced_to(&self) -> u64 {
+        self.reduced_to
+    }
+
     /// The window was reduced after the bytes up to `snd_max` had been sent.
     #[inline]
     pub(super) fn on_reduction(&mut self, snd_max: u64) {

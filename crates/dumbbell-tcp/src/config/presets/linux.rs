@@ -10,7 +10,7 @@
 
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{MinimumBounds, RfcTimer, TimerSpec};
-use crate::sender::recovery::{NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
+use crate::sender::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
 use dumbbell_cc::{AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::{Bytes, Time, Window};
 
@@ -54,6 +54,7 @@ fn sack() -> RecoverySpec {
         reo_timer_slack: Time(2_000_000),
         dsack_after_reordering: true,
         pto_slack: Time(2_000_000),
+        frto: Frto::Linux,
         ..RackRules::default()
     })
 }

@@ -11,6 +11,7 @@ mod fast;
 mod fine;
 mod probe;
 mod prr;
+mod undo;
 
 use super::connection::Connection;
 use super::timers::TimerKind;
@@ -347,6 +348,7 @@ macro_rules! recoveries {
 pub use newreno::{Deflation, PartialAck};
 pub use prr::PrrBound;
 pub use rack::PrrBase;
+pub use undo::Frto;
 
 recoveries! {
     /// Three duplicate ACKs restart from the loss window [jacobson1988 §3].

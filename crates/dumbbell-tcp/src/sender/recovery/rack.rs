@@ -5,15 +5,19 @@
 //! needlessly. Two round-trip times after the last segment, a probe shows whether the last segments are lost. A timeout
 //! marks what is old enough.
 //!
+//! A reaction that proves spurious is undone: the congestion control restores its window, and nothing counts as lost.
+//!
 //! What may be sent follows from the data in the network, in a recovery and outside: a report releases a new segment
 //! (limited transmit), unless limited transmit is off.
 //!
 //! Where it departs: a retransmission lost in a recovery does not reduce the window again, as in Linux. The minimum
-//! round-trip time is that of the whole connection. A probe that is sent while the pacer waits is paced too. Reneging is
+//! round-trip time is that of the whole connection. A spurious timeout restores the window, as in Linux, where RFC 4015
+//! would also adapt the timer. A probe that is sent while the pacer waits is paced too. Reneging is
 //! not considered.
 
 use super::probe::{ProbeTimes, TailProbe};
 use super::prr::{PrrBound, Reduction};
+use super::undo::{Finding, ForwardRecovery, Frto, Reaction};
 use super::{LossRecovery, NewAck, Start};
 use crate::by_time::Deliveries;
 use crate::segment::DataSegment;
@@ -61,6 +65,11 @@ params! {
         max_ack_delay: Time = Time(200_000_000), "s", "[RFC 8985 §7.2]";
         /// A timeout considers everything lost, not only what is old enough.
         rto_marks_all: bool = false, "-", "[RFC 8985 §6.3]";
+        /// Undo a reaction if everything that was retransmitted arrived twice, or by the times echoed if there are
+        /// timestamps.
+        undo: bool = true, "-", "[RFC 3708; RFC 3522]";
+        /// Detection of spurious timeouts by new data.
+        frto: Frto = Frto::Rfc5682, "-", "[RFC 5682 §3.1]";
     }
 }
 
@@ -128,6 +137,9 @@ pub struct Rack {
     /// A recovery has ended, and later losses may begin another.
     has_ended: bool,
     probe: TailProbe,
+    /// The last reaction, as long as it may be undone.
+    reaction: Option<Reaction>,
+    forward: ForwardRecovery,
 }
 
 impl Rack {
@@ -170,6 +182,7 @@ impl Rack {
         connection.timers.stop(TimerKind::Probe);
         connection.stats.fast_retransmits += 1;
         connection.duplicates.inflation = 0.0;
+        self.note_reaction(connection, Signal::FastRetransmit, false);
         connection.reduce(now, Signal::FastRetransmit, retransmitted_before);
         connection.retransmission.stop_timing();
         connection.restart_retransmission_timer(now);
@@ -180,6 +193,55 @@ impl Rack {
         self.must_send = true;
         if self.reduces(connection) {
             self.reduction = Reduction::begin_with(connection, self.rules.prr, prior, delivered);
+        }
+    }
+
+    /// A reaction begins, or goes on with a timeout: what it changes may have to be undone.
+    fn note_reaction(&mut self, connection: &Connection, signal: Signal, goes_on: bool) {
+        let state = match &self.reaction {
+            Some(reaction) if goes_on => (reaction.undo.cwnd, reaction.undo.ssthresh),
+            // What came before was undone or is repaired, unless an earlier cause is not known to be spurious.
+            _ if goes_on => return,
+            _ => (connection.congestion.cwnd(), connection.congestion.ssthresh()),
+        };
+        self.reaction =
+            (self.rules.undo || self.rules.frto != Frto::Off && signal == Signal::Timeout).then(|| {
+                Reaction::new(signal, state, connection.snd_una, connection.snd_max)
+            });
+    }
+
+    /// The last reaction was spurious. Nothing remains lost, and the congestion control restores its window, unless a mark
+    /// has reduced it since.
+    fn undo(&mut self, connection: &mut Connection, now: Time) {
+        let Some(reaction) = self.reaction.take() else { return };
+        if connection.in_recovery {
+            self.leave(connection, now);
+        }
+        self.after_timeout = false;
+        self.must_send = false;
+        self.has_ended = false;
+        self.forward = ForwardRecovery::Idle;
+        connection.scoreboard.unmark_lost();
+        if connection.ecn.reduced_to() <= reaction.until {
+            let context = connection.context(now);
+            let cwnd_before = connection.congestion.cwnd();
+            connection.congestion.on_undo(&context, &reaction.undo);
+            connection.note(now, TcpEventKind::Undo, cwnd_before);
+        }
+    }
+
+    /// Looks for evidence that the last reaction was spurious.
+    fn look_back(&mut self, connection: &mut Connection, now: Time, is_advance: bool) {
+        let Some(deliveries) = connection.scoreboard.deliveries() else { return };
+        let is_echo_older = self.rules.undo
+            && is_advance
+            && self.reaction.as_mut().is_some_and(|reaction| reaction.on_ack(deliveries));
+        let is_original = deliveries.original() <= self.recover;
+        let has_new = self.forward != ForwardRecovery::Idle && connection.unsent_segment() > 0;
+        let is_partial = is_advance && self.after_timeout;
+        let finding = self.forward.on_ack(self.rules.frto, is_original, is_partial, has_new);
+        if is_echo_older || finding == Finding::IsSpurious {
+            self.undo(connection, now);
         }
     }
 
@@ -277,6 +339,8 @@ impl LossRecovery for Rack {
             seen: 0,
             has_ended: false,
             probe: TailProbe::default(),
+            reaction: None,
+            forward: ForwardRecovery::Idle,
         }
     }
 
@@ -288,12 +352,18 @@ impl LossRecovery for Rack {
         -self.reduction.excess()
     }
 
-    fn on_duplicate_report(&mut self, connection: &mut Connection, _now: Time, range: (u64, u64)) {
+    fn on_duplicate_report(&mut self, connection: &mut Connection, now: Time, range: (u64, u64)) {
         let is_probe = self.probe.on_duplicate_report(range);
         let is_reordering_seen =
             connection.scoreboard.deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
         if !self.rules.dsack_after_reordering || is_reordering_seen && !is_probe {
             self.window.on_duplicate(&self.rules, connection.snd_una, connection.snd_max);
+        }
+        let is_undone = self.rules.undo
+            && !is_probe
+            && self.reaction.as_mut().is_some_and(|reaction| reaction.on_duplicate_report(range));
+        if is_undone {
+            self.undo(connection, now);
         }
     }
 
@@ -301,9 +371,11 @@ impl LossRecovery for Rack {
         let is_advance = ack.is_some();
         if self.after_timeout && connection.snd_una >= self.recover {
             self.after_timeout = false;
+            self.forward = ForwardRecovery::Idle;
             self.window.on_recovery_exit();
             self.has_ended = true;
         }
+        self.look_back(connection, now, is_advance);
         if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery && !self.after_timeout {
             connection.reduce(now, Signal::FastRetransmit, false);
         }
@@ -355,6 +427,9 @@ impl LossRecovery for Rack {
         }
         connection.duplicates.inflation = 0.0;
         connection.duplicates.count = 0;
+        self.forward =
+            ForwardRecovery::begin(self.rules.frto, connection.in_recovery, self.after_timeout);
+        self.note_reaction(connection, Signal::Timeout, connection.in_recovery || self.after_timeout);
         connection.react_to_timeout(now, connection.scoreboard.unreported());
         self.probe.cancel();
         connection.timers.stop(TimerKind::Probe);
@@ -387,11 +462,21 @@ impl LossRecovery for Rack {
             self.arm_probe(connection, now);
             return Some(segment);
         }
-        if !self.has_room(connection) && !self.must_send {
+        if let ForwardRecovery::Probing(rest) = &mut self.forward {
+            *rest = rest.checked_sub(1)?;
+            return connection.poll_new_in_recovery(now);
+        }
+        let must_wait = self.forward == ForwardRecovery::Waiting || !self.has_room(connection);
+        if must_wait && !self.must_send {
             return connection.pause(true);
         }
         let segment = match connection.scoreboard.next_lost() {
-            Some(index) => connection.send_again(index, now),
+            Some(index) => {
+                if let Some(reaction) = &mut self.reaction {
+                    reaction.on_resent(now);
+                }
+                connection.send_again(index, now)
+            }
             None => connection.poll_new_in_recovery(now)?,
         };
         self.must_send = false;
