@@ -509,6 +509,21 @@ impl Undo {
     }
 }
 
+/// A window that the sender does not use.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UnusedWindow {
+    /// The window to continue with, in bytes; no larger than the current one.
+    pub window: f64,
+}
+
+impl UnusedWindow {
+    /// The window should be this many bytes.
+    pub fn new(window: f64) -> Self {
+        UnusedWindow { window }
+    }
+}
+
 /// A connection that resumes sending after an idle period.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

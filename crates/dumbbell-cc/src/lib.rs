@@ -21,12 +21,12 @@ pub mod toolbox;
 pub use algorithms::{Algorithm, AlgorithmSpec};
 pub use boundary::{
     Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup,
-    Signal, Undo,
+    Signal, Undo, UnusedWindow,
 };
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use slow_start::SlowStartSpec;
-pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules};
+pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
 
 use dumbbell_units::spec::{self, ParamInfo, Params};
 use dumbbell_units::{Ecn, Value};
@@ -104,6 +104,13 @@ pub trait Control {
 
     /// Optional: the connection was idle for a retransmission timeout and is about to send.
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {}
+
+    /// Optional: the window is not used, and the rules of window validation reduce it. The threshold remembers three
+    /// quarters of it, see [`WindowRules::remembered`]. False if the algorithm keeps its window; an idle connection then
+    /// [restarts](Self::on_restart).
+    fn on_unused_window(&mut self, _context: &Context, _unused: &UnusedWindow) -> bool {
+        false
+    }
 
     /// Optional: a segment is about to be sent; it is not in flight yet. It changes neither window nor threshold.
     fn on_sent(&mut self, _context: &Context, _sent: &SentSegment) {}

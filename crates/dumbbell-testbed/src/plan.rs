@@ -404,6 +404,11 @@ impl Rules<'_> {
                      segment from it for a full window",
                 ),
                 ("slow_start_at_ssthresh", &[false.into()], "false, as in the kernel"),
+                (
+                    "validation",
+                    &["linux".into(), "restart".into()],
+                    "\"linux\", as in the kernel, or \"restart\", the default",
+                ),
                 ("extra_eighth", &[false.into()], "false, as in the kernel"),
                 (
                     "slow_start",
@@ -497,41 +502,49 @@ impl Rules<'_> {
         Ok(segments as u64)
     }
 
-    fn timer(&self) -> Result<&RfcTimer, SpecError> {
+    /// Minimum and maximum of the timer.
+    fn timer(&self) -> Result<(Time, Time), SpecError> {
         match &self.params.timer {
-            TimerSpec::Rfc6298(timer) => Ok(timer),
+            TimerSpec::Rfc6298(timer) => Ok((timer.minimum, timer.maximum)),
+            TimerSpec::Linux(timer) => Ok((timer.minimum, timer.maximum)),
             other => {
-                Err(refuse_name(self.field("timer"), other.name(), "rfc6298: the kernel has no coarse ticks"))
+                let accepted = "linux, or rfc6298: the kernel has no coarse ticks";
+                Err(refuse_name(self.field("timer"), other.name(), accepted))
             }
         }
     }
 
     fn check_timer(&self) -> Result<(), SpecError> {
-        let timer = self.timer()?;
+        let (minimum, maximum) = self.timer()?;
         let default = RfcTimer::default();
-        self.members(
-            "timer",
-            &timer.members(),
-            &[
-                (
-                    "granularity",
-                    &[default.granularity.encode()],
-                    "\"1 ms\", the resolution of timers in the kernel",
-                ),
-                ("whole_ticks", &[false.into()], "false: the kernel measures in microseconds"),
-                ("initial", &[default.initial.encode()], "\"1 s\", as in the kernel"),
-            ],
-        )?;
+        let initial = ("initial", &[default.initial.encode()][..], "\"1 s\", as in the kernel");
+        match &self.params.timer {
+            TimerSpec::Linux(timer) => self.members("timer", &timer.members(), &[initial])?,
+            TimerSpec::Rfc6298(timer) => self.members(
+                "timer",
+                &timer.members(),
+                &[
+                    (
+                        "granularity",
+                        &[default.granularity.encode()],
+                        "\"1 ms\", the resolution of timers in the kernel",
+                    ),
+                    ("whole_ticks", &[false.into()], "false: the kernel measures in microseconds"),
+                    initial,
+                ],
+            )?,
+            TimerSpec::Bsd(_) => {}
+        }
         let is_within = |time: Time, step: u64, least: u64, most: u64| {
             time.0.is_multiple_of(step) && (least..=most).contains(&(time.0 / step))
         };
-        if !is_within(timer.minimum, 1000, 1, 120_000_000) {
+        if !is_within(minimum, 1000, 1, 120_000_000) {
             let accepted = "whole microseconds, at most 120 s";
-            return Err(refuse(self.field("timer.minimum"), timer.minimum, accepted));
+            return Err(refuse(self.field("timer.minimum"), minimum, accepted));
         }
-        if !is_within(timer.maximum, 1_000_000, 1000, 120_000) {
+        if !is_within(maximum, 1_000_000, 1000, 120_000) {
             let accepted = "whole milliseconds from 1 s to 120 s";
-            return Err(refuse(self.field("timer.maximum"), timer.maximum, accepted));
+            return Err(refuse(self.field("timer.maximum"), maximum, accepted));
         }
         Ok(())
     }
@@ -549,7 +562,7 @@ impl Rules<'_> {
     /// The hosts of the flow.
     fn hosts(&self, (sender, receiver): (Ipv4Addr, Ipv4Addr)) -> Result<(HostSpec, HostSpec), SpecError> {
         let p = self.params;
-        let timer = self.timer()?;
+        let (minimum, maximum) = self.timer()?;
         let flag = |is_on: bool| if is_on { "1" } else { "0" }.to_owned();
         let settings: Vec<(String, String)> = [
             // Sockets choose their own; without this, others inherit that of the machine.
@@ -562,8 +575,8 @@ impl Rules<'_> {
             ("tcp_timestamps", flag(p.timestamps)),
             ("tcp_window_scaling", flag(true)),
             ("tcp_ecn", flag(p.ecn == EcnMode::Classic)),
-            ("tcp_rto_min_us", (timer.minimum.0 / 1000).to_string()),
-            ("tcp_rto_max_ms", (timer.maximum.0 / 1_000_000).to_string()),
+            ("tcp_rto_min_us", (minimum.0 / 1000).to_string()),
+            ("tcp_rto_max_ms", (maximum.0 / 1_000_000).to_string()),
             // Tail loss probes; other recoveries have neither them nor the detection of spurious timeouts.
             ("tcp_early_retrans", if self.probes() { "3" } else { "0" }.to_owned()),
             ("tcp_frto", if self.detects_spurious_timeouts() { "2" } else { "0" }.to_owned()),

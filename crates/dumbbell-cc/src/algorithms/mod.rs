@@ -2,7 +2,7 @@
 
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, ExternalControl, GrowWhen, LostSegment, ProbeInfo,
-    RecoveryExit, Restart, SentSegment, Setup, Undo,
+    RecoveryExit, Restart, SentSegment, Setup, Undo, UnusedWindow,
 };
 use dumbbell_units::spec::Params;
 use dumbbell_units::{Ecn, Value, tagged};
@@ -298,6 +298,13 @@ impl Algorithm {
     #[inline]
     pub fn on_restart(&mut self, context: &Context, restart: &Restart) {
         notify!(self, control => control.on_restart(context, restart));
+    }
+
+    /// See [`Control::on_unused_window`].
+    pub fn on_unused_window(&mut self, context: &Context, unused: &UnusedWindow) -> bool {
+        let is_taken;
+        notify!(self, control => is_taken = control.on_unused_window(context, unused));
+        is_taken
     }
 
     /// See [`Control::on_sent`]. The arguments are built only for algorithms that use them.

@@ -8,7 +8,7 @@
 //! of RFC 8511 recommends 0.8. The default is that of RFC 3168, which treats both alike.
 
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Signal, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Signal, Undo, UnusedWindow,};
 use dumbbell_units::params;
 
 params! {
@@ -70,6 +70,11 @@ impl Control for Reno {
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
+    }
+
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.window.on_unused_window(unused);
+        true
     }
 }
 

@@ -141,7 +141,8 @@ params! {
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
         handshake: bool = false, "-", "[RFC 9293 §3.5]";
-        /// Restart from the initial window after an idle period of one retransmission timeout.
+        /// Reduce a window that is not used, as `window.validation` says: by default, restart from the initial window after
+        /// an idle period of one retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
     }
 }
@@ -273,6 +274,9 @@ impl TcpParams {
             }
             TimerSpec::Rfc6298(rfc) if rfc.maximum < rfc.minimum || rfc.maximum < rfc.initial => {
                 Err(refuse("timer.maximum", rfc.maximum.to_string(), "at least minimum and initial"))
+            }
+            TimerSpec::Linux(linux) if linux.maximum < linux.minimum || linux.maximum < linux.initial => {
+                Err(refuse("timer.maximum", linux.maximum.to_string(), "at least minimum and initial"))
             }
             _ => Ok(()),
         }

@@ -78,12 +78,16 @@ impl Sender {
         let mut news = recovery.on_new_ack(connection, now, ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
-        let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
+        let is_cwnd_limited =
+            connection.limits.is_cwnd_limited(&connection.congestion) && !connection.validation.is_unused();
         let rtt = connection.acknowledge(now, ack);
         if connection.detects_by_time {
             recovery.on_delivered(connection, now, Some(&mut news));
         }
         let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
+        if is_round_start && connection.validation.is_on() {
+            connection.validate_round(now);
+        }
         let delivered = connection.scoreboard.delivered() - before.0;
         let mut marks = Marks::default();
         if connection.ecn.is_on() {
@@ -150,7 +154,7 @@ impl Connection {
         if let Some(rtt) = rtt {
             self.stats.on_rtt(rtt.secs());
         }
-        self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo);
+        self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo, self.snd_nxt);
         rtt
     }
 

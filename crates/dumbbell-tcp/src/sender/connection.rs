@@ -8,6 +8,7 @@ use super::retransmission::RetransmissionTimer;
 use super::send_queue::SendQueue;
 use super::timers::{TimerKind, Timers};
 use super::trace::{TcpEventKind, Trace};
+use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
@@ -104,6 +105,7 @@ pub(super) struct Connection {
     pub(super) pacer: Pacer,
     pub(super) opening: Opening,
     pub(super) idle: Idle,
+    pub(super) validation: Validation,
     pub(super) rounds: Rounds,
     pub(super) limits: Limits,
     pub(super) ecn: EcnFeedback,
@@ -190,6 +192,7 @@ impl Connection {
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, now),
             opening: Opening::new(params.handshake, now),
+            validation: Validation::new(params, initial_window, now),
             idle: Idle { restarts: params.idle_restart, last_sent: now },
             rounds: Rounds::default(),
             limits: Limits::default(),
@@ -234,6 +237,10 @@ impl Connection {
         self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
         context.flight_size -= self.duplicates.limited_bytes() as f64;
+        if self.validation.is_unused() {
+            // What was used counts, not what happened to be in flight [RFC 7661 §4.4.1].
+            context.flight_size = context.flight_size.max(real(self.validation.largest_delivery()));
+        }
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
         let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
         let cwnd_before = self.congestion.cwnd();
@@ -279,9 +286,14 @@ impl Connection {
     fn restart_if_idle(&mut self, now: Time) {
         let idle = now.since(self.idle.last_sent);
         if self.snd_max > 0 && idle >= self.retransmission.timeout() {
+            let restart = Restart::new(idle, self.retransmission.timeout());
+            if self.validate_idle(now, &restart) {
+                self.take_pacing_rate();
+                return;
+            }
             let context = self.context(now);
             let cwnd_before = self.congestion.cwnd();
-            self.congestion.on_restart(&context, &Restart::new(idle, self.retransmission.timeout()));
+            self.congestion.on_restart(&context, &restart);
             self.note(now, TcpEventKind::IdleRestart, cwnd_before);
             self.take_pacing_rate();
         }
@@ -327,6 +339,9 @@ impl Connection {
         self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
         if self.limits.is_app_limited() {
             self.scoreboard.on_app_limited();
+        }
+        if self.validation.is_on() {
+            self.validate_window();
         }
         None
     }

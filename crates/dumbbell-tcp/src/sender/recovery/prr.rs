@@ -28,14 +28,8 @@ choice! {
     }
 }
 
-impl Default for PrrBound {
-    fn default() -> Self {
-        PrrBound::Rfc9937
-    }
-}
-
 /// The reduction of one recovery.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Reduction {
     bound: PrrBound,
     /// Window or data in flight before the recovery, in bytes.
@@ -59,6 +53,19 @@ struct News {
     in_network: f64,
     /// The ACK acknowledges new data and shows no further loss.
     is_safe: bool,
+}
+
+impl Default for Reduction {
+    fn default() -> Self {
+        Reduction {
+            bound: PrrBound::Rfc9937,
+            prior: 0.0,
+            delivered: 0,
+            seen: (0, 0),
+            sent_before: 0,
+            excess: 0.0,
+        }
+    }
 }
 
 impl Reduction {
