@@ -103,6 +103,7 @@ pub const MISSING: &[(Missing, &str)] = &[
         Missing::Mechanism("J"),
         "a pacing rate spaces all segments, not only those above the rate of the last RTT",
     ),
+    (Missing::Parameter("reno", "beta_ecn"), "the twin halves the window after a mark, as after a loss"),
     (
         Missing::Parameter("vegas", "hold_after_slow_start"),
         "it matters for what is sent again needlessly after a timeout, which the kernel avoids",

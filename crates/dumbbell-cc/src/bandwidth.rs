@@ -2,7 +2,7 @@
 //! the window that is set from the estimate after congestion [mascolo2001], [grieco2004 §2.1].
 
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, Context, RecoveryExit, Setup, Undo};
+use crate::{Ack, Congestion, Context, RecoveryExit, Setup, Undo, UnusedWindow};
 
 /// Counts delivered data once, whether it is signalled by duplicate, delayed or cumulative ACKs [grieco2004 §2.2].
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,6 +97,11 @@ impl BandwidthWindow {
     /// A reaction was spurious.
     pub fn on_undo(&mut self, undo: &Undo) {
         self.window.on_undo(undo);
+    }
+
+    /// The window is not used: continues with a smaller one.
+    pub fn on_unused_window(&mut self, unused: &UnusedWindow) {
+        self.window.on_unused_window(unused);
     }
 
     /// The connection was idle: limits the window to the initial window.

@@ -5,7 +5,9 @@
 //! decision to [`VegasWindow`], which owns slow start and the reactions to losses.
 
 use crate::toolbox::RenoGrowth;
-use crate::{Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo};
+use crate::{
+    Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo, UnusedWindow, WindowRules,
+};
 use dumbbell_units::{Time, choice};
 
 choice! {
@@ -489,6 +491,12 @@ impl VegasWindow {
     pub fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
+    }
+
+    /// The window is not used: continues with a smaller one.
+    pub fn on_unused_window(&mut self, unused: &UnusedWindow) {
+        self.ssthresh = WindowRules::remembered(self.cwnd, self.ssthresh);
+        self.cwnd = self.cwnd.min(unused.window);
     }
 
     /// The connection was idle: limits the window to the initial window.

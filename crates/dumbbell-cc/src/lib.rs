@@ -21,12 +21,12 @@ pub mod toolbox;
 pub use algorithms::{Algorithm, AlgorithmSpec};
 pub use boundary::{
     Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup,
-    Signal, Undo,
+    Signal, Undo, UnusedWindow,
 };
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use slow_start::SlowStartSpec;
-pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules};
+pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
 
 use dumbbell_units::spec::{self, ParamInfo, Params};
 use dumbbell_units::{Ecn, Value};
@@ -65,6 +65,15 @@ pub trait Control {
         false
     }
 
+    /// Optional: true if the algorithm reacts to the marks of each ACK by itself, in [`on_ack`](Self::on_ack) and
+    /// [`on_duplicate_ack`](Self::on_duplicate_ack) from [`Ack::marked`]. With exact feedback (`ecn` of the connection is
+    /// "dctcp" or "accurate"), the sender then reports no [`Signal::EcnEcho`], and an ACK with a mark is not
+    /// [in recovery](Ack::in_recovery) for that reason. Classic feedback is not exact: there, the signal is reported to
+    /// every algorithm, at most once per window of data. Constant during a connection.
+    fn reacts_to_marks(&self) -> bool {
+        false
+    }
+
     /// Optional: true if the window follows from a model of the path instead of growing with acknowledgements. The
     /// algorithm then also sets it during a recovery, and the rules of growth do not apply.
     fn is_model_based(&self) -> bool {
@@ -95,6 +104,13 @@ pub trait Control {
 
     /// Optional: the connection was idle for a retransmission timeout and is about to send.
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {}
+
+    /// Optional: the window is not used, and the rules of window validation reduce it. The threshold remembers three
+    /// quarters of it, see [`WindowRules::remembered`]. False if the algorithm keeps its window; an idle connection then
+    /// [restarts](Self::on_restart).
+    fn on_unused_window(&mut self, _context: &Context, _unused: &UnusedWindow) -> bool {
+        false
+    }
 
     /// Optional: a segment is about to be sent; it is not in flight yet. It changes neither window nor threshold.
     fn on_sent(&mut self, _context: &Context, _sent: &SentSegment) {}

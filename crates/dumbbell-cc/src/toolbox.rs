@@ -2,7 +2,9 @@
 //! differ.
 
 use crate::slow_start::{SlowStarter, Step};
-use crate::{Ack, AlgorithmSpec, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo};
+use crate::{
+    Ack, AlgorithmSpec, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo, UnusedWindow,
+};
 use dumbbell_units::math::{least, real, whole};
 use dumbbell_units::{choice, params};
 
@@ -40,6 +42,20 @@ choice! {
 }
 
 choice! {
+    /// What becomes of a window that the sender does not use.
+    pub enum WindowValidation {
+        /// After an idle period of one retransmission timeout, the connection restarts from the initial window
+        /// (RFC 5681 §4.1).
+        Restart = "restart",
+        /// It is halved for each timeout of idleness, and approaches what is used while the application limits the sender,
+        /// as in Linux (RFC 2861).
+        Linux = "linux",
+        /// It is kept for five minutes without growing (RFC 7661).
+        Rfc7661 = "rfc7661",
+    }
+}
+
+choice! {
     /// The quantity that a loss reduces to a fraction.
     pub enum ReductionBase {
         /// The bytes in flight; the result is at least two segments (RFC 5681 §3.1).
@@ -63,6 +79,8 @@ params! {
         grow_per: GrowPer = GrowPer::Ack, "-", "[RFC 5681 §3.1]";
         /// When a window grows.
         grow_when: GrowWhen = GrowWhen::CwndLimited, "-", "[RFC 7661 §4.4]";
+        /// What becomes of a window that the sender does not use, if `idle_restart` of the connection is on.
+        validation: WindowValidation = WindowValidation::Restart, "-", "[RFC 5681 §4.1]";
         /// The quantity that a loss reduces.
         reduction_base: ReductionBase = ReductionBase::Flight, "-", "[RFC 5681 §3.1]";
         /// A window equal to its threshold is still in slow start.
@@ -85,6 +103,11 @@ impl WindowRules {
         }
         (self.growth == Growth::Segments && self.extra_eighth)
             .then_some(("extra_eighth", "false: windows of whole segments do not grow by an eighth of one"))
+    }
+
+    /// The threshold of a window that is reduced because it is not used: at least three quarters of it (RFC 7661 §4.3).
+    pub fn remembered(cwnd: f64, ssthresh: f64) -> f64 {
+        ssthresh.max(0.75 * cwnd)
     }
 
     /// True if the window is below its threshold.
@@ -126,24 +149,29 @@ impl WindowRules {
 
     /// Threshold and window after a loss that halves them, in bytes.
     pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
+        self.reduced(0.5, cwnd, context)
+    }
+
+    /// Threshold and window after a reduction to this fraction, in bytes.
+    pub fn reduced(&self, fraction: f64, cwnd: f64, context: &Context) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
         match self.reduction_base {
             ReductionBase::Flight => {
-                let half = (context.flight_size / 2.0).max(2.0 * mss);
-                (half, half)
+                let rest = (context.flight_size * fraction).max(2.0 * mss);
+                (rest, rest)
             }
             ReductionBase::Pipe => {
-                let half = (context.in_flight / 2.0).floor().max(2.0 * mss);
-                (half, half)
+                let rest = (context.in_flight * fraction).floor().max(2.0 * mss);
+                (rest, rest)
             }
             ReductionBase::WholeWindow => {
-                let half = (window / 2.0 / mss).floor().max(2.0) * mss;
-                (half, half)
+                let rest = (window * fraction / mss).floor().max(2.0) * mss;
+                (rest, rest)
             }
             ReductionBase::RealWindow => {
-                let half = (window / 2.0 / mss).floor().max(2.0) * mss;
-                (half, (window / 2.0).max(mss))
+                let rest = (window * fraction / mss).floor().max(2.0) * mss;
+                (rest, (window * fraction).max(mss))
             }
         }
     }
@@ -295,7 +323,12 @@ impl RenoWindow {
 
     /// Congestion: halves the window, or sets it to the loss window.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
+        self.reduce_to(0.5, context, congestion);
+    }
+
+    /// Congestion: reduces the window to this fraction, or sets it to the loss window.
+    pub fn reduce_to(&mut self, fraction: f64, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.growth.rules.reduced(fraction, self.cwnd, context);
         self.reduce(ssthresh, cwnd, context, congestion);
     }
 
@@ -316,6 +349,12 @@ impl RenoWindow {
     pub fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
+    }
+
+    /// The window is not used: continues with a smaller one.
+    pub fn on_unused_window(&mut self, unused: &UnusedWindow) {
+        self.ssthresh = WindowRules::remembered(self.cwnd, self.ssthresh);
+        self.cwnd = self.cwnd.min(unused.window);
     }
 
     /// The connection was idle: limits the window to the initial window (RFC 5681 §4.1).
@@ -362,6 +401,16 @@ mod tests {
         window.on_ack(&context(20.0 * MSS), &Ack::new(1000, 1000));
         window.on_undo(&undo);
         assert_eq!(window.cwnd(), 21.0 * MSS);
+    }
+
+    #[test]
+    fn the_threshold_remembers_three_quarters_of_a_window_that_is_not_used() {
+        let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(10.0 * MSS);
+        let mut window = RenoWindow::new(&setup);
+        window.on_unused_window(&UnusedWindow::new(12.0 * MSS));
+        assert_eq!((window.cwnd(), window.ssthresh()), (12.0 * MSS, 15.0 * MSS));
+        window.on_unused_window(&UnusedWindow::new(10.0 * MSS));
+        assert_eq!((window.cwnd(), window.ssthresh()), (10.0 * MSS, 15.0 * MSS));
     }
 
     /// Windows in segments after each of these ACKs, which deliver so many segments, by the rules of Linux.

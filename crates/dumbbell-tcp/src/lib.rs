@@ -4,6 +4,7 @@
 //! The congestion control computes the window; the sender decides which segment to send and when. [`TcpParams`]
 //! contains every rule in which implementations differ; an environment is a preset of these parameters.
 
+pub mod by_time;
 pub mod config;
 pub mod fine;
 pub mod ranges;

@@ -68,6 +68,61 @@ impl RfcTimer {
     }
 }
 
+params! {
+    /// The estimator of Linux: every sample counts, a falling round-trip time raises the variation little, and the largest
+    /// variation of a round trip counts [linux6 tcp_input.c].
+    pub struct LinuxTimer {
+        /// Smallest variation that is added to the smoothed round-trip time.
+        minimum: Time = Time(200_000_000), "s", "[linux6 tcp_input.c]", |t| t.0 > 0, "a time above 0";
+        /// Largest timeout.
+        maximum: Time = Time(120_000_000_000), "s", "[linux6 tcp.h]", |t| t.0 > 0, "a time above 0";
+        /// Timeout before the first sample.
+        initial: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+    }
+}
+
+/// The averages of Linux, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxAverages {
+    /// Eight times the smoothed round-trip time.
+    srtt: i64,
+    /// Four times the mean deviation.
+    mdev: i64,
+    /// Its maximum in this round trip, at least the minimum.
+    mdev_max: i64,
+    /// What is added to the smoothed round-trip time.
+    rttvar: i64,
+}
+
+impl LinuxAverages {
+    fn sample(&mut self, rtt: i64, begins_round: bool, minimum: i64) {
+        if self.srtt == 0 {
+            self.srtt = rtt << 3;
+            self.mdev = rtt << 1;
+            self.rttvar = self.mdev.max(minimum);
+            self.mdev_max = self.rttvar;
+            return;
+        }
+        let error = rtt - (self.srtt >> 3);
+        self.srtt = (self.srtt + error).max(1);
+        let mut deviation = error.abs() - (self.mdev >> 2);
+        if error < 0 && deviation > 0 {
+            deviation >>= 3;
+        }
+        self.mdev += deviation;
+        if self.mdev > self.mdev_max {
+            self.mdev_max = self.mdev;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+        if begins_round {
+            if self.mdev_max < self.rttvar {
+                self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+            }
+            self.mdev_max = minimum;
+        }
+    }
+}
+
 tagged! {
     /// How the retransmission timeout is computed.
     pub enum TimerSpec by "kind" {
@@ -75,6 +130,8 @@ tagged! {
         Bsd(BsdTimer) = "bsd",
         /// Averages in real time with a granularity and a minimum.
         Rfc6298(RfcTimer) = "rfc6298",
+        /// Averages in real time as in Linux.
+        Linux(LinuxTimer) = "linux",
     }
 }
 
@@ -115,6 +172,9 @@ const LONGEST_TICKS: u64 = 1 << 50;
 /// The same limit in nanoseconds: about 36 years.
 const LONGEST_NANOSECONDS: u64 = 1 << 60;
 
+/// The same for the scaled averages of Linux: about four years.
+const LONGEST_LINUX: u64 = 1 << 57;
+
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
@@ -129,6 +189,7 @@ pub struct RttEstimator {
     /// The smoothed round-trip time in seconds, infinite before the first sample.
     srtt_secs: f64,
     backoffs: u32,
+    linux: LinuxAverages,
     /// The resulting timeout; for BSD also in ticks.
     timeout: Time,
     ticks: u64,
@@ -146,6 +207,7 @@ impl RttEstimator {
             last_ticks: 0,
             srtt_secs: f64::INFINITY,
             backoffs: 0,
+            linux: LinuxAverages::default(),
             timeout: Time::ZERO,
             ticks: 0,
         };
@@ -156,8 +218,24 @@ impl RttEstimator {
     /// Adds the sample of a segment sent once at `sent` and acknowledged at `now`, and ends the back-off. An echoed
     /// time may have any value: a future one counts as now.
     pub fn sample(&mut self, sent: Time, now: Time) {
+        self.sample_in_round(sent, now, false);
+    }
+
+    /// True if [`sample_in_round`](Self::sample_in_round) makes use of round trips.
+    pub fn counts_rounds(&self) -> bool {
+        matches!(self.spec, TimerSpec::Linux(_))
+    }
+
+    /// The same; `begins_round` if a round trip has passed since it was last true.
+    pub fn sample_in_round(&mut self, sent: Time, now: Time, begins_round: bool) {
         self.backoffs = 0;
         match &self.spec {
+            TimerSpec::Linux(linux) => {
+                let rtt = now.since(sent).0.clamp(1, LONGEST_LINUX) as i64;
+                let minimum = linux.minimum.0.min(LONGEST_NANOSECONDS) as i64;
+                self.linux.sample(rtt, begins_round, minimum);
+                self.srtt = self.linux.srtt;
+            }
             TimerSpec::Bsd(bsd) => {
                 let elapsed = self.ticks_between(bsd.tick, sent, now);
                 let fix = bsd.precision_fix;
@@ -252,7 +330,7 @@ impl RttEstimator {
     pub fn deadline(&self, now: Time) -> Time {
         match &self.spec {
             TimerSpec::Bsd(bsd) => self.clock.after(bsd.tick, now, self.ticks),
-            TimerSpec::Rfc6298(_) => now + self.timeout,
+            TimerSpec::Rfc6298(_) | TimerSpec::Linux(_) => now + self.timeout,
         }
     }
 
@@ -267,6 +345,14 @@ impl RttEstimator {
             TimerSpec::Bsd(bsd) => {
                 self.ticks = self.bsd_ticks(bsd);
                 Time(self.ticks.saturating_mul(bsd.tick.0))
+            }
+            TimerSpec::Linux(linux) => {
+                let base = if self.has_sample {
+                    Time((self.linux.srtt >> 3).saturating_add(self.linux.rttvar).max(0) as u64)
+                } else {
+                    linux.initial
+                };
+                Time(base.0.saturating_mul(1 << self.backoffs.min(MAX_DOUBLINGS)).min(linux.maximum.0))
             }
             TimerSpec::Rfc6298(rfc) => {
                 let base = if self.has_sample && rfc.is_scaled() {
@@ -304,7 +390,7 @@ impl RttEstimator {
                     self.rttvar += self.srtt / 4;
                     self.srtt = 0;
                 }
-                TimerSpec::Rfc6298(_) => {}
+                TimerSpec::Rfc6298(_) | TimerSpec::Linux(_) => {}
             }
         }
         self.set_timeout();
@@ -324,6 +410,7 @@ impl RttEstimator {
             }
             TimerSpec::Rfc6298(rfc) if rfc.is_scaled() => self.srtt as f64 / 8.0 * rfc.granularity.secs(),
             TimerSpec::Rfc6298(_) => self.srtt as f64 * 1e-9,
+            TimerSpec::Linux(_) => self.srtt as f64 / 8.0 * 1e-9,
         }
     }
 }
@@ -489,5 +576,41 @@ mod tests {
         // R = 180: RTTVAR 50 + (80 - 50)/4 = 57.5, SRTT 100 + 80/8 = 110, RTO 110 + 230 = 340.
         estimator.sample(Time(0), Time(180_000_000));
         assert_eq!(estimator.timeout(), Time(340_000_000));
+    }
+
+    #[test]
+    fn linux_bounds_the_variation_and_forgets_it_slowly() {
+        let spec = TimerSpec::Linux(LinuxTimer::default());
+        let mut estimator = RttEstimator::new(&spec, HostClock::Fraction(0.0));
+        let ms = |ms: f64| Time((ms * 1e6) as u64);
+        let mut timeout = |rtt: f64, begins_round| {
+            estimator.sample_in_round(ms(1000.0), ms(1000.0 + rtt), begins_round);
+            (estimator.timeout().0 as f64 / 1e4).round() / 100.0
+        };
+        // The first sample of 100 ms: 100 + 2 * 100 ms, as RFC 6298.
+        assert_eq!(timeout(100.0, false), 300.0);
+        // 40 ms less, which is less than the deviation of 50: mdev 200 - 10, srtt 95; the variation is at least 200 ms.
+        assert_eq!(timeout(60.0, false), 295.0);
+        // 75 less: 27.5 above the deviation of 47.5 count an eighth; srtt 85.625, mdev 193.4375.
+        assert_eq!(timeout(20.0, false), 285.63);
+        // 200 more: srtt 110.625, mdev 193.4375 + 200 - 48.359375 = 345.078.
+        assert_eq!(timeout(285.625, false), 455.7);
+        // A round trip ends with 110.625: mdev 258.809. What is added is the largest, 345.078.
+        assert_eq!(timeout(110.625, true), 455.7);
+        // The next ends with the same: mdev 194.106 or 200 at least: 345.078 - 145.078 / 4 = 308.809.
+        assert_eq!(timeout(110.625, true), 419.43);
+    }
+
+    #[test]
+    fn linux_waits_200_ms_longer_than_a_constant_round_trip_time() {
+        let spec = TimerSpec::Linux(LinuxTimer::default());
+        let mut estimator = RttEstimator::new(&spec, HostClock::Fraction(0.0));
+        for n in 0..200 {
+            estimator.sample_in_round(Time(n), Time(n + 50_000_000), n % 10 == 0);
+        }
+        assert_eq!(estimator.timeout(), Time(250_000_000));
+        assert!((estimator.srtt_or_infinity() - 0.05).abs() < 1e-9);
+        (0..20).for_each(|_| estimator.back_off());
+        assert_eq!(estimator.timeout(), Time(120_000_000_000));
     }
 }

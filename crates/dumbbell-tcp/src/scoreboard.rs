@@ -5,6 +5,7 @@
 //! that windows of ten thousand segments stay cheap: newly acknowledged parts are visited once, and the edge below
 //! which holes count as lost only rises, as does the pointer to the next hole to repair.
 
+use crate::by_time::{Deliveries, Resent};
 use crate::ranges::RangeSet;
 use crate::rate::DeliveryRate;
 use dumbbell_cc::{LostSegment, RateSample};
@@ -87,6 +88,8 @@ pub struct Scoreboard {
     news: VecDeque<LostSegment>,
     /// State of delivery-rate samples, if requested.
     rate: Option<Box<DeliveryRate>>,
+    /// State of the loss detection by time, if requested; otherwise, losses are detected by what is reported above.
+    by_time: Option<Box<Deliveries>>,
 }
 
 impl Scoreboard {
@@ -139,11 +142,37 @@ impl Scoreboard {
         self.rate = Some(Box::new(DeliveryRate::new(now)));
     }
 
+    /// Detects losses by time instead of by reports above them.
+    pub fn detect_by_time(&mut self) {
+        self.by_time = Some(Box::default());
+    }
+
+    /// What deliveries say about the order and the time of transmissions, if losses are detected by time.
+    pub fn deliveries(&self) -> Option<&Deliveries> {
+        self.by_time.as_deref()
+    }
+
+    /// An ACK arrived, which echoes this time if there are timestamps.
+    #[inline]
+    pub fn begin_ack(&mut self, echo: Option<Time>) {
+        if let Some(by_time) = &mut self.by_time {
+            by_time.begin_ack(echo);
+        }
+    }
+
     /// The application limits the sender.
     #[inline]
     pub fn on_app_limited(&mut self) {
         if let Some(rate) = &mut self.rate {
             rate.on_app_limited(self.pipe);
+        }
+    }
+
+    /// Marks of this many bytes were echoed since the connection began.
+    #[inline]
+    pub fn on_marked(&mut self, marked: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_marked(marked);
         }
     }
 
@@ -193,6 +222,9 @@ impl Scoreboard {
             self.pipe += sent.in_pipe();
             if let Some(rate) = &mut self.rate {
                 rate.on_resent(index, now, before, self.pipe);
+            }
+            if let Some(by_time) = &mut self.by_time {
+                by_time.resent.push_back(Resent { end: sent.end(), sent_at: now });
             }
         }
     }
@@ -258,6 +290,9 @@ impl Scoreboard {
                 if let Some(rate) = &mut self.rate {
                     rate.on_acknowledged(head.undelivered(), now);
                 }
+                if let Some(by_time) = &mut self.by_time {
+                    by_time.on_acknowledged(head, head.flags & EVER_REPORTED == 0, now);
+                }
                 self.ring.pop_front();
             } else {
                 if head.seq < ack {
@@ -304,7 +339,9 @@ impl Scoreboard {
             self.mark_sacked(low, high, now);
         });
         self.sacked = sacked;
-        self.raise_lost_edge();
+        if self.by_time.is_none() {
+            self.raise_lost_edge();
+        }
         is_news
     }
 
@@ -319,6 +356,9 @@ impl Scoreboard {
                 self.delivered += sent.undelivered();
                 if let Some(rate) = &mut self.rate {
                     rate.on_delivered(from + offset, sent.undelivered(), now);
+                }
+                if let Some(by_time) = &mut self.by_time {
+                    by_time.on_reported(sent, sent.flags & EVER_REPORTED == 0, now);
                 }
                 sent.flags |= SACKED | EVER_REPORTED;
             }
@@ -358,6 +398,118 @@ impl Scoreboard {
         }
         self.lost_edge = edge;
         self.lost_end = self.lost_end.max(edge);
+    }
+
+    /// Marks as lost what was sent before the newest delivery and has been out for its round-trip time and a reordering
+    /// window. Returns when the rest of it will be, unless it is delivered; [`Time::NEVER`] if there is no rest.
+    pub fn detect_losses(&mut self, now: Time, reordering_window: Time) -> Time {
+        let Some(mut by_time) = self.by_time.take() else { return Time::NEVER };
+        let mut latest = Time::ZERO;
+        if let Some(newest) = by_time.newest() {
+            let wait = by_time.rtt() + reordering_window;
+            self.examine_first_transmissions(&mut by_time.examined, newest, wait, now, &mut latest);
+            self.examine_retransmissions(&mut by_time.resent, newest, wait, now, &mut latest);
+        }
+        self.by_time = Some(by_time);
+        if latest == Time::ZERO { Time::NEVER } else { latest }
+    }
+
+    fn examine_first_transmissions(
+        &mut self,
+        examined: &mut u64,
+        newest: (Time, u64),
+        wait: Time,
+        now: Time,
+        latest: &mut Time,
+    ) {
+        let mut index = self.index_of(*examined);
+        while let Some(sent) = self.ring.get(index) {
+            let end = sent.end();
+            if sent.transmissions == 1 && sent.flags & (SACKED | LOST) == 0 {
+                if (sent.sent_at, end) >= newest {
+                    return;
+                }
+                if sent.sent_at + wait > now {
+                    // The last one sent before the newest delivery has the same fate later: at the top of a hole.
+                    *latest = (sent.sent_at + wait).max(*latest);
+                    let holes = self.sacked.descending().map(|(start, _)| start).filter(|start| *start > end);
+                    for start in holes {
+                        let top = self.index_of(start).checked_sub(1).and_then(|top| self.ring.get(top));
+                        let is_waiting = |top: &&Sent| {
+                            top.transmissions == 1
+                                && top.flags & (SACKED | LOST) == 0
+                                && (top.sent_at, top.end()) < newest
+                        };
+                        if let Some(top) = top.filter(is_waiting) {
+                            *latest = (top.sent_at + wait).max(*latest);
+                            return;
+                        }
+                    }
+                    return;
+                }
+                self.mark_lost(index);
+            }
+            *examined = end;
+            index += 1;
+        }
+    }
+
+    fn examine_retransmissions(
+        &mut self,
+        resent: &mut VecDeque<Resent>,
+        newest: (Time, u64),
+        wait: Time,
+        now: Time,
+        latest: &mut Time,
+    ) {
+        while let Some(&Resent { end, sent_at }) = resent.front() {
+            let index = self.index_of(end - 1);
+            let is_out = self.ring.get(index).is_some_and(|sent| {
+                sent.end() == end && sent.sent_at == sent_at && sent.flags & (SACKED | RESENT) == RESENT
+            });
+            if is_out {
+                if (sent_at, end) >= newest {
+                    return;
+                }
+                if sent_at + wait > now {
+                    let last = resent.partition_point(|other| (other.sent_at, other.end) < newest);
+                    let last = last.checked_sub(1).and_then(|last| resent.get(last));
+                    *latest = (last.map_or(sent_at, |last| last.sent_at) + wait).max(*latest);
+                    return;
+                }
+                self.mark_lost(index);
+            }
+            resent.pop_front();
+        }
+    }
+
+    /// Marks as lost the oldest segment, and all others if `all`, or else those out for the round-trip time of the newest
+    /// delivery and a reordering window, at a timeout [RFC 8985 §6.3].
+    pub fn lose_at_timeout(&mut self, now: Time, reordering_window: Time, all: bool) {
+        let rtt = self.by_time.as_ref().map_or(Time::ZERO, |by_time| by_time.rtt());
+        for index in 0..self.ring.len() {
+            if index == 0 || all || self.ring[index].sent_at + rtt + reordering_window <= now {
+                self.mark_lost(index);
+            }
+        }
+    }
+
+    /// Takes back that outstanding segments are lost: the reaction was spurious. What was counted remains counted.
+    pub fn unmark_lost(&mut self) {
+        for sent in &mut self.ring {
+            sent.flags &= !(LOST | LOST_EARLY);
+        }
+        self.lost_end = 0;
+        self.pipe = self.ring.iter().map(Sent::in_pipe).sum();
+        if let Some(by_time) = &mut self.by_time {
+            by_time.examined = 0;
+        }
+    }
+
+    /// True if any outstanding segment counts as lost, retransmitted or not.
+    pub fn has_lost(&self) -> bool {
+        let below = self.ring.iter().take_while(|sent| sent.seq < self.lost_end);
+        below.into_iter().any(|sent| sent.flags & (LOST | SACKED) == LOST)
     }
 
     /// True if the oldest segment counts as lost.
@@ -440,6 +592,9 @@ impl Scoreboard {
         self.lost_edge = 0;
         self.lost_end = 0;
         self.repaired_to = 0;
+        if let Some(by_time) = &mut self.by_time {
+            by_time.on_cleared();
+        }
         self.pipe = self.ring.iter().map(Sent::in_pipe).sum();
     }
 }

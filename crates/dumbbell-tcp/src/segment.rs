@@ -26,12 +26,15 @@ impl DataSegment {
     }
 }
 
-/// Up to three ranges of data above the cumulative acknowledgement, newest first [RFC 2018 §4].
+/// Up to three ranges of data above the cumulative acknowledgement, newest first [RFC 2018 §4]. The first may report data
+/// that arrived twice instead [RFC 2883 §4].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); 3],
-    // One word, so that the struct is two vectors that do not overlap.
-    count: u64,
+    // One word with the next, so that the struct is two vectors that do not overlap.
+    count: u32,
+    /// 1 if the first range arrived twice.
+    duplicates: u32,
 }
 
 impl SackBlocks {
@@ -43,15 +46,32 @@ impl SackBlocks {
         }
     }
 
-    /// The ranges in sequence numbers, given the cumulative acknowledgement.
+    /// Sets the range of data that arrived twice, before any other is added. It may be below the acknowledgement; a range
+    /// that is 2 GB away is dropped.
+    pub fn push_duplicate(&mut self, ack: u64, start: u64, len: u32) {
+        let Ok(offset) = i32::try_from(start.wrapping_sub(ack).cast_signed()) else { return };
+        if self.count == 0 {
+            self.blocks[0] = (offset.cast_unsigned(), len);
+            (self.count, self.duplicates) = (1, 1);
+        }
+    }
+
+    /// The range that arrived twice, if one is reported.
+    pub fn duplicate(&self, ack: u64) -> Option<(u64, u64)> {
+        let (offset, len) = self.blocks[0];
+        let start = ack.wrapping_add_signed(i64::from(offset.cast_signed()));
+        (self.duplicates > 0).then_some((start, start.saturating_add(u64::from(len))))
+    }
+
+    /// The ranges above the cumulative acknowledgement, in sequence numbers.
     pub fn ranges(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.blocks[..self.count as usize].iter().map(move |&(offset, len)| {
+        self.blocks[self.duplicates as usize..self.count as usize].iter().map(move |&(offset, len)| {
             let start = ack.saturating_add(u64::from(offset));
             (start, start.saturating_add(u64::from(len)))
         })
     }
 
-    /// Number of ranges.
+    /// Number of ranges, with the one that arrived twice.
     pub fn len(&self) -> usize {
         self.count as usize
     }
@@ -76,8 +96,13 @@ pub struct AckSegment {
     pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
-    /// Congestion experienced was received, and no report of a window reduction since (ECE) [RFC 3168 §6.1.3].
+    /// Congestion experienced was received (ECE): with classic feedback, and no report of a window reduction since
+    /// [RFC 3168 §6.1.3]; with that of DCTCP, by all data that this ACK acknowledges first [RFC 8257 §3.2].
     pub is_ece: bool,
+    /// With accurate feedback, marked data packets received since the connection began, modulo 2^16.
+    pub ce_packets: u16,
+    /// With accurate feedback, payload of these packets in bytes, modulo 2^32.
+    pub ce_bytes: u32,
 }
 
 impl AckSegment {
@@ -90,11 +115,32 @@ impl AckSegment {
             queueing_echo: Time::NEVER,
             is_syn: false,
             is_ece: false,
+            ce_packets: 0,
+            ce_bytes: 0,
         }
     }
 
     /// Queueing time of the newest acknowledged segment, if it requested it and caused this acknowledgement.
     pub fn queueing(&self) -> Option<Time> {
         (self.queueing_echo != Time::NEVER).then_some(self.queueing_echo)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_range_may_be_data_that_arrived_twice() {
+        let mut blocks = SackBlocks::default();
+        assert_eq!(blocks.duplicate(5000), None);
+        blocks.push_duplicate(5000, 3000, 1000);
+        blocks.push(1000, 500);
+        assert_eq!((blocks.duplicate(5000), blocks.len()), (Some((3000, 4000)), 2));
+        assert_eq!(blocks.ranges(5000).collect::<Vec<_>>(), [(6000, 6500)]);
+        // Too far away to be said.
+        let mut blocks = SackBlocks::default();
+        blocks.push_duplicate(1 << 40, 0, 1000);
+        assert!(blocks.is_empty());
     }
 }

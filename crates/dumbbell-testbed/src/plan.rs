@@ -20,7 +20,7 @@ use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_tcp::TcpParams;
 use dumbbell_tcp::config::{DelayedAck, EcnMode};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
-use dumbbell_tcp::sender::recovery::RecoverySpec;
+use dumbbell_tcp::sender::recovery::{Frto, RecoverySpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
 use dumbbell_units::{Ecn, Rate, Stream, Time, Value, Window};
 use std::collections::BTreeMap;
@@ -364,6 +364,24 @@ impl Rules<'_> {
                 &rules.members(),
                 &[("max_burst", &[0.into()], "0: the kernel does not limit bursts")],
             )?,
+            RecoverySpec::Rack(rules) => self.members(
+                "recovery",
+                &rules.members(),
+                &[
+                    ("prr", &["rfc9937".into()], "\"rfc9937\", as in the kernel"),
+                    ("prr_base", &["window".into()], "\"window\", as in the kernel"),
+                    ("dup_thresh", &[3.into()], "3, as in the kernel"),
+                    ("reo_wnd_mult_max", &[255.into()], "255, as in the kernel"),
+                    ("reo_wnd_persist", &[16.into()], "16, as in the kernel"),
+                    ("reo_timer_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
+                    ("dsack_after_reordering", &[true.into()], "true, as in the kernel"),
+                    ("pto_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
+                    ("max_ack_delay", &["200 ms".into()], "\"200 ms\", as in the kernel"),
+                    ("rto_marks_all", &[false.into()], "false, as in the kernel"),
+                    ("undo", &[true.into()], "true, as in the kernel"),
+                    ("frto", &["linux".into(), "off".into()], "\"linux\", the kernel's rule, or \"off\""),
+                ],
+            )?,
             RecoverySpec::NewReno(rules) => self.members(
                 "recovery",
                 &rules.members(),
@@ -377,7 +395,7 @@ impl Rules<'_> {
                 ],
             )?,
             other => {
-                let accepted = "sack, or newreno with partial_ack = \"slow-but-steady\"";
+                let accepted = "rack, sack, or newreno with partial_ack = \"slow-but-steady\"";
                 return Err(refuse_name(self.field("recovery"), other.name(), accepted));
             }
         }
@@ -398,6 +416,11 @@ impl Rules<'_> {
                      segment from it for a full window",
                 ),
                 ("slow_start_at_ssthresh", &[false.into()], "false, as in the kernel"),
+                (
+                    "validation",
+                    &["linux".into(), "restart".into()],
+                    "\"linux\", as in the kernel, or \"restart\", the default",
+                ),
                 ("extra_eighth", &[false.into()], "false, as in the kernel"),
                 (
                     "slow_start",
@@ -424,6 +447,11 @@ impl Rules<'_> {
                     ("on_tick", &[false.into()], "false: the kernel has no coarse ticks"),
                 ],
             )?,
+        }
+        if !matches!(p.ecn, EcnMode::Off | EcnMode::Classic) {
+            let accepted =
+                "off or classic: the kernel's other feedback belongs to congestion controls of its own";
+            return Err(refuse_name(self.field("ecn"), p.ecn.name(), accepted));
         }
         if !p.limited_transmit {
             let accepted = "true: the kernel sends new data on the first duplicate ACKs";
@@ -486,49 +514,67 @@ impl Rules<'_> {
         Ok(segments as u64)
     }
 
-    fn timer(&self) -> Result<&RfcTimer, SpecError> {
+    /// Minimum and maximum of the timer.
+    fn timer(&self) -> Result<(Time, Time), SpecError> {
         match &self.params.timer {
-            TimerSpec::Rfc6298(timer) => Ok(timer),
+            TimerSpec::Rfc6298(timer) => Ok((timer.minimum, timer.maximum)),
+            TimerSpec::Linux(timer) => Ok((timer.minimum, timer.maximum)),
             other => {
-                Err(refuse_name(self.field("timer"), other.name(), "rfc6298: the kernel has no coarse ticks"))
+                let accepted = "linux, or rfc6298: the kernel has no coarse ticks";
+                Err(refuse_name(self.field("timer"), other.name(), accepted))
             }
         }
     }
 
     fn check_timer(&self) -> Result<(), SpecError> {
-        let timer = self.timer()?;
+        let (minimum, maximum) = self.timer()?;
         let default = RfcTimer::default();
-        self.members(
-            "timer",
-            &timer.members(),
-            &[
-                (
-                    "granularity",
-                    &[default.granularity.encode()],
-                    "\"1 ms\", the resolution of timers in the kernel",
-                ),
-                ("whole_ticks", &[false.into()], "false: the kernel measures in microseconds"),
-                ("initial", &[default.initial.encode()], "\"1 s\", as in the kernel"),
-            ],
-        )?;
+        let initial = ("initial", &[default.initial.encode()][..], "\"1 s\", as in the kernel");
+        match &self.params.timer {
+            TimerSpec::Linux(timer) => self.members("timer", &timer.members(), &[initial])?,
+            TimerSpec::Rfc6298(timer) => self.members(
+                "timer",
+                &timer.members(),
+                &[
+                    (
+                        "granularity",
+                        &[default.granularity.encode()],
+                        "\"1 ms\", the resolution of timers in the kernel",
+                    ),
+                    ("whole_ticks", &[false.into()], "false: the kernel measures in microseconds"),
+                    initial,
+                ],
+            )?,
+            TimerSpec::Bsd(_) => {}
+        }
         let is_within = |time: Time, step: u64, least: u64, most: u64| {
             time.0.is_multiple_of(step) && (least..=most).contains(&(time.0 / step))
         };
-        if !is_within(timer.minimum, 1000, 1, 120_000_000) {
+        if !is_within(minimum, 1000, 1, 120_000_000) {
             let accepted = "whole microseconds, at most 120 s";
-            return Err(refuse(self.field("timer.minimum"), timer.minimum, accepted));
+            return Err(refuse(self.field("timer.minimum"), minimum, accepted));
         }
-        if !is_within(timer.maximum, 1_000_000, 1000, 120_000) {
+        if !is_within(maximum, 1_000_000, 1000, 120_000) {
             let accepted = "whole milliseconds from 1 s to 120 s";
-            return Err(refuse(self.field("timer.maximum"), timer.maximum, accepted));
+            return Err(refuse(self.field("timer.maximum"), maximum, accepted));
         }
         Ok(())
+    }
+
+    /// True if the recovery detects spurious timeouts by new data.
+    fn detects_spurious_timeouts(&self) -> bool {
+        matches!(&self.params.recovery, RecoverySpec::Rack(rules) if rules.frto != Frto::Off)
+    }
+
+    /// True if the recovery sends tail loss probes.
+    fn probes(&self) -> bool {
+        matches!(&self.params.recovery, RecoverySpec::Rack(rules) if rules.tlp)
     }
 
     /// The hosts of the flow.
     fn hosts(&self, (sender, receiver): (Ipv4Addr, Ipv4Addr)) -> Result<(HostSpec, HostSpec), SpecError> {
         let p = self.params;
-        let timer = self.timer()?;
+        let (minimum, maximum) = self.timer()?;
         let flag = |is_on: bool| if is_on { "1" } else { "0" }.to_owned();
         let settings: Vec<(String, String)> = [
             // Sockets choose their own; without this, others inherit that of the machine.
@@ -536,15 +582,16 @@ impl Rules<'_> {
             // Otherwise a connection begins with what an earlier one has learnt.
             ("tcp_no_metrics_save", flag(true)),
             ("tcp_slow_start_after_idle", flag(p.idle_restart)),
-            ("tcp_sack", flag(matches!(p.recovery, RecoverySpec::Rfc6675(_)))),
+            ("tcp_sack", flag(p.recovery.uses_sack())),
+            ("tcp_dsack", flag(p.recovery.reports_duplicates())),
             ("tcp_timestamps", flag(p.timestamps)),
             ("tcp_window_scaling", flag(true)),
             ("tcp_ecn", flag(p.ecn == EcnMode::Classic)),
-            ("tcp_rto_min_us", (timer.minimum.0 / 1000).to_string()),
-            ("tcp_rto_max_ms", (timer.maximum.0 / 1_000_000).to_string()),
-            // Neither tail loss probes nor the detection of spurious timeouts are rules of the scenario.
-            ("tcp_early_retrans", flag(false)),
-            ("tcp_frto", flag(false)),
+            ("tcp_rto_min_us", (minimum.0 / 1000).to_string()),
+            ("tcp_rto_max_ms", (maximum.0 / 1_000_000).to_string()),
+            // Tail loss probes; other recoveries have neither them nor the detection of spurious timeouts.
+            ("tcp_early_retrans", if self.probes() { "3" } else { "0" }.to_owned()),
+            ("tcp_frto", if self.detects_spurious_timeouts() { "2" } else { "0" }.to_owned()),
             // Every SACK is sent.
             ("tcp_comp_sack_nr", flag(false)),
             ("tcp_mtu_probing", flag(false)),
@@ -777,6 +824,8 @@ mod tests {
             (json!({ "timer": "bsd" }), "timer"),
             (json!({ "timer": { "whole_ticks": true } }), "timer.whole_ticks"),
             (json!({ "timer": { "maximum": "500 s" } }), "timer.maximum"),
+            (json!({ "ecn": "accurate" }), "ecn"),
+            (json!({ "congestion": { "name": "reno", "beta_ecn": 0.8 } }), "congestion.beta_ecn"),
             (json!({ "limited_transmit": false }), "limited_transmit"),
             (json!({ "window": { "grow_when": "always" } }), "window.grow_when"),
             (json!({ "initial_window": "2.5 segments" }), "initial_window"),

@@ -13,7 +13,7 @@
 use super::newvegas::{BandRtt, BandWindow, NewVegasParams};
 use crate::delay::{Increase, Numerator, RttChoice};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo, UnusedWindow};
 use dumbbell_units::{Time, params};
 
 params! {
@@ -147,6 +147,11 @@ impl Control for Code {
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.moving.window.on_restart();
+    }
+
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.moving.window.on_unused_window(unused);
+        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, ExternalControl, GrowWhen, LostSegment, ProbeInfo,
-    RecoveryExit, Restart, SentSegment, Setup, Undo,
+    RecoveryExit, Restart, SentSegment, Setup, Undo, UnusedWindow,
 };
 use dumbbell_units::spec::Params;
 use dumbbell_units::{Ecn, Value, tagged};
@@ -222,6 +222,12 @@ impl Algorithm {
         dispatch!(&self.held, control => control.uses_rate_samples())
     }
 
+    /// See [`Control::reacts_to_marks`].
+    #[inline]
+    pub fn reacts_to_marks(&self) -> bool {
+        dispatch!(&self.held, control => control.reacts_to_marks())
+    }
+
     /// See [`Control::is_model_based`].
     #[inline]
     pub fn is_model_based(&self) -> bool {
@@ -292,6 +298,13 @@ impl Algorithm {
     #[inline]
     pub fn on_restart(&mut self, context: &Context, restart: &Restart) {
         notify!(self, control => control.on_restart(context, restart));
+    }
+
+    /// See [`Control::on_unused_window`].
+    pub fn on_unused_window(&mut self, context: &Context, unused: &UnusedWindow) -> bool {
+        let is_taken;
+        notify!(self, control => is_taken = control.on_unused_window(context, unused));
+        is_taken
     }
 
     /// See [`Control::on_sent`]. The arguments are built only for algorithms that use them.

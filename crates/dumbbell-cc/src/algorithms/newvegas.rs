@@ -18,7 +18,7 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo, UnusedWindow,};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -280,6 +280,11 @@ impl Control for NewVegas {
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.moving.window.on_restart();
+    }
+
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.moving.window.on_unused_window(unused);
+        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -14,7 +14,7 @@
 
 use crate::delay::{Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -147,6 +147,11 @@ impl Control for RoVegas {
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
+    }
+
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.window.on_unused_window(unused);
+        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

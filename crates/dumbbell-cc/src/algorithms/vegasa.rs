@@ -13,7 +13,7 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
 use dumbbell_units::params;
 
 /// Minimum of `alpha`, in segments [chan2010 §2.5].
@@ -183,6 +183,11 @@ impl Control for VegasA {
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
+    }
+
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.window.on_unused_window(unused);
+        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -16,7 +16,7 @@
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
 use crate::probes::{BANDWIDTH, BASE_RTT};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
 use dumbbell_units::{Time, math, params};
 
 params! {
@@ -164,6 +164,11 @@ impl Control for Westwood {
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
         self.window.on_restart();
+    }
+
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.window.on_unused_window(unused);
+        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

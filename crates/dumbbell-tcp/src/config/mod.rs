@@ -73,8 +73,14 @@ choice! {
     pub enum EcnMode {
         /// Packets are not ECN-capable: congestion drops them.
         Off = "off",
-        /// The receiver echoes a mark until the sender reports a window reduction, at most one per window of data.
+        /// The receiver echoes a mark until the sender reports a window reduction, at most one per window of data
+        /// (RFC 3168).
         Classic = "classic",
+        /// Each acknowledgement says whether the data that it acknowledges was marked: a change of the mark ends the delay
+        /// of an acknowledgement. All data is ECN-capable, retransmissions too (RFC 8257).
+        Dctcp = "dctcp",
+        /// Acknowledgements count the marked packets and their bytes (AccECN, RFC 9768).
+        Accurate = "accurate",
     }
 }
 
@@ -135,7 +141,8 @@ params! {
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
         handshake: bool = false, "-", "[RFC 9293 §3.5]";
-        /// Restart from the initial window after an idle period of one retransmission timeout.
+        /// Reduce a window that is not used, as `window.validation` says: by default, restart from the initial window after
+        /// an idle period of one retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
     }
 }
@@ -267,6 +274,9 @@ impl TcpParams {
             }
             TimerSpec::Rfc6298(rfc) if rfc.maximum < rfc.minimum || rfc.maximum < rfc.initial => {
                 Err(refuse("timer.maximum", rfc.maximum.to_string(), "at least minimum and initial"))
+            }
+            TimerSpec::Linux(linux) if linux.maximum < linux.minimum || linux.maximum < linux.initial => {
+                Err(refuse("timer.maximum", linux.maximum.to_string(), "at least minimum and initial"))
             }
             _ => Ok(()),
         }
@@ -470,7 +480,7 @@ mod tests {
         assert_eq!(Rules::Ns3.variant("vegas").unwrap().congestion.name(), "nsvegas");
         assert_eq!(kind(Rules::Ns3, "tahoe"), None);
         assert_eq!(kind(Rules::Bsd, "sack"), Some("sack"));
-        assert_eq!(kind(Rules::Linux, "vegas"), Some("sack"));
+        assert_eq!(kind(Rules::Linux, "vegas"), Some("rack"));
         assert_eq!(kind(Rules::Linux, "tahoe"), None);
     }
 
@@ -489,7 +499,7 @@ mod tests {
         let letters: String = vegas.mechanisms.letters().collect();
         assert_eq!(
             (letters.as_str(), vegas.window.growth, vegas.recovery.name()),
-            ("ABFI", Growth::Real, "sack")
+            ("ABFI", Growth::Real, "rack")
         );
     }
 

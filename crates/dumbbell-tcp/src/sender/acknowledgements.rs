@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::connection::Connection;
+use super::ecn::Marks;
 use super::opening::Phase;
 use super::recovery::TimerRule;
 use super::timers::TimerKind;
@@ -30,6 +31,13 @@ impl Sender {
         }
         let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
+        if connection.detects_by_time {
+            let echo = connection.retransmission.has_timestamps().then_some(ack.timestamp_echo);
+            connection.scoreboard.begin_ack(echo);
+            if let Some(range) = ack.sack.duplicate(ack.ack) {
+                recovery.on_duplicate_report(connection, now, range);
+            }
+        }
         if (is_duplicate || !ack.sack.is_empty()) && recovery.uses_sack() {
             if is_duplicate && recovery.ignores_duplicates() {
                 return;
@@ -41,52 +49,74 @@ impl Sender {
             connection.announce_losses(now);
             if is_duplicate && !has_news && !connection.in_recovery {
                 // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
+                if connection.detects_by_time {
+                    recovery.on_delivered(connection, now, None);
+                }
                 return;
             }
         }
         if ack.ack > connection.snd_una {
             self.on_new_ack(now, ack, waited, before);
         } else if is_duplicate {
+            if connection.detects_by_time {
+                recovery.on_delivered(connection, now, None);
+            }
             connection.announce_duplicate(now, ack, before);
             connection.duplicates.count += 1;
             recovery.on_duplicate_ack(connection, now);
         } else {
             connection.duplicates.count = 0;
+            if connection.detects_by_time && ack.ack == connection.snd_una {
+                recovery.on_delivered(connection, now, None);
+            }
         }
     }
 
     /// `before` is what was delivered and lost before the ACK, in bytes.
     fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: (u64, u64)) {
         let Sender { connection, recovery } = self;
-        let news = recovery.on_new_ack(connection, now, ack.ack);
+        let mut news = recovery.on_new_ack(connection, now, ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
-        let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
+        let is_cwnd_limited =
+            connection.limits.is_cwnd_limited(&connection.congestion) && !connection.validation.is_unused();
         let rtt = connection.acknowledge(now, ack);
+        if connection.detects_by_time {
+            recovery.on_delivered(connection, now, Some(&mut news));
+        }
         let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
+        if is_round_start && connection.validation.is_on() {
+            connection.validate_round(now);
+        }
+        let delivered = connection.scoreboard.delivered() - before.0;
+        let mut marks = Marks::default();
+        if connection.ecn.is_on() {
+            marks = connection.ecn.on_ack(ack, acked, delivered, connection.mss);
+            connection.scoreboard.on_marked(connection.ecn.marked());
+        }
         connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
         if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
         }
         // If a recovery has already reduced the window, a mark of the same window of data is no new signal.
-        let is_ece = ack.is_ece && connection.ecn.is_on();
-        if is_ece && connection.ecn.on_echo(ack.ack, acked) && !connection.in_recovery {
+        if connection.ecn.is_signal(ack.ack, &marks) && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
         let event = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(queueing)
-            .with_delivered(connection.scoreboard.delivered() - before.0)
+            .with_delivered(delivered)
             .with_lost(connection.scoreboard.lost() - before.1)
             .with_rate(connection.scoreboard.rate_sample())
             .with_in_flight(real(connection.scoreboard.pipe()))
             .with_round_start(is_round_start)
             .with_cwnd_limited(is_cwnd_limited)
-            .with_marked(if is_ece { acked } else { 0 })
-            .with_ecn_echo(is_ece)
+            .with_marked(marks.bytes)
+            .with_marked_packets(marks.packets)
+            .with_ecn_echo(marks.is_echo)
             // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
-            .with_recovery(news.in_recovery || is_ece);
+            .with_recovery(news.in_recovery || connection.ecn.stops_growth(&marks));
         let traced_cwnd = connection.trace.is_some().then(|| connection.congestion.cwnd());
         connection.congestion.on_ack(&context, &event);
         if let Some(cwnd_before) = traced_cwnd {
@@ -124,7 +154,7 @@ impl Connection {
         if let Some(rtt) = rtt {
             self.stats.on_rtt(rtt.secs());
         }
-        self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo);
+        self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo, self.snd_nxt);
         rtt
     }
 

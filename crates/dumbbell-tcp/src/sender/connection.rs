@@ -1,13 +1,14 @@
 //! State shared by all recoveries: sequence numbers, scoreboard, timers, pacer and the congestion control.
 
 use super::duplicates::Duplicates;
-use super::ecn::EcnFeedback;
+use super::ecn::{EcnFeedback, Marks};
 use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::send_queue::SendQueue;
 use super::timers::{TimerKind, Timers};
 use super::trace::{TcpEventKind, Trace};
+use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
@@ -93,6 +94,8 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
+    /// Losses are detected by time: the recovery is told of every delivery, and always polled.
+    pub(super) detects_by_time: bool,
     /// The oldest segment is sent next.
     pub(super) resend_head: bool,
     pub(super) burst: Burst,
@@ -102,6 +105,7 @@ pub(super) struct Connection {
     pub(super) pacer: Pacer,
     pub(super) opening: Opening,
     pub(super) idle: Idle,
+    pub(super) validation: Validation,
     pub(super) rounds: Rounds,
     pub(super) limits: Limits,
     pub(super) ecn: EcnFeedback,
@@ -159,9 +163,13 @@ impl Connection {
             .with_ecn_capable(params.ecn != EcnMode::Off)
             .with_random(random);
         let congestion = control(&setup);
+        let ecn = EcnFeedback::new(params.ecn, congestion.reacts_to_marks());
         let mut scoreboard = Scoreboard::default();
         if congestion.uses_rate_samples() {
             scoreboard.sample_rate(now);
+        }
+        if params.recovery.detects_by_time() {
+            scoreboard.detect_by_time();
         }
         Connection {
             congestion,
@@ -177,16 +185,18 @@ impl Connection {
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
+            detects_by_time: params.recovery.detects_by_time(),
             resend_head: false,
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, now),
             opening: Opening::new(params.handshake, now),
+            validation: Validation::new(params, initial_window, now),
             idle: Idle { restarts: params.idle_restart, last_sent: now },
             rounds: Rounds::default(),
             limits: Limits::default(),
-            ecn: EcnFeedback::new(params.ecn),
+            ecn,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
             trace: None,
         }
@@ -227,6 +237,10 @@ impl Connection {
         self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
         context.flight_size -= self.duplicates.limited_bytes() as f64;
+        if self.validation.is_unused() {
+            // What was used counts, not what happened to be in flight [RFC 7661 §4.4.1].
+            context.flight_size = context.flight_size.max(real(self.validation.largest_delivery()));
+        }
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
         let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
         let cwnd_before = self.congestion.cwnd();
@@ -272,9 +286,14 @@ impl Connection {
     fn restart_if_idle(&mut self, now: Time) {
         let idle = now.since(self.idle.last_sent);
         if self.snd_max > 0 && idle >= self.retransmission.timeout() {
+            let restart = Restart::new(idle, self.retransmission.timeout());
+            if self.validate_idle(now, &restart) {
+                self.take_pacing_rate();
+                return;
+            }
             let context = self.context(now);
             let cwnd_before = self.congestion.cwnd();
-            self.congestion.on_restart(&context, &Restart::new(idle, self.retransmission.timeout()));
+            self.congestion.on_restart(&context, &restart);
             self.note(now, TcpEventKind::IdleRestart, cwnd_before);
             self.take_pacing_rate();
         }
@@ -321,6 +340,9 @@ impl Connection {
         if self.limits.is_app_limited() {
             self.scoreboard.on_app_limited();
         }
+        if self.validation.is_on() {
+            self.validate_window();
+        }
         None
     }
 
@@ -336,7 +358,8 @@ impl Connection {
     #[inline(always)]
     pub(super) fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         let (seq, len) = self.note_again(index, now);
-        DataSegment { is_retransmission: true, ..DataSegment::new(seq, len) }
+        let ecn = self.ecn.of_retransmission(|| self.congestion.ecn_codepoint());
+        DataSegment { is_retransmission: true, ecn, ..DataSegment::new(seq, len) }
     }
 
     #[inline(never)]
@@ -376,9 +399,13 @@ impl Connection {
     /// Reports a duplicate ACK to the congestion control. `before` is what was delivered and lost before it, in bytes.
     #[inline]
     pub(super) fn announce_duplicate(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) {
+        let mut marks = Marks::default();
+        if self.ecn.is_on() {
+            marks = self.ecn.on_duplicate(ack, self.scoreboard.delivered() - before.0, self.mss);
+            self.scoreboard.on_marked(self.ecn.marked());
+        }
         self.scoreboard.take_rate_sample(None, self.stats.rtt_min);
         let is_cwnd_limited = self.limits.is_cwnd_limited(&self.congestion);
-        let is_ece = ack.is_ece && self.ecn.is_on();
         self.congestion.on_duplicate_ack(|| {
             let delivered = self.scoreboard.delivered() - before.0;
             let duplicate = Ack::new(self.snd_una, 0)
@@ -387,8 +414,9 @@ impl Connection {
                 .with_rate(self.scoreboard.rate_sample())
                 .with_in_flight(real(self.scoreboard.pipe()))
                 .with_cwnd_limited(is_cwnd_limited)
-                .with_marked(if is_ece { delivered } else { 0 })
-                .with_ecn_echo(is_ece)
+                .with_marked(marks.bytes)
+                .with_marked_packets(marks.packets)
+                .with_ecn_echo(marks.is_echo)
                 .with_recovery(self.in_recovery);
             (context_of!(self, now), duplicate)
         });

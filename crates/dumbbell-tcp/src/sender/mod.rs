@@ -21,6 +21,7 @@ mod timeout;
 mod timers;
 mod trace;
 mod transmission;
+mod validation;
 
 pub use stats::SenderStats;
 pub use trace::{TcpEvent, TcpEventKind};

@@ -14,16 +14,28 @@ pub(super) struct RetransmissionTimer {
     times_resent: bool,
     /// End of the segment being timed, and its transmission time.
     timed: Option<(u64, Time)>,
+    /// First byte not sent when the round trip began, if the estimator counts them.
+    round_end: u64,
+    counts_rounds: bool,
 }
 
 impl RetransmissionTimer {
     pub(super) fn new(params: &TcpParams, clock: HostClock) -> Self {
+        let estimator = RttEstimator::new(&params.timer, clock);
         RetransmissionTimer {
-            estimator: RttEstimator::new(&params.timer, clock),
+            counts_rounds: estimator.counts_rounds(),
+            round_end: 0,
+            estimator,
             timestamps: params.timestamps,
             times_resent: params.recovery.times_resent(),
             timed: None,
         }
+    }
+
+    /// True if every ACK echoes the time at which a segment was sent.
+    #[inline]
+    pub(super) fn has_timestamps(&self) -> bool {
+        self.timestamps
     }
 
     /// When the timeout expires if the timer starts at `now`.
@@ -74,10 +86,12 @@ impl RetransmissionTimer {
         self.timed = None;
     }
 
-    /// Data up to `ack` was acknowledged, with an echoed timestamp.
+    /// Data up to `ack` was acknowledged, with an echoed timestamp. The next byte to send is `snd_nxt`.
     #[inline]
-    pub(super) fn on_ack(&mut self, now: Time, ack: u64, timestamp_echo: Time) {
-        if self.timestamps {
+    pub(super) fn on_ack(&mut self, now: Time, ack: u64, timestamp_echo: Time, snd_nxt: u64) {
+        if self.counts_rounds {
+            self.on_ack_in_round(now, ack, timestamp_echo, snd_nxt);
+        } else if self.timestamps {
             self.estimator.sample(timestamp_echo, now);
         } else if let Some((end, sent)) = self.timed
             && ack >= end
@@ -85,5 +99,20 @@ impl RetransmissionTimer {
             self.estimator.sample(sent, now);
             self.timed = None;
         }
+    }
+
+    #[inline(never)]
+    fn on_ack_in_round(&mut self, now: Time, ack: u64, timestamp_echo: Time, snd_nxt: u64) {
+        let sent = if self.timestamps {
+            timestamp_echo
+        } else {
+            let Some((_, sent)) = self.timed.take_if(|(end, _)| ack >= *end) else { return };
+            sent
+        };
+        let begins_round = ack > self.round_end;
+        if begins_round {
+            self.round_end = snd_nxt;
+        }
+        self.estimator.sample_in_round(sent, now, begins_round);
     }
 }

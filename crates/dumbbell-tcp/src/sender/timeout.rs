@@ -42,10 +42,12 @@ impl Sender {
         connection.note(now, TcpEventKind::Timeout, cwnd_before);
         connection.pacer.release();
         connection.retransmission.stop_timing();
-        if connection.scoreboard.has_sacked() {
-            connection.scoreboard.clear_sacked();
+        if !connection.detects_by_time {
+            if connection.scoreboard.has_sacked() {
+                connection.scoreboard.clear_sacked();
+            }
+            connection.go_back();
         }
-        connection.go_back();
         connection.restart_retransmission_timer(now);
         connection.take_pacing_rate();
     }

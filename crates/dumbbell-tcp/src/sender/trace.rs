@@ -24,6 +24,8 @@ choice! {
         GiveUp = "give_up",
         /// The window was reduced because the receiver echoed a mark.
         EcnReduction = "ecn_reduction",
+        /// A reaction to a loss was spurious, and is undone.
+        Undo = "undo",
         /// The connection has been idle for a retransmission timeout, and restarts from the restart window.
         IdleRestart = "idle_restart",
         /// A data segment was lost in the network.

@@ -3,15 +3,15 @@
 //! 1500 bytes. Without SACK, it is a slow-but-steady NewReno. It has no Tahoe and no Reno without partial
 //! acknowledgements.
 //!
-//! Where it departs from the kernel: losses are detected by RFC 6675, not by RACK (RFC 8985). Without SACK, a recovery
-//! inflates the window by duplicate ACKs instead of reducing it by PRR (RFC 6937). Reductions after spurious losses are not undone. The variation of the
-//! round-trip time is that of RFC 6298. The delay of acknowledgements does not adapt to the traffic, and an idle
-//! connection restarts as RFC 5681 §4.1 says. Options of selective acknowledgements lack their first 4 bytes.
+//! Where it departs from the kernel: without SACK, a recovery inflates the window by duplicate ACKs instead of reducing it
+//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. A timeout within a recovery reduces the threshold again.
+//! The delay of acknowledgements does not adapt to the traffic. Options of selective acknowledgements lack their first 4
+//! bytes.
 
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
-use crate::rtt::{MinimumBounds, RfcTimer, TimerSpec};
-use crate::sender::recovery::{NewRenoRules, PartialAck, RecoverySpec, SackRules};
-use dumbbell_cc::{AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, WindowRules};
+use crate::rtt::{LinuxTimer, TimerSpec};
+use crate::sender::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
+use dumbbell_cc::{AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, WindowRules, WindowValidation};
 use dumbbell_units::{Bytes, Time, Window};
 
 /// Mechanisms of Vegas that a congestion control of the kernel can carry out. The first window is the kernel's for all.
@@ -23,12 +23,7 @@ pub(super) fn defaults() -> TcpParams {
         mss: Bytes(1448),
         headers: Headers { data: Bytes(52), ack: Bytes(52), sack_block: Bytes(8) },
         initial_window: Window::Segments(10.0),
-        timer: TimerSpec::Rfc6298(RfcTimer {
-            minimum: Time(200_000_000),
-            minimum_bounds: MinimumBounds::Variation,
-            maximum: Time(120_000_000_000),
-            ..RfcTimer::default()
-        }),
+        timer: TimerSpec::Linux(LinuxTimer::default()),
         timestamps: true,
         delayed_ack: DelayedAck::On(DelayedAckParams {
             timer: Time(40_000_000),
@@ -40,14 +35,24 @@ pub(super) fn defaults() -> TcpParams {
             growth: Growth::Segments,
             grow_per: GrowPer::Segment,
             reduction_base: ReductionBase::WholeWindow,
+            validation: WindowValidation::Linux,
             ..WindowRules::default()
         },
         ..TcpParams::default()
     }
 }
 
+/// RACK-TLP as in `tcp_recovery.c` and `tcp_output.c`.
 fn sack() -> RecoverySpec {
-    RecoverySpec::Rfc6675(SackRules { rescue: false, prr: true, ..SackRules::default() })
+    RecoverySpec::Rack(RackRules {
+        prr_base: PrrBase::Window,
+        reo_wnd_mult_max: 255,
+        reo_timer_slack: Time(2_000_000),
+        dsack_after_reordering: true,
+        pto_slack: Time(2_000_000),
+        frto: Frto::Linux,
+        ..RackRules::default()
+    })
 }
 
 pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {

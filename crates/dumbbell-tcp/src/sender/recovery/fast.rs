@@ -93,6 +93,11 @@ impl Connection {
     pub(super) fn reduce_at_timeout(&mut self, now: Time, flight_size: u64) {
         self.scoreboard.count_all_lost();
         self.announce_losses(now);
+        self.react_to_timeout(now, flight_size);
+    }
+
+    /// The same after the losses were announced.
+    pub(super) fn react_to_timeout(&mut self, now: Time, flight_size: u64) {
         self.ecn.on_reduction(self.snd_max);
         let retransmitted_before = self.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let mut context = self.context(now);

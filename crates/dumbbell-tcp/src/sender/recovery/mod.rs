@@ -9,7 +9,9 @@
 
 mod fast;
 mod fine;
+mod probe;
 mod prr;
+mod undo;
 
 use super::connection::Connection;
 use super::timers::TimerKind;
@@ -65,9 +67,17 @@ pub(super) trait LossRecovery: Sized {
     const TIMES_RESENT: bool = false;
     /// True if the first two duplicate ACKs stop all transmissions except retransmissions.
     const STOPS_ON_DUPLICATES: bool = false;
+    /// True if losses are detected by the time of transmissions [RFC 8985]. The recovery is then told of every delivery and
+    /// always polled, and a timeout resends only what is lost.
+    const DETECTS_BY_TIME: bool = false;
 
     /// Required: the state at the start of a connection.
     fn new(params: &Self::Params, start: &Start) -> Self;
+
+    /// Optional: true if the receiver reports data that arrived twice [RFC 2883].
+    fn reports_duplicates(_params: &Self::Params) -> bool {
+        false
+    }
 
     /// Optional: maximum number of segments per event during a recovery.
     fn burst_limit(&self) -> u64 {
@@ -83,6 +93,14 @@ pub(super) trait LossRecovery: Sized {
     fn ignores_duplicates(&self) -> bool {
         false
     }
+
+    /// Optional: an ACK reports that this range arrived twice. Called before anything else is made of the ACK, if losses
+    /// are detected by time.
+    fn on_duplicate_report(&mut self, _connection: &mut Connection, _now: Time, _range: (u64, u64)) {}
+
+    /// Optional: the scoreboard has recorded what an ACK delivers; `ack` is known if it acknowledges new data. Called
+    /// before the congestion control is informed, if losses are detected by time.
+    fn on_delivered(&mut self, _connection: &mut Connection, _now: Time, _ack: Option<&mut NewAck>) {}
 
     /// Required: a duplicate ACK arrived and was counted.
     fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time);
@@ -187,6 +205,18 @@ macro_rules! recoveries {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::STOPS_ON_DUPLICATES, )+ }
             }
 
+            /// True if losses are detected by the time of transmissions.
+            pub(super) fn detects_by_time(&self) -> bool {
+                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DETECTS_BY_TIME, )+ }
+            }
+
+            /// True if the receiver reports data that arrived twice.
+            pub fn reports_duplicates(&self) -> bool {
+                match self { $(
+                    RecoverySpec::$Type(rules) => <$module::$Type>::reports_duplicates(rules),
+                )+ }
+            }
+
             /// True if it leaves the threshold unchanged when the window is reduced by a quarter.
             pub fn defers_threshold(&self) -> bool {
                 match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DEFERS_THRESHOLD, )+ }
@@ -235,6 +265,28 @@ macro_rules! recoveries {
             #[inline]
             pub(super) fn ignores_duplicates(&self) -> bool {
                 match self { $( Recovery::$Type(recovery) => recovery.ignores_duplicates(), )+ }
+            }
+
+            /// See [`LossRecovery::on_duplicate_report`].
+            pub(super) fn on_duplicate_report(
+                &mut self,
+                connection: &mut Connection,
+                now: Time,
+                range: (u64, u64),
+            ) {
+                match self { $(
+                    Recovery::$Type(recovery) => recovery.on_duplicate_report(connection, now, range),
+                )+ }
+            }
+
+            /// See [`LossRecovery::on_delivered`].
+            pub(super) fn on_delivered(
+                &mut self,
+                connection: &mut Connection,
+                now: Time,
+                ack: Option<&mut NewAck>,
+            ) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_delivered(connection, now, ack), )+ }
             }
 
             /// See [`LossRecovery::on_duplicate_ack`].
@@ -294,6 +346,9 @@ macro_rules! recoveries {
 }
 
 pub use newreno::{Deflation, PartialAck};
+pub use prr::PrrBound;
+pub use rack::PrrBase;
+pub use undo::Frto;
 
 recoveries! {
     /// Three duplicate ACKs restart from the loss window [jacobson1988 §3].
@@ -309,6 +364,8 @@ recoveries! {
     "ns2sack" => ns2_sack::{Ns2Sack, Ns2SackRules},
     /// Reno's recovery with the fine timeouts of Vegas as in ns-2, including the faults of its code.
     "ns2vegas" => ns2_vegas::{Ns2Vegas, Ns2VegasRules},
+    /// Detection of losses by time, with probes for the loss of the last segments [RFC 8985].
+    "rack" => rack::{Rack, RackRules},
     /// Recovery from a scoreboard in which a partial ACK may release a segment immediately, as in ns-3.
     "ns3sack" => ns3_sack::{Ns3Sack, Ns3SackRules},
 }

@@ -1,20 +1,38 @@
-//! Proportional rate reduction [RFC 6937 §3]: during a recovery, the window falls with what is delivered.
+//! Proportional rate reduction [RFC 9937; RFC 6937 §3]: during a recovery, the window falls with what is delivered.
 //!
 //! After an ACK, the window is the data in the network plus what may be sent. While more than the threshold is in the
 //! network, a fraction of what was delivered may be sent: the threshold over the window before the recovery. Below, as
 //! much as was delivered, up to the threshold, and one segment more if the ACK acknowledges new data and shows no further
 //! loss.
 //!
-//! Where it departs: RFC 6937 allows the further segment after every ACK; this is the rule of RFC 9937 and Linux. The
-//! former window is the congestion window, as in Linux, not the data in flight. The ACK that begins the recovery counts as
-//! one segment.
+//! RFC 6937 allows the further segment after every ACK (slow start reduction bound), or limits what is sent to what was
+//! delivered (conservative reduction bound); both are choices. The fraction allowed is in whole segments, as in Linux.
+//!
+//! Where the recovery of RFC 6675 departs: the former window is the congestion window, as in Linux, not the data in flight,
+//! and the ACK that begins the recovery counts as one segment.
 
 use crate::sender::connection::Connection;
+use dumbbell_units::choice;
+
+choice! {
+    /// How the window is reduced during a recovery.
+    pub enum PrrBound {
+        /// Below the threshold, a segment more than was delivered if the ACK acknowledges new data and shows no loss.
+        Rfc9937 = "rfc9937",
+        /// Below the threshold, a segment more than was delivered (slow start reduction bound of RFC 6937).
+        SlowStart = "ssrb",
+        /// Below the threshold, as much as was delivered (conservative reduction bound of RFC 6937).
+        Conservative = "crb",
+        /// At once.
+        Off = "off",
+    }
+}
 
 /// The reduction of one recovery.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Reduction {
-    /// Window before the recovery, in bytes.
+    bound: PrrBound,
+    /// Window or data in flight before the recovery, in bytes.
     prior: f64,
     /// Bytes delivered in the recovery.
     delivered: u64,
@@ -37,23 +55,52 @@ struct News {
     is_safe: bool,
 }
 
+impl Default for Reduction {
+    fn default() -> Self {
+        Reduction {
+            bound: PrrBound::Rfc9937,
+            prior: 0.0,
+            delivered: 0,
+            seen: (0, 0),
+            sent_before: 0,
+            excess: 0.0,
+        }
+    }
+}
+
 impl Reduction {
     /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
     pub(super) fn begin(connection: &mut Connection, prior: f64) -> Reduction {
+        let segment = u64::from(connection.mss).min(connection.scoreboard.delivered());
+        Reduction::begin_with(connection, PrrBound::Rfc9937, prior, segment)
+    }
+
+    /// A recovery begins with an event that delivers so many bytes; `prior` is the window or the data in flight before it.
+    /// The window is reduced now.
+    pub(super) fn begin_with(
+        connection: &mut Connection,
+        bound: PrrBound,
+        prior: f64,
+        delivered: u64,
+    ) -> Reduction {
         let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
-        let mut reduction = Reduction {
-            prior,
-            seen: counters,
-            sent_before: connection.stats.bytes_sent,
-            ..Reduction::default()
-        };
-        reduction.seen.0 -= u64::from(connection.mss).min(counters.0);
-        reduction.on_ack(connection, false);
+        let mut reduction =
+            Reduction { bound, prior, sent_before: connection.stats.bytes_sent, ..Reduction::default() };
+        reduction.seen = (counters.0 - delivered, counters.1);
+        reduction.take(connection, false);
         reduction
     }
 
     /// An ACK of the recovery arrived; `is_advance` if it acknowledges new data. Sets the window.
     pub(super) fn on_ack(&mut self, connection: &mut Connection, is_advance: bool) {
+        if connection.scoreboard.delivered() > self.seen.0 {
+            self.take(connection, is_advance);
+        } else {
+            self.seen.1 = connection.scoreboard.lost();
+        }
+    }
+
+    fn take(&mut self, connection: &mut Connection, is_advance: bool) {
         let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         let news = News {
             delivered: counters.0 - self.seen.0,
@@ -61,9 +108,6 @@ impl Reduction {
             is_safe: is_advance && counters.1 == self.seen.1,
         };
         self.seen = counters;
-        if news.delivered == 0 {
-            return;
-        }
         let sent = connection.stats.bytes_sent - self.sent_before;
         let ssthresh = connection.congestion.cwnd();
         let window = self.window(news, sent, ssthresh, f64::from(connection.mss));
@@ -89,8 +133,13 @@ impl Reduction {
         let mut may_send = if news.in_network > ssthresh {
             (delivered * ssthresh / (self.prior * mss)).ceil() * mss - sent
         } else {
-            let further = if news.is_safe { mss } else { 0.0 };
-            let limit = (delivered - sent).max(news.delivered as f64) + further;
+            let limit = match self.bound {
+                PrrBound::Conservative => delivered - sent,
+                PrrBound::Rfc9937 | PrrBound::Off if !news.is_safe => {
+                    (delivered - sent).max(news.delivered as f64)
+                }
+                _ => (delivered - sent).max(news.delivered as f64) + mss,
+            };
             limit.min(ssthresh - news.in_network)
         };
         if sent == 0.0 {

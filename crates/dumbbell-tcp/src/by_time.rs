@@ -1,0 +1,162 @@
+//! Loss detection by time [RFC 8985 §6.2]: a segment is lost if one sent later was delivered and it was not, for the
+//! round-trip time of that delivery and a reordering window.
+//!
+//! First transmissions are in the order of the scoreboard, and retransmissions are queued in the order in which they were
+//! sent. So each is examined until its time has passed, and then never again.
+
+use crate::scoreboard::Sent;
+use dumbbell_units::Time;
+use std::collections::VecDeque;
+
+/// A retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resent {
+    /// First byte after the segment.
+    pub(crate) end: u64,
+    /// When it was sent.
+    pub(crate) sent_at: Time,
+}
+
+/// What deliveries say about the order and the time of transmissions.
+#[derive(Clone, Debug)]
+pub struct Deliveries {
+    /// The transmission sent last among those delivered: its time and the end of its segment (`RACK.xmit_ts`,
+    /// `RACK.end_seq`).
+    newest: Option<(Time, u64)>,
+    /// Round-trip time of the last delivery (`RACK.rtt`).
+    rtt: Time,
+    /// Minimum of these times of segments sent once.
+    min_rtt: Time,
+    /// Highest byte delivered (`RACK.fack`), now and before this ACK.
+    highest: u64,
+    highest_before: u64,
+    is_reordering_seen: bool,
+    /// Segments reported above the cumulative acknowledgement.
+    reported: u64,
+    /// Time echoed by this ACK, if there are timestamps.
+    echo: Option<Time>,
+    /// Lowest end of the segments sent once that this ACK delivers.
+    original: u64,
+    /// This ACK delivers a segment that was sent more than once.
+    includes_resent: bool,
+    /// First transmissions below this byte need not be examined.
+    pub(crate) examined: u64,
+    /// Retransmissions in the order of their transmission.
+    pub(crate) resent: VecDeque<Resent>,
+}
+
+impl Default for Deliveries {
+    fn default() -> Self {
+        Deliveries {
+            newest: None,
+            rtt: Time::ZERO,
+            min_rtt: Time::NEVER,
+            highest: 0,
+            highest_before: 0,
+            is_reordering_seen: false,
+            reported: 0,
+            echo: None,
+            original: u64::MAX,
+            includes_resent: false,
+            examined: 0,
+            resent: VecDeque::new(),
+        }
+    }
+}
+
+impl Deliveries {
+    /// An ACK arrived, which echoes this time if there are timestamps.
+    #[inline]
+    pub(crate) fn begin_ack(&mut self, echo: Option<Time>) {
+        self.echo = echo;
+        self.original = u64::MAX;
+        self.includes_resent = false;
+        self.highest_before = self.highest;
+    }
+
+    /// A segment was reported, for the first time if `is_news`.
+    pub(crate) fn on_reported(&mut self, sent: &Sent, is_news: bool, now: Time) {
+        self.reported += 1;
+        if is_news {
+            self.on_delivered(sent, now);
+        }
+    }
+
+    /// A segment was acknowledged, for the first time if `is_news`.
+    #[inline]
+    pub(crate) fn on_acknowledged(&mut self, sent: &Sent, is_news: bool, now: Time) {
+        if sent.is_sacked() {
+            self.reported -= 1;
+        }
+        if is_news {
+            self.on_delivered(sent, now);
+        }
+    }
+
+    /// All reports are cleared.
+    pub(crate) fn on_cleared(&mut self) {
+        self.reported = 0;
+        self.examined = 0;
+    }
+
+    fn on_delivered(&mut self, sent: &Sent, now: Time) {
+        let (end, rtt) = (sent.end(), now.since(sent.sent_at));
+        if sent.transmissions == 1 {
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.original = self.original.min(end);
+            if end < self.highest_before {
+                self.is_reordering_seen = true;
+            }
+        } else {
+            self.includes_resent = true;
+        }
+        self.highest = self.highest.max(end);
+        // What arrived may be an earlier transmission of the segment.
+        let is_ambiguous = sent.transmissions > 1
+            && (self.echo.is_some_and(|echo| echo < sent.sent_at) || rtt < self.min_rtt);
+        if !is_ambiguous {
+            self.rtt = rtt;
+            self.newest = self.newest.max(Some((sent.sent_at, end)));
+        }
+    }
+
+    /// True if a segment sent once was delivered after one with higher sequence numbers.
+    pub fn is_reordering_seen(&self) -> bool {
+        self.is_reordering_seen
+    }
+
+    /// Segments reported above the cumulative acknowledgement.
+    pub fn reported(&self) -> u64 {
+        self.reported
+    }
+
+    /// Minimum round-trip time of segments sent once; zero before the first.
+    pub fn min_rtt(&self) -> Time {
+        if self.min_rtt == Time::NEVER { Time::ZERO } else { self.min_rtt }
+    }
+
+    /// Round-trip time of the last delivery.
+    pub fn rtt(&self) -> Time {
+        self.rtt
+    }
+
+    /// Lowest end of the segments sent once that the last ACK delivered; the largest number if there is none.
+    pub fn original(&self) -> u64 {
+        self.original
+    }
+
+    /// True if the last ACK delivered a segment that was sent more than once.
+    pub fn includes_resent(&self) -> bool {
+        self.includes_resent
+    }
+
+    /// Time that the last ACK echoes, if there are timestamps.
+    pub fn echo(&self) -> Option<Time> {
+        self.echo
+    }
+
+    /// The newest transmission delivered: its time, and the end of its segment.
+    pub(crate) fn newest(&self) -> Option<(Time, u64)> {
+        self.newest
+    }
+}

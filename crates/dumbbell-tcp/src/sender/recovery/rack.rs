@@ -1,0 +1,611 @@
+//! Detection of losses by time, and tail loss probes: RACK-TLP [RFC 8985], with proportional rate reduction [RFC 9937].
+//!
+//! A segment is lost if one sent later was delivered, and a round-trip time and a reordering window have passed. So lost
+//! retransmissions are found as well. The window grows if the receiver reports segments that were retransmitted
+//! needlessly. Two round-trip times after the last segment, a probe shows whether the last segments are lost. A timeout
+//! marks what is old enough.
+//!
+//! A reaction that proves spurious is undone: the congestion control restores its window, and nothing counts as lost.
+//!
+//! What may be sent follows from the data in the network, in a recovery and outside: a report releases a new segment
+//! (limited transmit), unless limited transmit is off.
+//!
+//! Where it departs: a retransmission lost in a recovery does not reduce the window again, as in Linux. The minimum
+//! round-trip time is that of the whole connection. A spurious timeout restores the window, as in Linux, where RFC 4015
+//! would also adapt the timer. A probe that is sent while the pacer waits is paced too. Reneging is
+//! not considered.
+
+use super::probe::{ProbeTimes, TailProbe};
+use super::prr::{PrrBound, Reduction};
+use super::undo::{Finding, ForwardRecovery, Frto, Reaction};
+use super::{LossRecovery, NewAck, Start};
+use crate::by_time::Deliveries;
+use crate::segment::DataSegment;
+use crate::sender::connection::Connection;
+use crate::sender::timers::TimerKind;
+use crate::sender::trace::TcpEventKind;
+use dumbbell_cc::Signal;
+use dumbbell_units::{Time, choice, params};
+
+choice! {
+    /// The quantity before a recovery to which proportional rate reduction compares what is delivered.
+    pub enum PrrBase {
+        /// The data in flight: with the bound of RFC 9937, without what was reported before; with those of RFC 6937,
+        /// without what limited transmit sent.
+        Flight = "flight",
+        /// The congestion window, as in Linux.
+        Window = "window",
+    }
+}
+
+params! {
+    /// Parameters of the detection of losses by time.
+    pub struct RackRules {
+        /// Reduction of the window during a recovery.
+        prr: PrrBound = PrrBound::Rfc9937, "-", "[RFC 9937 §6]";
+        /// What the reduction compares with what is delivered.
+        prr_base: PrrBase = PrrBase::Flight, "-", "[RFC 9937 §6]";
+        /// Reported segments above which nothing is considered reordered, as long as no reordering was seen; 0 for none.
+        dup_thresh: u64 = 3, "segments", "[RFC 8985 §6.2]";
+        /// Largest multiple of a quarter of the minimum round-trip time in the reordering window; 0 for no limit.
+        reo_wnd_mult_max: u64 = 0, "-", "[RFC 8985 §6.2]";
+        /// Recoveries without a duplicate report after which the multiple is 1 again.
+        reo_wnd_persist: u64 = 16, "-", "[RFC 8985 §6.2]", |n| *n >= 1, "at least 1";
+        /// Added to the wait for a segment that may be reordered.
+        reo_timer_slack: Time = Time(0), "s", "[linux6 tcp_recovery.c]";
+        /// The receiver reports data that arrived twice, which widens the reordering window.
+        dsack: bool = true, "-", "[RFC 2883 §4]";
+        /// Such a report counts only once reordering was seen.
+        dsack_after_reordering: bool = false, "-", "[linux6 tcp_recovery.c]";
+        /// Probe for the loss of the last segments.
+        tlp: bool = true, "-", "[RFC 8985 §7]";
+        /// Added to the two round-trip times before a probe.
+        pto_slack: Time = Time(0), "s", "[linux6 tcp_output.c]";
+        /// Added instead if a single segment is in flight.
+        max_ack_delay: Time = Time(200_000_000), "s", "[RFC 8985 §7.2]";
+        /// A timeout considers everything lost, not only what is old enough.
+        rto_marks_all: bool = false, "-", "[RFC 8985 §6.3]";
+        /// Undo a reaction if everything that was retransmitted arrived twice, or by the times echoed if there are
+        /// timestamps.
+        undo: bool = true, "-", "[RFC 3708; RFC 3522]";
+        /// Detection of spurious timeouts by new data.
+        frto: Frto = Frto::Rfc5682, "-", "[RFC 5682 §3.1]";
+    }
+}
+
+/// The reordering window [RFC 8985 §6.2 step 4].
+#[derive(Clone, Copy, Debug)]
+struct ReorderingWindow {
+    /// Quarters of the minimum round-trip time.
+    multiple: u64,
+    /// Recoveries until the multiple is 1 again.
+    persist: u64,
+    /// First byte not sent when a duplicate was last counted.
+    round_end: Option<u64>,
+}
+
+impl ReorderingWindow {
+    fn new() -> Self {
+        ReorderingWindow { multiple: 1, persist: 0, round_end: None }
+    }
+
+    /// A duplicate was reported: one more quarter, once per round trip.
+    fn on_duplicate(&mut self, rules: &RackRules, snd_una: u64, snd_max: u64) {
+        if self.round_end.is_some_and(|end| snd_una < end) {
+            return;
+        }
+        self.round_end = Some(snd_max);
+        let most = if rules.reo_wnd_mult_max == 0 { u64::MAX } else { rules.reo_wnd_mult_max };
+        self.multiple = self.multiple.saturating_add(1).min(most);
+        self.persist = rules.reo_wnd_persist;
+    }
+
+    /// A recovery ended.
+    fn on_recovery_exit(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiple = 1;
+        }
+    }
+
+    /// The window: none until reordering is seen, in a recovery or above enough reports.
+    fn length(&self, rules: &RackRules, deliveries: &Deliveries, in_recovery: bool, srtt: f64) -> Time {
+        let has_enough = rules.dup_thresh > 0 && deliveries.reported() >= rules.dup_thresh;
+        if !deliveries.is_reordering_seen() && (in_recovery || has_enough) {
+            return Time::ZERO;
+        }
+        let length = Time((deliveries.min_rtt().0 / 4).saturating_mul(self.multiple));
+        if srtt.is_finite() { length.min(Time::from_secs(srtt)) } else { length }
+    }
+}
+
+/// The state of the recovery.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    rules: RackRules,
+    probe_times: ProbeTimes,
+    window: ReorderingWindow,
+    /// First byte not sent at the beginning of the recovery, or at the timeout.
+    recover: u64,
+    /// What was lost at a timeout is being repaired.
+    after_timeout: bool,
+    /// The next segment is sent whatever is in the network.
+    must_send: bool,
+    reduction: Reduction,
+    /// Bytes delivered up to the last ACK.
+    seen: u64,
+    /// A recovery has ended, and later losses may begin another.
+    has_ended: bool,
+    probe: TailProbe,
+    /// The last reaction, as long as it may be undone.
+    reaction: Option<Reaction>,
+    forward: ForwardRecovery,
+}
+
+impl Rack {
+    fn reordering_window(&self, connection: &Connection) -> Time {
+        let srtt = connection.retransmission.srtt_or_infinity();
+        connection.scoreboard.deliveries().map_or(Time::ZERO, |deliveries| {
+            self.window.length(&self.rules, deliveries, connection.in_recovery || self.after_timeout, srtt)
+        })
+    }
+
+    /// Marks what is lost by now, and sets the timer for what may be. A recovery begins unless one is in progress.
+    /// `delivered` bytes were delivered by the event.
+    fn detect(&mut self, connection: &mut Connection, now: Time, delivered: u64) -> bool {
+        let before = connection.scoreboard.lost();
+        let window = self.reordering_window(connection);
+        let next = connection.scoreboard.detect_losses(now, window);
+        if next == Time::NEVER {
+            connection.timers.stop(TimerKind::Reordering);
+        } else {
+            connection.timers.set(TimerKind::Reordering, next + self.rules.reo_timer_slack);
+        }
+        let has_ended = std::mem::take(&mut self.has_ended);
+        if connection.scoreboard.lost() == before && !(has_ended && connection.scoreboard.has_lost()) {
+            return false;
+        }
+        connection.announce_losses(now);
+        let begins = !connection.in_recovery && !self.after_timeout;
+        if begins {
+            self.enter(connection, now, delivered);
+        }
+        begins
+    }
+
+    fn enter(&mut self, connection: &mut Connection, now: Time, delivered: u64) {
+        let Some(head) = connection.scoreboard.head() else { return };
+        let retransmitted_before = head.transmissions > 1;
+        let cwnd = connection.congestion.cwnd();
+        let prior = self.prior(connection, delivered);
+        self.probe.cancel();
+        connection.timers.stop(TimerKind::Probe);
+        connection.stats.fast_retransmits += 1;
+        connection.duplicates.inflation = 0.0;
+        self.note_reaction(connection, Signal::FastRetransmit, false);
+        connection.reduce(now, Signal::FastRetransmit, retransmitted_before);
+        connection.retransmission.stop_timing();
+        connection.restart_retransmission_timer(now);
+        connection.note(now, TcpEventKind::FastRetransmit, cwnd);
+        connection.enter_recovery(now);
+        connection.resend_head = false;
+        self.recover = connection.snd_max;
+        self.must_send = true;
+        if self.reduces(connection) {
+            self.reduction = Reduction::begin_with(connection, self.rules.prr, prior, delivered);
+        }
+    }
+
+    /// A reaction begins, or goes on with a timeout: what it changes may have to be undone.
+    fn note_reaction(&mut self, connection: &Connection, signal: Signal, goes_on: bool) {
+        let state = match &self.reaction {
+            Some(reaction) if goes_on => (reaction.undo.cwnd, reaction.undo.ssthresh),
+            // What came before was undone or is repaired, unless an earlier cause is not known to be spurious.
+            _ if goes_on => return,
+            _ => (connection.congestion.cwnd(), connection.congestion.ssthresh()),
+        };
+        self.reaction =
+            (self.rules.undo || self.rules.frto != Frto::Off && signal == Signal::Timeout).then(|| {
+                Reaction::new(signal, state, connection.snd_una, connection.snd_max)
+            });
+    }
+
+    /// The last reaction was spurious. Nothing remains lost, and the congestion control restores its window, unless a mark
+    /// has reduced it since.
+    fn undo(&mut self, connection: &mut Connection, now: Time) {
+        let Some(reaction) = self.reaction.take() else { return };
+        if connection.in_recovery {
+            self.leave(connection, now);
+        }
+        self.after_timeout = false;
+        self.must_send = false;
+        self.has_ended = false;
+        self.forward = ForwardRecovery::Idle;
+        connection.scoreboard.unmark_lost();
+        if connection.ecn.reduced_to() <= reaction.until {
+            let context = connection.context(now);
+            let cwnd_before = connection.congestion.cwnd();
+            connection.congestion.on_undo(&context, &reaction.undo);
+            connection.note(now, TcpEventKind::Undo, cwnd_before);
+        }
+    }
+
+    /// Looks for evidence that the last reaction was spurious.
+    fn look_back(&mut self, connection: &mut Connection, now: Time, is_advance: bool) {
+        let Some(deliveries) = connection.scoreboard.deliveries() else { return };
+        let is_echo_older = self.rules.undo
+            && is_advance
+            && self.reaction.as_mut().is_some_and(|reaction| reaction.on_ack(deliveries));
+        let is_original = deliveries.original() <= self.recover;
+        let has_new = self.forward != ForwardRecovery::Idle && connection.unsent_segment() > 0;
+        let is_partial = is_advance && self.after_timeout;
+        let finding = self.forward.on_ack(self.rules.frto, is_original, is_partial, has_new);
+        if is_echo_older || finding == Finding::IsSpurious {
+            self.undo(connection, now);
+        }
+    }
+
+    /// True if the window is reduced in proportion. A window by a model is not.
+    fn reduces(&self, connection: &Connection) -> bool {
+        self.rules.prr != PrrBound::Off && !connection.congestion.is_model_based()
+    }
+
+    /// What the reduction compares with what is delivered, in bytes.
+    fn prior(&self, connection: &Connection, delivered: u64) -> f64 {
+        let flight = connection.snd_max - connection.snd_una;
+        let prior = match (self.rules.prr_base, self.rules.prr) {
+            (PrrBase::Window, _) => connection.congestion.cwnd(),
+            (PrrBase::Flight, PrrBound::Rfc9937 | PrrBound::Off) => {
+                let reported = flight - connection.scoreboard.unreported().min(flight);
+                (flight - reported + delivered) as f64
+            }
+            (PrrBase::Flight, PrrBound::SlowStart | PrrBound::Conservative) => {
+                flight.saturating_sub(connection.duplicates.limited_bytes()) as f64
+            }
+        };
+        prior.max(f64::from(connection.mss))
+    }
+
+    fn leave(&mut self, connection: &mut Connection, now: Time) {
+        self.reduction.end(connection);
+        connection.leave_recovery(now, 0.0);
+        self.window.on_recovery_exit();
+        self.has_ended = true;
+    }
+
+    /// Starts the timer of a probe after new data or progress [RFC 8985 §7.2]: not in a recovery, not above reports, and
+    /// only one at a time.
+    fn arm_probe(&mut self, connection: &mut Connection, now: Time) {
+        let is_wanted = self.rules.tlp
+            && !connection.in_recovery
+            && !self.after_timeout
+            && self.probe.is_answered()
+            && !connection.scoreboard.is_empty()
+            && !connection.scoreboard.has_sacked();
+        if !is_wanted {
+            connection.timers.stop(TimerKind::Probe);
+            return;
+        }
+        let is_single = connection.scoreboard.len() == 1;
+        let timeout = self.probe_times.timeout(connection.retransmission.srtt_or_infinity(), is_single);
+        let latest = connection.timers.deadline(TimerKind::Retransmission);
+        connection.timers.set(TimerKind::Probe, (now + timeout).min(latest));
+    }
+
+    /// A new segment, or the last one again.
+    fn send_probe(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        self.probe.is_due = false;
+        let segment = match connection.poll_new_in_recovery(now) {
+            Some(segment) => segment,
+            None => {
+                let last = connection.scoreboard.len().checked_sub(1)?;
+                connection.send_again(last, now)
+            }
+        };
+        self.probe.on_sent(connection.snd_max, segment.is_retransmission);
+        connection.restart_retransmission_timer(now);
+        Some(segment)
+    }
+
+    /// True if the data in the network leaves room for a segment.
+    fn has_room(&self, connection: &Connection) -> bool {
+        let is_by_pipe = connection.in_recovery
+            || self.after_timeout
+            || connection.duplicates.has_limited_transmit();
+        let in_network = if is_by_pipe {
+            connection.scoreboard.pipe()
+        } else {
+            connection.snd_max - connection.snd_una
+        };
+        (in_network + u64::from(connection.mss)) as f64 <= connection.cwnd()
+    }
+}
+
+impl LossRecovery for Rack {
+    type Params = RackRules;
+    const USES_SACK: bool = true;
+    const KEEPS_SCOREBOARD: bool = true;
+    const DETECTS_BY_TIME: bool = true;
+
+    fn new(rules: &RackRules, _start: &Start) -> Self {
+        Rack {
+            rules: rules.clone(),
+            probe_times: ProbeTimes { slack: rules.pto_slack, max_ack_delay: rules.max_ack_delay },
+            window: ReorderingWindow::new(),
+            recover: 0,
+            after_timeout: false,
+            must_send: false,
+            reduction: Reduction::default(),
+            seen: 0,
+            has_ended: false,
+            probe: TailProbe::default(),
+            reaction: None,
+            forward: ForwardRecovery::Idle,
+        }
+    }
+
+    fn reports_duplicates(rules: &RackRules) -> bool {
+        rules.dsack
+    }
+
+    fn deflated(&self) -> f64 {
+        -self.reduction.excess()
+    }
+
+    fn on_duplicate_report(&mut self, connection: &mut Connection, now: Time, range: (u64, u64)) {
+        let is_probe = self.probe.on_duplicate_report(range);
+        let is_reordering_seen =
+            connection.scoreboard.deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
+        if !self.rules.dsack_after_reordering || is_reordering_seen && !is_probe {
+            self.window.on_duplicate(&self.rules, connection.snd_una, connection.snd_max);
+        }
+        let is_undone = self.rules.undo
+            && !is_probe
+            && self.reaction.as_mut().is_some_and(|reaction| reaction.on_duplicate_report(range));
+        if is_undone {
+            self.undo(connection, now);
+        }
+    }
+
+    fn on_delivered(&mut self, connection: &mut Connection, now: Time, ack: Option<&mut NewAck>) {
+        let is_advance = ack.is_some();
+        if self.after_timeout && connection.snd_una >= self.recover {
+            self.after_timeout = false;
+            self.forward = ForwardRecovery::Idle;
+            self.window.on_recovery_exit();
+            self.has_ended = true;
+        }
+        self.look_back(connection, now, is_advance);
+        if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery && !self.after_timeout {
+            connection.reduce(now, Signal::FastRetransmit, false);
+        }
+        let delivered = connection.scoreboard.delivered().saturating_sub(self.seen);
+        self.seen = connection.scoreboard.delivered();
+        let begins = self.detect(connection, now, delivered);
+        if connection.in_recovery && !begins && self.reduces(connection) {
+            self.reduction.on_ack(connection, is_advance);
+        }
+        if let Some(ack) = ack {
+            ack.in_recovery = connection.in_recovery;
+            ack.follows_up = true;
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, connection: &mut Connection, _now: Time) {
+        connection.timers.stop(TimerKind::Probe);
+    }
+
+    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
+        connection.duplicates.count = 0;
+        if connection.in_recovery {
+            if ack < self.recover {
+                return NewAck::PARTIAL;
+            }
+            self.leave(connection, now);
+        }
+        connection.duplicates.clear();
+        NewAck::FULL
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        connection: &mut Connection,
+        now: Time,
+        _ack: NewAck,
+        _acked: u64,
+        _rtt: Option<Time>,
+    ) {
+        self.arm_probe(connection, now);
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        let window = self.reordering_window(connection);
+        connection.scoreboard.lose_at_timeout(now, window, self.rules.rto_marks_all);
+        connection.announce_losses(now);
+        if connection.in_recovery {
+            self.reduction.end(connection);
+        }
+        connection.duplicates.inflation = 0.0;
+        connection.duplicates.count = 0;
+        self.forward =
+            ForwardRecovery::begin(self.rules.frto, connection.in_recovery, self.after_timeout);
+        self.note_reaction(connection, Signal::Timeout, connection.in_recovery || self.after_timeout);
+        connection.react_to_timeout(now, connection.scoreboard.unreported());
+        self.probe.cancel();
+        connection.timers.stop(TimerKind::Probe);
+        connection.timers.stop(TimerKind::Reordering);
+        self.recover = connection.snd_max;
+        self.after_timeout = true;
+        self.must_send = true;
+    }
+
+    fn on_timer(&mut self, connection: &mut Connection, kind: TimerKind, now: Time) {
+        match kind {
+            TimerKind::Reordering => {
+                self.detect(connection, now, 0);
+            }
+            TimerKind::Probe => {
+                self.probe.is_due = true;
+                // The probe may have to wait for the pacer: the timeout begins again with it.
+                connection.restart_retransmission_timer(now);
+            }
+            TimerKind::Retransmission | TimerKind::Pacing => {}
+        }
+    }
+
+    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+        if self.probe.is_due {
+            return self.send_probe(connection, now);
+        }
+        if !connection.in_recovery && !self.after_timeout && !connection.scoreboard.has_sacked() {
+            let segment = connection.poll_window(now)?;
+            self.arm_probe(connection, now);
+            return Some(segment);
+        }
+        if let ForwardRecovery::Probing(rest) = &mut self.forward {
+            *rest = rest.checked_sub(1)?;
+            return connection.poll_new_in_recovery(now);
+        }
+        let must_wait = self.forward == ForwardRecovery::Waiting || !self.has_room(connection);
+        if must_wait && !self.must_send {
+            return connection.pause(true);
+        }
+        let segment = match connection.scoreboard.next_lost() {
+            Some(index) => {
+                if let Some(reaction) = &mut self.reaction {
+                    reaction.on_resent(now);
+                }
+                connection.send_again(index, now)
+            }
+            None => connection.poll_new_in_recovery(now)?,
+        };
+        self.must_send = false;
+        Some(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Scoreboard;
+
+    const MS: u64 = 1_000_000;
+
+    /// A scoreboard on which a segment is reported 40 ms after it was sent, `out_of_order` after a later one.
+    fn reported(segments: u64, is_out_of_order: bool) -> Scoreboard {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.detect_by_time();
+        (0..10).for_each(|n| scoreboard.push(n * 100, 100, Time::ZERO));
+        scoreboard.begin_ack(None);
+        if is_out_of_order {
+            scoreboard.report(900, 1000, Time(40 * MS));
+            scoreboard.begin_ack(None);
+        }
+        scoreboard.report(100, 100 + 100 * segments, Time(40 * MS));
+        scoreboard
+    }
+
+    #[test]
+    fn nothing_waits_above_three_reports_or_in_a_recovery_until_reordering_is_seen() {
+        let length = |scoreboard: &Scoreboard, in_recovery| {
+            let deliveries = scoreboard.deliveries().unwrap();
+            ReorderingWindow::new().length(&RackRules::default(), deliveries, in_recovery, 0.05).0 / MS
+        };
+        // A quarter of 40 ms, unless three segments are reported.
+        let (two, three) = (reported(2, false), reported(3, false));
+        assert_eq!((length(&two, false), length(&two, true), length(&three, false)), (10, 0, 0));
+        let seen = reported(3, true);
+        assert_eq!((length(&seen, false), length(&seen, true)), (10, 10));
+        let rules = RackRules { dup_thresh: 0, ..RackRules::default() };
+        assert_eq!(ReorderingWindow::new().length(&rules, three.deliveries().unwrap(), false, 0.05).0 / MS, 10);
+    }
+
+    #[test]
+    fn a_duplicate_per_round_trip_widens_the_window_and_sixteen_recoveries_without_one_restore_it() {
+        let (rules, scoreboard) = (RackRules::default(), reported(3, true));
+        let mut window = ReorderingWindow::new();
+        let length = |window: &ReorderingWindow| {
+            window.length(&rules, scoreboard.deliveries().unwrap(), false, 0.05).0 / MS
+        };
+        // The second one is of the same round trip.
+        window.on_duplicate(&rules, 0, 1000);
+        window.on_duplicate(&rules, 500, 1500);
+        assert_eq!(length(&window), 20);
+        window.on_duplicate(&rules, 1000, 2000);
+        assert_eq!(length(&window), 30);
+        for end in 3..9 {
+            window.on_duplicate(&rules, 1000 * (end - 1), 1000 * end);
+        }
+        // At most the smoothed round-trip time, here 50 ms of 9 * 10 ms.
+        assert_eq!(length(&window), 50);
+        (0..15).for_each(|_| window.on_recovery_exit());
+        assert_eq!(length(&window), 50);
+        window.on_recovery_exit();
+        assert_eq!(length(&window), 10);
+        // A limit of the multiple.
+        let rules = RackRules { reo_wnd_mult_max: 2, ..rules.clone() };
+        (9..12).for_each(|end| window.on_duplicate(&rules, 1000 * (end - 1), 1000 * end));
+        assert_eq!(length(&window), 20);
+    }
+
+    #[test]
+    fn what_was_sent_before_the_newest_delivery_is_lost_after_its_round_trip_time_and_the_window() {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.detect_by_time();
+        (0..10).for_each(|n| scoreboard.push(n * 100, 100, Time(n * MS)));
+        // The sixth segment, sent at 5 ms, is reported at 45 ms; then the third.
+        scoreboard.begin_ack(None);
+        scoreboard.report(500, 600, Time(45 * MS));
+        // With a window of 10 ms, the first is lost at 0 + 40 + 10 ms and the fifth at 54 ms: the timer waits for that.
+        assert_eq!(scoreboard.detect_losses(Time(45 * MS), Time(10 * MS)), Time(54 * MS));
+        assert_eq!(scoreboard.lost(), 0);
+        scoreboard.report(200, 300, Time(46 * MS));
+        // That delivery took 44 ms, but it is not the newest: 0 to 4 ms + 44 ms + 10 ms.
+        assert_eq!(scoreboard.detect_losses(Time(55 * MS), Time(10 * MS)), Time(58 * MS));
+        assert_eq!(scoreboard.lost(), 200);
+        assert_eq!(scoreboard.detect_losses(Time(58 * MS), Time(10 * MS)), Time::NEVER);
+        assert_eq!((scoreboard.lost(), scoreboard.pipe()), (400, 400));
+        // The first is sent again at 60 ms. A segment sent at 61 ms is delivered 40 ms later: the retransmission is lost.
+        scoreboard.mark_resent(0, Time(60 * MS));
+        scoreboard.push(1000, 100, Time(61 * MS));
+        assert_eq!(scoreboard.next_lost(), Some(1));
+        scoreboard.begin_ack(None);
+        scoreboard.report(1000, 1100, Time(101 * MS));
+        assert_eq!(scoreboard.detect_losses(Time(101 * MS), Time::ZERO), Time::NEVER);
+        assert_eq!((scoreboard.next_lost(), scoreboard.lost()), (Some(0), 400 + 400 + 100));
+    }
+
+    #[test]
+    fn a_timeout_loses_the_oldest_segment_and_what_is_old_enough() {
+        for (all, lost) in [(false, 300), (true, 400)] {
+            let mut scoreboard = Scoreboard::default();
+            scoreboard.detect_by_time();
+            (0..5).for_each(|n| scoreboard.push(n * 100, 100, Time(100 * n * MS)));
+            scoreboard.begin_ack(None);
+            scoreboard.report(300, 400, Time(340 * MS));
+            // With a round-trip time of 40 ms and a window of 10 ms, those sent at 0, 100 and 200 ms are old at 440 ms, and
+            // the one sent at 400 ms is not.
+            scoreboard.lose_at_timeout(Time(440 * MS), Time(10 * MS), all);
+            assert_eq!(scoreboard.lost(), lost);
+        }
+    }
+
+    #[test]
+    fn the_echo_tells_which_transmission_arrived() {
+        let newest = |echo| {
+            let mut scoreboard = Scoreboard::default();
+            scoreboard.detect_by_time();
+            (0..2).for_each(|n| scoreboard.push(n * 100, 100, Time::ZERO));
+            scoreboard.begin_ack(None);
+            scoreboard.report(100, 200, Time(40 * MS));
+            scoreboard.mark_resent(0, Time(50 * MS));
+            scoreboard.begin_ack(echo);
+            scoreboard.acknowledge(200, Time(95 * MS));
+            scoreboard.deliveries().unwrap().newest()
+        };
+        // The retransmission of 50 ms, or the original. Without timestamps, 45 ms are not less than the minimum of 40.
+        assert_eq!(newest(Some(Time(50 * MS))), Some((Time(50 * MS), 100)));
+        assert_eq!(newest(Some(Time::ZERO)), Some((Time::ZERO, 200)));
+        assert_eq!(newest(None), Some((Time(50 * MS), 100)));
+    }
+}

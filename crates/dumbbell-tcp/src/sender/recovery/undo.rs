@@ -1,0 +1,175 @@
+//! Spurious reactions, and what they changed.
+//!
+//! A reaction was spurious if everything that was retransmitted arrived twice [RFC 3708], or if the first ACK of something
+//! retransmitted echoes a time before the retransmission (Eifel detection, RFC 3522). A timeout was also spurious if new
+//! data, sent in place of further retransmissions, finds that data arrived that was sent once (F-RTO, RFC 5682).
+
+use crate::by_time::Deliveries;
+use dumbbell_cc::{Signal, Undo};
+use dumbbell_units::{Time, choice};
+
+choice! {
+    /// How a spurious timeout is detected without timestamps.
+    pub enum Frto {
+        /// Not at all.
+        Off = "off",
+        /// After two segments of new data (RFC 5682 §3.1), unless a recovery was in progress.
+        Rfc5682 = "rfc5682",
+        /// At once when data arrives that was sent once; also after repeated timeouts.
+        Linux = "linux",
+    }
+}
+
+/// Segments of new data sent in place of retransmissions [RFC 5682 §3.1 step 2].
+const PROBES: u32 = 2;
+
+/// The reaction to a loss, and what was retransmitted since.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reaction {
+    /// What is undone.
+    pub(super) undo: Undo,
+    /// The oldest byte outstanding, and the first byte not sent, at the reaction.
+    from: u64,
+    pub(super) until: u64,
+    /// Retransmissions that have not arrived twice.
+    unexplained: u64,
+    /// Time of the first of them.
+    first_resent: Time,
+    /// An ACK of something retransmitted has arrived, and showed nothing.
+    is_confirmed: bool,
+}
+
+impl Reaction {
+    /// A reaction to `signal` begins, with this window and threshold and the bytes from `from` to `until` outstanding.
+    pub(super) fn new(signal: Signal, (cwnd, ssthresh): (f64, f64), from: u64, until: u64) -> Self {
+        Reaction {
+            undo: Undo::new(signal, cwnd, ssthresh),
+            from,
+            until,
+            unexplained: 0,
+            first_resent: Time::NEVER,
+            is_confirmed: false,
+        }
+    }
+
+    /// A segment was retransmitted.
+    pub(super) fn on_resent(&mut self, now: Time) {
+        self.unexplained += 1;
+        self.first_resent = self.first_resent.min(now);
+    }
+
+    /// A range arrived twice. True if with it everything did that was retransmitted.
+    pub(super) fn on_duplicate_report(&mut self, range: (u64, u64)) -> bool {
+        if self.unexplained == 0 || range.1 <= self.from || range.0 >= self.until {
+            return false;
+        }
+        self.unexplained -= 1;
+        self.unexplained == 0
+    }
+
+    /// New data is acknowledged. True if the echoed time shows that the original of something retransmitted arrived.
+    pub(super) fn on_ack(&mut self, deliveries: &Deliveries) -> bool {
+        if self.is_confirmed || !deliveries.includes_resent() {
+            return false;
+        }
+        self.is_confirmed = true;
+        deliveries.echo().is_some_and(|echo| echo < self.first_resent)
+    }
+}
+
+/// What an ACK after a timeout shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    Nothing,
+    /// Data sent once arrived: the timeout was spurious.
+    IsSpurious,
+}
+
+/// Forward recovery after a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ForwardRecovery {
+    /// Not in progress: what is lost is retransmitted.
+    Idle,
+    /// The oldest segment was retransmitted, and nothing else.
+    Waiting,
+    /// So many segments of new data may still be sent, and the next ACK decides.
+    Probing(u32),
+}
+
+impl ForwardRecovery {
+    /// A timeout: it begins, unless the detection is off or a recovery was in progress. A timeout that repeats another
+    /// begins it again in Linux.
+    pub(super) fn begin(rule: Frto, in_recovery: bool, is_repeated: bool) -> Self {
+        let begins = match rule {
+            Frto::Off => false,
+            Frto::Rfc5682 => !in_recovery && !is_repeated,
+            Frto::Linux => !in_recovery,
+        };
+        if begins { ForwardRecovery::Waiting } else { ForwardRecovery::Idle }
+    }
+
+    /// An ACK arrived. `is_original` if it delivers data outstanding at the timeout and sent once, `is_advance` if it
+    /// acknowledges new data but not all that was outstanding, `has_new` if new data can be sent.
+    pub(super) fn on_ack(
+        &mut self,
+        rule: Frto,
+        is_original: bool,
+        is_advance: bool,
+        has_new: bool,
+    ) -> Finding {
+        let finding = match *self {
+            ForwardRecovery::Idle => return Finding::Nothing,
+            ForwardRecovery::Waiting => is_original && rule == Frto::Linux,
+            ForwardRecovery::Probing(_) => is_original,
+        };
+        if finding {
+            *self = ForwardRecovery::Idle;
+            return Finding::IsSpurious;
+        }
+        match self {
+            // Reports before the ACK of the retransmission only fill the scoreboard.
+            ForwardRecovery::Waiting if !is_advance => {}
+            ForwardRecovery::Waiting if has_new => *self = ForwardRecovery::Probing(PROBES),
+            _ => *self = ForwardRecovery::Idle,
+        }
+        Finding::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_retransmission_must_have_arrived_twice() {
+        let mut reaction = Reaction::new(Signal::FastRetransmit, (10_000.0, 20_000.0), 5000, 9000);
+        // Nothing was retransmitted yet: the report is of something else.
+        assert!(!reaction.on_duplicate_report((5000, 6000)));
+        reaction.on_resent(Time(10));
+        reaction.on_resent(Time(20));
+        assert!(!reaction.on_duplicate_report((4000, 5000)));
+        assert!(!reaction.on_duplicate_report((5000, 6000)));
+        assert!(reaction.on_duplicate_report((6000, 7000)));
+        assert!(!reaction.on_duplicate_report((7000, 8000)));
+    }
+
+    #[test]
+    fn new_data_decides_about_a_timeout_and_linux_decides_at_once() {
+        let begin = |rule| ForwardRecovery::begin(rule, false, false);
+        let mut rfc = begin(Frto::Rfc5682);
+        assert_eq!(rfc.on_ack(Frto::Rfc5682, true, true, true), Finding::Nothing);
+        assert_eq!(rfc, ForwardRecovery::Probing(2));
+        assert_eq!(rfc.on_ack(Frto::Rfc5682, true, true, true), Finding::IsSpurious);
+        assert_eq!(begin(Frto::Linux).on_ack(Frto::Linux, true, true, true), Finding::IsSpurious);
+        // Without new data nothing can be found out; nor if the ACK after it delivers no data sent once.
+        let mut none = begin(Frto::Rfc5682);
+        none.on_ack(Frto::Rfc5682, false, true, false);
+        assert_eq!(none, ForwardRecovery::Idle);
+        let mut lost = ForwardRecovery::Probing(1);
+        assert_eq!(lost.on_ack(Frto::Rfc5682, false, false, true), Finding::Nothing);
+        assert_eq!(lost, ForwardRecovery::Idle);
+        assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, true, false), ForwardRecovery::Idle);
+        assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, false, true), ForwardRecovery::Idle);
+        assert_eq!(ForwardRecovery::begin(Frto::Linux, false, true), ForwardRecovery::Waiting);
+    }
+}
