@@ -14,6 +14,8 @@ pub mod bandwidth;
 pub mod boundary;
 pub mod delay;
 pub mod mechanisms;
+#[cfg(test)]
+mod periodic_loss;
 pub mod probes;
 pub mod slow_start;
 pub mod toolbox;

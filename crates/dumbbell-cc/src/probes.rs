@@ -34,3 +34,12 @@ pub const ALPHA: ProbeInfo = ProbeInfo::new(
 /// Bandwidth estimate of an algorithm.
 pub const BANDWIDTH: ProbeInfo =
     ProbeInfo::new("bandwidth", "bit/s", "Bandwidth that the congestion control believes to be available.");
+/// Growth of a window per round trip, where a congestion control computes it.
+pub const INCREASE: ProbeInfo =
+    ProbeInfo::new("increase", "segments", "Growth of the window per round trip in congestion avoidance.");
+/// Window before the last reduction.
+pub const W_MAX: ProbeInfo = ProbeInfo::new(
+    "w_max",
+    "segments",
+    "Window before the last reduction, as the congestion control remembers it; 0 if it does not.",
+);

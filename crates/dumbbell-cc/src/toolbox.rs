@@ -149,29 +149,29 @@ impl WindowRules {
 
     /// Threshold and window after a loss that halves them, in bytes.
     pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
-        self.reduced(0.5, cwnd, context)
+        self.reduced(cwnd, 0.5, context)
     }
 
-    /// Threshold and window after a reduction to this fraction, in bytes.
-    pub fn reduced(&self, fraction: f64, cwnd: f64, context: &Context) -> (f64, f64) {
+    /// Threshold and window after a loss that leaves the fraction `kept` of them, in bytes.
+    pub fn reduced(&self, cwnd: f64, kept: f64, context: &Context) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
         match self.reduction_base {
             ReductionBase::Flight => {
-                let rest = (context.flight_size * fraction).max(2.0 * mss);
+                let rest = (context.flight_size * kept).max(2.0 * mss);
                 (rest, rest)
             }
             ReductionBase::Pipe => {
-                let rest = (context.in_flight * fraction).floor().max(2.0 * mss);
+                let rest = (context.in_flight * kept).floor().max(2.0 * mss);
                 (rest, rest)
             }
             ReductionBase::WholeWindow => {
-                let rest = (window * fraction / mss).floor().max(2.0) * mss;
+                let rest = (window * kept / mss).floor().max(2.0) * mss;
                 (rest, rest)
             }
             ReductionBase::RealWindow => {
-                let rest = (window * fraction / mss).floor().max(2.0) * mss;
-                (rest, (window * fraction).max(mss))
+                let rest = (window * kept / mss).floor().max(2.0) * mss;
+                (rest, (window * kept).max(mss))
             }
         }
     }
@@ -199,28 +199,40 @@ impl RenoGrowth {
     #[inline]
     pub fn linear(&mut self, additions: f64, cwnd: f64, context: &Context) -> f64 {
         match self.rules.growth {
-            Growth::Segments => self.by_segments(additions, cwnd, context.mss, context.growth_limit),
+            Growth::Segments => {
+                self.by_segments(additions, (cwnd / context.mss).floor().max(1.0), cwnd, context)
+            }
             Growth::Real | Growth::Whole => additions * self.rules.linear_growth(cwnd, context.mss),
         }
     }
 
-    /// A segment for each full window counted. What a larger window has left adds one segment, and the count begins
-    /// again. Nothing is counted while the window must not grow.
+    /// Growth of a window of `cwnd` bytes by a segment for each `count` additions, in bytes.
+    #[inline]
+    pub fn per(&mut self, additions: f64, count: f64, cwnd: f64, context: &Context) -> f64 {
+        let growth = match self.rules.growth {
+            Growth::Segments => return self.by_segments(additions, count, cwnd, context),
+            Growth::Real => additions * context.mss / count,
+            Growth::Whole => whole(additions * context.mss / count),
+        };
+        if self.rules.extra_eighth { growth + additions * whole(context.mss / 8.0) } else { growth }
+    }
+
+    /// A segment for each full count. What a larger count has left adds one segment, and the count begins again. Nothing
+    /// is counted while the window must not grow.
     #[inline(never)]
-    fn by_segments(&mut self, additions: f64, cwnd: f64, mss: f64, growth_limit: f64) -> f64 {
-        if cwnd >= growth_limit {
+    fn by_segments(&mut self, additions: f64, count: f64, cwnd: f64, context: &Context) -> f64 {
+        if cwnd >= context.growth_limit {
             return 0.0;
         }
-        let window = (cwnd / mss).floor().max(1.0);
         let mut segments = 0.0;
-        if self.counted >= window {
+        if self.counted >= count {
             self.counted = 0.0;
             segments = 1.0;
         }
         self.counted += additions;
-        let full = (self.counted / window).floor();
-        self.counted -= full * window;
-        (segments + full) * mss
+        let full = (self.counted / count).floor();
+        self.counted -= full * count;
+        (segments + full) * context.mss
     }
 
     /// The window of `cwnd` bytes after an ACK outside recoveries, with the standard slow start, in bytes.
@@ -275,6 +287,11 @@ impl RenoWindow {
         self.ssthresh
     }
 
+    /// The rules by which it grows and is reduced.
+    pub fn rules(&self) -> &WindowRules {
+        &self.growth.rules
+    }
+
     /// New data was acknowledged: grow outside recoveries.
     #[inline(always)]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
@@ -302,33 +319,72 @@ impl RenoWindow {
     /// Grows by what the rules count: in slow start up to the threshold, above it by the rest.
     #[inline(never)]
     fn on_counted_ack(&mut self, context: &Context, ack: &Ack) {
-        let rules = &self.growth.rules;
-        let mut additions = rules.additions(ack, context.mss);
-        if rules.in_slow_start(self.cwnd, self.ssthresh) {
-            let early = rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
-            match self.slow_start.on_ack(early * context.mss, context, ack) {
-                Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
-                Step::Leave(growth) => {
-                    self.cwnd = context.grown(self.cwnd, growth);
-                    self.ssthresh = self.cwnd;
-                }
-            }
-            additions -= early;
-        }
+        let additions = self.slow_start(context, ack);
         if additions > 0.0 {
             let growth = self.growth.linear(additions, self.cwnd, context);
             self.cwnd = context.grown(self.cwnd, growth);
         }
     }
 
-    /// Congestion: halves the window, or sets it to the loss window.
-    pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        self.reduce_to(0.5, context, congestion);
+    /// Grows in slow start, for an algorithm with its own congestion avoidance. Returns how often the ACK adds to the
+    /// window above the threshold; 0 in a recovery.
+    #[inline]
+    pub fn slow_start(&mut self, context: &Context, ack: &Ack) -> f64 {
+        if ack.in_recovery {
+            return 0.0;
+        }
+        let additions = self.growth.rules.additions(ack, context.mss);
+        if !self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
+            return additions;
+        }
+        self.grow_below_threshold(additions, context, ack)
     }
 
-    /// Congestion: reduces the window to this fraction, or sets it to the loss window.
-    pub fn reduce_to(&mut self, fraction: f64, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.growth.rules.reduced(fraction, self.cwnd, context);
+    fn grow_below_threshold(&mut self, additions: f64, context: &Context, ack: &Ack) -> f64 {
+        let early = self.growth.rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+        match self.slow_start.on_ack(early * context.mss, context, ack) {
+            Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
+            Step::Leave(growth) => {
+                self.cwnd = context.grown(self.cwnd, growth);
+                self.ssthresh = self.cwnd;
+            }
+        }
+        additions - early
+    }
+
+    /// Grows in congestion avoidance by a segment for each `count` additions.
+    #[inline]
+    pub fn grow(&mut self, additions: f64, count: f64, context: &Context) {
+        let growth = self.growth.per(additions, count, self.cwnd, context);
+        self.cwnd = context.grown(self.cwnd, growth);
+    }
+
+    /// Grows to this many bytes at once, unless the window is larger already.
+    #[inline]
+    pub fn grow_to(&mut self, cwnd: f64, context: &Context) {
+        if cwnd > self.cwnd {
+            self.cwnd = context.grown(self.cwnd, cwnd - self.cwnd);
+        }
+    }
+
+    /// Sets window and threshold to this many bytes without a loss.
+    pub fn shrink_to(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+        self.ssthresh = cwnd;
+        self.growth.restart();
+    }
+
+    /// Congestion: keeps this fraction of the window, or sets it to the loss window. A small window that more data was
+    /// sent than it allows does not grow.
+    pub fn keep(&mut self, kept: f64, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.growth.rules.reduced(self.cwnd, kept, context);
+        let most = self.cwnd.max(2.0 * context.mss);
+        self.reduce(ssthresh.min(most), cwnd.min(most), context, congestion);
+    }
+
+    /// Congestion: halves the window, or sets it to the loss window.
+    pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
         self.reduce(ssthresh, cwnd, context, congestion);
     }
 
@@ -362,6 +418,30 @@ impl RenoWindow {
         self.cwnd = self.cwnd.min(self.initial_window);
     }
 }
+
+/// The methods of [`Control`](crate::Control) that an algorithm leaves to the [`RenoWindow`] in this field.
+macro_rules! reno_window {
+    ($window:ident) => {
+        #[inline]
+        fn cwnd(&self) -> f64 {
+            self.$window.cwnd()
+        }
+
+        #[inline]
+        fn ssthresh(&self) -> f64 {
+            self.$window.ssthresh()
+        }
+
+        fn on_recovery_exit(&mut self, _context: &crate::Context, exit: &crate::RecoveryExit) {
+            self.$window.on_recovery_exit(exit);
+        }
+
+        fn on_restart(&mut self, _context: &crate::Context, _restart: &crate::Restart) {
+            self.$window.on_restart();
+        }
+    };
+}
+pub(crate) use reno_window;
 
 #[cfg(test)]
 mod tests {

@@ -34,6 +34,11 @@ pub fn pow(x: f64, y: f64) -> f64 {
     libm::pow(x, y)
 }
 
+/// Cube root.
+pub fn cbrt(x: f64) -> f64 {
+    libm::cbrt(x)
+}
+
 /// Cosine of an angle in radians.
 pub fn cos(x: f64) -> f64 {
     libm::cos(x)

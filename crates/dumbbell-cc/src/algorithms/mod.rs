@@ -144,6 +144,17 @@ registry! {
     "westwood" => westwood::Westwood,
     "westwoodp" => westwoodp::WestwoodPlus,
     "rovegas" => rovegas::RoVegas,
+    "cubic" => cubic::Cubic,
+    "aimd" => aimd::Aimd,
+    "scalable" => scalable::Scalable,
+    "highspeed" => highspeed::HighSpeed,
+    "htcp" => htcp::Htcp,
+    "bic" => bic::Bic,
+    "illinois" => illinois::Illinois,
+    "yeah" => yeah::Yeah,
+    "veno" => veno::Veno,
+    "hybla" => hybla::Hybla,
+    "compound" => compound::Compound,
 }
 
 /// The congestion control of one connection, with the rules that hold for every algorithm.

@@ -56,8 +56,11 @@ impl Control for Reno {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let fraction = if congestion.signal == Signal::EcnEcho { self.beta_ecn } else { 0.5 };
-        self.window.reduce_to(fraction, context, congestion);
+        if congestion.signal == Signal::EcnEcho {
+            self.window.keep(self.beta_ecn, context, congestion);
+        } else {
+            self.window.on_congestion(context, congestion);
+        }
     }
 
     fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {

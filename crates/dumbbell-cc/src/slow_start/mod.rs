@@ -118,6 +118,7 @@ macro_rules! registry {
 registry! {
     "standard" => standard::Standard(StandardParams),
     "hystartpp" => hystartpp::HyStart(HyStartParams),
+    "hystart" => hystart::ClassicHyStart(ClassicHyStartParams),
 }
 
 impl Default for SlowStartSpec {

@@ -1,0 +1,183 @@
+//! BIC, binary increase congestion control [xu2004 §3].
+//!
+//! After a loss, the window searches between the reduced window and the last maximum: a round trip adds a quarter of the
+//! distance, at most 16 segments, and close to the maximum one segment in five round trips. Above the maximum, it leaves
+//! as slowly as it came, and then probes faster. A loss keeps 0.8 of the window, and a window that did not reach its last
+//! maximum remembers less of it. A window of at most 14 segments is Reno's.
+//!
+//! The constants are those of Linux [linux6 tcp_bic.c]; the paper's search goes half of the distance. As in Linux, growth
+//! before the first loss is a twentieth of the window per round trip at least, and a timeout discards the maximum.
+//!
+//! Where it departs from Linux: counts are not rounded, and not corrected for delayed acknowledgements, which is the
+//! matter of the rules of windows (`grow_per`).
+
+use crate::probes::W_MAX;
+use crate::toolbox::{RenoWindow, reno_window};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Undo};
+use dumbbell_units::math::least;
+use dumbbell_units::params;
+
+params! {
+    /// Parameters of BIC.
+    pub struct BicParams {
+        /// Largest growth per round trip.
+        max_increment: f64 = 16.0, "segments", "[linux6 tcp_bic.c]",
+            |most| *most >= 1.0, "a number of segments, at least 1";
+        /// Part of the distance to the maximum that a round trip goes, as a divisor.
+        search: f64 = 4.0, "-", "[linux6 tcp_bic.c]", |divisor| *divisor > 1.0, "a number above 1";
+        /// Divided by `search`: round trips for a segment close to the maximum.
+        smooth: f64 = 20.0, "-", "[linux6 tcp_bic.c]", |smooth| *smooth >= 1.0, "a number, at least 1";
+        /// Fraction of the window that remains after a loss.
+        beta: f64 = 819.0 / 1024.0, "-", "[linux6 tcp_bic.c]",
+            |beta| *beta > 0.0 && *beta < 1.0, "a fraction above 0 and below 1";
+        /// Remember less of a maximum that the window did not reach again.
+        fast_convergence: bool = true, "-", "[xu2004 §3]";
+        /// Largest window that grows and is reduced as Reno's.
+        low_window: f64 = 14.0, "segments", "[linux6 tcp_bic.c]",
+            |window| *window >= 0.0, "a number of segments, at least 0";
+    }
+}
+
+/// The state of BIC.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    params: BicParams,
+    window: RenoWindow,
+    mss: f64,
+    /// Window before the last reduction in segments, less after fast convergence; 0 before the first.
+    w_max: f64,
+}
+
+impl Bic {
+    /// Acknowledgements that add a segment to a window of so many segments.
+    fn count(&self, segments: f64) -> f64 {
+        let BicParams { max_increment, search, smooth, low_window, .. } = self.params;
+        if segments <= low_window {
+            return segments;
+        }
+        let slow = segments * smooth / search;
+        let count = if segments < self.w_max {
+            let step = (self.w_max - segments) / search;
+            if step > max_increment {
+                segments / max_increment
+            } else if step <= 1.0 {
+                slow
+            } else {
+                segments / step
+            }
+        } else {
+            let above = segments - self.w_max;
+            if above < search {
+                slow
+            } else if above < max_increment * (search - 1.0) {
+                segments * (search - 1.0) / above
+            } else {
+                segments / max_increment
+            }
+        };
+        if self.w_max == 0.0 { least(count, 20.0) } else { count }
+    }
+}
+
+impl CongestionControl for Bic {
+    type Params = BicParams;
+    const SUMMARY: &'static str = "Binary search between the reduced window and the last maximum.";
+    const SOURCE: &'static str = "[xu2004 §3]";
+    const TAKES_SLOW_START: bool = true;
+    const PROBES: &'static [ProbeInfo] = &[W_MAX];
+
+    fn new(params: &BicParams, setup: &Setup) -> Self {
+        Bic { params: params.clone(), window: RenoWindow::new(setup), mss: setup.mss, w_max: 0.0 }
+    }
+}
+
+impl Control for Bic {
+    reno_window!(window);
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        let additions = self.window.slow_start(context, ack);
+        if additions > 0.0 {
+            let count = self.count(self.window.cwnd() / self.mss);
+            self.window.grow(additions, count, context);
+        }
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        let segments = self.window.cwnd() / self.mss;
+        self.w_max = if congestion.signal.restarts() {
+            0.0
+        } else if self.params.fast_convergence && segments < self.w_max {
+            segments * (1.0 + self.params.beta) / 2.0
+        } else {
+            segments
+        };
+        let kept = if segments <= self.params.low_window { 0.5 } else { self.params.beta };
+        self.window.keep(kept, context, congestion);
+    }
+
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.window.on_undo(undo);
+    }
+
+    fn probe(&self, index: usize) -> Option<f64> {
+        (index == 0).then_some(self.w_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use dumbbell_units::Time;
+
+    fn bic(segments: f64, w_max: f64) -> Bic {
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(2.0 * MSS);
+        Bic { w_max, ..Bic::new(&BicParams::default(), &setup) }
+    }
+
+    #[test]
+    fn a_round_trip_adds_a_quarter_of_the_distance_within_a_fifth_and_16_segments() {
+        // Segments per round trip of a window of 100, by its last maximum.
+        let increments = [
+            // Distances of 100, 40 and 3: 25, but at most 16; 10; 0.75, which is close.
+            (200.0, 16.0),
+            (140.0, 10.0),
+            (103.0, 0.2),
+            // 3, 30 and 50 above it: slow; 30 / 3; 16.
+            (97.0, 0.2),
+            (70.0, 10.0),
+            (50.0, 16.0),
+        ];
+        for (w_max, increment) in increments {
+            let bic = bic(100.0, w_max);
+            assert!((100.0 / bic.count(100.0) - increment).abs() < 1e-9, "{w_max}");
+        }
+        // No loss yet: one in twenty, or 16 per round trip where that is more.
+        assert_eq!((bic(100.0, 0.0).count(100.0), bic(100.0, 0.0).count(480.0)), (6.25, 20.0));
+    }
+
+    #[test]
+    fn a_window_of_at_most_14_segments_is_renos() {
+        let mut bic = bic(14.0, 100.0);
+        bic.on_ack(&context(14.0 * MSS), &Ack::new(1000, 1000));
+        assert!((bic.cwnd() - (14_000.0 + 1000.0 / 14.0)).abs() < 1e-9);
+        let mut bic = self::bic(14.0, 0.0);
+        bic.on_congestion(&context(14.0 * MSS), &Congestion::new(Signal::FastRetransmit));
+        assert_eq!(bic.cwnd(), 7.0 * MSS);
+    }
+
+    #[test]
+    fn a_loss_keeps_four_fifths_and_a_lower_maximum_is_remembered_in_part() {
+        let after = |segments, w_max, signal| {
+            let mut bic = bic(segments, w_max);
+            bic.on_congestion(&context(segments * MSS), &Congestion::new(signal));
+            (bic.ssthresh() / MSS, bic.w_max)
+        };
+        // 1024 * 819 / 1024.
+        assert_eq!(after(1024.0, 0.0, Signal::FastRetransmit), (819.0, 1024.0));
+        // 1024 * (1 + 819 / 1024) / 2.
+        assert_eq!(after(1024.0, 2000.0, Signal::FastRetransmit), (819.0, 921.5));
+        assert_eq!(after(1024.0, 2000.0, Signal::Timeout), (819.0, 0.0));
+    }
+}

@@ -1,0 +1,182 @@
+//! TCP Hybla [caini2004 §3], which gives long paths the growth of a path of 25 ms.
+//!
+//! With rho = RTT / 25 ms, at least 1, an acknowledgement adds 2^rho - 1 segments in slow start and rho^2 / W above the
+//! threshold, so that the rate grows over time as Reno's would over 25 ms. A loss halves the window.
+//!
+//! rho follows the lowest smoothed round-trip time, as in Linux [linux6 tcp_hybla.c]. The constants are from the
+//! literature as remembered and from Linux.
+//!
+//! Where it departs from Linux: rho is not rounded to eighths, the initial window is that of the environment instead of
+//! rho, and the window is not limited to 65535 segments. Slow start adds at most 2^32 segments at once, and does not pass
+//! the threshold.
+
+use crate::toolbox::RenoGrowth;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Undo};
+use dumbbell_units::math::{least, pow};
+use dumbbell_units::{Time, params};
+
+params! {
+    /// Parameters of Hybla.
+    pub struct HyblaParams {
+        /// Round-trip time of the path whose growth it has.
+        reference: Time = Time(25_000_000), "s", "[caini2004 §3]",
+            |reference| *reference > Time::ZERO, "a time above 0";
+    }
+}
+
+/// The state of Hybla.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    reference: f64,
+    growth: RenoGrowth,
+    initial_window: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    /// Lowest smoothed round-trip time, in seconds; infinite before the first.
+    srtt_min: f64,
+    /// Square of rho, and growth by an acknowledgement in slow start, in segments.
+    rho_squared: f64,
+    doubling: f64,
+}
+
+impl Hybla {
+    fn on_srtt(&mut self, srtt: f64) {
+        self.srtt_min = srtt;
+        let rho = (srtt / self.reference).max(1.0);
+        self.rho_squared = rho * rho;
+        self.doubling = pow(2.0, least(rho, 32.0)) - 1.0;
+    }
+}
+
+impl CongestionControl for Hybla {
+    type Params = HyblaParams;
+    const SUMMARY: &'static str = "Reno whose growth on a long path is that of a path of 25 ms.";
+    const SOURCE: &'static str = "[caini2004 §3]";
+
+    fn new(params: &HyblaParams, setup: &Setup) -> Self {
+        Hybla {
+            reference: params.reference.secs(),
+            growth: RenoGrowth::new(setup.rules),
+            initial_window: setup.initial_window,
+            cwnd: setup.initial_window,
+            ssthresh: setup.initial_ssthresh,
+            srtt_min: f64::INFINITY,
+            rho_squared: 1.0,
+            doubling: 1.0,
+        }
+    }
+}
+
+impl Control for Hybla {
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(srtt) = context.srtt().filter(|srtt| *srtt < self.srtt_min) {
+            self.on_srtt(srtt);
+        }
+        if ack.in_recovery {
+            return;
+        }
+        let mss = context.mss;
+        let rules = &self.growth.rules;
+        let mut additions = rules.additions(ack, mss);
+        if rules.in_slow_start(self.cwnd, self.ssthresh) {
+            let early = rules.additions_below(additions, self.cwnd, self.ssthresh, self.doubling * mss);
+            let most = (self.ssthresh - self.cwnd).max(mss);
+            self.cwnd = context.grown(self.cwnd, least(early * self.doubling * mss, most));
+            additions -= early;
+        }
+        if additions > 0.0 {
+            let growth = self.growth.per(additions, self.cwnd / (mss * self.rho_squared), self.cwnd, context);
+            self.cwnd = context.grown(self.cwnd, growth);
+        }
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
+        self.growth.restart();
+        self.ssthresh = ssthresh;
+        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
+        self.cwnd += exit.kept_inflation;
+    }
+
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.cwnd);
+        self.ssthresh = self.ssthresh.max(undo.ssthresh);
+    }
+
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
+        self.cwnd = self.cwnd.min(self.initial_window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+
+    fn hybla(segments: f64, ssthresh: f64) -> Hybla {
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        Hybla::new(&HyblaParams::default(), &setup)
+    }
+
+    /// Growth in segments by one acknowledgement at this round-trip time.
+    fn growth(segments: f64, ssthresh: f64, rtt: f64) -> f64 {
+        let mut hybla = hybla(segments, ssthresh);
+        hybla.on_ack(&context(segments * MSS).with_rtts(rtt, rtt), &Ack::new(1000, 1000));
+        hybla.cwnd() / MSS - segments
+    }
+
+    #[test]
+    fn half_a_second_is_20_times_the_reference_and_adds_400_segments_per_round_trip() {
+        // 20^2 / 1000 per acknowledgement, 1000 of them.
+        assert!((1000.0 * growth(1000.0, 2.0, 0.5) - 400.0).abs() < 1e-6);
+        // 25 ms or less are Reno's growth.
+        assert!((growth(1000.0, 2.0, 0.025) - 0.001).abs() < 1e-9);
+        assert!((growth(1000.0, 2.0, 0.010) - 0.001).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slow_start_adds_two_to_the_power_of_rho_less_one_and_stops_at_the_threshold() {
+        // 100 ms: 2^4 - 1. 37.5 ms: 2^1.5 - 1.
+        assert!((growth(10.0, 1e6, 0.1) - 15.0).abs() < 1e-9);
+        assert!((growth(10.0, 1e6, 0.0375) - 1.828_427).abs() < 1e-6);
+        assert_eq!(growth(10.0, 12.0, 0.1), 2.0);
+    }
+
+    #[test]
+    fn the_rate_grows_by_1600_segments_per_square_second_whatever_the_round_trip_time() {
+        for rtt in [0.025, 0.1, 0.5] {
+            let mut hybla = hybla(1000.0, 2.0);
+            for _ in 0..1000 {
+                hybla.on_ack(&context(1000.0 * MSS).with_rtts(rtt, rtt), &Ack::new(1000, 1000));
+            }
+            let slope = (hybla.cwnd() / MSS - 1000.0) / (rtt * rtt);
+            // The acknowledgements of a round trip share in its growth: less by half of rho^2 / W.
+            assert!((1300.0..=1600.0).contains(&slope), "{rtt}: {slope}");
+        }
+    }
+
+    #[test]
+    fn rho_follows_the_lowest_round_trip_time_and_a_loss_halves() {
+        let mut hybla = hybla(100.0, 2.0);
+        for rtt in [0.1, 0.2, 0.05, 0.1] {
+            hybla.on_ack(&context(100.0 * MSS).with_rtts(rtt, rtt), &Ack::new(1000, 1000));
+        }
+        assert!((hybla.rho_squared - 4.0).abs() < 1e-12);
+        hybla.on_congestion(&context(100.0 * MSS), &Congestion::new(Signal::FastRetransmit));
+        assert_eq!((hybla.cwnd(), hybla.ssthresh()), (50.0 * MSS, 50.0 * MSS));
+    }
+}
