@@ -34,3 +34,18 @@ pub const ALPHA: ProbeInfo = ProbeInfo::new(
 /// Bandwidth estimate of an algorithm.
 pub const BANDWIDTH: ProbeInfo =
     ProbeInfo::new("bandwidth", "bit/s", "Bandwidth that the congestion control believes to be available.");
+/// Gain of the pacing rate over the bandwidth of a model.
+pub const PACING_GAIN: ProbeInfo =
+    ProbeInfo::new("pacing_gain", "-", "Pacing rate over the bandwidth of the congestion control's model.");
+/// ACK aggregation that a model's window provides for.
+pub const EXTRA_ACKED: ProbeInfo = ProbeInfo::new(
+    "extra_acked",
+    "bytes",
+    "Data acknowledged beyond what the model's bandwidth explains, for which the window provides.",
+);
+/// Fraction of marked data, smoothed.
+pub const MARKED_FRACTION: ProbeInfo = ProbeInfo::new(
+    "marked_fraction",
+    "-",
+    "Smoothed fraction of data for which marks are echoed (alpha of DCTCP).",
+);

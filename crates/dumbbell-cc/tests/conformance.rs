@@ -283,6 +283,10 @@ fn probes_have_one_meaning_and_a_value_per_index() {
 fn the_window_does_not_grow_on_acknowledgements_within_a_recovery() {
     every_case(|name, bits| {
         let mut drive = Drive::new(name, bits, 2);
+        if drive.algorithm.is_model_based() {
+            // It sets the window in recoveries, too.
+            return;
+        }
         for _ in 0..200 {
             drive.step();
         }

@@ -144,6 +144,7 @@ registry! {
     "westwood" => westwood::Westwood,
     "westwoodp" => westwoodp::WestwoodPlus,
     "rovegas" => rovegas::RoVegas,
+    "bbr" => bbr::Bbr,
 }
 
 /// The congestion control of one connection, with the rules that hold for every algorithm.
