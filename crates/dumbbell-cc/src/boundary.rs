@@ -297,8 +297,12 @@ pub struct Ack<'a> {
     /// Bytes lost according to the reports of this ACK. Each loss, including those that a recovery infers or a timeout
     /// implies, is reported to [`Control::on_loss`](crate::Control::on_loss).
     pub lost: u64,
-    /// Newly delivered bytes for which a mark is echoed.
+    /// Bytes for which this ACK echoes a mark. Exact with accurate feedback; with that of DCTCP as long as no ACK is lost.
+    /// With classic feedback, the echo goes on until the sender answers it.
     pub marked: u64,
+    /// Data packets for which this ACK echoes a mark: exact with accurate feedback, otherwise `marked` in segments, rounded
+    /// up.
+    pub marked_packets: u64,
     /// Round-trip time of the newest segment acknowledged, if it was sent exactly once and not selectively acknowledged
     /// before.
     pub rtt: Option<Time>,
@@ -315,7 +319,7 @@ pub struct Ack<'a> {
     pub is_cwnd_limited: bool,
     /// True during a fast recovery: the window does not grow.
     pub in_recovery: bool,
-    /// True if the ACK echoes congestion experienced (ECE).
+    /// True if the ACK echoes congestion experienced: ECE, or with accurate feedback a mark.
     pub is_ecn_echo: bool,
 }
 
@@ -330,6 +334,7 @@ impl Ack<'_> {
             delivered: acked,
             lost: 0,
             marked: 0,
+            marked_packets: 0,
             rtt: None,
             queueing: None,
             rate: None,
@@ -346,6 +351,7 @@ setters! { Ack<'a> {
     with_delivered => delivered: u64,
     with_lost => lost: u64,
     with_marked => marked: u64,
+    with_marked_packets => marked_packets: u64,
     with_rtt => rtt: Option<Time>,
     with_queueing => queueing: Option<Queueing>,
     with_rate => rate: Option<&'a RateSample>,
@@ -430,7 +436,8 @@ setters! { LostSegment {
 pub enum Signal {
     /// Duplicate ACKs; the recovery continues from the reduced window.
     FastRetransmit,
-    /// A router marked a packet; at most once per window of data (RFC 3168 §6.1.2).
+    /// A router marked a packet; at most once per window of data (RFC 3168 §6.1.2). Not reported to an algorithm that
+    /// [reacts to marks](crate::Control::reacts_to_marks) by itself if the feedback is exact.
     EcnEcho,
     /// Duplicate ACKs, answered with a restart from the loss window (Tahoe).
     Restart,

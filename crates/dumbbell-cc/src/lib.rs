@@ -66,6 +66,15 @@ pub trait Control {
         false
     }
 
+    /// Optional: true if the algorithm reacts to the marks of each ACK by itself, in [`on_ack`](Self::on_ack) and
+    /// [`on_duplicate_ack`](Self::on_duplicate_ack) from [`Ack::marked`]. With exact feedback (`ecn` of the connection is
+    /// "dctcp" or "accurate"), the sender then reports no [`Signal::EcnEcho`], and an ACK with a mark is not
+    /// [in recovery](Ack::in_recovery) for that reason. Classic feedback is not exact: there, the signal is reported to
+    /// every algorithm, at most once per window of data. Constant during a connection.
+    fn reacts_to_marks(&self) -> bool {
+        false
+    }
+
     /// Optional: true if the window follows from a model of the path instead of growing with acknowledgements. The
     /// algorithm then also sets it during a recovery, and the rules of growth do not apply.
     fn is_model_based(&self) -> bool {

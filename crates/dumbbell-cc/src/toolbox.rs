@@ -126,24 +126,29 @@ impl WindowRules {
 
     /// Threshold and window after a loss that halves them, in bytes.
     pub fn halved(&self, cwnd: f64, context: &Context) -> (f64, f64) {
+        self.reduced(0.5, cwnd, context)
+    }
+
+    /// Threshold and window after a reduction to this fraction, in bytes.
+    pub fn reduced(&self, fraction: f64, cwnd: f64, context: &Context) -> (f64, f64) {
         let mss = context.mss;
         let window = (cwnd + context.inflation).min(context.max_window);
         match self.reduction_base {
             ReductionBase::Flight => {
-                let half = (context.flight_size / 2.0).max(2.0 * mss);
-                (half, half)
+                let rest = (context.flight_size * fraction).max(2.0 * mss);
+                (rest, rest)
             }
             ReductionBase::Pipe => {
-                let half = (context.in_flight / 2.0).floor().max(2.0 * mss);
-                (half, half)
+                let rest = (context.in_flight * fraction).floor().max(2.0 * mss);
+                (rest, rest)
             }
             ReductionBase::WholeWindow => {
-                let half = (window / 2.0 / mss).floor().max(2.0) * mss;
-                (half, half)
+                let rest = (window * fraction / mss).floor().max(2.0) * mss;
+                (rest, rest)
             }
             ReductionBase::RealWindow => {
-                let half = (window / 2.0 / mss).floor().max(2.0) * mss;
-                (half, (window / 2.0).max(mss))
+                let rest = (window * fraction / mss).floor().max(2.0) * mss;
+                (rest, (window * fraction).max(mss))
             }
         }
     }
@@ -295,7 +300,12 @@ impl RenoWindow {
 
     /// Congestion: halves the window, or sets it to the loss window.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
+        self.reduce_to(0.5, context, congestion);
+    }
+
+    /// Congestion: reduces the window to this fraction, or sets it to the loss window.
+    pub fn reduce_to(&mut self, fraction: f64, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.growth.rules.reduced(fraction, self.cwnd, context);
         self.reduce(ssthresh, cwnd, context, congestion);
     }
 

@@ -17,6 +17,7 @@ struct Transmission {
     delivered_at: Time,
     delivered: u64,
     lost: u64,
+    marked: u64,
     /// Bytes in flight, including the segment.
     in_flight: u64,
     is_app_limited: bool,
@@ -35,6 +36,7 @@ pub struct DeliveryRate {
     /// When the oldest segment of the current sample's flight was sent.
     first_sent_at: Time,
     lost: u64,
+    marked: u64,
     /// Samples are application-limited until this many bytes are delivered; 0 if they are not.
     app_limited_until: u64,
     /// The newest transmission delivered by the current ACK.
@@ -52,6 +54,7 @@ impl DeliveryRate {
             delivered_at: now,
             first_sent_at: now,
             lost: 0,
+            marked: 0,
             app_limited_until: 0,
             newest: None,
             sample: None,
@@ -69,6 +72,7 @@ impl DeliveryRate {
             delivered_at: self.delivered_at,
             delivered: self.delivered,
             lost: self.lost,
+            marked: self.marked,
             in_flight: after,
             is_app_limited: self.app_limited_until > 0,
             is_retransmission,
@@ -134,6 +138,11 @@ impl DeliveryRate {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
+    /// Marks of this many bytes were echoed since the connection began.
+    pub fn on_marked(&mut self, marked: u64) {
+        self.marked = marked;
+    }
+
     /// Bytes delivered since the connection began.
     pub fn delivered(&self) -> u64 {
         self.delivered
@@ -174,6 +183,7 @@ impl DeliveryRate {
                 .with_prior_delivered(newest.delivered)
                 .with_prior_time(newest.delivered_at)
                 .with_lost(self.lost - newest.lost)
+                .with_marked(self.marked - newest.marked)
                 .with_tx_in_flight(newest.in_flight as f64)
                 .with_rtt(rtt)
                 .with_app_limited(newest.is_app_limited)
@@ -235,6 +245,20 @@ mod tests {
         assert!(sample.is_retransmission);
         assert_eq!((rate.delivered(), rate.lost()), (3_000, 1_000));
         assert_eq!(rate.take_sample(None, Time::ZERO), None);
+    }
+
+    #[test]
+    fn a_sample_counts_the_marks_since_its_segment_was_sent() {
+        let mut rate = DeliveryRate::new(Time::ZERO);
+        rate.on_sent(Time::ZERO, 0, 1_000);
+        rate.on_marked(500);
+        rate.on_sent(Time(MS), 1_000, 2_000);
+        rate.on_marked(1_500);
+        rate.on_acknowledged(1_000, Time(100 * MS));
+        assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().marked, 1_500);
+        rate.on_marked(2_500);
+        rate.on_acknowledged(1_000, Time(101 * MS));
+        assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().marked, 2_000);
     }
 
     #[test]

@@ -6,6 +6,39 @@ use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
 
+/// Marks after which an acknowledgement is not delayed [RFC 9768 §3.2.2.5.1].
+const URGENT_MARKS: u64 = 2;
+
+/// Marked data packets, counted for accurate feedback.
+///
+/// The counts are exact. On the wire, they take three bits and an option, whose size is not counted here.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// Their number, modulo 2^16.
+    packets: u16,
+    /// Their payload in bytes, modulo 2^32.
+    bytes: u32,
+    /// Their number since the last acknowledgement.
+    waiting: u64,
+    /// The last data packet was marked.
+    is_last_marked: bool,
+    /// The last data packet was the first marked one after others, or there are too many to delay the acknowledgement.
+    are_urgent: bool,
+}
+
+impl Marks {
+    fn count(&mut self, segment: &DataSegment) {
+        let is_marked = segment.ecn == Ecn::Ce;
+        if is_marked {
+            self.packets = self.packets.wrapping_add(1);
+            self.bytes = self.bytes.wrapping_add(segment.len);
+            self.waiting += 1;
+        }
+        self.are_urgent = is_marked && (!self.is_last_marked || self.waiting >= URGENT_MARKS);
+        self.is_last_marked = is_marked;
+    }
+}
+
 /// The receiver of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -15,9 +48,11 @@ pub struct Receiver {
     /// the same range.
     recent: [u64; 4],
     uses_sack: bool,
-    echoes_marks: bool,
-    /// Marks are echoed until the sender reports a window reduction [RFC 3168 §6.1.3].
+    ecn: EcnMode,
+    /// What is echoed: with classic feedback, a mark until the sender reports a window reduction [RFC 3168 §6.1.3]; with
+    /// that of DCTCP, the mark of the last segment [RFC 8257 §3.2].
     is_marked: bool,
+    marks: Marks,
     delayed_ack: DelayedAck,
     clock: HostClock,
     /// Segments in order whose acknowledgements will not be delayed.
@@ -38,8 +73,9 @@ impl Receiver {
             out_of_order: RangeSet::default(),
             recent: [u64::MAX; 4],
             uses_sack: params.recovery.uses_sack(),
-            echoes_marks: params.ecn != EcnMode::Off,
+            ecn: params.ecn,
             is_marked: false,
+            marks: Marks::default(),
             delayed_ack: params.delayed_ack.clone(),
             clock,
             quick: if let DelayedAck::On(delayed) = &params.delayed_ack { delayed.quick } else { 0 },
@@ -83,9 +119,14 @@ impl Receiver {
         if segment.is_syn {
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }
-        if self.echoes_marks {
-            self.is_marked &= !segment.is_cwr;
-            self.is_marked |= segment.ecn == Ecn::Ce;
+        match self.ecn {
+            EcnMode::Off => {}
+            EcnMode::Classic => {
+                self.is_marked &= !segment.is_cwr;
+                self.is_marked |= segment.ecn == Ecn::Ce;
+            }
+            EcnMode::Dctcp => self.is_marked = segment.ecn == Ecn::Ce,
+            EcnMode::Accurate => self.marks.count(segment),
         }
         let end = segment.seq.saturating_add(u64::from(segment.len));
         if end <= self.rcv_nxt {
@@ -114,6 +155,16 @@ impl Receiver {
         self.in_order(now, sent)
     }
 
+    /// The acknowledgement of earlier data that must precede the arrival of a segment with this codepoint: with the
+    /// feedback of DCTCP, if its mark differs from that of data whose acknowledgement is delayed [RFC 8257 §3.2].
+    #[inline]
+    pub fn acknowledge_before(&mut self, ecn: Ecn) -> Option<AckSegment> {
+        if self.ecn != EcnMode::Dctcp || self.waiting_segments == 0 || (ecn == Ecn::Ce) == self.is_marked {
+            return None;
+        }
+        Some(self.acknowledge(self.waiting_echo))
+    }
+
     #[inline]
     fn in_order(&mut self, now: Time, sent: Time) -> Option<AckSegment> {
         let echo = if matches!(self.delayed_ack, DelayedAck::Off) { sent } else { self.delay(now, sent)? };
@@ -124,6 +175,9 @@ impl Receiver {
     #[inline(never)]
     fn delay(&mut self, now: Time, sent: Time) -> Option<Time> {
         let DelayedAck::On(params) = &self.delayed_ack else { return Some(sent) };
+        if self.marks.are_urgent {
+            return Some(if self.waiting_segments == 0 { sent } else { self.waiting_echo });
+        }
         if self.quick > 0 {
             self.quick -= 1;
             return Some(sent);
@@ -144,6 +198,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, echo: Time) -> AckSegment {
         self.waiting_segments = 0;
+        self.marks.waiting = 0;
         self.deadline = Time::NEVER;
         let mut sack = SackBlocks::default();
         if self.uses_sack && !self.out_of_order.is_empty() {
@@ -171,6 +226,8 @@ impl Receiver {
             queueing_echo: self.newest_queueing,
             is_syn: false,
             is_ece: self.is_marked,
+            ce_packets: self.marks.packets,
+            ce_bytes: self.marks.bytes,
         }
     }
 
@@ -264,6 +321,56 @@ mod tests {
         assert!(!echoes(300, Ecn::Ect0, true));
         // A segment can report the reduction and be marked itself.
         assert!(echoes(400, Ecn::Ce, true));
+    }
+
+    /// A receiver that delays the acknowledgements of up to four segments.
+    fn delaying(ecn: EcnMode) -> Receiver {
+        let on = DelayedAckParams { segments: 4, timer: Time(200), ..DelayedAckParams::default() };
+        receiver(TcpParams { ecn, delayed_ack: DelayedAck::On(on), ..TcpParams::default() })
+    }
+
+    #[test]
+    fn a_change_of_the_mark_acknowledges_the_data_before_it() {
+        let mut receiver = delaying(EcnMode::Dctcp);
+        let mut arrive = |seq, ecn| {
+            let early = receiver.acknowledge_before(ecn);
+            let segment = DataSegment { ecn, ..data(seq, 100) };
+            let ack = receiver.on_segment(Time(5), &segment, Time(seq), Time::ZERO);
+            [early, ack].map(|ack| ack.map(|ack| (ack.ack, ack.is_ece, ack.timestamp_echo.0)))
+        };
+        // Two unmarked segments, then marked ones: the two are acknowledged without an echo, the next four with it.
+        assert_eq!(arrive(0, Ecn::Ect0), [None, None]);
+        assert_eq!(arrive(100, Ecn::Ect0), [None, None]);
+        assert_eq!(arrive(200, Ecn::Ce), [Some((200, false, 0)), None]);
+        assert_eq!((arrive(300, Ecn::Ce), arrive(400, Ecn::Ce)), ([None, None], [None, None]));
+        assert_eq!(arrive(500, Ecn::Ce), [None, Some((600, true, 200))]);
+        // No data waits: the change needs no acknowledgement of its own.
+        assert_eq!(arrive(600, Ecn::Ect0), [None, None]);
+        // A marked segment above a hole: one acknowledgement for the data before it, one for itself.
+        assert_eq!(arrive(800, Ecn::Ce), [Some((700, false, 600)), Some((700, true, 800))]);
+        // Other feedback forces nothing.
+        let mut classic = delaying(EcnMode::Classic);
+        assert_eq!(classic.on_segment(Time(5), &data(0, 100), Time(0), Time::ZERO), None);
+        assert_eq!(classic.acknowledge_before(Ecn::Ce), None);
+    }
+
+    #[test]
+    fn marks_are_counted_and_the_first_and_every_second_are_acknowledged_at_once() {
+        let mut receiver = delaying(EcnMode::Accurate);
+        let mut arrive = |seq, ecn| {
+            let segment = DataSegment { ecn, ..data(seq, 100) };
+            assert_eq!(receiver.acknowledge_before(ecn), None);
+            let ack = receiver.on_segment(Time(5), &segment, Time(seq), Time::ZERO);
+            ack.map(|ack| (ack.ack, ack.ce_packets, ack.ce_bytes, ack.timestamp_echo.0))
+        };
+        assert_eq!((arrive(0, Ecn::Ect1), arrive(100, Ecn::Ect1)), (None, None));
+        // The first mark after others does not wait; then every second does not.
+        assert_eq!(arrive(200, Ecn::Ce), Some((300, 1, 100, 0)));
+        assert_eq!((arrive(300, Ecn::Ce), arrive(400, Ecn::Ce)), (None, Some((500, 3, 300, 300))));
+        assert_eq!((arrive(500, Ecn::Ce), arrive(600, Ecn::Ect1)), (None, None));
+        assert_eq!((arrive(700, Ecn::Ce), arrive(800, Ecn::Ect1)), (Some((800, 5, 500, 500)), None));
+        // What arrives twice counts twice.
+        assert_eq!(arrive(0, Ecn::Ce), Some((900, 6, 600, 0)));
     }
 
     #[test]

@@ -147,6 +147,14 @@ impl Scoreboard {
         }
     }
 
+    /// Marks of this many bytes were echoed since the connection began.
+    #[inline]
+    pub fn on_marked(&mut self, marked: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_marked(marked);
+        }
+    }
+
     /// The delivery-rate sample of the current ACK. Its interval is at least the minimum round-trip time.
     #[inline]
     pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) {

@@ -76,8 +76,13 @@ pub struct AckSegment {
     pub queueing_echo: Time,
     /// True for the answer to a connection request.
     pub is_syn: bool,
-    /// Congestion experienced was received, and no report of a window reduction since (ECE) [RFC 3168 §6.1.3].
+    /// Congestion experienced was received (ECE): with classic feedback, and no report of a window reduction since
+    /// [RFC 3168 §6.1.3]; with that of DCTCP, by all data that this ACK acknowledges first [RFC 8257 §3.2].
     pub is_ece: bool,
+    /// With accurate feedback, marked data packets received since the connection began, modulo 2^16.
+    pub ce_packets: u16,
+    /// With accurate feedback, payload of these packets in bytes, modulo 2^32.
+    pub ce_bytes: u32,
 }
 
 impl AckSegment {
@@ -90,6 +95,8 @@ impl AckSegment {
             queueing_echo: Time::NEVER,
             is_syn: false,
             is_ece: false,
+            ce_packets: 0,
+            ce_bytes: 0,
         }
     }
 

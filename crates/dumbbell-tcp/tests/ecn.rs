@@ -1,9 +1,11 @@
 //! Explicit congestion notification of the sender [RFC 3168 §6.1].
 
+use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, Signal};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Sender, Tcp};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Stream, Time};
 use serde_json::json;
+use std::sync::{Arc, Mutex};
 
 const MSS: u64 = 1000;
 
@@ -70,4 +72,134 @@ fn without_ecn_nothing_is_ecn_capable_and_echoes_are_ignored() {
     assert!(sent.iter().all(|segment| segment.ecn == Ecn::NotEct));
     ack(&mut sender, 1_000, 1, true);
     assert!(sender.cwnd() > 10.0 * MSS as f64, "{}", sender.cwnd());
+}
+
+#[test]
+fn with_exact_feedback_a_control_that_ignores_marks_gets_one_signal_per_window() {
+    for mode in ["dctcp", "accurate"] {
+        let (mut sender, _) = sender(mode);
+        let marked = |segments: u16| AckSegment {
+            is_ece: true,
+            ce_packets: segments,
+            ce_bytes: u32::from(segments) * MSS as u32,
+            ..AckSegment::of(u64::from(segments) * MSS)
+        };
+        for segments in 1..=3 {
+            sender.on_ack(Time(1_000), &marked(segments), Time::ZERO);
+            assert_eq!(sender.cwnd(), 4.5 * MSS as f64, "{mode}");
+        }
+        // The three bits of accurate feedback replace the report of a reduction.
+        sender.on_ack(Time(1_000), &marked(7), Time::ZERO);
+        let sent = poll(&mut sender, 1_000);
+        assert_eq!(sent.first().map(|segment| segment.is_cwr), Some(mode == "dctcp"));
+    }
+}
+
+/// What a control that reacts to marks was told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    New { marked: u64, packets: u64, in_recovery: bool },
+    Duplicate { marked: u64, packets: u64 },
+    Congestion(Signal),
+}
+
+/// A constant window of ten segments that reacts to marks and sends this codepoint.
+#[derive(Clone, Debug)]
+struct Reacting(Ecn, Arc<Mutex<Vec<Told>>>);
+
+impl Control for Reacting {
+    fn cwnd(&self) -> f64 {
+        (10 * MSS) as f64
+    }
+
+    fn ecn_codepoint(&self) -> Ecn {
+        self.0
+    }
+
+    fn reacts_to_marks(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, _context: &Context, ack: &Ack) {
+        let told =
+            Told::New { marked: ack.marked, packets: ack.marked_packets, in_recovery: ack.in_recovery };
+        self.1.lock().unwrap().push(told);
+    }
+
+    fn on_duplicate_ack(&mut self, _context: &Context, ack: &Ack) {
+        self.1.lock().unwrap().push(Told::Duplicate { marked: ack.marked, packets: ack.marked_packets });
+    }
+
+    fn on_congestion(&mut self, _context: &Context, congestion: &Congestion) {
+        self.1.lock().unwrap().push(Told::Congestion(congestion.signal));
+    }
+}
+
+impl ExternalControl for Reacting {
+    fn fork(&self) -> Box<dyn ExternalControl> {
+        Box::new(self.clone())
+    }
+}
+
+/// A sender with ten segments in flight whose control reacts to marks, and what the control is told.
+fn reacting(ecn: &str, codepoint: Ecn) -> (Sender, Arc<Mutex<Vec<Told>>>) {
+    let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "ecn": ecn, "receive_buffer": "unlimited" });
+    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let control = Reacting(codepoint, Arc::clone(&told));
+    let random = Stream::new(1, 0, "sender");
+    let mut sender =
+        Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, random, |_| Box::new(control));
+    sender.write(u64::MAX);
+    assert!(poll(&mut sender, 0).iter().all(|segment| segment.ecn == codepoint));
+    (sender, told)
+}
+
+#[test]
+fn a_control_that_reacts_to_marks_learns_them_exactly_and_is_not_told_of_congestion() {
+    let (mut sender, told) = reacting("accurate", Ecn::Ect1);
+    let counted = |ack: u64, ce_packets, ce_bytes| AckSegment { ce_packets, ce_bytes, ..AckSegment::of(ack) };
+    // Two segments, one marked; a small packet marked; one segment without a mark; an ACK that is out of date.
+    for ack in
+        [counted(2000, 1, 1000), counted(3000, 2, 1100), counted(4000, 2, 1100), counted(5000, 1, 1000)]
+    {
+        sender.on_ack(Time(1_000), &ack, Time::ZERO);
+    }
+    let new = |marked, packets| Told::New { marked, packets, in_recovery: false };
+    assert_eq!(*told.lock().unwrap(), [new(1000, 1), new(100, 1), new(0, 0), new(0, 0)]);
+
+    // With the feedback of DCTCP, the echo belongs to all data that the ACK delivers: two segments, then a reported one
+    // and, with the hole filled, one more.
+    let (mut sender, told) = reacting("dctcp", Ecn::Ect0);
+    let echoing = |ack: u64| AckSegment { is_ece: true, ..AckSegment::of(ack) };
+    sender.on_ack(Time(1_000), &echoing(2000), Time::ZERO);
+    let mut reporting = echoing(2000);
+    reporting.sack.push(1000, 1000);
+    sender.on_ack(Time(1_000), &reporting, Time::ZERO);
+    sender.on_ack(Time(1_000), &echoing(4000), Time::ZERO);
+    let expected = [new(2000, 2), Told::Duplicate { marked: 1000, packets: 1 }, new(1000, 1)];
+    assert_eq!(*told.lock().unwrap(), expected);
+
+    // Classic feedback does not tell what was marked, so the signal remains.
+    let (mut sender, told) = reacting("classic", Ecn::Ect0);
+    sender.on_ack(Time(1_000), &echoing(2000), Time::ZERO);
+    assert_eq!(told.lock().unwrap()[0], Told::Congestion(Signal::EcnEcho));
+}
+
+#[test]
+fn retransmissions_are_ecn_capable_with_the_feedback_of_dctcp_and_for_l4s() {
+    for (ecn, codepoint, expected) in [
+        ("classic", Ecn::Ect1, Ecn::NotEct),
+        ("dctcp", Ecn::Ect0, Ecn::Ect0),
+        ("accurate", Ecn::Ect0, Ecn::NotEct),
+        ("accurate", Ecn::Ect1, Ecn::Ect1),
+    ] {
+        let (mut sender, _) = reacting(ecn, codepoint);
+        let mut ack = AckSegment::of(0);
+        ack.sack.push(1000, 3000);
+        sender.on_ack(Time(1_000), &ack, Time::ZERO);
+        let sent = poll(&mut sender, 1_000);
+        let again = sent.iter().find(|segment| segment.is_retransmission).expect("a retransmission");
+        assert_eq!(again.ecn, expected, "{ecn}");
+    }
 }

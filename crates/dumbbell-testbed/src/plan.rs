@@ -413,6 +413,11 @@ impl Rules<'_> {
                 ],
             )?,
         }
+        if !matches!(p.ecn, EcnMode::Off | EcnMode::Classic) {
+            let accepted =
+                "off or classic: the kernel's other feedback belongs to congestion controls of its own";
+            return Err(refuse_name(self.field("ecn"), p.ecn.name(), accepted));
+        }
         if !p.limited_transmit {
             let accepted = "true: the kernel sends new data on the first duplicate ACKs";
             return Err(refuse(self.field("limited_transmit"), false, accepted));
@@ -764,6 +769,8 @@ mod tests {
             (json!({ "timer": "bsd" }), "timer"),
             (json!({ "timer": { "whole_ticks": true } }), "timer.whole_ticks"),
             (json!({ "timer": { "maximum": "500 s" } }), "timer.maximum"),
+            (json!({ "ecn": "accurate" }), "ecn"),
+            (json!({ "congestion": { "name": "reno", "beta_ecn": 0.8 } }), "congestion.beta_ecn"),
             (json!({ "limited_transmit": false }), "limited_transmit"),
             (json!({ "window": { "grow_when": "always" } }), "window.grow_when"),
             (json!({ "initial_window": "2.5 segments" }), "initial_window"),

@@ -335,7 +335,8 @@ class Tcp(Part):
     nagle
         Whether a partial segment waits while data is outstanding (Nagle's algorithm).
     ecn
-        Explicit congestion notification: ``"off"`` or ``"classic"``, RFC 3168.
+        Explicit congestion notification: ``"off"``, ``"classic"`` (RFC 3168), or exact feedback of marks, ``"dctcp"``
+        (RFC 8257) or ``"accurate"`` (RFC 9768).
     handshake
         Whether the connection opens with a three-way handshake.
     idle_restart

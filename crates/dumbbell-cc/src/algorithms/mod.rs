@@ -223,6 +223,12 @@ impl Algorithm {
         dispatch!(&self.held, control => control.uses_rate_samples())
     }
 
+    /// See [`Control::reacts_to_marks`].
+    #[inline]
+    pub fn reacts_to_marks(&self) -> bool {
+        dispatch!(&self.held, control => control.reacts_to_marks())
+    }
+
     /// See [`Control::is_model_based`].
     #[inline]
     pub fn is_model_based(&self) -> bool {

@@ -3,19 +3,29 @@
 //! Slow start adds a segment per ACK up to `ssthresh`; congestion avoidance adds about a segment per round trip; a loss
 //! halves the window. What is halved, and how it is rounded, differs between environments and is given by
 //! [`WindowRules`](crate::WindowRules). Inflation by duplicate ACKs belongs to the sender.
+//!
+//! A router that marks keeps its queue short, so a mark may reduce the window by less than a loss: the alternative backoff
+//! of RFC 8511 recommends 0.8. The default is that of RFC 3168, which treats both alike.
 
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Undo};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Signal, Undo};
 use dumbbell_units::params;
 
 params! {
-    /// Reno has no parameters of its own.
-    pub struct RenoParams {}
+    /// Parameters of Reno.
+    pub struct RenoParams {
+        /// Fraction of the window that remains after an echoed ECN mark; 0.8 for the alternative backoff of RFC 8511.
+        beta_ecn: f64 = 0.5, "-", "[RFC 3168 §6.1.2]",
+            |beta| *beta > 0.0 && *beta < 1.0, "a fraction above 0 and below 1";
+    }
 }
 
 /// The state of Reno.
 #[derive(Clone, Debug)]
-pub struct Reno(RenoWindow);
+pub struct Reno {
+    window: RenoWindow,
+    beta_ecn: f64,
+}
 
 impl CongestionControl for Reno {
     type Params = RenoParams;
@@ -24,40 +34,63 @@ impl CongestionControl for Reno {
     const SOURCE: &'static str = "[RFC 5681 §3.1]";
     const TAKES_SLOW_START: bool = true;
 
-    fn new(_params: &RenoParams, setup: &Setup) -> Self {
-        Reno(RenoWindow::new(setup))
+    fn new(params: &RenoParams, setup: &Setup) -> Self {
+        Reno { window: RenoWindow::new(setup), beta_ecn: params.beta_ecn }
     }
 }
 
 impl Control for Reno {
     #[inline]
     fn cwnd(&self) -> f64 {
-        self.0.cwnd()
+        self.window.cwnd()
     }
 
     #[inline]
     fn ssthresh(&self) -> f64 {
-        self.0.ssthresh()
+        self.window.ssthresh()
     }
 
     #[inline(always)]
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        self.0.on_ack(context, ack);
+        self.window.on_ack(context, ack);
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        self.0.on_congestion(context, congestion);
+        let fraction = if congestion.signal == Signal::EcnEcho { self.beta_ecn } else { 0.5 };
+        self.window.reduce_to(fraction, context, congestion);
     }
 
     fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.0.on_recovery_exit(exit);
+        self.window.on_recovery_exit(exit);
     }
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.0.on_undo(undo);
+        self.window.on_undo(undo);
     }
 
     fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.0.on_restart();
+        self.window.on_restart();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_units::Time;
+
+    #[test]
+    fn a_mark_leaves_the_fraction_given_and_a_loss_half() {
+        let setup = Setup::new(Time::ZERO, 1000.0, 20_000.0);
+        let context = Context::new(Time::ZERO, 1000.0).with_sent(0, 20_000);
+        let after = |beta_ecn, signal| {
+            let mut reno = Reno::new(&RenoParams { beta_ecn }, &setup);
+            reno.on_congestion(&context, &Congestion::new(signal));
+            (reno.cwnd(), reno.ssthresh())
+        };
+        // Of 20 segments in flight, 0.8 are 16. By RFC 3168 a mark is as good as a loss.
+        assert_eq!(after(0.8, Signal::EcnEcho), (16_000.0, 16_000.0));
+        assert_eq!(after(0.8, Signal::FastRetransmit), (10_000.0, 10_000.0));
+        assert_eq!(after(0.5, Signal::EcnEcho), (10_000.0, 10_000.0));
+        assert_eq!(after(0.8, Signal::Timeout), (1_000.0, 10_000.0));
     }
 }

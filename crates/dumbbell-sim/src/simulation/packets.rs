@@ -59,6 +59,9 @@ impl Forwarding<Payload> for Simulation<'_> {
         if due < at && connection.generation == packet.generation {
             self.acknowledge_late(due, owner);
         }
+        if let Some((begin, early)) = self.acknowledge_before(at, packet) {
+            self.forward(at, begin, early);
+        }
         let begin = self.receive(at, packet);
         if begin.is_none() {
             self.arm(owner);
@@ -151,6 +154,9 @@ impl Simulation<'_> {
     pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
         match packet.kind {
             PacketKind::Data | PacketKind::Syn => {
+                if let Some((begin, early)) = self.acknowledge_before(self.network.now, &packet) {
+                    self.send(begin, early);
+                }
                 if let Some(begin) = self.receive(self.network.now, &mut packet) {
                     self.send(begin, packet);
                 } else {
@@ -179,6 +185,19 @@ impl Simulation<'_> {
                 );
             }
         }
+    }
+
+    /// The acknowledgement of earlier data that the arrival of a segment forces out, and the first hop of its path.
+    #[inline]
+    fn acknowledge_before(&mut self, at: Time, packet: &Packet<Payload>) -> Option<(u32, Packet<Payload>)> {
+        let connection = &mut self.connections[packet.owner as usize];
+        if packet.kind == PacketKind::Syn || connection.generation != packet.generation || !connection.is_open
+        {
+            return None;
+        }
+        let ack = connection.receiver.acknowledge_before(packet.ecn)?;
+        self.note_at(at, 4 << 32 | u64::from(packet.owner), ack.ack);
+        Some(self.packet_of(packet.owner, &ack))
     }
 
     /// A segment reaches its receiver. If the receiver immediately sends an acknowledgement, the packet is reused for

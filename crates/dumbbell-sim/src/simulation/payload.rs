@@ -12,9 +12,10 @@ pub(super) struct Payload {
     number: u64,
     /// Queueing time echoed by an acknowledgement.
     queueing_echo: Time,
-    /// Length of a segment, or index of the SACK blocks of an acknowledgement.
+    /// Length of a segment, or index of the reports of an acknowledgement.
     detail: u32,
-    /// Flags, and above them the number of a segment's flow, since its connection may end before the packet arrives.
+    /// Flags, and above them the number of a segment's flow, since its connection may end before the packet arrives, or
+    /// the marked packets counted by an acknowledgement.
     flags: u32,
 }
 
@@ -25,7 +26,7 @@ const ECN: u32 = 4;
 /// Bits of the flags.
 const FLAGS: u32 = 3;
 
-/// No slot: the acknowledgement has no SACK blocks.
+/// No slot: the acknowledgement has no SACK blocks and no marked bytes.
 const NO_REPORTS: u32 = u32::MAX;
 
 impl Payload {
@@ -59,10 +60,17 @@ impl Payload {
     }
 }
 
-/// The SACK blocks of acknowledgements in flight; most have none.
+/// SACK blocks and marked bytes of an acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Report {
+    sack: SackBlocks,
+    ce_bytes: u32,
+}
+
+/// The reports of acknowledgements in flight; most have none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reports {
-    blocks: Vec<SackBlocks>,
+    reports: Vec<Report>,
     free: Vec<u32>,
 }
 
@@ -70,20 +78,23 @@ impl Reports {
     /// Encodes an acknowledgement. The time it echoes becomes the time stamp of its packet.
     #[inline]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
-        let detail = if ack.sack.is_empty() { NO_REPORTS } else { self.keep(ack.sack) };
+        let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0;
+        let detail = if is_plain { NO_REPORTS } else { self.keep(ack) };
         let flags = u32::from(ack.is_syn) * SYN + u32::from(ack.is_ece) * ECN;
+        let flags = u32::from(ack.ce_packets) << FLAGS | flags;
         Payload { number: ack.ack, queueing_echo: ack.queueing_echo, detail, flags }
     }
 
-    fn keep(&mut self, blocks: SackBlocks) -> u32 {
+    fn keep(&mut self, ack: &AckSegment) -> u32 {
+        let report = Report { sack: ack.sack, ce_bytes: ack.ce_bytes };
         match self.free.pop() {
             Some(index) => {
-                self.blocks[index as usize] = blocks;
+                self.reports[index as usize] = report;
                 index
             }
             None => {
-                self.blocks.push(blocks);
-                (self.blocks.len() - 1) as u32
+                self.reports.push(report);
+                (self.reports.len() - 1) as u32
             }
         }
     }
@@ -91,24 +102,27 @@ impl Reports {
     /// The acknowledgement in a packet that has arrived.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet<Payload>) -> AckSegment {
+        let Report { sack, ce_bytes } = self.release(&packet.payload);
         AckSegment {
             ack: packet.payload.number,
             timestamp_echo: packet.timestamp,
-            sack: self.release(&packet.payload),
+            sack,
             queueing_echo: packet.payload.queueing_echo,
             is_syn: packet.payload.flags & SYN != 0,
             is_ece: packet.payload.flags & ECN != 0,
+            ce_packets: (packet.payload.flags >> FLAGS) as u16,
+            ce_bytes,
         }
     }
 
-    /// Frees the SACK blocks of an acknowledgement that is no longer in flight.
+    /// Frees the reports of an acknowledgement that is no longer in flight.
     #[inline]
-    pub(super) fn release(&mut self, payload: &Payload) -> SackBlocks {
+    pub(super) fn release(&mut self, payload: &Payload) -> Report {
         if payload.detail == NO_REPORTS {
-            return SackBlocks::default();
+            return Report::default();
         }
         self.free.push(payload.detail);
-        self.blocks[payload.detail as usize]
+        self.reports[payload.detail as usize]
     }
 }
 

@@ -73,8 +73,14 @@ choice! {
     pub enum EcnMode {
         /// Packets are not ECN-capable: congestion drops them.
         Off = "off",
-        /// The receiver echoes a mark until the sender reports a window reduction, at most one per window of data.
+        /// The receiver echoes a mark until the sender reports a window reduction, at most one per window of data
+        /// (RFC 3168).
         Classic = "classic",
+        /// Each acknowledgement says whether the data that it acknowledges was marked: a change of the mark ends the delay
+        /// of an acknowledgement. All data is ECN-capable, retransmissions too (RFC 8257).
+        Dctcp = "dctcp",
+        /// Acknowledgements count the marked packets and their bytes (AccECN, RFC 9768).
+        Accurate = "accurate",
     }
 }
 

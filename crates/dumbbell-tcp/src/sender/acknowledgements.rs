@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::connection::Connection;
+use super::ecn::Marks;
 use super::opening::Phase;
 use super::recovery::TimerRule;
 use super::timers::TimerKind;
@@ -64,29 +65,35 @@ impl Sender {
         let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion);
         let rtt = connection.acknowledge(now, ack);
         let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
+        let delivered = connection.scoreboard.delivered() - before.0;
+        let mut marks = Marks::default();
+        if connection.ecn.is_on() {
+            marks = connection.ecn.on_ack(ack, acked, delivered, connection.mss);
+            connection.scoreboard.on_marked(connection.ecn.marked());
+        }
         connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
         if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
             connection.scoreboard.clear_sacked();
         }
         // If a recovery has already reduced the window, a mark of the same window of data is no new signal.
-        let is_ece = ack.is_ece && connection.ecn.is_on();
-        if is_ece && connection.ecn.on_echo(ack.ack, acked) && !connection.in_recovery {
+        if connection.ecn.is_signal(ack.ack, &marks) && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
         let event = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(queueing)
-            .with_delivered(connection.scoreboard.delivered() - before.0)
+            .with_delivered(delivered)
             .with_lost(connection.scoreboard.lost() - before.1)
             .with_rate(connection.scoreboard.rate_sample())
             .with_in_flight(real(connection.scoreboard.pipe()))
             .with_round_start(is_round_start)
             .with_cwnd_limited(is_cwnd_limited)
-            .with_marked(if is_ece { acked } else { 0 })
-            .with_ecn_echo(is_ece)
+            .with_marked(marks.bytes)
+            .with_marked_packets(marks.packets)
+            .with_ecn_echo(marks.is_echo)
             // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
-            .with_recovery(news.in_recovery || is_ece);
+            .with_recovery(news.in_recovery || connection.ecn.stops_growth(&marks));
         let traced_cwnd = connection.trace.is_some().then(|| connection.congestion.cwnd());
         connection.congestion.on_ack(&context, &event);
         if let Some(cwnd_before) = traced_cwnd {

@@ -1,7 +1,7 @@
 //! State shared by all recoveries: sequence numbers, scoreboard, timers, pacer and the congestion control.
 
 use super::duplicates::Duplicates;
-use super::ecn::EcnFeedback;
+use super::ecn::{EcnFeedback, Marks};
 use super::limits::Limits;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
@@ -159,6 +159,7 @@ impl Connection {
             .with_ecn_capable(params.ecn != EcnMode::Off)
             .with_random(random);
         let congestion = control(&setup);
+        let ecn = EcnFeedback::new(params.ecn, congestion.reacts_to_marks());
         let mut scoreboard = Scoreboard::default();
         if congestion.uses_rate_samples() {
             scoreboard.sample_rate(now);
@@ -186,7 +187,7 @@ impl Connection {
             idle: Idle { restarts: params.idle_restart, last_sent: now },
             rounds: Rounds::default(),
             limits: Limits::default(),
-            ecn: EcnFeedback::new(params.ecn),
+            ecn,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
             trace: None,
         }
@@ -336,7 +337,8 @@ impl Connection {
     #[inline(always)]
     pub(super) fn send_again(&mut self, index: usize, now: Time) -> DataSegment {
         let (seq, len) = self.note_again(index, now);
-        DataSegment { is_retransmission: true, ..DataSegment::new(seq, len) }
+        let ecn = self.ecn.of_retransmission(|| self.congestion.ecn_codepoint());
+        DataSegment { is_retransmission: true, ecn, ..DataSegment::new(seq, len) }
     }
 
     #[inline(never)]
@@ -376,9 +378,13 @@ impl Connection {
     /// Reports a duplicate ACK to the congestion control. `before` is what was delivered and lost before it, in bytes.
     #[inline]
     pub(super) fn announce_duplicate(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) {
+        let mut marks = Marks::default();
+        if self.ecn.is_on() {
+            marks = self.ecn.on_duplicate(ack, self.scoreboard.delivered() - before.0, self.mss);
+            self.scoreboard.on_marked(self.ecn.marked());
+        }
         self.scoreboard.take_rate_sample(None, self.stats.rtt_min);
         let is_cwnd_limited = self.limits.is_cwnd_limited(&self.congestion);
-        let is_ece = ack.is_ece && self.ecn.is_on();
         self.congestion.on_duplicate_ack(|| {
             let delivered = self.scoreboard.delivered() - before.0;
             let duplicate = Ack::new(self.snd_una, 0)
@@ -387,8 +393,9 @@ impl Connection {
                 .with_rate(self.scoreboard.rate_sample())
                 .with_in_flight(real(self.scoreboard.pipe()))
                 .with_cwnd_limited(is_cwnd_limited)
-                .with_marked(if is_ece { delivered } else { 0 })
-                .with_ecn_echo(is_ece)
+                .with_marked(marks.bytes)
+                .with_marked_packets(marks.packets)
+                .with_ecn_echo(marks.is_echo)
                 .with_recovery(self.in_recovery);
             (context_of!(self, now), duplicate)
         });

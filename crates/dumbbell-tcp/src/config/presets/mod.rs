@@ -9,7 +9,7 @@ mod ns2;
 mod ns3;
 mod rfc;
 
-use super::TcpParams;
+use super::{EcnMode, TcpParams};
 use crate::sender::recovery::RecoverySpec;
 use dumbbell_cc::{AlgorithmSpec, Mechanisms};
 use dumbbell_units::choice;
@@ -112,6 +112,9 @@ impl Rules {
         }
         params.mechanisms = Mechanisms::from_letters(algorithm.mechanisms()).unwrap_or_default();
         params.aqt = algorithm.asks_queueing();
+        if let Some(feedback) = algorithm.ecn_feedback().and_then(EcnMode::named) {
+            params.ecn = feedback;
+        }
         params.congestion = algorithm;
         self.adapt(params);
     }
