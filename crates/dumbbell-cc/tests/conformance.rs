@@ -221,7 +221,12 @@ fn windows_that_grow_by_segments_keep_all_properties() {
                     cwnd.is_finite() && (MSS..=drive.max_window.max(40.0 * MSS)).contains(&cwnd),
                     "{name}: {cwnd}"
                 );
-                assert!(drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
+                let may_grow = drive.algorithm.is_model_based();
+                assert!(
+                    may_grow || drive.unused_growth <= 0.0,
+                    "{name}: by {} bytes",
+                    drive.unused_growth
+                );
             }
         });
     }

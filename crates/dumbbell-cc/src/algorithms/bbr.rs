@@ -338,8 +338,8 @@ impl Bbr {
             self.forget_policer(now);
             return;
         }
-        let delivered = real(self.rounds.delivered - self.policer.delivered);
-        let lost = real(self.lost.1 - self.policer.lost);
+        let delivered = real(self.rounds.delivered.saturating_sub(self.policer.delivered));
+        let lost = real(self.lost.1.saturating_sub(self.policer.lost));
         let elapsed = now.since(self.policer.since);
         if losses == 0
             || delivered == 0.0
