@@ -222,11 +222,7 @@ fn windows_that_grow_by_segments_keep_all_properties() {
                     "{name}: {cwnd}"
                 );
                 let may_grow = drive.algorithm.is_model_based();
-                assert!(
-                    may_grow || drive.unused_growth <= 0.0,
-                    "{name}: by {} bytes",
-                    drive.unused_growth
-                );
+                assert!(may_grow || drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
             }
         });
     }

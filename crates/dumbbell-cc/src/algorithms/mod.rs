@@ -145,6 +145,7 @@ registry! {
     "westwoodp" => westwoodp::WestwoodPlus,
     "rovegas" => rovegas::RoVegas,
     "bbr" => bbr::Bbr,
+    "bbr3" => bbr3::Bbr3,
 }
 
 /// The congestion control of one connection, with the rules that hold for every algorithm.
