@@ -47,6 +47,30 @@ impl WindowedMax {
     }
 }
 
+/// A minimum over a sliding window, kept as [`WindowedMax`] keeps a maximum.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowedMin(WindowedMax);
+
+impl Default for WindowedMin {
+    fn default() -> Self {
+        WindowedMin(WindowedMax { samples: [(0, f64::NEG_INFINITY); 3] })
+    }
+}
+
+impl WindowedMin {
+    /// The minimum; infinite before the first sample.
+    #[inline]
+    pub fn value(&self) -> f64 {
+        -self.0.value()
+    }
+
+    /// Takes a sample at `time`; samples older than `window` no longer count.
+    #[inline]
+    pub fn update(&mut self, time: u64, value: f64, window: u64) {
+        self.0.update(time, -value, window);
+    }
+}
+
 /// What is delivered, in round trips: a round ends when data is delivered that was sent after it began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounds {
@@ -127,6 +151,18 @@ mod tests {
         // After a pause longer than the window, only the new sample is left.
         best.update(40, 0.5, 10);
         assert_eq!(best.value(), 0.5);
+    }
+
+    #[test]
+    fn a_minimum_counts_for_its_window() {
+        let mut least = WindowedMin::default();
+        assert_eq!(least.value(), f64::INFINITY);
+        for (time, value, expected) in
+            [(0, 5.0, 5.0), (4, 7.0, 5.0), (8, 6.0, 5.0), (11, 9.0, 6.0), (30, 8.0, 8.0)]
+        {
+            least.update(time, value, 10);
+            assert_eq!(least.value(), expected);
+        }
     }
 
     #[test]

@@ -49,3 +49,9 @@ pub const MARKED_FRACTION: ProbeInfo = ProbeInfo::new(
     "-",
     "Smoothed fraction of data for which marks are echoed (alpha of DCTCP).",
 );
+/// Queueing delay that a delay-based algorithm compares with its target.
+pub const QUEUEING_DELAY: ProbeInfo = ProbeInfo::new(
+    "queueing_delay",
+    "s",
+    "Queueing delay that the congestion control compares with its target.",
+);

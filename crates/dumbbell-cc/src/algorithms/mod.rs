@@ -146,6 +146,11 @@ registry! {
     "rovegas" => rovegas::RoVegas,
     "bbr" => bbr::Bbr,
     "bbr3" => bbr3::Bbr3,
+    "dctcp" => dctcp::Dctcp,
+    "prague" => prague::Prague,
+    "ledbat" => ledbat::Ledbat,
+    "ledbatpp" => ledbatpp::LedbatPp,
+    "copa" => copa::Copa,
 }
 
 /// The congestion control of one connection, with the rules that hold for every algorithm.
