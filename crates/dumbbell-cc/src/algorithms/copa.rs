@@ -11,7 +11,8 @@
 //! been nearly empty again.
 //!
 //! The rules are those of the paper as remembered in the literature, and of the code named in it. Where it departs: `1 /
-//! delta` in competition is at least its default. In the default mode, a loss does not change the window, as in the paper; a
+//! delta` in competition is at least its default. A queue of a segment at the current rate also counts as nearly empty, as
+//! a slow link is never seen emptier. In the default mode, a loss does not change the window, as in the paper; a
 //! timeout restarts from the loss window.
 
 use crate::delivery::{WindowedMax, WindowedMin};
@@ -150,7 +151,8 @@ impl Control for Copa {
         self.max_rtt.update(now.0, rtt, Time::from_secs(real(self.params.empty_rounds) * srtt).0);
         let (standing, min_rtt) = (self.standing.value(), self.min_rtt.value());
         let queueing = standing - min_rtt;
-        if queueing <= self.params.empty_part * (self.max_rtt.value() - min_rtt) {
+        let nearly_empty = self.params.empty_part * (self.max_rtt.value() - min_rtt);
+        if queueing * self.cwnd <= (nearly_empty * self.cwnd).max(standing * mss) {
             self.emptied_at = now;
         }
         // Segments in the standing queue, at most 1 / delta at the target: the rate is window / standing.
