@@ -20,7 +20,7 @@ use crate::{
     Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit, Restart,
     SentSegment, Setup, Signal, Undo,
 };
-use dumbbell_units::math::{least, real};
+use dumbbell_units::math::{least, real, rounded_up, whole};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, params};
 
 params! {
@@ -210,14 +210,14 @@ impl Bbr {
         let params = &self.params;
         let bytes = least(self.pacing_rate * params.burst_time.secs(), real(params.burst_bytes.0));
         let least_segments = if self.pacing_rate * 8.0 < real(params.burst_rate.0) { 1.0 } else { 2.0 };
-        (bytes / mss).floor().clamp(least_segments, 127.0)
+        whole(bytes / mss).clamp(least_segments, 127.0)
     }
 
     /// Whole segments of the BDP of this bandwidth, times a gain, in bytes.
     #[inline]
     fn bdp(&self, bandwidth: f64, gain: f64, mss: f64) -> f64 {
         if self.min_rtt.is_finite() {
-            (bandwidth * self.min_rtt * gain / mss).ceil() * mss
+            rounded_up(bandwidth * self.min_rtt * gain / mss) * mss
         } else {
             self.initial_window
         }
@@ -226,8 +226,8 @@ impl Bbr {
     /// The same with what bursts and delayed acknowledgements need.
     #[inline]
     fn with_budget(&self, window: f64, mss: f64) -> f64 {
-        let segments = (window / mss).ceil() + self.params.burst_budget * self.burst(mss);
-        let even = (segments / 2.0).ceil() * 2.0;
+        let segments = rounded_up(window / mss) + self.params.burst_budget * self.burst(mss);
+        let even = rounded_up(segments / 2.0) * 2.0;
         let probe = if self.mode == Mode::ProbeBw && self.phase == 0 { 2.0 } else { 0.0 };
         (even + probe) * mss
     }
