@@ -13,6 +13,7 @@ pub mod algorithms;
 pub mod bandwidth;
 pub mod boundary;
 pub mod delay;
+pub mod delivery;
 pub mod mechanisms;
 #[cfg(test)]
 mod periodic_loss;

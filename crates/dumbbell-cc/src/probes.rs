@@ -43,3 +43,24 @@ pub const W_MAX: ProbeInfo = ProbeInfo::new(
     "segments",
     "Window before the last reduction, as the congestion control remembers it; 0 if it does not.",
 );
+/// Gain of the pacing rate over the bandwidth of a model.
+pub const PACING_GAIN: ProbeInfo =
+    ProbeInfo::new("pacing_gain", "-", "Pacing rate over the bandwidth of the congestion control's model.");
+/// ACK aggregation that a model's window provides for.
+pub const EXTRA_ACKED: ProbeInfo = ProbeInfo::new(
+    "extra_acked",
+    "bytes",
+    "Data acknowledged beyond what the model's bandwidth explains, for which the window provides.",
+);
+/// Fraction of marked data, smoothed.
+pub const MARKED_FRACTION: ProbeInfo = ProbeInfo::new(
+    "marked_fraction",
+    "-",
+    "Smoothed fraction of data for which marks are echoed (alpha of DCTCP).",
+);
+/// Queueing delay that a delay-based algorithm compares with its target.
+pub const QUEUEING_DELAY: ProbeInfo = ProbeInfo::new(
+    "queueing_delay",
+    "s",
+    "Queueing delay that the congestion control compares with its target.",
+);

@@ -221,7 +221,8 @@ fn windows_that_grow_by_segments_keep_all_properties() {
                     cwnd.is_finite() && (MSS..=drive.max_window.max(40.0 * MSS)).contains(&cwnd),
                     "{name}: {cwnd}"
                 );
-                assert!(drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
+                let may_grow = drive.algorithm.is_model_based();
+                assert!(may_grow || drive.unused_growth <= 0.0, "{name}: by {} bytes", drive.unused_growth);
             }
         });
     }
@@ -283,6 +284,10 @@ fn probes_have_one_meaning_and_a_value_per_index() {
 fn the_window_does_not_grow_on_acknowledgements_within_a_recovery() {
     every_case(|name, bits| {
         let mut drive = Drive::new(name, bits, 2);
+        if drive.algorithm.is_model_based() {
+            // It sets the window in recoveries, too.
+            return;
+        }
         for _ in 0..200 {
             drive.step();
         }

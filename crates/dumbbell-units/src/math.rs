@@ -19,6 +19,13 @@ pub fn whole(bytes: f64) -> f64 {
     bytes as i64 as f64
 }
 
+/// A non-negative number below 2^62, rounded up to a whole number. [`f64::ceil`] is a call on processors without SSE 4.1.
+#[inline(always)]
+pub fn rounded_up(x: f64) -> f64 {
+    let below = whole(x);
+    if below < x { below + 1.0 } else { below }
+}
+
 /// Natural logarithm.
 pub fn ln(x: f64) -> f64 {
     libm::log(x)

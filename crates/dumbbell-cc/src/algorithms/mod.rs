@@ -155,6 +155,13 @@ registry! {
     "veno" => veno::Veno,
     "hybla" => hybla::Hybla,
     "compound" => compound::Compound,
+    "bbr" => bbr::Bbr,
+    "bbr3" => bbr3::Bbr3,
+    "dctcp" => dctcp::Dctcp,
+    "prague" => prague::Prague,
+    "ledbat" => ledbat::Ledbat,
+    "ledbatpp" => ledbatpp::LedbatPp,
+    "copa" => copa::Copa,
 }
 
 /// The congestion control of one connection, with the rules that hold for every algorithm.

@@ -88,7 +88,7 @@ impl Payload {
 
 /// SACK blocks and marked bytes of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Report {
+pub(super) struct Reported {
     sack: SackBlocks,
     ce_bytes: u32,
 }
@@ -96,7 +96,7 @@ pub(super) struct Report {
 /// The reports of acknowledgements in flight; most have none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reports {
-    reports: Vec<Report>,
+    reports: Vec<Reported>,
     free: Vec<u32>,
 }
 
@@ -105,14 +105,17 @@ impl Reports {
     #[inline]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
         let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0;
-        let detail = if is_plain { NO_REPORTS } else { self.keep(ack) };
+        let detail = if is_plain {
+            NO_REPORTS
+        } else {
+            self.keep(Reported { sack: ack.sack, ce_bytes: ack.ce_bytes })
+        };
         let flags = u32::from(ack.is_syn) * SYN + u32::from(ack.is_ece) * ECN;
         let flags = u32::from(ack.ce_packets) << FLAGS | flags;
         Payload { number: ack.ack, queueing_echo: ack.queueing_echo, detail, flags }
     }
 
-    fn keep(&mut self, ack: &AckSegment) -> u32 {
-        let report = Report { sack: ack.sack, ce_bytes: ack.ce_bytes };
+    fn keep(&mut self, report: Reported) -> u32 {
         match self.free.pop() {
             Some(index) => {
                 self.reports[index as usize] = report;
@@ -125,18 +128,18 @@ impl Reports {
         }
     }
 
-    /// The payload of a copy of an acknowledgement, with SACK blocks of its own.
+    /// The payload of a copy of an acknowledgement, with reports of its own.
     pub(super) fn copy(&mut self, payload: &Payload) -> Payload {
         if payload.detail == NO_REPORTS {
             return *payload;
         }
-        Payload { detail: self.keep(self.blocks[payload.detail as usize]), ..*payload }
+        Payload { detail: self.keep(self.reports[payload.detail as usize]), ..*payload }
     }
 
     /// The acknowledgement in a packet that has arrived.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet<Payload>) -> AckSegment {
-        let Report { sack, ce_bytes } = self.release(&packet.payload);
+        let Reported { sack, ce_bytes } = self.release(&packet.payload);
         AckSegment {
             ack: packet.payload.number,
             timestamp_echo: packet.timestamp,
@@ -151,9 +154,9 @@ impl Reports {
 
     /// Frees the reports of an acknowledgement that is no longer in flight.
     #[inline]
-    pub(super) fn release(&mut self, payload: &Payload) -> Report {
+    pub(super) fn release(&mut self, payload: &Payload) -> Reported {
         if payload.detail == NO_REPORTS {
-            return Report::default();
+            return Reported::default();
         }
         self.free.push(payload.detail);
         self.reports[payload.detail as usize]

@@ -1,0 +1,688 @@
+//! BBR version 1 [cardwell2017], as the Linux kernel has it [linux6].
+//!
+//! A model of the path sets rate and window: the bandwidth is the largest delivery rate of ten rounds, the round-trip
+//! time the smallest of ten seconds. Startup doubles the rate each round until the bandwidth stops growing, Drain
+//! empties the queue, ProbeBW paces at cycling multiples of the bandwidth with twice the BDP as window, and ProbeRTT
+//! empties the pipe when the smallest round-trip time has not been seen for a while.
+//!
+//! Like the kernel, it bounds the window by the ACK aggregation seen recently, paces at the rate of a token-bucket
+//! policer where losses show one, conserves packets in the first round of a recovery, and starts the cycle of gains in
+//! a random phase.
+//!
+//! Where it departs from the kernel: quantities are real numbers, not integers with a scale. What is in flight is not
+//! corrected for the time until the pacer's next departure, and the sender decides how segments leave, one by one
+//! unless `bursts` is set; the window provides for the kernel's bursts in any case. Losses that a
+//! recovery infers when it begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
+
+use crate::delivery::{Rounds, WindowedMax};
+use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit, Restart,
+    SentSegment, Setup, Signal, Undo,
+};
+use dumbbell_units::math::{least, real, rounded_up, whole};
+use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, params};
+
+params! {
+    /// Parameters of BBR version 1.
+    pub struct BbrParams {
+        /// Gain of rate and window in Startup, 2 / ln 2 in the kernel's 256ths.
+        startup_gain: f64 = 739.0 / 256.0, "-", "[linux6]", |gain| *gain > 1.0, "a number above 1";
+        /// Gain of the rate in Drain.
+        drain_gain: f64 = 88.0 / 256.0, "-", "[linux6]",
+            |gain| *gain > 0.0 && *gain < 1.0, "a fraction above 0 and below 1";
+        /// Gain of the window in ProbeBW.
+        cwnd_gain: f64 = 2.0, "-", "[linux6]", |gain| *gain >= 1.0, "a number, at least 1";
+        /// Gain of the rate in the phase that probes for bandwidth.
+        up_gain: f64 = 1.25, "-", "[cardwell2017]", |gain| *gain > 1.0, "a number above 1";
+        /// Gain of the rate in the next phase.
+        down_gain: f64 = 0.75, "-", "[cardwell2017]",
+            |gain| *gain > 0.0 && *gain < 1.0, "a fraction above 0 and below 1";
+        /// Phases of a cycle.
+        phases: u64 = 8, "-", "[cardwell2017]", |phases| *phases >= 3 && *phases <= 64, "a whole number from 3 to 64";
+        /// Phases in which a cycle may start, chosen at random among all but the second.
+        random_phases: u64 = 7, "-", "[linux6]", |phases| *phases >= 1 && *phases <= 63, "a whole number from 1 to 63";
+        /// Window of the bandwidth's maximum.
+        bandwidth_rounds: u64 = 10, "rounds", "[linux6]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        /// Window of the round-trip time's minimum.
+        min_rtt_window: Time = Time(10_000_000_000), "s", "[cardwell2017]";
+        /// Duration of ProbeRTT, at least a round.
+        probe_rtt_duration: Time = Time(200_000_000), "s", "[cardwell2017]";
+        /// Least window, and the window in ProbeRTT.
+        min_window: f64 = 4.0, "segments", "[linux6]", |window| *window >= 1.0, "a number of segments, at least 1";
+        /// What the rate is below the bandwidth times the gain.
+        pacing_margin: f64 = 0.01, "-", "[linux6]",
+            |margin| *margin >= 0.0 && *margin < 1.0, "a fraction, at least 0 and below 1";
+        /// Growth of the bandwidth below which a round counts as one that has filled the pipe.
+        full_growth: f64 = 1.25, "-", "[linux6]", |growth| *growth >= 1.0, "a number, at least 1";
+        /// Such rounds before Startup ends.
+        full_rounds: u64 = 3, "rounds", "[linux6]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        /// Look for a policer.
+        policer: bool = true, "-", "[linux6]";
+        /// Least length of an interval that may show a policer; the greatest is four times that.
+        policer_rounds: u64 = 4, "rounds", "[linux6]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        /// Bytes lost per byte delivered in such an interval.
+        policer_loss: f64 = 50.0 / 256.0, "-", "[linux6]", |loss| *loss > 0.0, "a number above 0";
+        /// Greatest difference of the rates of two such intervals in a row, as a part of the first.
+        policer_ratio: f64 = 0.125, "-", "[linux6]", |ratio| *ratio >= 0.0, "a number, at least 0";
+        /// The same as a rate; either suffices.
+        policer_difference: Rate = Rate(4_000), "bit/s", "[linux6]";
+        /// Rounds for which a policer's rate is used.
+        policer_use: u64 = 48, "rounds", "[linux6]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        /// Weight of the ACK aggregation in the window; 0 for none.
+        extra_acked_gain: f64 = 1.0, "-", "[linux6]", |gain| *gain >= 0.0, "a number, at least 0";
+        /// Length of each of the two windows of the maximum of ACK aggregation.
+        extra_acked_rounds: u64 = 5, "rounds", "[linux6]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        /// Most ACK aggregation, as a time at the bandwidth.
+        extra_acked_limit: Time = Time(100_000_000), "s", "[linux6]";
+        /// Length of a burst at the rate: 1/1024 s.
+        burst_time: Time = Time(976_563), "s", "[linux6]";
+        /// Most bytes of a burst.
+        burst_bytes: Bytes = Bytes(65_535), "bytes", "[linux6]";
+        /// Rate from which a burst has at least two segments.
+        burst_rate: Rate = Rate(1_200_000), "bit/s", "[linux6]";
+        /// Bursts for which the window provides beyond the model's target.
+        burst_budget: f64 = 3.0, "-", "[linux6]", |bursts| *bursts >= 0.0, "a number, at least 0";
+        /// Send bursts of that length instead of the sender's default.
+        bursts: bool = false, "-", "[linux6]";
+    }
+}
+
+/// Mode of BBR version 1, with the number that its probe reports.
+const MODE: ProbeInfo = ProbeInfo::new(
+    "bbr_mode",
+    "-",
+    "Mode of BBRv1: 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT, 4 ProbeBW at the rate of a policer.",
+);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    None,
+    Recovery,
+    /// After a timeout, until this byte is acknowledged.
+    Timeout(u64),
+}
+
+/// The search for a policer: two intervals in a row with high loss and about the same rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Policer {
+    is_sampling: bool,
+    /// True if `rate` is the policer's.
+    is_found: bool,
+    /// Rate of the last interval, or of the policer, in bytes per second; 0 if there is none.
+    rate: f64,
+    rounds: u64,
+    since: Time,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Policer {
+    /// An interval begins with these totals.
+    fn begin(&mut self, now: Time, delivered: u64, lost: u64) {
+        (self.since, self.delivered, self.lost, self.rounds) = (now, delivered, lost, 0);
+    }
+
+    /// Takes the rate of an interval. True if it shows a policer.
+    fn end(&mut self, rate: f64, params: &BbrParams) -> bool {
+        let difference = (rate - self.rate).abs();
+        let is_close = difference <= params.policer_ratio * self.rate
+            || difference * 8.0 * (1.0 - params.pacing_margin) <= real(params.policer_difference.0);
+        if self.rate > 0.0 && is_close {
+            self.rate = (rate + self.rate) / 2.0;
+            self.is_found = true;
+            self.rounds = 0;
+        } else {
+            self.rate = rate;
+        }
+        self.is_found
+    }
+}
+
+/// Data acknowledged beyond what the bandwidth explains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    since: Time,
+    acked: f64,
+    /// Maxima of the current and the previous window.
+    most: [f64; 2],
+    current: usize,
+    rounds: u64,
+}
+
+/// The state of BBR version 1.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    params: Box<BbrParams>,
+    mode: Mode,
+    /// Phase of the cycle of gains; 0 probes for bandwidth, 1 empties the queue.
+    phase: u64,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    cwnd: f64,
+    pacing_rate: f64,
+    ssthresh: f64,
+    rounds: Rounds,
+    is_round_start: bool,
+    bandwidth: WindowedMax,
+    min_rtt: f64,
+    min_rtt_at: Time,
+    phase_began: Time,
+    full_bandwidth: f64,
+    full_rounds: u64,
+    is_full: bool,
+    has_rtt: bool,
+    is_idle_restart: bool,
+    /// Window to return to after a recovery or ProbeRTT.
+    prior_cwnd: f64,
+    repair: Repair,
+    conserves_packets: bool,
+    /// Bytes delivered by the last ACK.
+    acked: f64,
+    /// Bytes lost since the last ACK, and since the connection began.
+    lost: (u64, u64),
+    probe_rtt_end: Option<Time>,
+    has_probed_round: bool,
+    policer: Policer,
+    aggregation: Aggregation,
+    initial_window: f64,
+    random: Stream,
+}
+
+impl Bbr {
+    /// The bandwidth of the model, in bytes per second.
+    #[inline]
+    fn bandwidth(&self) -> f64 {
+        if self.policer.is_found { self.policer.rate } else { self.bandwidth.value() }
+    }
+
+    /// Segments of a burst.
+    #[inline]
+    fn burst(&self, mss: f64) -> f64 {
+        let params = &self.params;
+        let bytes = least(self.pacing_rate * params.burst_time.secs(), real(params.burst_bytes.0));
+        let least_segments = if self.pacing_rate * 8.0 < real(params.burst_rate.0) { 1.0 } else { 2.0 };
+        whole(bytes / mss).clamp(least_segments, 127.0)
+    }
+
+    /// Whole segments of the BDP of this bandwidth, times a gain, in bytes.
+    #[inline]
+    fn bdp(&self, bandwidth: f64, gain: f64, mss: f64) -> f64 {
+        if self.min_rtt.is_finite() {
+            rounded_up(bandwidth * self.min_rtt * gain / mss) * mss
+        } else {
+            self.initial_window
+        }
+    }
+
+    /// The same with what bursts and delayed acknowledgements need.
+    #[inline]
+    fn with_budget(&self, window: f64, mss: f64) -> f64 {
+        let segments = rounded_up(window / mss) + self.params.burst_budget * self.burst(mss);
+        let even = rounded_up(segments / 2.0) * 2.0;
+        let probe = if self.mode == Mode::ProbeBw && self.phase == 0 { 2.0 } else { 0.0 };
+        (even + probe) * mss
+    }
+
+    #[inline]
+    fn inflight(&self, gain: f64, mss: f64) -> f64 {
+        self.with_budget(self.bdp(self.bandwidth.value(), gain, mss), mss)
+    }
+
+    fn set_gains(&mut self) {
+        let params = &self.params;
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (params.startup_gain, params.startup_gain),
+            Mode::Drain => (params.drain_gain, params.startup_gain),
+            Mode::ProbeRtt => (1.0, 1.0),
+            Mode::ProbeBw => {
+                let gain = match self.phase {
+                    _ if self.policer.is_found => 1.0,
+                    0 => params.up_gain,
+                    1 => params.down_gain,
+                    _ => 1.0,
+                };
+                (gain, params.cwnd_gain)
+            }
+        };
+    }
+
+    /// ProbeBW begins in any phase but that which empties a queue.
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.mode = Mode::ProbeBw;
+        let (phases, random) = (self.params.phases, self.params.random_phases.min(self.params.phases - 1));
+        let back = (self.random.uniform() * real(random)) as u64;
+        self.phase = (phases - back) % phases;
+        self.phase_began = now;
+    }
+
+    fn leave_probe_rtt(&mut self, now: Time) {
+        if self.probe_rtt_end.is_some_and(|end| now > end) {
+            self.min_rtt_at = now;
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            if self.is_full {
+                self.enter_probe_bw(now);
+            } else {
+                self.mode = Mode::Startup;
+            }
+            self.set_gains();
+        }
+    }
+
+    fn save_cwnd(&mut self) {
+        let is_usual = self.repair == Repair::None && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if is_usual { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    fn initial_rate(&self, rtt: f64) -> f64 {
+        self.params.startup_gain * (1.0 - self.params.pacing_margin) * self.cwnd / rtt
+    }
+
+    fn on_rate(&mut self, now: Time, rate: &RateSample, losses: u64) -> f64 {
+        self.is_round_start = self.rounds.advance(rate.prior_delivered);
+        if self.is_round_start {
+            self.conserves_packets = false;
+        }
+        let is_app_limited = rate.is_app_limited || self.rounds.was_limited(rate.prior_delivered);
+        if self.params.policer && (self.policer.is_found || self.policer.is_sampling || losses > 0) {
+            self.look_for_policer(now, losses, is_app_limited);
+        }
+        let sample = rate.delivery_rate();
+        if !is_app_limited || sample >= self.bandwidth.value() {
+            self.bandwidth.update(self.rounds.count, sample, self.params.bandwidth_rounds);
+        }
+        if !self.is_full && self.is_round_start && !is_app_limited { sample } else { 0.0 }
+    }
+
+    fn forget_policer(&mut self, now: Time) {
+        self.policer = Policer::default();
+        self.policer.begin(now, self.rounds.delivered, self.lost.1);
+    }
+
+    #[cold]
+    fn look_for_policer(&mut self, now: Time, losses: u64, is_app_limited: bool) {
+        if self.policer.is_found {
+            if self.mode == Mode::ProbeBw && self.is_round_start {
+                self.policer.rounds += 1;
+                if self.policer.rounds >= self.params.policer_use {
+                    self.forget_policer(now);
+                    self.enter_probe_bw(now);
+                }
+            }
+            return;
+        }
+        if !self.policer.is_sampling {
+            if losses == 0 {
+                return;
+            }
+            self.policer.begin(now, self.rounds.delivered, self.lost.1);
+            self.policer.is_sampling = true;
+        }
+        if is_app_limited {
+            self.forget_policer(now);
+            return;
+        }
+        self.policer.rounds += u64::from(self.is_round_start);
+        if self.policer.rounds < self.params.policer_rounds {
+            return;
+        }
+        if self.policer.rounds > 4 * self.params.policer_rounds {
+            self.forget_policer(now);
+            return;
+        }
+        let delivered = real(self.rounds.delivered.saturating_sub(self.policer.delivered));
+        let lost = real(self.lost.1.saturating_sub(self.policer.lost));
+        let elapsed = now.since(self.policer.since);
+        if losses == 0
+            || delivered == 0.0
+            || lost < self.params.policer_loss * delivered
+            || elapsed < Time(1_000_000)
+        {
+            return;
+        }
+        if !self.policer.end(delivered / elapsed.secs(), &self.params) {
+            self.policer.begin(now, self.rounds.delivered, self.lost.1);
+        }
+    }
+
+    fn update_aggregation(&mut self, now: Time, acked: f64) {
+        if self.is_round_start {
+            self.aggregation.rounds += 1;
+            if self.aggregation.rounds >= self.params.extra_acked_rounds {
+                self.aggregation.rounds = 0;
+                self.aggregation.current ^= 1;
+                self.aggregation.most[self.aggregation.current] = 0.0;
+            }
+        }
+        let mut expected = self.bandwidth() * now.since(self.aggregation.since).secs();
+        if self.aggregation.acked <= expected {
+            (self.aggregation.acked, self.aggregation.since, expected) = (0.0, now, 0.0);
+        }
+        self.aggregation.acked += acked;
+        let extra = least(self.aggregation.acked - expected, self.cwnd);
+        let most = &mut self.aggregation.most[self.aggregation.current];
+        if extra > *most {
+            *most = extra;
+        }
+    }
+
+    /// ACK aggregation that the window provides for, in bytes.
+    #[inline]
+    fn extra_acked(&self) -> f64 {
+        if !self.is_full {
+            return 0.0;
+        }
+        let most = self.aggregation.most[0].max(self.aggregation.most[1]);
+        let limit = self.bandwidth() * self.params.extra_acked_limit.secs();
+        least(self.params.extra_acked_gain * most, limit)
+    }
+
+    /// True if the phase of the cycle ends.
+    fn is_phase_over(&self, context: &Context, losses: u64) -> bool {
+        let has_lasted = context.now.since(self.phase_began).secs() > self.min_rtt;
+        if self.pacing_gain == 1.0 {
+            has_lasted
+        } else if self.pacing_gain > 1.0 {
+            let in_flight = context.in_flight + self.burst(context.mss) * context.mss;
+            has_lasted && (losses > 0 || in_flight >= self.inflight(self.pacing_gain, context.mss))
+        } else {
+            has_lasted || context.in_flight <= self.inflight(1.0, context.mss)
+        }
+    }
+
+    fn update_full(&mut self) {
+        let bandwidth = self.bandwidth.value();
+        if bandwidth >= self.full_bandwidth * self.params.full_growth {
+            (self.full_bandwidth, self.full_rounds) = (bandwidth, 0);
+        } else {
+            self.full_rounds += 1;
+            self.is_full = self.full_rounds >= self.params.full_rounds;
+        }
+    }
+
+    fn update_min_rtt(&mut self, context: &Context, ack: &Ack) {
+        let now = context.now;
+        let is_expired = now > self.min_rtt_at + self.params.min_rtt_window;
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.secs();
+            // The acknowledgement of a lone short segment may have been delayed.
+            let may_be_delayed = real(ack.acked) < context.mss;
+            if rtt <= self.min_rtt || is_expired && !may_be_delayed {
+                (self.min_rtt, self.min_rtt_at) = (rtt, now);
+            }
+        }
+        if is_expired
+            && !self.is_idle_restart
+            && self.mode != Mode::ProbeRtt
+            && self.params.probe_rtt_duration > Time::ZERO
+        {
+            self.save_cwnd();
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt_end = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.rounds.limit(ack.in_flight);
+            if self.probe_rtt_end.is_some() {
+                self.has_probed_round |= self.is_round_start;
+                if self.has_probed_round {
+                    self.leave_probe_rtt(now);
+                }
+            } else if ack.in_flight <= self.params.min_window * context.mss {
+                self.probe_rtt_end = Some(now + self.params.probe_rtt_duration);
+                self.has_probed_round = false;
+                self.rounds.restart();
+            }
+        }
+        if ack.delivered > 0 {
+            self.is_idle_restart = false;
+        }
+    }
+
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.bandwidth() * (1.0 - self.params.pacing_margin);
+        if self.is_full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_cwnd(&mut self, context: &Context, ack: &Ack, losses: u64) {
+        let mss = context.mss;
+        if self.acked > 0.0 {
+            if losses > 0 {
+                self.cwnd = (self.cwnd - real(losses)).max(mss);
+            }
+            if self.conserves_packets {
+                self.cwnd = self.cwnd.max(ack.in_flight + self.acked);
+            } else {
+                let bdp = self.bdp(self.bandwidth(), self.cwnd_gain, mss);
+                let target = self.with_budget(bdp + self.extra_acked(), mss);
+                if self.is_full {
+                    self.cwnd = least(self.cwnd + self.acked, target);
+                } else if self.cwnd < target || real(self.rounds.delivered) < self.initial_window {
+                    self.cwnd += self.acked;
+                }
+                self.cwnd = self.cwnd.max(self.params.min_window * mss);
+            }
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = least(self.cwnd, self.params.min_window * mss);
+        }
+        self.cwnd = least(self.cwnd, context.max_window);
+    }
+
+    fn update(&mut self, context: &Context, ack: &Ack) {
+        let now = context.now;
+        self.acked = real(ack.delivered);
+        let losses = std::mem::take(&mut self.lost.0);
+        if let Repair::Timeout(recover) = self.repair
+            && ack.ack >= recover
+        {
+            self.end_repair();
+        }
+        self.rounds.on_ack(context, ack);
+        self.is_round_start = false;
+        let mut may_be_full = 0.0;
+        if let Some(rate) = ack.rate {
+            may_be_full = self.on_rate(now, rate, losses);
+            if self.params.extra_acked_gain > 0.0 && self.acked > 0.0 {
+                self.update_aggregation(now, self.acked);
+            }
+        }
+        if self.mode == Mode::ProbeBw && self.is_phase_over(context, losses) {
+            self.phase = (self.phase + 1) % self.params.phases;
+            self.phase_began = now;
+        }
+        if may_be_full > 0.0 {
+            self.update_full();
+        }
+        if self.mode == Mode::Startup && self.is_full {
+            self.mode = Mode::Drain;
+            self.ssthresh = self.inflight(1.0, context.mss);
+        }
+        if self.mode == Mode::Drain && ack.in_flight <= self.inflight(1.0, context.mss) {
+            self.enter_probe_bw(now);
+        }
+        self.update_min_rtt(context, ack);
+        self.set_gains();
+        if !self.has_rtt
+            && let Some(srtt) = context.srtt().or(ack.rtt.map(Time::secs)).filter(|srtt| *srtt > 0.0)
+        {
+            self.has_rtt = true;
+            self.pacing_rate = self.initial_rate(srtt);
+        }
+        self.set_pacing_rate(self.pacing_gain);
+        self.set_cwnd(context, ack, losses);
+    }
+
+    fn end_repair(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.conserves_packets = false;
+        self.repair = Repair::None;
+    }
+
+    fn restart_from_idle(&mut self, now: Time) {
+        self.is_idle_restart = true;
+        (self.aggregation.since, self.aggregation.acked) = (now, 0.0);
+        if self.mode == Mode::ProbeBw {
+            self.set_pacing_rate(1.0);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    type Params = BbrParams;
+    const SUMMARY: &'static str =
+        "BBR version 1: rate and window from a model of bandwidth and round-trip time, as in Linux.";
+    const SOURCE: &'static str = "[cardwell2017]";
+    const RECOVERY: Option<&'static str> = Some("sack");
+    const PROBES: &'static [ProbeInfo] = &[MODE, BANDWIDTH, BASE_RTT, PACING_GAIN, EXTRA_ACKED];
+
+    fn new(params: &BbrParams, setup: &Setup) -> Self {
+        let mut bbr = Bbr {
+            params: Box::new(params.clone()),
+            mode: Mode::Startup,
+            phase: 0,
+            pacing_gain: params.startup_gain,
+            cwnd_gain: params.startup_gain,
+            cwnd: setup.initial_window,
+            pacing_rate: 0.0,
+            ssthresh: f64::INFINITY,
+            rounds: Rounds::default(),
+            is_round_start: false,
+            bandwidth: WindowedMax::default(),
+            min_rtt: f64::INFINITY,
+            min_rtt_at: setup.now,
+            phase_began: setup.now,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            has_rtt: false,
+            is_idle_restart: false,
+            prior_cwnd: 0.0,
+            repair: Repair::None,
+            conserves_packets: false,
+            acked: 0.0,
+            lost: (0, 0),
+            probe_rtt_end: None,
+            has_probed_round: false,
+            policer: Policer::default(),
+            aggregation: Aggregation { since: setup.now, ..Aggregation::default() },
+            initial_window: setup.initial_window,
+            random: setup.random.clone(),
+        };
+        bbr.policer.since = setup.now;
+        bbr.pacing_rate = bbr.initial_rate(0.001);
+        bbr
+    }
+}
+
+impl Control for Bbr {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing_rate)
+    }
+
+    fn send_quantum(&self) -> Option<f64> {
+        self.params.bursts.then(|| least(self.pacing_rate * self.params.burst_time.secs(), real(self.params.burst_bytes.0)))
+    }
+
+    fn ecn_codepoint(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn uses_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn is_model_based(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        self.update(context, ack);
+    }
+
+    fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
+        self.update(context, ack);
+    }
+
+    fn on_loss(&mut self, _context: &Context, lost: &LostSegment) {
+        self.lost.0 += u64::from(lost.bytes);
+        self.lost.1 += u64::from(lost.bytes);
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        match congestion.signal {
+            Signal::EcnEcho => {}
+            Signal::FastRetransmit => {
+                self.save_cwnd();
+                self.repair = Repair::Recovery;
+                self.conserves_packets = true;
+                self.rounds.restart();
+                self.cwnd = least(self.cwnd, context.in_flight + self.acked).max(context.mss);
+            }
+            Signal::Restart | Signal::Timeout => {
+                self.save_cwnd();
+                let before = if let Repair::Timeout(recover) = self.repair { recover } else { 0 };
+                self.repair = Repair::Timeout(context.snd_nxt.max(before));
+                self.full_bandwidth = 0.0;
+                self.is_round_start = true;
+                if self.params.policer {
+                    self.look_for_policer(context.now, 1, false);
+                }
+                self.cwnd = context.loss_window;
+            }
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {
+        self.end_repair();
+    }
+
+    fn on_undo(&mut self, context: &Context, undo: &Undo) {
+        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        self.forget_policer(context.now);
+        self.end_repair();
+        self.cwnd = self.cwnd.max(undo.cwnd);
+    }
+
+    fn on_restart(&mut self, context: &Context, _restart: &Restart) {
+        self.restart_from_idle(context.now);
+        if self.mode == Mode::ProbeRtt {
+            self.leave_probe_rtt(context.now);
+        }
+    }
+
+    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
+        if context.flight_size == 0.0 && context.is_app_limited {
+            self.restart_from_idle(context.now);
+        }
+    }
+
+    fn probe(&self, index: usize) -> Option<f64> {
+        match index {
+            0 if self.mode == Mode::ProbeBw && self.policer.is_found => Some(4.0),
+            0 => Some(self.mode as u8 as f64),
+            1 => Some(self.bandwidth() * 8.0),
+            2 => Some(self.min_rtt).filter(|rtt| rtt.is_finite()),
+            3 => Some(self.pacing_gain),
+            4 => Some(self.extra_acked()),
+            _ => None,
+        }
+    }
+}
