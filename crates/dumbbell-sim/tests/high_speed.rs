@@ -33,17 +33,17 @@ fn a_single_flow_uses_a_long_fast_path_better_than_reno() {
 
 #[test]
 fn cubic_shares_a_short_slow_path_with_reno() {
-    // 10 Mbit/s and 10 ms: windows of some ten segments, where CUBIC has Reno's window.
-    let queue = json!({ "queue": { "kind": "droptail", "limit": "25 packets" } });
-    let mut scenario = two_hosts("10 Mbit/s", "5 ms", queue);
-    scenario["duration"] = json!("120 s");
-    scenario["measure_from"] = json!("20 s");
+    // 10 Mbit/s and 10 ms: windows of at most 17 segments, where CUBIC has Reno's window.
     let flow = |name: &str, start: &str| {
         let tcp = json!({ "congestion": name, "recovery": "sack" });
         json!({ "name": name, "from": "h1", "to": "h2", "tcp": tcp, "source": "greedy", "start": start })
     };
     let mut ratios = Vec::new();
-    for (cubic, reno) in [("0 s", "0.3 s"), ("0.3 s", "0 s")] {
+    for (limit, cubic, reno) in [(8, "0 s", "0.3 s"), (25, "0 s", "0.3 s"), (25, "0.3 s", "0 s")] {
+        let queue = json!({ "queue": { "kind": "droptail", "limit": format!("{limit} packets") } });
+        let mut scenario = two_hosts("10 Mbit/s", "5 ms", queue);
+        scenario["duration"] = json!("120 s");
+        scenario["measure_from"] = json!("20 s");
         scenario["flows"] = json!([flow("cubic", cubic), flow("reno", reno)]);
         let outcome = outcome(&scenario);
         ratios.push(outcome.flows[0].goodput_bps / outcome.flows[1].goodput_bps);

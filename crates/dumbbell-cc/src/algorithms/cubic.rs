@@ -235,8 +235,7 @@ impl Cubic {
                 self.acked += additions;
                 count = self.pulled_count();
             } else {
-                let alpha = if self.epoch.w_est >= self.epoch.cwnd_prior { 1.0 } else { self.alpha };
-                self.epoch.w_est += alpha * self.mss * real(ack.acked) / cwnd;
+                self.advance_w_est(cwnd, ack);
                 if self.w_cubic(elapsed) < self.epoch.w_est {
                     self.window.grow_to(self.epoch.w_est, context);
                     return;
@@ -289,14 +288,21 @@ impl Cubic {
             if self.selected.pulled {
                 self.count = least(self.count, self.pulled_count().floor());
             } else {
-                let alpha = if self.epoch.w_est >= self.epoch.cwnd_prior { 1.0 } else { self.alpha };
-                self.epoch.w_est += alpha * self.mss * real(ack.acked) / cwnd;
+                self.advance_w_est(cwnd, ack);
                 if self.epoch.w_est > cwnd {
                     self.count = least(self.count, (cwnd / (self.epoch.w_est - cwnd)).floor());
                 }
             }
         }
         self.count = self.count.max(2.0);
+    }
+
+    /// Moves Reno's window by its share of a round trip's growth. What was reported before an ACK does not count, and an ACK
+    /// that covers more than a window, as after a repair, counts for one round trip.
+    #[inline]
+    fn advance_w_est(&mut self, cwnd: f64, ack: &Ack) {
+        let alpha = if self.epoch.w_est >= self.epoch.cwnd_prior { 1.0 } else { self.alpha };
+        self.epoch.w_est += alpha * self.mss * least(real(ack.delivered), cwnd) / cwnd;
     }
 
     /// Moves Reno's window by what was acknowledged, and returns the number with which the window follows it.
@@ -554,6 +560,17 @@ mod tests {
         cubic.epoch.w_est = 100.0 * MSS;
         acknowledge(&mut cubic, 6.0, 0.3);
         assert!((cubic.cwnd() / MSS - (100.0 + 1.0 / estimate)).abs() < 1e-9, "{}", cubic.cwnd());
+    }
+
+    #[test]
+    fn an_ack_of_more_than_a_window_moves_renos_window_by_one_round_trip() {
+        // The ACK that closes a repair covers 300 segments, of which 100 had been reported: 0.529 of a segment.
+        let mut cubic = cubic(&CubicParams { c: 1e-6, ..CubicParams::default() }, 10.0);
+        lose(&mut cubic, 0.0, Signal::FastRetransmit);
+        acknowledge(&mut cubic, 0.0, 0.1);
+        let before = cubic.epoch.w_est;
+        cubic.on_ack(&full(300.0, 0.1, 0.1), &Ack::new(300_000, 300_000).with_delivered(200_000));
+        assert!((cubic.epoch.w_est - before - 529.41).abs() < 0.01, "{}", cubic.epoch.w_est);
     }
 
     #[test]
