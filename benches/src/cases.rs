@@ -62,6 +62,8 @@ const fn discipline(name: &'static str, queue: &'static str) -> Case {
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
 pub const CASES: [Case; 12] = [
     case("a", 1, "newreno", 10, 100, 3.0),
+    // The same flow with another congestion control.
+    case("cubic", 1, "cubic", 10, 100, 3.0),
     case("b", 10, "reno", 50, 100, 3.0),
     case("c100", 100, "reno", 1000, 1000, 3.0),
     case("c1000", 1000, "reno", 1000, 1000, 3.0),

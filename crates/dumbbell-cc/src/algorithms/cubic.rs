@@ -145,12 +145,26 @@ struct Epoch {
     from_slow_start: bool,
 }
 
+/// What growth by the rules of Linux counts.
+#[derive(Clone, Debug)]
+struct Counting {
+    /// Segments acknowledged that add one to the window, with the window and time for which that holds.
+    count: f64,
+    window: f64,
+    at: Time,
+    /// Segments acknowledged that Reno's window has not used yet.
+    acked: f64,
+    /// Eighths of a window that it takes for one segment.
+    eighths: f64,
+}
+
 /// The state of CUBIC. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: RenoWindow,
     epoch: Epoch,
-    before_reduction: Epoch,
+    /// Boxed, like what only Linux needs, so that a connection with another algorithm is not larger.
+    before_reduction: Box<Epoch>,
     selected: Selected,
     mss: f64,
     /// Factor of the function, in bytes/s^3.
@@ -160,8 +174,6 @@ pub struct Cubic {
     tick: u64,
     /// Reno's growth per round trip, in segments.
     alpha: f64,
-    /// Eighths of a window that Linux takes for one segment of it.
-    eighths: f64,
     fast_convergence: bool,
     friendliness: bool,
     /// True if time without a full window does not count.
@@ -169,12 +181,7 @@ pub struct Cubic {
     /// Last acknowledgement of congestion avoidance, and last transmission.
     last_ack: Time,
     last_sent: Time,
-    /// The number of Linux, with the window and time for which it holds.
-    count: f64,
-    counted_window: f64,
-    counted_at: Time,
-    /// Segments acknowledged that Reno's window of Linux has not used yet.
-    acked: f64,
+    counting: Box<Counting>,
 }
 
 impl Cubic {
@@ -206,7 +213,7 @@ impl Cubic {
         epoch.k = cbrt((epoch.origin - cwnd) / self.c);
         epoch.w_est = cwnd;
         epoch.begun = Some(now);
-        (self.acked, self.count) = (0.0, f64::INFINITY);
+        (self.counting.acked, self.counting.count) = (0.0, f64::INFINITY);
         now
     }
 
@@ -232,11 +239,10 @@ impl Cubic {
         let mut count = f64::INFINITY;
         if self.friendliness {
             if self.selected.pulled {
-                self.acked += additions;
+                self.counting.acked += additions;
                 count = self.pulled_count();
             } else {
-                let alpha = if self.epoch.w_est >= self.epoch.cwnd_prior { 1.0 } else { self.alpha };
-                self.epoch.w_est += alpha * self.mss * real(ack.acked) / cwnd;
+                self.advance_w_est(cwnd, ack);
                 if self.w_cubic(elapsed) < self.epoch.w_est {
                     self.window.grow_to(self.epoch.w_est, context);
                     return;
@@ -256,55 +262,62 @@ impl Cubic {
     /// An ACK above the threshold by the rules of Linux.
     fn avoid_counted(&mut self, additions: f64, now: Time, context: &Context, ack: &Ack) {
         let cwnd = self.window.cwnd();
-        self.acked += additions;
-        if self.counted_window != cwnd || now.since(self.counted_at) > UNCHANGED {
+        self.counting.acked += additions;
+        if self.counting.window != cwnd || now.since(self.counting.at) > UNCHANGED {
             self.update_count(additions, now, context, ack);
         }
-        self.window.grow(additions, self.count, context);
+        self.window.grow(additions, self.counting.count, context);
     }
 
     fn update_count(&mut self, additions: f64, now: Time, context: &Context, ack: &Ack) {
         let cwnd = self.window.cwnd();
-        let is_due = self.epoch.begun.is_none() || now != self.counted_at || self.tick == 0;
+        let is_due = self.epoch.begun.is_none() || now != self.counting.at || self.tick == 0;
         if is_due {
-            (self.counted_window, self.counted_at) = (cwnd, now);
+            (self.counting.window, self.counting.at) = (cwnd, now);
             let begun = match self.epoch.begun {
                 Some(begun) => begun,
                 None => {
                     let now = self.begin_epoch(now);
-                    self.acked = additions;
+                    self.counting.acked = additions;
                     now
                 }
             };
             let rtt = if self.selected.minimum_rtt { context.min_rtt() } else { context.srtt() };
             let target = self.w_cubic(now.since(begun).secs() + rtt.unwrap_or(0.0));
             let (window, target) = ((cwnd / self.mss).floor(), (target / self.mss).floor());
-            self.count =
+            self.counting.count =
                 if target > window { (window / (target - window)).floor() } else { 100.0 * window };
             if self.epoch.w_max == 0.0 {
-                self.count = least(self.count, 20.0);
+                self.counting.count = least(self.counting.count, 20.0);
             }
         }
         if self.friendliness {
             if self.selected.pulled {
-                self.count = least(self.count, self.pulled_count().floor());
+                self.counting.count = least(self.counting.count, self.pulled_count().floor());
             } else {
-                let alpha = if self.epoch.w_est >= self.epoch.cwnd_prior { 1.0 } else { self.alpha };
-                self.epoch.w_est += alpha * self.mss * real(ack.acked) / cwnd;
+                self.advance_w_est(cwnd, ack);
                 if self.epoch.w_est > cwnd {
-                    self.count = least(self.count, (cwnd / (self.epoch.w_est - cwnd)).floor());
+                    self.counting.count = least(self.counting.count, (cwnd / (self.epoch.w_est - cwnd)).floor());
                 }
             }
         }
-        self.count = self.count.max(2.0);
+        self.counting.count = self.counting.count.max(2.0);
+    }
+
+    /// Moves Reno's window by its share of a round trip's growth. What was reported before an ACK does not count, and an ACK
+    /// that covers more than a window, as after a repair, counts for one round trip.
+    #[inline]
+    fn advance_w_est(&mut self, cwnd: f64, ack: &Ack) {
+        let alpha = if self.epoch.w_est >= self.epoch.cwnd_prior { 1.0 } else { self.alpha };
+        self.epoch.w_est += alpha * self.mss * least(real(ack.delivered), cwnd) / cwnd;
     }
 
     /// Moves Reno's window by what was acknowledged, and returns the number with which the window follows it.
     fn pulled_count(&mut self) -> f64 {
         let window = (self.window.cwnd() / self.mss).floor();
-        let step = (window * self.eighths / 8.0).floor().max(1.0);
-        let steps = ((self.acked / step).ceil() - 1.0).max(0.0);
-        self.acked -= steps * step;
+        let step = (window * self.counting.eighths / 8.0).floor().max(1.0);
+        let steps = ((self.counting.acked / step).ceil() - 1.0).max(0.0);
+        self.counting.acked -= steps * step;
         self.epoch.w_est += steps * self.mss;
         let ahead = (self.epoch.w_est / self.mss).floor() - window;
         if ahead > 0.0 { window / ahead } else { f64::INFINITY }
@@ -355,7 +368,7 @@ impl CongestionControl for Cubic {
         Cubic {
             window: RenoWindow::new(setup),
             epoch,
-            before_reduction: epoch,
+            before_reduction: Box::new(epoch),
             selected,
             mss: setup.mss,
             c: params.c * setup.mss,
@@ -363,16 +376,18 @@ impl CongestionControl for Cubic {
             beta_ecn: params.beta_ecn.unwrap_or(params.beta),
             tick: params.tick.0,
             alpha: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
-            eighths: (8.0 * (1.0 + params.beta) / (3.0 * (1.0 - params.beta))).floor().max(1.0),
             fast_convergence: params.fast_convergence,
             friendliness: params.friendliness,
             excludes_unused: setup.rules.grow_when == GrowWhen::CwndLimited,
             last_ack: setup.now,
             last_sent: setup.now,
-            count: f64::INFINITY,
-            counted_window: 0.0,
-            counted_at: setup.now,
-            acked: 0.0,
+            counting: Box::new(Counting {
+                count: f64::INFINITY,
+                window: 0.0,
+                at: setup.now,
+                acked: 0.0,
+                eighths: (8.0 * (1.0 + params.beta) / (3.0 * (1.0 - params.beta))).floor().max(1.0),
+            }),
         }
     }
 }
@@ -389,7 +404,7 @@ impl Control for Cubic {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        self.before_reduction = self.epoch;
+        *self.before_reduction = self.epoch;
         let cwnd = self.window.cwnd();
         let epoch = &mut self.epoch;
         epoch.w_max = if self.fast_convergence && cwnd < epoch.w_max {
@@ -402,7 +417,7 @@ impl Control for Cubic {
         epoch.from_slow_start = congestion.signal.restarts();
         if self.selected.timeout_clears && congestion.signal == Signal::Timeout {
             epoch.w_max = 0.0;
-            self.counted_window = 0.0;
+            self.counting.window = 0.0;
         }
         let kept = if congestion.signal == Signal::EcnEcho { self.beta_ecn } else { self.beta };
         self.window.keep(kept, context, congestion);
@@ -410,7 +425,7 @@ impl Control for Cubic {
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
         if self.selected.undo_restores_epoch && self.window.cwnd() < undo.cwnd {
-            self.epoch = self.before_reduction;
+            self.epoch = *self.before_reduction;
         }
         self.window.on_undo(undo);
     }
@@ -557,6 +572,17 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_of_more_than_a_window_moves_renos_window_by_one_round_trip() {
+        // The ACK that closes a repair covers 300 segments, of which 100 had been reported: 0.529 of a segment.
+        let mut cubic = cubic(&CubicParams { c: 1e-6, ..CubicParams::default() }, 10.0);
+        lose(&mut cubic, 0.0, Signal::FastRetransmit);
+        acknowledge(&mut cubic, 0.0, 0.1);
+        let before = cubic.epoch.w_est;
+        cubic.on_ack(&full(300.0, 0.1, 0.1), &Ack::new(300_000, 300_000).with_delivered(200_000));
+        assert!((cubic.epoch.w_est - before - 529.41).abs() < 0.01, "{}", cubic.epoch.w_est);
+    }
+
+    #[test]
     fn a_timeout_begins_at_its_threshold_and_linux_forgets_the_maximum() {
         let after = |timeout| {
             let params = CubicParams { timeout, ..CubicParams::default() };
@@ -658,10 +684,10 @@ mod tests {
         // K = cbrt(299.8 / 0.40039) = 9.0807 s.
         assert!((linux.epoch.k - 9.0807).abs() < 1e-3, "{}", linux.epoch.k);
         // W(0.1) = 1000 - 0.40039 * 8.9807^3 = 709.98: 709 - 700 whole segments ahead, 700 / 9 = 77.8.
-        assert_eq!(linux.count, 77.0);
+        assert_eq!(linux.counting.count, 77.0);
         // Reno's window takes 700 * 15 / 8 = 1312 acknowledgements for each segment.
         for _ in 0..2700 {
-            linux.acked += 1.0;
+            linux.counting.acked += 1.0;
         }
         let ahead = linux.pulled_count();
         assert_eq!(linux.epoch.w_est, 717.0 / 1024.0 * 1e6 + 2000.0);

@@ -98,7 +98,7 @@ impl Htcp {
     }
 
     fn measure_throughput(&mut self, context: &Context, ack: &Ack) {
-        self.counted += real(ack.acked);
+        self.counted += real(ack.delivered);
         let elapsed = context.now.since(self.counted_since).secs();
         let enough = self.window.cwnd() - self.increase.max(1.0) * context.mss;
         if self.counted < enough || elapsed < self.rtt_min || elapsed <= 0.0 {

@@ -63,6 +63,9 @@ impl ClassicHyStart {
             self.minimum = Time::NEVER;
             self.samples = 0;
         }
+        if context.flight_size < self.params.low_window as f64 * context.mss {
+            return false;
+        }
         let mut is_full = false;
         if self.params.train && now.since(self.train) <= self.params.gap {
             self.train = now;
@@ -104,8 +107,7 @@ impl SlowStart for ClassicHyStart {
     fn on_ack(&mut self, standard: f64, context: &Context, ack: &Ack) -> Step {
         let Some(rtt) = ack.rtt else { return Step::Grow(standard) };
         self.delay_min = self.delay_min.min(rtt);
-        let is_large = context.flight_size >= self.params.low_window as f64 * context.mss;
-        if is_large && self.is_full(rtt, context, ack) { Step::Leave(0.0) } else { Step::Grow(standard) }
+        if self.is_full(rtt, context, ack) { Step::Leave(0.0) } else { Step::Grow(standard) }
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
