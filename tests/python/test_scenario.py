@@ -392,6 +392,8 @@ def test_every_builder_is_compared_with_the_schema():
     compared = {cls for cls, _ in PLACES}
     bases = {
         builders.Part,
+        builders.Arrivals,
+        builders.Sizes,
         builders.Queue,
         builders.Impairment,
         builders.SyntheticLink,

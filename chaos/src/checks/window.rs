@@ -32,6 +32,6 @@ fn without_ends(flow: &FlowOutcome) -> FlowOutcome {
         ..TransfersOutcome::default()
     };
     let transfers = flow.transfers.map(begun);
-    let playback = flow.playback.map(|seen| Playback { startup_s: None, ..seen });
+    let playback = flow.playback.map(|seen| Playback { startup: None, ..seen });
     FlowOutcome { completion_s: None, transfers, playback, ..flow.clone() }
 }

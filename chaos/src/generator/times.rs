@@ -6,7 +6,7 @@ use super::{extend, schema_of, stated_path};
 use crate::draw::Draw;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::trace::{Measure, Quantity};
+use dumbbell_sim::trace::Quantity;
 use dumbbell_units::Value;
 use serde_json::json;
 
@@ -222,7 +222,7 @@ pub fn probe(scenario: &Scenario, end: u64, draw: &mut Draw) -> Value {
     let links = scenario.links.iter().map(|link| link.name.as_str()).collect();
     let mut probe =
         json!({ "flows": [names(flows, draw)], "links": [names(links, draw)], "quantities": quantities });
-    let has_events = drawn.iter().any(|quantity| quantity.is(Measure::TcpEvents));
+    let has_events = drawn.iter().any(|quantity| quantity.has_rows());
     if draw.chance(0.4) && !has_events {
         probe["period"] = time((end / draw.between(1, 500) as u64).max(1));
     }

@@ -150,10 +150,10 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("slowdown_p50", rows.maybe(|row| slowdowns(row).p50)),
         ("slowdown_p95", rows.maybe(|row| slowdowns(row).p95)),
         ("slowdown_p99", rows.maybe(|row| slowdowns(row).p99)),
-        ("bitrate_mean_bps", rows.maybe(|row| row.playback.and_then(|seen| seen.bitrate_mean_bps))),
+        ("bitrate_mean_bps", rows.maybe(|row| row.playback.and_then(|seen| seen.bitrate_mean_bps()))),
         ("bitrate_switches", rows.maybe_u64(|row| row.playback.map(|seen| seen.switches))),
-        ("rebuffering_s", rows.maybe(|row| row.playback.map(|seen| seen.rebuffering_s))),
-        ("startup_s", rows.maybe(|row| row.playback.and_then(|seen| seen.startup_s))),
+        ("rebuffering_s", rows.maybe(|row| row.playback.map(|seen| seen.rebuffering.secs()))),
+        ("startup_s", rows.maybe(|row| row.playback.and_then(|seen| seen.startup).map(|time| time.secs()))),
     ]);
     ArrowColumns::new(columns)
 }

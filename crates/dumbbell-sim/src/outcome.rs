@@ -125,10 +125,10 @@ impl FlowOutcome {
         }
         if let Some(seen) = &self.playback {
             let table = json!({
-                "bitrate_mean_bps": seen.bitrate_mean_bps,
+                "bitrate_mean_bps": seen.bitrate_mean_bps(),
                 "bitrate_switches": seen.switches,
-                "rebuffering_s": seen.rebuffering_s,
-                "startup_s": seen.startup_s,
+                "rebuffering_s": seen.rebuffering.secs(),
+                "startup_s": seen.startup.map(|time| time.secs()),
             });
             members.insert("video".into(), table);
         }

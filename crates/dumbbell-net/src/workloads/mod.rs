@@ -79,14 +79,34 @@ pub struct Ended {
 /// What a viewer of adaptive video saw within the measurement window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Playback {
-    /// Mean bitrate of the segments requested, in bit/s.
-    pub bitrate_mean_bps: Option<f64>,
-    /// Time without playback after the first start, in seconds.
-    pub rebuffering_s: f64,
+    /// Segments requested.
+    pub segments: u64,
+    /// Sum of their bitrates, in bit/s.
+    pub bitrates: u128,
+    /// Time without playback after the first start.
+    pub rebuffering: Time,
     /// Changes of the bitrate from one segment to the next.
     pub switches: u64,
-    /// Time from the start of the flow to the first playback, in seconds.
-    pub startup_s: Option<f64>,
+    /// Time from the start of the flow to the first playback.
+    pub startup: Option<Time>,
+}
+
+impl Playback {
+    /// Mean bitrate of the segments, in bit/s.
+    pub fn bitrate_mean_bps(&self) -> Option<f64> {
+        (self.segments > 0).then(|| self.bitrates as f64 / self.segments as f64)
+    }
+
+    /// What is seen in this and then in another period of the flow.
+    pub fn and(&self, later: &Playback) -> Playback {
+        Playback {
+            segments: self.segments + later.segments,
+            bitrates: self.bitrates + later.bitrates,
+            rebuffering: self.rebuffering + later.rebuffering,
+            switches: self.switches + later.switches,
+            startup: self.startup.or(later.startup),
+        }
+    }
 }
 
 /// Parameters of a workload.
@@ -118,7 +138,7 @@ pub trait Workload {
     /// True if the workload can finish.
     fn is_finite(&self) -> bool;
 
-    /// What a viewer saw up to `now`.
+    /// What a viewer saw up to `now`; `None` if the video began after the window.
     fn playback(&self, _state: &Self::State, _now: Time) -> Option<Playback> {
         None
     }

@@ -201,11 +201,12 @@ impl Workload for Streaming {
     fn playback(&self, state: &State, now: Time) -> Option<Playback> {
         let mut state = state.clone();
         self.play(&mut state, now);
-        Some(Playback {
-            bitrate_mean_bps: (state.segments > 0).then(|| state.bitrates as f64 / state.segments as f64),
-            rebuffering_s: state.stalled.secs(),
+        (state.began <= state.window.until).then(|| Playback {
+            segments: state.segments,
+            bitrates: state.bitrates,
+            rebuffering: state.stalled,
             switches: state.switches,
-            startup_s: state.started.map(|at| at.since(state.began).secs()),
+            startup: state.started.map(|at| at.since(state.began)),
         })
     }
 
@@ -274,11 +275,11 @@ mod tests {
         let source = Streaming::default();
         let (state, now) = watched(&source, &[2, 7, 1]);
         let seen = source.playback(&state, Time(now)).unwrap();
-        assert_eq!((seen.startup_s, seen.rebuffering_s, seen.switches), (Some(2.0), 3.0, 0));
-        assert_eq!(seen.bitrate_mean_bps, Some(235_000.0));
+        assert_eq!((seen.startup, seen.rebuffering, seen.switches), (Some(seconds(2)), seconds(3), 0));
+        assert_eq!(seen.bitrate_mean_bps(), Some(235_000.0));
         assert_eq!(state.buffer, seconds(7));
         // Without further segments, playback stalls at 17 s.
-        assert_eq!(source.playback(&state, seconds(20)).unwrap().rebuffering_s, 6.0);
+        assert_eq!(source.playback(&state, seconds(20)).unwrap().rebuffering, seconds(6));
     }
 
     #[test]
@@ -289,7 +290,7 @@ mod tests {
         let (state, now) = watched(&source, &[1; 9]);
         assert_eq!(Time(now), seconds(11));
         assert_eq!(state.buffer, seconds(26));
-        assert_eq!(source.playback(&state, Time(now)).unwrap().rebuffering_s, 0.0);
+        assert_eq!(source.playback(&state, Time(now)).unwrap().rebuffering, Time::ZERO);
     }
 
     #[test]
@@ -306,6 +307,6 @@ mod tests {
             (state, seconds(60))
         };
         assert!(source.is_finished(&state) && source.next(&state) == Time::NEVER);
-        assert_eq!(source.playback(&state, now).unwrap().rebuffering_s, 0.0);
+        assert_eq!(source.playback(&state, now).unwrap().rebuffering, Time::ZERO);
     }
 }

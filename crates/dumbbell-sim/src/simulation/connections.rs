@@ -172,6 +172,7 @@ impl<'a> Simulation<'a> {
             deadline_at: Time::NEVER,
             release_at: Time::NEVER,
             task: None,
+            rtts_measured: 0,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
             tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
         };

@@ -53,6 +53,8 @@ struct Connection {
     writer: Option<Box<Writer>>,
     /// The transfer of a workload in progress.
     task: Option<Box<Task>>,
+    /// Number of round-trip times measured for percentiles.
+    rtts_measured: u64,
     /// Records events if a probe requests them.
     tracer: Option<Box<Tracer>>,
 }
@@ -119,6 +121,7 @@ struct HotFlowState {
     /// The first hops of the forward and reverse paths.
     begins: (u32, u32),
     sizes: WireSizes,
+    /// A probe or the percentiles of delays follow its packets.
     is_traced: bool,
     /// Deliveries are traced or measured, or may bridge the pauses before restarts.
     is_followed: bool,
@@ -226,12 +229,13 @@ impl<'a> Simulation<'a> {
             |&probe: &u32| !simulation.recordings[probe as usize].quantity.is(Measure::Transfers);
         let is_traced = |flow: usize| simulation.flow_probes[flow].iter().any(of_packets);
         routes.find_receivers(scenario, is_traced);
+        let measures_delays = scenario.delay_percentiles;
         let hot = |(flow, &begins)| {
             let (is_traced, restarts) = (is_traced(flow), &scenario.flows[flow].restarts);
             HotFlowState {
                 begins,
-                is_traced,
-                is_followed: is_traced || !restarts.is_empty() || scenario.delay_percentiles,
+                is_traced: is_traced || measures_delays,
+                is_followed: is_traced || !restarts.is_empty() || measures_delays,
                 has_reports: scenario.flows[flow].source.reports().is_some(),
                 ..HotFlowState::default()
             }

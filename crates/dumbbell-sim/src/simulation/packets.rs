@@ -199,11 +199,7 @@ impl Simulation<'_> {
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
-                    let samples = connection.sender.stats().rtt_count;
                     connection.sender.on_ack(self.network.now, &ack, packet.queueing);
-                    if !self.rtts.is_empty() {
-                        self.measure_rtt(packet.owner, samples);
-                    }
                     self.pump(packet.owner);
                 }
             }
@@ -275,12 +271,13 @@ impl Simulation<'_> {
         }
     }
 
-    /// Adds the round-trip time of an acknowledgement, if it gave one. `samples` were there before.
-    #[inline(never)]
-    fn measure_rtt(&mut self, owner: u32, samples: u64) {
-        let connection = &self.connections[owner as usize];
+    /// Adds the round-trip time of the latest acknowledgement of a connection, if it gave one.
+    pub(super) fn measure_rtt(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
         let stats = connection.sender.stats();
-        if stats.rtt_count > samples && self.window.contains(self.network.now) {
+        let is_new = stats.rtt_count > connection.rtts_measured;
+        connection.rtts_measured = stats.rtt_count;
+        if is_new && self.window.contains(self.network.now) {
             self.rtts[connection.flow as usize].add(Time::from_secs(stats.rtt_latest).0);
         }
     }

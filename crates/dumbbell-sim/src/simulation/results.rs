@@ -53,6 +53,9 @@ impl Simulation<'_> {
 
     #[cold]
     pub(super) fn record_flow(&mut self, owner: u32, flow: u32) {
+        if !self.rtts.is_empty() {
+            self.measure_rtt(owner);
+        }
         self.record_events(owner);
         let sender = &self.connections[owner as usize].sender;
         for &probe in &self.flow_probes[flow as usize] {

@@ -57,6 +57,8 @@ pub(super) struct Work {
     orders: Vec<Order>,
     kept: Vec<Option<Kept>>,
     group: Option<Group>,
+    /// What the viewer saw before the last stop of the flow.
+    played: Option<Playback>,
     ideal: IdealPath,
     begun: u64,
     refused: u64,
@@ -75,6 +77,7 @@ impl Work {
                 orders: Vec::new(),
                 kept: Vec::new(),
                 group: None,
+                played: None,
                 ideal: IdealPath::new(scenario, routes, flow),
                 begun: 0,
                 refused: 0,
@@ -174,7 +177,10 @@ impl Simulation<'_> {
 
     /// The flow of a workload has stopped, and starts again at `restart`.
     pub(super) fn stop_work(&mut self, flow: u32, restart: Option<Time>) {
+        let played = self.playback(flow as usize);
         if let Some(work) = &mut self.flows[flow as usize].work {
+            work.state = None;
+            work.played = played;
             work.due = restart.unwrap_or(Time::NEVER);
         }
     }
@@ -484,7 +490,12 @@ impl Simulation<'_> {
     /// What the viewer of a flow of adaptive video saw.
     pub(super) fn playback(&self, flow: usize) -> Option<Playback> {
         let work = self.flows[flow].work.as_ref()?;
-        self.scenario.flows[flow].source.playback(work.state.as_ref()?, self.network.now)
+        let source = &self.scenario.flows[flow].source;
+        let now = work.state.as_ref().and_then(|state| source.playback(state, self.network.now));
+        match (&work.played, now) {
+            (Some(played), Some(now)) => Some(played.and(&now)),
+            (played, now) => now.or(*played),
+        }
     }
 }
 
