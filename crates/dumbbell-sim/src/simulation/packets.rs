@@ -54,7 +54,10 @@ impl Forwarding<Payload> for Simulation<'_> {
             PacketKind::Data | PacketKind::Syn => {
                 self.hot_flows[packet.payload.flow() as usize].undelivered += 1;
             }
-            PacketKind::Datagram => self.hot_flows[packet.owner as usize].undelivered += 1,
+            PacketKind::Datagram => {
+                self.hot_flows[packet.owner as usize].undelivered += 1;
+                copy.payload = Payload::of_copy();
+            }
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
         }
         copy
@@ -199,12 +202,8 @@ impl Simulation<'_> {
                 self.conservation.delivered += 1;
                 self.hot_flows[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                self.count_delivered(
-                    self.network.now,
-                    packet.owner,
-                    u64::from(packet.size),
-                    packet.timestamp,
-                );
+                let new = if packet.payload.is_copy() { 0 } else { u64::from(packet.size) };
+                self.count_delivered(self.network.now, packet.owner, new, packet.timestamp);
             }
         }
     }

@@ -22,6 +22,8 @@ const SYN: u32 = 1;
 const RETRANSMISSION: u32 = 2;
 /// CWR in a segment, ECE in an acknowledgement.
 const ECN: u32 = 4;
+/// In a datagram: an impairment has made it.
+const COPY: u32 = 1;
 /// Bits of the flags.
 const FLAGS: u32 = 3;
 
@@ -37,6 +39,16 @@ impl Payload {
             + u32::from(segment.is_cwr) * ECN;
         let flags = flow << FLAGS | flags;
         Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
+    }
+
+    /// The payload of a copy of a datagram.
+    pub(super) fn of_copy() -> Self {
+        Payload { flags: COPY, ..Payload::default() }
+    }
+
+    /// True if a datagram is a copy, whose bytes are not new.
+    pub(super) fn is_copy(&self) -> bool {
+        self.flags & COPY != 0
     }
 
     /// The flow of a data packet.
