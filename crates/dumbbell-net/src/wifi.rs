@@ -173,7 +173,8 @@ impl Wifi {
     /// The next packet that leaves the window, in order.
     pub(crate) fn next_outcome(&mut self) -> Option<Outcome> {
         let retries = self.params.retries;
-        let first = self.window.pop_front_if(|sent| sent.is_received || sent.attempts > retries)?;
+        self.window.front().filter(|sent| sent.is_received || sent.attempts > retries)?;
+        let first = self.window.pop_front()?;
         Some(if first.is_received { Outcome::Delivered(first.slot) } else { Outcome::GivenUp(first.slot) })
     }
 }

