@@ -98,7 +98,7 @@ BREAKER_LOSS = 0.1
 """Loss at which a circuit breaker stops."""
 BREAKER_INTERVAL_S = 1.0
 BREAKER_INTERVALS = 3
-"""Intervals in a row above that loss, RFC 8083 §4.3."""
+"""Intervals in a row above that loss; a choice of this project, long enough that a varying delay is no loss."""
 
 
 def _circuit_breaker(study: Study) -> Iterator[Case]:

@@ -37,7 +37,7 @@ SHAPE = 1.2
 SPREAD = 300.0
 """The largest by the smallest session."""
 
-SESSIONS = (60, 400)
+SESSIONS = (60, 250)
 """Mean number of sessions of a run: quick and full."""
 
 
