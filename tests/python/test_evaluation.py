@@ -404,6 +404,25 @@ def test_an_item_without_means_is_not_available(place):
     assert "is registered under tcp" in done.report.read_text(encoding="utf-8")
 
 
+def test_an_item_that_the_engine_refuses_for_an_algorithm_is_not_applicable(place, monkeypatch):
+    from dumbbell.evaluation import evaluating
+
+    def refused(_):
+        raise ScenarioError("tcp.ecn: not with this algorithm")
+
+    item = replace(COEXISTENCE, name="refused", cases=refused)
+    monkeypatch.setattr(evaluating, "ITEMS", (item,))
+    done = evaluated(place, "reno")
+    assert done.verdicts == {"refused": "not applicable"}
+    assert "not with this algorithm" in done.data["items"][0]["why"]
+
+
+def test_an_algorithm_without_sack_uses_what_it_brings_and_says_so():
+    assert algorithm("reno").accepts(ecn="classic")
+    assert not algorithm("reno").accepts(ecn="nonsuch")
+    assert not algorithm("vegas").accepts(recovery="sack")
+
+
 def test_tail_drop_has_the_gravest_verdict_of_its_items(place):
     done = evaluated(place, TIMID, "coexistence", "bufferbloat", "tail-drop")
     assert done.verdicts["bufferbloat"] == "pass"
