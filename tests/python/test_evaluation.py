@@ -286,10 +286,12 @@ def test_items_have_different_names_and_only_known_references():
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
-@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+@pytest.mark.parametrize(
+    "item",
+    [item for item in ITEMS if not (item.refers or item.summarizes or missing(item.needs))],
+    ids=lambda item: item.name,
+)
 def test_every_point_has_the_subject_and_its_baseline(item, quick):
-    if item.refers or item.summarizes or missing(item.needs):
-        pytest.skip("has no runs")
     roles: dict[str, list[str]] = {}
     for case in item.cases(study(quick=quick)):
         roles.setdefault(case.point, []).append(case.role)
