@@ -10,6 +10,7 @@ CHAOS_COUNT ?= 100000
 CHAOS_HOURS ?=
 PAPER := all
 PEER := ns2
+ALGORITHM := vegas
 
 CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
 
@@ -28,7 +29,7 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce test fmt tidy licences lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help reproduce evaluate test fmt tidy licences lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -37,6 +38,7 @@ help:
 	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
 	@echo "make test           run all checks: fmt tidy licences lint rust python tutorials; each is also a target"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
+	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
 	@echo "make testbed        transfers, runs and programs over emulated links; needs Linux, root and clang-16"
@@ -67,6 +69,9 @@ cross-validate: $(STAMPS)/engine
 cross-validate-smoke: $(STAMPS)/engine
 	$(BIN)/dumbbell cross-validate ns2 --grid forced-drops --strict --output results/smoke/forced-drops
 	$(BIN)/dumbbell cross-validate ns2 --grid single-flows --share 0.1 --strict --output results/smoke/single-flows
+
+evaluate: $(STAMPS)/engine
+	$(BIN)/dumbbell evaluate $(ALGORITHM) --quick
 
 # --- checks ---
 

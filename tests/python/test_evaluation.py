@@ -286,10 +286,12 @@ def test_items_have_different_names_and_only_known_references():
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
-@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+@pytest.mark.parametrize(
+    "item",
+    [item for item in ITEMS if not (item.refers or item.summarizes or missing(item.needs))],
+    ids=lambda item: item.name,
+)
 def test_every_point_has_the_subject_and_its_baseline(item, quick):
-    if item.refers or item.summarizes or missing(item.needs):
-        pytest.skip("has no runs")
     roles: dict[str, list[str]] = {}
     for case in item.cases(study(quick=quick)):
         roles.setdefault(case.point, []).append(case.role)
@@ -402,6 +404,25 @@ def test_an_item_without_means_is_not_available(place):
         "tail-drop": "not available",
     }
     assert "is registered under tcp" in done.report.read_text(encoding="utf-8")
+
+
+def test_an_item_that_the_engine_refuses_for_an_algorithm_is_not_applicable(place, monkeypatch):
+    from dumbbell.evaluation import evaluating
+
+    def refused(_):
+        raise ScenarioError("tcp.ecn: not with this algorithm")
+
+    item = replace(COEXISTENCE, name="refused", cases=refused)
+    monkeypatch.setattr(evaluating, "ITEMS", (item,))
+    done = evaluated(place, "reno")
+    assert done.verdicts == {"refused": "not applicable"}
+    assert "not with this algorithm" in done.data["items"][0]["why"]
+
+
+def test_an_algorithm_without_sack_uses_what_it_brings_and_says_so():
+    assert algorithm("reno").accepts(ecn="classic")
+    assert not algorithm("reno").accepts(ecn="nonsuch")
+    assert not algorithm("vegas").accepts(recovery="sack")
 
 
 def test_tail_drop_has_the_gravest_verdict_of_its_items(place):

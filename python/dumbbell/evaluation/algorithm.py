@@ -53,6 +53,14 @@ class Algorithm:
     def _accepts_sack(self) -> bool:
         return _accepts_sack(self.name)
 
+    def accepts(self, **changes: Any) -> bool:
+        """Return whether the engine accepts this algorithm with some fields of `Tcp`."""
+        try:
+            _smallest(self.tcp(**changes))
+        except ScenarioError:
+            return False
+        return True
+
     def tcp(self, **changes: Any) -> Tcp:
         """Return connections with this algorithm: RFC defaults, an initial window of 10 segments, SACK if it is accepted.
 

@@ -17,7 +17,7 @@ import dumbbell
 from dumbbell.campaign import Display, PlannedRuns, Store, duration, engine_identity, on_threads
 from dumbbell.campaign.planned import cost, interrupted, runs_text
 from dumbbell.environment import environment, environment_fact
-from dumbbell.errors import refusal
+from dumbbell.errors import ScenarioError, refusal
 from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.item import ORDER, Comparison, Item, Judged, Verdict, compared, decided
 from dumbbell.evaluation.items import ITEMS
@@ -92,9 +92,9 @@ class _Planned:
 def evaluate(
     name: str,
     *,
-    against: Iterable[str] | None = None,
+    against: str | Iterable[str] | None = None,
     quick: bool = False,
-    only: Iterable[str] = (),
+    only: str | Iterable[str] = (),
     output: str | Path | None = None,
     seed: int = 1,
     runs: int | None = None,
@@ -109,7 +109,7 @@ def evaluate(
     name
         A registered algorithm or TCP variant, with parameters if need be: ``"vegas:alpha=2"``.
     against
-        Baselines in the same form; Reno and CUBIC by default, as far as they are registered.
+        Baselines in the same form, also separated by commas; Reno and CUBIC by default, as far as they are registered.
     quick
         Use shorter runs at lower rates, fewer points and three replications.
     only
@@ -143,6 +143,8 @@ def evaluate(
     Interrupted
         Ctrl-C. Every completed run is kept; the same call resumes.
     """
+    against = [against] if isinstance(against, str) else against
+    only = [only] if isinstance(only, str) else list(only)
     study = _study(name, against, quick=quick, seed=seed, runs=runs)
     if threads is not None and threads < 1:
         raise refusal("threads", threads, "a whole number from 1")
@@ -166,7 +168,11 @@ def evaluate(
             absent = {item.name: _absent(item, study) for item in chosen}
             for item in chosen:
                 if absent[item.name] is None:
-                    plan.extend(_plan(item, study))
+                    try:
+                        plan.extend(_plan(item, study))
+                    except ScenarioError as error:
+                        why = f"the engine does not accept the algorithm there: {error}"
+                        absent[item.name] = Judged(item=item, verdict="not applicable", why=why)
                 planned()
             work = PlannedRuns("evaluate", plan, store, cost=cost)
             work.announce(display)

@@ -320,7 +320,9 @@ def _reported(study: Study, one: Judged) -> Table | None:
         return None
     shown = one.results[~one.results["role"].str.startswith("_")]
     rows: list[list[Cell | str]] = []
-    for (point, role), part in shown.groupby(["point", "role"], sort=False):
+    order = {str(point): number for number, point in enumerate(dict.fromkeys(shown["point"]))}
+    parts = sorted(shown.groupby(["point", "role"], sort=False), key=lambda each: order[str(each[0][0])])
+    for (point, role), part in parts:
         cells: list[Cell | str] = [str(point), study.subject.text if role == SUBJECT else str(role)]
         for measure in measures:
             interval = _mean(part[measure.column].to_numpy(dtype=np.float64))

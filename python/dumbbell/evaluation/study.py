@@ -26,6 +26,9 @@ FULL_PACKET_BITS = 12_000.0
 # Share of the shortest round trip that the propagation delay of the bottleneck takes, in either direction.
 HOP_SHARE = 0.45
 
+LEAST_REVERSE_BUFFER = 100
+"""Packets that may wait for the reverse direction of a bottleneck if only acknowledgements take it."""
+
 # Access links are this much faster than the bottleneck.
 ACCESS_FACTOR = 10.0
 
@@ -155,10 +158,10 @@ class Path:
         ends = list(dict.fromkeys((flow.backward, rtt) for flow, rtt in zip(flows, rtts, strict=True)))
         ends.sort(key=lambda end: end[0])
         backward = sum(back for back, _ in ends)
-        queue = self.queue
-        if queue is None:
-            limit = self.buffer if self.buffer is not None else bdp_packets(self.rate_bps, self.rtt_s)
-            queue = DropTail(limit=f"{limit} packets")
+        limit = self.buffer if self.buffer is not None else bdp_packets(self.rate_bps, self.rtt_s)
+        queue = DropTail(limit=f"{limit} packets") if self.queue is None else self.queue
+        # A small buffer is to drop data, not acknowledgements.
+        reverse_limit = limit if backward else max(limit, LEAST_REVERSE_BUFFER)
         hop = HOP_SHARE * min(rtts)
         reverse = self.reverse_rate_bps
         shape = dumbbell(
@@ -170,7 +173,8 @@ class Path:
             reverse_rate=None if reverse is None else _rate(reverse),
             rtt=[_nanoseconds(rtt) for _, rtt in ends],
             access_rate=_rate(ACCESS_FACTOR * max(self.rate_bps, reverse or 0.0)),
-            **({"reverse_queue": "droptail"} | self.settings if self.queue is not None else self.settings),
+            reverse_queue=DropTail(limit=f"{reverse_limit} packets"),
+            **self.settings,
         )
         host = {end: number for number, end in enumerate(ends, start=1)}
         made = [

@@ -16,6 +16,7 @@ from dumbbell.evaluation.items.quantities import (
     DELAY_P95,
     DELAY_REPORTED,
     completions,
+    flows_text,
     link,
     log_uniform,
     log_uniform_mean,
@@ -180,24 +181,20 @@ COLLAPSE = Item(
 
 
 def _bufferbloat(study: Study) -> Iterator[Case]:
-    for count in study.pick((1, 4), (1, 4)):
+    for count in (1, 4):
         for factor in study.pick((0.5, 1.0, 5.0, 20.0), (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)):
             for role, algorithm in study.roles():
                 yield Case(
-                    point=f"{_flows(count)}, {factor:g} BDP",
+                    point=f"{flows_text(count)}, {factor:g} BDP",
                     role=role,
                     x=factor,
-                    panel=_flows(count),
+                    panel=flows_text(count),
                     scenario=study.path(factor).scenario(
                         greedy(algorithm, count, "a"),
                         duration=study.duration * (1.0 if factor <= 5.0 else 2.0),
                         measure_from=study.warm_up,
                     ),
                 )
-
-
-def _flows(count: int) -> str:
-    return "1 flow" if count == 1 else f"{count} flows"
 
 
 BUFFERBLOAT = Item(
@@ -224,10 +221,10 @@ def _high_loss(study: Study) -> Iterator[Case]:
         for factor in study.pick((0.1, 0.5, 1.0), (0.02, 0.1, 0.5, 1.0, 1.5, 2.0)):
             for role, algorithm in study.roles():
                 yield Case(
-                    point=f"{_flows(count)}, {factor:g} BDP",
+                    point=f"{flows_text(count)}, {factor:g} BDP",
                     role=role,
                     x=factor,
-                    panel=_flows(count),
+                    panel=flows_text(count),
                     scenario=study.path(factor).scenario(
                         greedy(algorithm, count, "a"), duration=study.duration, measure_from=study.warm_up
                     ),

@@ -19,6 +19,7 @@ __all__ = [
     "LOSS",
     "UTILIZATION",
     "completions",
+    "flows_text",
     "link",
     "log_uniform",
     "log_uniform_mean",
@@ -104,6 +105,11 @@ def completions(record: Record, prefix: str) -> dict[str, float]:
     """Return mean and 95th percentile of the completion times of transfers, s."""
     times = record.completion_s(prefix)
     return {"completion_mean": float(times.mean()), "completion_p95": float(np.quantile(times, 0.95))}
+
+
+def flows_text(count: int) -> str:
+    """Return a number of flows in words."""
+    return "1 flow" if count == 1 else f"{count} flows"
 
 
 def log_uniform(low: float, high: float) -> Callable[[np.random.Generator, int], Sequence[float]]:

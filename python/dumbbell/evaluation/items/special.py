@@ -17,6 +17,7 @@ from dumbbell.evaluation.items.quantities import (
     DELAY_MEAN,
     UTILIZATION,
     completions,
+    flows_text,
     link,
 )
 from dumbbell.evaluation.means import Need, registered
@@ -57,16 +58,31 @@ def _disciplines() -> list[str]:
     return [name for name in DISCIPLINES if name in registered("queues")]
 
 
+def _with_ecn(algorithm: Algorithm, ecn: str) -> dict[str, Any] | None:
+    """Return the fields of connections with ECN or without; none if the algorithm does not accept them.
+
+    An algorithm that needs another kind of ECN than the classic one has its own.
+    """
+    if algorithm.accepts(ecn=ecn):
+        return {"ecn": ecn}
+    return {} if ecn != "off" else None
+
+
 def _aqm(study: Study) -> Iterator[Case]:
-    for name in _disciplines():
-        for ecn in ("off", "classic"):
+    for ecn in ("off", "classic"):
+        if _with_ecn(study.subject, ecn) is None:
+            continue
+        for name in _disciplines():
             for count in study.pick((4,), (1, 4, 20)):
                 for role, algorithm in study.roles():
+                    settings = _with_ecn(algorithm, ecn)
+                    if settings is None:
+                        continue
                     yield Case(
-                        point=f"{name}, ECN {ecn}, {count} flow{'s' if count > 1 else ''}",
+                        point=f"{name}, {'without ECN' if ecn == 'off' else 'ECN'}, {flows_text(count)}",
                         role=role,
                         scenario=study.path(queue=name).scenario(
-                            greedy(algorithm, count, "a", ecn=ecn),
+                            greedy(algorithm, count, "a", **settings),
                             duration=study.duration,
                             measure_from=study.warm_up,
                             delay=False,
@@ -98,7 +114,7 @@ BREAKER_LOSS = 0.1
 """Loss at which a circuit breaker stops."""
 BREAKER_INTERVAL_S = 1.0
 BREAKER_INTERVALS = 3
-"""Intervals in a row above that loss, RFC 8083 §4.3."""
+"""Intervals in a row above that loss; a choice of this project, long enough that a varying delay is no loss."""
 
 
 def _circuit_breaker(study: Study) -> Iterator[Case]:
@@ -112,7 +128,7 @@ def _circuit_breaker(study: Study) -> Iterator[Case]:
                     start=(0.0, 0.02),
                 )
                 yield Case(
-                    point=f"{count} flow{'s' if count > 1 else ''}, {factor:g} BDP",
+                    point=f"{flows_text(count)}, {factor:g} BDP",
                     role=role,
                     scenario=study.path(factor).scenario(
                         [*greedy(algorithm, count, "a"), protected],

@@ -37,7 +37,7 @@ SHAPE = 1.2
 SPREAD = 300.0
 """The largest by the smallest session."""
 
-SESSIONS = (60, 400)
+SESSIONS = (60, 250)
 """Mean number of sessions of a run: quick and full."""
 
 
@@ -408,7 +408,7 @@ SUITE_IMPACT = Item(
 
 
 def _fairness(study: Study) -> Iterator[Case]:
-    rate = study.pick(20e6, 100e6)
+    rate = study.rate_bps
     duration = 2.0 * study.duration
     rtts = study.pick((0.01, 0.04, 0.16), (0.01, 0.02, 0.04, 0.08, 0.16))
     for buffer in study.pick((0.5, 2.0), (0.25, 0.5, 1.0, 2.0)):
