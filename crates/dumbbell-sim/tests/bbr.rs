@@ -50,8 +50,11 @@ const PACKET: f64 = 0.0012;
 
 #[test]
 fn a_probe_for_bandwidth_raises_the_round_trip_time_by_a_quarter() {
-    // bbr-01: 1.25 times a BDP in flight is a quarter of 40 ms more, within 3 ms.
-    let outcome = outcome(&bulk("10 Mbit/s", queue(1000), "9 s"));
+    // bbr-01: 1.25 times a BDP in flight is a quarter of 40 ms more, within 3 ms. That is without the bursts for which the
+    // kernel's window provides: with them, a probe lasts until 6 to 8 segments more are in flight, and adds 13.3 ms.
+    let mut scenario = bulk("10 Mbit/s", queue(1000), "9 s");
+    scenario["flows"][0]["tcp"]["congestion"] = json!({ "burst_budget": 0 });
+    let outcome = outcome(&scenario);
     assert!(outcome.flows[0].goodput_bps > 9.4e6);
     let rises: Vec<f64> = begins(&outcome, "pacing_gain", 1.25)
         .into_iter()
@@ -185,9 +188,13 @@ fn share(bdps: f64, seed: u64) -> f64 {
 }
 
 #[test]
-fn the_share_beside_a_loss_based_flow_falls_with_the_buffer_to_about_two_fifths() {
-    // Ware 2019: from 0.97 at 1 BDP to 0.44 at 32 BDP, far above nothing and hardly dependent on the buffer above 8 BDP.
-    let shares = [1.0, 8.0, 32.0].map(|bdps| share(bdps, 1));
-    assert!(shares[0] > 0.75 && shares[0] > shares[1] && shares[1] > shares[2], "{shares:?}");
-    assert!((0.545 - shares[1]).abs() < 0.10 + 0.02 && (0.440 - shares[2]).abs() < 0.10, "{shares:?}");
+fn the_share_beside_a_loss_based_flow_is_about_two_fifths_in_deep_buffers() {
+    // Ware 2019, equations 9 to 11: ware-04 at 8 BDP, 16 BDP and ware-06 at 32 BDP, within 0.10.
+    for (bdps, expected) in [(8.0, 0.545), (16.0, 0.491), (32.0, 0.440)] {
+        let share = share(bdps, 1);
+        assert!((share - expected).abs() < 0.10, "{bdps} BDP: {share}");
+    }
+    // In a shallow buffer it takes nearly everything, and less the deeper the buffer is.
+    let shares = [1.0, 2.0, 4.0].map(|bdps| share(bdps, 1));
+    assert!(shares[0] > 0.8 && shares[0] > shares[1] && shares[1] > shares[2], "{shares:?}");
 }

@@ -58,8 +58,13 @@ fn check_entry(tree: &Tree, entry: &Entry<'_>) -> Vec<Finding> {
     let finding = |message: String| Finding { path: REGISTRY.into(), line: entry.line, message };
     let mut findings = Vec::new();
     let Entry { name, module, .. } = entry;
-    if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        findings.push(finding(format!("\"{name}\" is not 1 to {LONGEST_NAME} lower-case letters")));
+    let is_letter = |byte: u8| byte.is_ascii_lowercase();
+    let is_well_formed = name.bytes().next().is_some_and(is_letter)
+        && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit());
+    if name.len() > LONGEST_NAME || !is_well_formed {
+        findings.push(finding(format!(
+            "\"{name}\" is not 1 to {LONGEST_NAME} lower-case letters and digits, a letter first"
+        )));
     }
     if name != module {
         findings.push(finding(format!("\"{name}\" and its module {module} differ: the path says the name")));
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn names_in_another_form_are_found() {
-        for name in ["One", "one_two", "newreno2", "abcdefghij", ""] {
+        for name in ["One", "one_two", "2reno", "abcdefghij", ""] {
             let messages = messages(&format!("\"{name}\" => one::One,"), FILE, TEXT);
             assert!(
                 messages.iter().any(|message| message.contains("lower-case letters")),

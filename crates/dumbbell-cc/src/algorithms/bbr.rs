@@ -169,6 +169,9 @@ pub struct Bbr {
     cwnd_gain: f64,
     cwnd: f64,
     pacing_rate: f64,
+    /// Segments of a burst at that rate.
+    burst: f64,
+    mss: f64,
     ssthresh: f64,
     rounds: Rounds,
     is_round_start: bool,
@@ -204,13 +207,13 @@ impl Bbr {
         if self.policer.is_found { self.policer.rate } else { self.bandwidth.value() }
     }
 
-    /// Segments of a burst.
-    #[inline]
-    fn burst(&self, mss: f64) -> f64 {
+    /// Sets the pacing rate and the segments of a burst at that rate.
+    fn pace(&mut self, rate: f64) {
         let params = &self.params;
-        let bytes = least(self.pacing_rate * params.burst_time.secs(), real(params.burst_bytes.0));
-        let least_segments = if self.pacing_rate * 8.0 < real(params.burst_rate.0) { 1.0 } else { 2.0 };
-        whole(bytes / mss).clamp(least_segments, 127.0)
+        let bytes = least(rate * params.burst_time.secs(), real(params.burst_bytes.0));
+        let least_segments = if rate * 8.0 < real(params.burst_rate.0) { 1.0 } else { 2.0 };
+        self.pacing_rate = rate;
+        self.burst = whole(bytes / self.mss).clamp(least_segments, 127.0);
     }
 
     /// Whole segments of the BDP of this bandwidth, times a gain, in bytes.
@@ -226,7 +229,7 @@ impl Bbr {
     /// The same with what bursts and delayed acknowledgements need.
     #[inline]
     fn with_budget(&self, window: f64, mss: f64) -> f64 {
-        let segments = rounded_up(window / mss) + self.params.burst_budget * self.burst(mss);
+        let segments = rounded_up(window / mss) + self.params.burst_budget * self.burst;
         let even = rounded_up(segments / 2.0) * 2.0;
         let probe = if self.mode == Mode::ProbeBw && self.phase == 0 { 2.0 } else { 0.0 };
         (even + probe) * mss
@@ -391,7 +394,7 @@ impl Bbr {
         if self.pacing_gain == 1.0 {
             has_lasted
         } else if self.pacing_gain > 1.0 {
-            let in_flight = context.in_flight + self.burst(context.mss) * context.mss;
+            let in_flight = context.in_flight + self.burst * context.mss;
             has_lasted && (losses > 0 || in_flight >= self.inflight(self.pacing_gain, context.mss))
         } else {
             has_lasted || context.in_flight <= self.inflight(1.0, context.mss)
@@ -448,8 +451,8 @@ impl Bbr {
 
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = gain * self.bandwidth() * (1.0 - self.params.pacing_margin);
-        if self.is_full || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        if rate > self.pacing_rate || self.is_full && rate < self.pacing_rate {
+            self.pace(rate);
         }
     }
 
@@ -516,7 +519,7 @@ impl Bbr {
             && let Some(srtt) = context.srtt().or(ack.rtt.map(Time::secs)).filter(|srtt| *srtt > 0.0)
         {
             self.has_rtt = true;
-            self.pacing_rate = self.initial_rate(srtt);
+            self.pace(self.initial_rate(srtt));
         }
         self.set_pacing_rate(self.pacing_gain);
         self.set_cwnd(context, ack, losses);
@@ -554,6 +557,8 @@ impl CongestionControl for Bbr {
             cwnd_gain: params.startup_gain,
             cwnd: setup.initial_window,
             pacing_rate: 0.0,
+            burst: 1.0,
+            mss: setup.mss,
             ssthresh: f64::INFINITY,
             rounds: Rounds::default(),
             is_round_start: false,
@@ -579,7 +584,7 @@ impl CongestionControl for Bbr {
             random: setup.random.clone(),
         };
         bbr.policer.since = setup.now;
-        bbr.pacing_rate = bbr.initial_rate(0.001);
+        bbr.pace(bbr.initial_rate(0.001));
         bbr
     }
 }
@@ -684,5 +689,126 @@ impl Control for Bbr {
             4 => Some(self.extra_acked()),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: f64 = 1000.0;
+    /// Bytes per second: with 40 ms, a BDP of 50 segments.
+    const BANDWIDTH: f64 = 1_250_000.0;
+
+    /// A flow that has filled a pipe of 50 segments.
+    fn full() -> Bbr {
+        let params = BbrParams { extra_acked_gain: 0.0, ..BbrParams::default() };
+        let mut bbr = Bbr::new(&params, &Setup::new(Time::ZERO, MSS, 10.0 * MSS));
+        bbr.bandwidth.update(0, BANDWIDTH, 10);
+        (bbr.min_rtt, bbr.is_full, bbr.has_rtt) = (0.04, true, true);
+        (bbr.mode, bbr.phase, bbr.cwnd) = (Mode::ProbeBw, 2, 100.0 * MSS);
+        bbr.set_gains();
+        bbr.set_pacing_rate(1.0);
+        bbr
+    }
+
+    /// An acknowledgement of a segment at the bandwidth; `is_round` if it ends a round.
+    fn acknowledge(bbr: &mut Bbr, ms: u64, is_round: bool, rate: f64, in_flight: f64) {
+        let context = Context::new(Time(ms * 1_000_000), MSS).with_in_flight(in_flight + MSS);
+        let prior = if is_round { bbr.rounds.delivered } else { bbr.rounds.delivered.saturating_sub(5000) };
+        let delivered = bbr.rounds.delivered + 1000 - prior;
+        let interval = Time::from_secs(delivered as f64 / rate);
+        let rate = RateSample::new(delivered, interval).with_prior_delivered(prior);
+        let ack = Ack::new(0, 1000).with_rtt(Some(Time(40_000_000))).with_rate(Some(&rate));
+        bbr.on_ack(&context, &ack.with_in_flight(in_flight));
+    }
+
+    #[test]
+    fn the_window_is_two_bdps_and_three_bursts_in_even_segments() {
+        let mut bbr = full();
+        // 1 ms at 1.24 MB/s is a segment, but a burst has two above 1.2 Mb/s: 100 + 6, and two more while probing.
+        assert_eq!(bbr.burst, 2.0);
+        acknowledge(&mut bbr, 1, false, BANDWIDTH, 50.0 * MSS);
+        (0..10).for_each(|_| acknowledge(&mut bbr, 1, false, BANDWIDTH, 50.0 * MSS));
+        assert_eq!(bbr.cwnd, 106.0 * MSS);
+        bbr.phase = 0;
+        assert_eq!(bbr.inflight(1.25, MSS), (63.0 + 6.0 + 1.0 + 2.0) * MSS);
+        // 65,535 bytes at most; 8 MB/s are 7.8 segments in 1/1024 s.
+        bbr.pace(8e6);
+        assert_eq!(bbr.burst, 7.0);
+        bbr.pace(1e9);
+        assert_eq!(bbr.burst, 65.0);
+        bbr.pace(149_999.0);
+        assert_eq!(bbr.burst, 1.0);
+    }
+
+    #[test]
+    fn startup_ends_after_three_rounds_that_grow_by_less_than_a_quarter() {
+        let mut bbr = Bbr::new(&BbrParams::default(), &Setup::new(Time::ZERO, MSS, 10.0 * MSS));
+        // 2.887 * 10 segments in 1 ms, less 1 %, until there is a round-trip time.
+        assert!((bbr.pacing_rate - 0.99 * 2.88671875 * 1e7).abs() < 1.0);
+        for (round, growth) in [1.0, 1.23, 1.23, 1.23].into_iter().enumerate() {
+            assert_eq!((bbr.mode, bbr.full_rounds), (Mode::Startup, round.saturating_sub(1) as u64));
+            acknowledge(&mut bbr, 40 * round as u64, true, growth * BANDWIDTH, 150.0 * MSS);
+        }
+        assert_eq!((bbr.mode, bbr.pacing_gain, bbr.cwnd_gain), (Mode::Drain, 0.34375, 2.88671875));
+        // 61.5 segments of BDP, rounded up, and 6 for bursts.
+        acknowledge(&mut bbr, 200, false, BANDWIDTH, 69.0 * MSS);
+        assert_eq!(bbr.mode, Mode::Drain);
+        acknowledge(&mut bbr, 201, false, BANDWIDTH, 68.0 * MSS);
+        assert_eq!(bbr.mode, Mode::ProbeBw);
+    }
+
+    #[test]
+    fn a_cycle_starts_in_every_phase_but_the_second() {
+        let mut bbr = full();
+        let mut found = [0; 8];
+        for _ in 0..700 {
+            bbr.enter_probe_bw(Time::ZERO);
+            found[bbr.phase as usize] += 1;
+        }
+        assert_eq!(found[1], 0);
+        assert!(found.iter().enumerate().all(|(phase, count)| phase == 1 || *count > 60), "{found:?}");
+    }
+
+    #[test]
+    fn a_recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
+        let mut bbr = full();
+        acknowledge(&mut bbr, 1, false, BANDWIDTH, 60.0 * MSS);
+        let before = bbr.cwnd;
+        let context = Context::new(Time(2_000_000), MSS).with_in_flight(59.0 * MSS);
+        bbr.on_loss(&context, &LostSegment::new(0, 1000, Time::ZERO));
+        bbr.on_congestion(&context, &Congestion::new(Signal::FastRetransmit));
+        // 59 in flight, and one delivered.
+        assert_eq!(bbr.cwnd, 60.0 * MSS);
+        acknowledge(&mut bbr, 3, false, BANDWIDTH, 58.0 * MSS);
+        assert_eq!(bbr.cwnd, 59.0 * MSS);
+        // After the round, it grows by what is delivered.
+        acknowledge(&mut bbr, 43, true, BANDWIDTH, 58.0 * MSS);
+        assert_eq!(bbr.cwnd, 60.0 * MSS);
+        bbr.on_recovery_exit(&context, &RecoveryExit::default());
+        assert_eq!(bbr.cwnd, before);
+        // A timeout restarts, and what was sent before it restores.
+        bbr.on_congestion(&context.with_sent(0, 60_000), &Congestion::new(Signal::Timeout));
+        assert_eq!((bbr.cwnd, bbr.full_bandwidth), (MSS, 0.0));
+        let ack = Ack::new(60_000, 1000);
+        bbr.on_ack(&Context::new(Time(90_000_000), MSS), &ack);
+        assert!(bbr.cwnd >= before);
+    }
+
+    #[test]
+    fn two_lossy_intervals_of_about_the_same_rate_show_a_policer() {
+        let params = BbrParams::default();
+        let mut policer = Policer::default();
+        assert!(!policer.end(1000.0, &params));
+        // More than an eighth apart, and by more than 4 kb/s: 125 and 505 bytes/s.
+        assert!(!policer.end(2000.0, &params));
+        assert!(policer.end(1800.0, &params));
+        assert_eq!(policer.rate, 1900.0);
+        // 4 kb/s apart suffice, after the margin of 1 %: 505 bytes/s.
+        let mut slow = Policer { rate: 1000.0, ..Policer::default() };
+        assert!(slow.end(1504.0, &params));
+        let mut slow = Policer { rate: 1000.0, ..Policer::default() };
+        assert!(!slow.end(1506.0, &params));
     }
 }

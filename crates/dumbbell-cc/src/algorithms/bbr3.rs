@@ -1,11 +1,11 @@
-//! BBR version 3, as the working copy of draft-ietf-ccwg-bbr of 3 August 2026 specifies it [bbrdraft].
+//! BBR version 3, as the working copy of draft-ietf-ccwg-bbr of 3 August 2026 specifies it [bbr2026].
 //!
 //! Rate and window follow from a model of the path, as in version 1, with bounds: the long-term bound of the data in
 //! flight follows losses of bandwidth probes above 2 %, the short-term bounds of bandwidth and data in flight any loss in
 //! between, and each probe starts with a round that fills the pipe. ProbeBW goes through DOWN, CRUISE, REFILL and UP;
 //! probes are 2 to 3 s apart, or as many rounds as a Reno flow needs to grow to the same window.
 //!
-//! With `form = "kernel"`, it is the branch of the Linux kernel of 2023 [bbrlinux] in what differs: the gains of Drain and
+//! With `form = "kernel"`, it is the branch of the Linux kernel of 2023 [bbr2023] in what differs: the gains of Drain and
 //! DOWN, no limit of rounds for Drain, two windows of five rounds for ACK aggregation, a pipe that may be seen to grow on
 //! every ACK, the test for too much loss also on every ACK, and the bound that a timeout sets.
 //!
@@ -40,80 +40,80 @@ params! {
     /// Parameters of BBR version 3.
     pub struct Bbr3Params {
         /// The text it follows where draft and kernel differ.
-        form: Form = Form::Draft, "-", "[bbrdraft]";
+        form: Form = Form::Draft, "-", "[bbr2026]";
         /// Gain of the rate in Startup: 4 ln 2.
-        startup_gain: f64 = 2.77, "-", "[bbrdraft]", |gain| *gain > 1.0, "a number above 1";
+        startup_gain: f64 = 2.77, "-", "[bbr2026]", |gain| *gain > 1.0, "a number above 1";
         /// Gain of the rate in Drain; by default 0.5, and 88/256 in the kernel.
-        drain_gain: Option<f64> = None, "-", "[bbrdraft]",
+        drain_gain: Option<f64> = None, "-", "[bbr2026]",
             |gain| gain.is_none_or(|gain| gain > 0.0 && gain < 1.0), "a fraction above 0 and below 1";
         /// Gain of the rate in DOWN; by default 0.90, and 0.91 in the kernel.
-        down_gain: Option<f64> = None, "-", "[bbrdraft]",
+        down_gain: Option<f64> = None, "-", "[bbr2026]",
             |gain| gain.is_none_or(|gain| gain > 0.0 && gain < 1.0), "a fraction above 0 and below 1";
         /// Gain of the rate in UP.
-        up_gain: f64 = 1.25, "-", "[bbrdraft]", |gain| *gain > 1.0, "a number above 1";
+        up_gain: f64 = 1.25, "-", "[bbr2026]", |gain| *gain > 1.0, "a number above 1";
         /// Gain of the window, except in UP and ProbeRTT.
-        cwnd_gain: f64 = 2.0, "-", "[bbrdraft]", |gain| *gain >= 1.0, "a number, at least 1";
+        cwnd_gain: f64 = 2.0, "-", "[bbr2026]", |gain| *gain >= 1.0, "a number, at least 1";
         /// Gain of the window in UP.
-        up_cwnd_gain: f64 = 2.25, "-", "[bbrdraft]", |gain| *gain >= 1.0, "a number, at least 1";
+        up_cwnd_gain: f64 = 2.25, "-", "[bbr2026]", |gain| *gain >= 1.0, "a number, at least 1";
         /// Gain of the window in ProbeRTT.
-        probe_rtt_gain: f64 = 0.5, "-", "[bbrdraft]", |gain| *gain > 0.0, "a number above 0";
+        probe_rtt_gain: f64 = 0.5, "-", "[bbr2026]", |gain| *gain > 0.0, "a number above 0";
         /// Fraction of losses above which a probe is too high.
-        loss_threshold: f64 = 0.02, "-", "[bbrdraft]",
+        loss_threshold: f64 = 0.02, "-", "[bbr2026]",
             |loss| *loss > 0.0 && *loss < 1.0, "a fraction above 0 and below 1";
         /// Factor by which a round with losses reduces bounds at most.
-        beta: f64 = 0.7, "-", "[bbrdraft]", |beta| *beta > 0.0 && *beta < 1.0, "a fraction above 0 and below 1";
+        beta: f64 = 0.7, "-", "[bbr2026]", |beta| *beta > 0.0 && *beta < 1.0, "a fraction above 0 and below 1";
         /// Part of the long-term bound that CRUISE leaves free.
-        headroom: f64 = 0.15, "-", "[bbrdraft]",
+        headroom: f64 = 0.15, "-", "[bbr2026]",
             |part| *part >= 0.0 && *part < 1.0, "a fraction, at least 0 and below 1";
         /// Least window.
-        min_window: f64 = 4.0, "segments", "[bbrdraft]", |window| *window >= 1.0, "a number of segments, at least 1";
+        min_window: f64 = 4.0, "segments", "[bbr2026]", |window| *window >= 1.0, "a number of segments, at least 1";
         /// What the rate is below the bandwidth times the gain.
-        pacing_margin: f64 = 0.01, "-", "[bbrdraft]",
+        pacing_margin: f64 = 0.01, "-", "[bbr2026]",
             |margin| *margin >= 0.0 && *margin < 1.0, "a fraction, at least 0 and below 1";
         /// Growth of the bandwidth below which a round counts as one that has filled the pipe.
-        full_growth: f64 = 1.25, "-", "[bbrdraft]", |growth| *growth >= 1.0, "a number, at least 1";
+        full_growth: f64 = 1.25, "-", "[bbr2026]", |growth| *growth >= 1.0, "a number, at least 1";
         /// Such rounds before the pipe counts as full.
-        full_rounds: u64 = 3, "rounds", "[bbrdraft]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        full_rounds: u64 = 3, "rounds", "[bbr2026]", |rounds| *rounds >= 1, "a whole number, at least 1";
         /// Ranges lost in a round that end Startup if the losses are above the threshold.
-        full_losses: u64 = 6, "-", "[bbrdraft]", |losses| *losses >= 1, "a whole number, at least 1";
+        full_losses: u64 = 6, "-", "[bbr2026]", |losses| *losses >= 1, "a whole number, at least 1";
         /// Rounds after which Drain ends in any case; not in the kernel.
-        drain_rounds: u64 = 3, "rounds", "[bbrdraft]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        drain_rounds: u64 = 3, "rounds", "[bbr2026]", |rounds| *rounds >= 1, "a whole number, at least 1";
         /// Window of the maximum of ACK aggregation after Startup; one round in Startup.
-        extra_acked_rounds: u64 = 10, "rounds", "[bbrdraft]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        extra_acked_rounds: u64 = 10, "rounds", "[bbr2026]", |rounds| *rounds >= 1, "a whole number, at least 1";
         /// Window of the round-trip time's minimum.
-        min_rtt_window: Time = Time(10_000_000_000), "s", "[bbrdraft]";
+        min_rtt_window: Time = Time(10_000_000_000), "s", "[bbr2026]";
         /// Time without a new minimum after which ProbeRTT begins.
-        probe_rtt_interval: Time = Time(5_000_000_000), "s", "[bbrdraft]";
+        probe_rtt_interval: Time = Time(5_000_000_000), "s", "[bbr2026]";
         /// Duration of ProbeRTT, at least a round.
-        probe_rtt_duration: Time = Time(200_000_000), "s", "[bbrdraft]";
+        probe_rtt_duration: Time = Time(200_000_000), "s", "[bbr2026]";
         /// Least time from one DOWN to the next probe.
-        probe_wait: Time = Time(2_000_000_000), "s", "[bbrdraft]";
+        probe_wait: Time = Time(2_000_000_000), "s", "[bbr2026]";
         /// Largest random addition to it.
-        probe_wait_random: Time = Time(1_000_000_000), "s", "[bbrdraft]";
+        probe_wait_random: Time = Time(1_000_000_000), "s", "[bbr2026]";
         /// Most rounds from one UP to the next probe; fewer if the pipe holds fewer segments.
-        probe_rounds: u64 = 63, "rounds", "[bbrdraft]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        probe_rounds: u64 = 63, "rounds", "[bbr2026]", |rounds| *rounds >= 1, "a whole number, at least 1";
         /// Length of a burst at the rate.
-        burst_time: Time = Time(1_000_000), "s", "[bbrdraft]";
+        burst_time: Time = Time(1_000_000), "s", "[bbr2026]";
         /// Most bytes of a burst.
-        burst_bytes: Bytes = Bytes(65_536), "bytes", "[bbrdraft]";
+        burst_bytes: Bytes = Bytes(65_536), "bytes", "[bbr2026]";
         /// Bursts for which the window provides at least.
-        burst_budget: f64 = 3.0, "-", "[bbrdraft]", |bursts| *bursts >= 0.0, "a number, at least 0";
+        burst_budget: f64 = 3.0, "-", "[bbr2026]", |bursts| *bursts >= 0.0, "a number, at least 0";
         /// Send bursts of that length instead of the sender's default.
-        bursts: bool = false, "-", "[bbrdraft]";
+        bursts: bool = false, "-", "[bbr2026]";
         /// React to marks as the kernel does.
-        ecn: bool = false, "-", "[bbrlinux]";
+        ecn: bool = false, "-", "[bbr2023]";
         /// Largest minimum round-trip time with which marks count.
-        ecn_max_rtt: Time = Time(5_000_000), "s", "[bbrlinux]";
+        ecn_max_rtt: Time = Time(5_000_000), "s", "[bbr2023]";
         /// Weight of a round in the smoothed fraction of marks.
-        ecn_gain: f64 = 0.0625, "-", "[bbrlinux]", |gain| *gain > 0.0 && *gain <= 1.0, "a fraction above 0, at most 1";
+        ecn_gain: f64 = 0.0625, "-", "[bbr2023]", |gain| *gain > 0.0 && *gain <= 1.0, "a fraction above 0, at most 1";
         /// Part of that fraction by which a round with marks reduces the short-term bound.
-        ecn_factor: f64 = 1.0 / 3.0, "-", "[bbrlinux]",
+        ecn_factor: f64 = 1.0 / 3.0, "-", "[bbr2023]",
             |factor| *factor >= 0.0 && *factor <= 1.0, "a fraction, at least 0, at most 1";
         /// Fraction of marks above which a probe is too high.
-        ecn_threshold: f64 = 0.5, "-", "[bbrlinux]",
+        ecn_threshold: f64 = 0.5, "-", "[bbr2023]",
             |part| *part > 0.0 && *part <= 1.0, "a fraction above 0, at most 1";
         /// Such rounds that end Startup.
-        ecn_full_rounds: u64 = 2, "rounds", "[bbrlinux]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        ecn_full_rounds: u64 = 2, "rounds", "[bbr2023]", |rounds| *rounds >= 1, "a whole number, at least 1";
     }
 }
 
@@ -587,25 +587,22 @@ impl Bbr3 {
         if !self.is_full || self.adapt_long_term(context, ack, rate, is_app_limited) {
             return;
         }
-        let (now, mss) = (context.now, context.mss);
-        match self.state {
+        let (now, mss, state) = (context.now, context.mss, self.state);
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(now, mss) => self.enter_refill(),
-            State::Down => {
+            State::Down
                 if ack.in_flight <= self.inflight_with_headroom(mss)
-                    && ack.in_flight <= self.inflight(self.max_bw(), mss)
-                {
-                    self.enter(State::Cruise);
-                }
+                    && ack.in_flight <= self.inflight(self.max_bw(), mss) =>
+            {
+                self.enter(State::Cruise);
             }
             State::Refill if self.is_round_start => {
                 self.is_probe_sample = true;
                 self.enter_up(sample, mss);
             }
-            State::Up => {
-                if self.is_time_to_go_down(ack, sample) {
-                    self.was_too_high = false;
-                    self.enter_down(now);
-                }
+            State::Up if self.is_time_to_go_down(ack, sample) => {
+                self.was_too_high = false;
+                self.enter_down(now);
             }
             _ => {}
         }
@@ -788,7 +785,7 @@ impl CongestionControl for Bbr3 {
     type Params = Bbr3Params;
     const SUMMARY: &'static str =
         "BBR version 3: version 1 with bounds that follow losses, and bandwidth probes of a limited loss.";
-    const SOURCE: &'static str = "[bbrdraft]";
+    const SOURCE: &'static str = "[bbr2026]";
     const RECOVERY: Option<&'static str> = Some("sack");
     const PROBES: &'static [ProbeInfo] = &[
         STATE,

@@ -1,4 +1,4 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus [ledbatpp]): LEDBAT with round-trip times, a multiplicative decrease, and
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus [balasubramanian2020]): LEDBAT with round-trip times, a multiplicative decrease, and
 //! periodic slowdowns.
 //!
 //! The window grows by a part of a segment per round trip below the target of the queueing delay, a smaller one for short
@@ -21,17 +21,17 @@ params! {
     /// Parameters of LEDBAT++.
     pub struct LedbatPpParams {
         /// Target of the queueing delay.
-        target: Time = Time(60_000_000), "s", "[ledbatpp]", |target| target.0 > 0, "a time above 0";
+        target: Time = Time(60_000_000), "s", "[balasubramanian2020]", |target| target.0 > 0, "a time above 0";
         /// Largest divisor of the growth by a segment per round trip: the least of it and twice the target over the base delay.
-        max_divisor: f64 = 16.0, "-", "[ledbatpp]", |divisor| *divisor >= 1.0, "a number, at least 1";
+        max_divisor: f64 = 16.0, "-", "[balasubramanian2020]", |divisor| *divisor >= 1.0, "a number, at least 1";
         /// Part of the target at which slow start ends.
-        slow_start_exit: f64 = 0.75, "-", "[ledbatpp]", |part| *part > 0.0, "a number above 0";
+        slow_start_exit: f64 = 0.75, "-", "[balasubramanian2020]", |part| *part > 0.0, "a number above 0";
         /// Weight of the excess over the target in the decrease.
-        decrease: f64 = 1.0, "-", "[ledbatpp]", |weight| *weight > 0.0, "a number above 0";
+        decrease: f64 = 1.0, "-", "[balasubramanian2020]", |weight| *weight > 0.0, "a number above 0";
         /// Slow down periodically.
-        slowdown: bool = true, "-", "[ledbatpp]";
+        slowdown: bool = true, "-", "[balasubramanian2020]";
         /// Time from one slowdown to the next, in durations of the last.
-        slowdown_period: f64 = 9.0, "-", "[ledbatpp]", |period| *period > 0.0, "a number above 0";
+        slowdown_period: f64 = 9.0, "-", "[balasubramanian2020]", |period| *period > 0.0, "a number above 0";
         /// Intervals of the base delay's history.
         base_history: u64 = 10, "-", "[RFC 6817 §2.4.2]", |count| *count >= 1 && *count <= 16, "a whole number from 1 to 16";
         /// Length of each.
@@ -39,7 +39,7 @@ params! {
         /// Newest delays, of which the least counts.
         current_filter: u64 = 4, "-", "[RFC 6817 §2.4.2]", |count| *count >= 1 && *count <= 16, "a whole number from 1 to 16";
         /// Least window.
-        min_window: f64 = 2.0, "segments", "[ledbatpp]", |window| *window >= 1.0, "a number of segments, at least 1";
+        min_window: f64 = 2.0, "segments", "[balasubramanian2020]", |window| *window >= 1.0, "a number of segments, at least 1";
     }
 }
 
@@ -86,10 +86,8 @@ impl LedbatPp {
     fn slow_down(&mut self, context: &Context, ack: &Ack) -> bool {
         let now = context.now;
         match self.slowdown {
-            Slowdown::None => {
-                if self.params.slowdown && self.cwnd >= self.ssthresh {
-                    self.slowdown = Slowdown::At(now + LedbatPp::two_round_trips(context, ack));
-                }
+            Slowdown::None if self.params.slowdown && self.cwnd >= self.ssthresh => {
+                self.slowdown = Slowdown::At(now + LedbatPp::two_round_trips(context, ack));
             }
             Slowdown::At(at) if now >= at => {
                 self.ssthresh = self.cwnd;
@@ -116,7 +114,7 @@ impl LedbatPp {
 impl CongestionControl for LedbatPp {
     type Params = LedbatPpParams;
     const SUMMARY: &'static str = "LEDBAT++: LEDBAT with a multiplicative decrease and periodic slowdowns.";
-    const SOURCE: &'static str = "[ledbatpp]";
+    const SOURCE: &'static str = "[balasubramanian2020]";
     const RECOVERY: Option<&'static str> = Some("sack");
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, QUEUEING_DELAY];
 

@@ -1,4 +1,4 @@
-//! TCP Prague, the reference congestion control of L4S (RFC 9331), after its implementation in Linux [praguelinux].
+//! TCP Prague, the reference congestion control of L4S (RFC 9331), after its implementation in Linux [prague2024].
 //!
 //! Packets carry the identifier of L4S, ECT(1). Like DCTCP, it keeps a smoothed fraction of marks, `alpha`, and reduces
 //! its window by `alpha / 2`, but at most once per virtual round trip of 25 ms, and the window grows by what is
@@ -21,20 +21,20 @@ params! {
     /// Parameters of Prague.
     pub struct PragueParams {
         /// Weight of a virtual round trip in the smoothed fraction of marks.
-        gain: f64 = 0.0625, "-", "[praguelinux]", |gain| *gain > 0.0 && *gain <= 1.0, "a fraction above 0, at most 1";
+        gain: f64 = 0.0625, "-", "[prague2024]", |gain| *gain > 0.0 && *gain <= 1.0, "a fraction above 0, at most 1";
         /// First value of that fraction; 0 in the implementation over UDP.
-        initial_alpha: f64 = 1.0, "-", "[praguelinux]",
+        initial_alpha: f64 = 1.0, "-", "[prague2024]",
             |alpha| *alpha >= 0.0 && *alpha <= 1.0, "a fraction, at least 0, at most 1";
         /// Shortest virtual round trip.
         rtt_target: Time = Time(25_000_000), "s", "[RFC 9331 §4.3]";
         /// Round trips after slow start from which growth depends on the virtual round trip; 0 for at once.
-        rtt_rounds: u64 = 500, "rounds", "[praguelinux]";
+        rtt_rounds: u64 = 500, "rounds", "[prague2024]";
         /// Whether it ever does.
         rtt_independence: bool = true, "-", "[RFC 9331 §4.3]";
         /// Length of a burst at the rate: 1/4096 s.
-        burst_time: Time = Time(244_141), "s", "[praguelinux]";
+        burst_time: Time = Time(244_141), "s", "[prague2024]";
         /// Least window.
-        min_window: f64 = 2.0, "segments", "[praguelinux]", |window| *window >= 1.0, "a number of segments, at least 1";
+        min_window: f64 = 2.0, "segments", "[prague2024]", |window| *window >= 1.0, "a number of segments, at least 1";
     }
 }
 
