@@ -10,7 +10,7 @@ use super::timers::{TimerKind, Timers};
 use super::trace::{TcpEventKind, Trace};
 use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
-use crate::config::{EcnMode, TcpParams};
+use crate::config::{EcnMode, Pacing, PacingParams, TcpParams};
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
@@ -103,6 +103,8 @@ pub(super) struct Connection {
     pub(super) timers: Timers,
     pub(super) retransmission: RetransmissionTimer,
     pub(super) pacer: Pacer,
+    /// How a window is paced, if the congestion control has no rate.
+    pub(super) pacing: Option<Box<PacingParams>>,
     pub(super) opening: Opening,
     pub(super) idle: Idle,
     pub(super) validation: Validation,
@@ -191,6 +193,10 @@ impl Connection {
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, now),
+            pacing: match &params.pacing {
+                Pacing::Off => None,
+                Pacing::On(pacing) => Some(Box::new(pacing.clone())),
+            },
             opening: Opening::new(params.handshake, now),
             validation: Validation::new(params, initial_window, now),
             idle: Idle { restarts: params.idle_restart, last_sent: now },
@@ -448,7 +454,27 @@ impl Connection {
     pub(super) fn take_pacing_rate(&mut self) {
         if let Some(rate) = self.congestion.pacing_rate() {
             self.pacer.set_rate(rate, self.congestion.send_quantum().unwrap_or(f64::from(self.mss)));
+        } else if self.pacing.is_some() {
+            self.pace_window();
         }
+    }
+
+    /// Spaces the segments of a window, once the first ones were sent and there is a round-trip time: a multiple of the
+    /// window, or of what is in flight if that is more, per round-trip time.
+    #[inline(never)]
+    fn pace_window(&mut self) {
+        let Some(pacing) = &self.pacing else { return };
+        let srtt = self.retransmission.srtt_or_infinity();
+        if !srtt.is_finite() || self.stats.segments_sent < pacing.unpaced {
+            return;
+        }
+        let (cwnd, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
+        let ratio = if cwnd < ssthresh / 2.0 { pacing.slow_start_ratio } else { pacing.ratio };
+        let rate = ratio * cwnd.max(real(self.snd_max - self.snd_una)) / srtt;
+        // What leaves with the first segment; a byte more, because spaces are rounded.
+        let further = (pacing.quantum - 1) as f64 * f64::from(self.mss);
+        let quantum = if further > 0.0 { further + 1.0 } else { 0.0 };
+        self.pacer.set_rate_of_window(rate, quantum, pacing.forgives);
     }
 
     /// True if a transmission must wait for the pacer; starts the pacing timer.

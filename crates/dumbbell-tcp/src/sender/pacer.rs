@@ -1,4 +1,5 @@
-//! Pacing delays transmissions. The rate is set by the congestion control or by mechanism J of Vegas.
+//! Pacing delays transmissions. The rate is set by the congestion control, by mechanism J of Vegas, or from the window of a
+//! congestion control that does not pace.
 //!
 //! The pacer is a token bucket of `quantum` bytes that fills at the rate: one quantum may be sent at once, then
 //! segments are spaced by the rate.
@@ -23,6 +24,8 @@ pub(super) struct Pacer {
     lead: Time,
     /// End of the spacing of everything sent.
     until: Time,
+    /// A delay shortens the next space, at most to a half.
+    forgives: bool,
     /// Sets the rate if mechanism J is on.
     spike_suppression: Option<SpikeSuppression>,
 }
@@ -31,7 +34,7 @@ impl Pacer {
     /// A pacer without a rate. With spike suppression the first round begins with the connection.
     pub(super) fn new(suppresses_spikes: bool, now: Time) -> Self {
         let spike_suppression = suppresses_spikes.then_some(SpikeSuppression { round: (0, now) });
-        Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, spike_suppression }
+        Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, forgives: false, spike_suppression }
     }
 
     /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.
@@ -53,6 +56,12 @@ impl Pacer {
         }
     }
 
+    /// Sets the rate of a window, in bytes of payload per second above 0, and the bytes sent back to back.
+    pub(super) fn set_rate_of_window(&mut self, rate: f64, quantum: f64, forgives: bool) {
+        self.forgives = forgives;
+        self.set_rate(rate, quantum);
+    }
+
     /// When a delayed transmission is allowed; `None` if it is allowed now.
     #[inline]
     pub(super) fn wait(&self, now: Time, urgency: Urgency) -> Option<Time> {
@@ -67,7 +76,11 @@ impl Pacer {
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
         if self.per_byte > 0.0 && !self.is_exempt(urgency) {
-            self.until = self.until.max(now) + Time::from_secs(f64::from(len) * self.per_byte);
+            let mut space = Time::from_secs(f64::from(len) * self.per_byte);
+            if self.forgives {
+                space = space - now.since(self.until).min(Time(space.0 / 2));
+            }
+            self.until = self.until.max(now) + space;
         }
     }
 
@@ -131,6 +144,20 @@ mod tests {
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
         assert_eq!(pacer.wait(Time(500 * MS), Urgency::Regular), Some(Time(510 * MS)));
+    }
+
+    #[test]
+    fn a_late_segment_shortens_the_next_space_at_most_to_a_half() {
+        // 1,000 bytes at 100,000 bytes/s take 10 ms. Sent at 0; 3 ms late at 13 ms, so the next may leave 7 ms later.
+        let mut pacer = Pacer::new(false, Time::ZERO);
+        pacer.set_rate_of_window(100_000.0, 0.0, true);
+        pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
+        assert_eq!(pacer.wait(Time(9 * MS), Urgency::Regular), Some(Time(10 * MS)));
+        pacer.on_sent(1_000, Time(13 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(19 * MS), Urgency::Regular), Some(Time(20 * MS)));
+        // 80 ms late: a half.
+        pacer.on_sent(1_000, Time(100 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(101 * MS), Urgency::Regular), Some(Time(105 * MS)));
     }
 
     #[test]
