@@ -1,5 +1,5 @@
-//! Any TCP rules, and any sequence of acknowledgements (from an honest receiver or random), losses, expired deadlines,
-//! writes and polls. The sender never panics, keeps its sequence numbers in order and its window at one segment or
+//! Any TCP rules, and any sequence of acknowledgements (from an honest receiver or random, with marks and reports of
+//! duplicates), losses, reordering, repetition, expired deadlines, writes and polls. The sender never panics, keeps its sequence numbers in order and its window at one segment or
 //! more, stops sending when its window is full, never requests a deadline in the past, and behaves identically when the
 //! sequence is repeated.
 
@@ -10,7 +10,7 @@ use dumbbell_chaos::schema::value_of;
 use dumbbell_fuzz::count_events;
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time, Value, Window};
+use dumbbell_units::{Ecn, Stream, Time, Value, Window};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -84,6 +84,11 @@ enum Step {
         ack: Byte,
         echo: Echo,
         sack: [Option<(Distance, Distance)>; 4],
+        /// A range that arrived twice.
+        twice: Option<(Byte, Distance)>,
+        is_ece: bool,
+        /// Counted marks: packets and bytes.
+        marks: (u16, u32),
     },
     AcknowledgeSegments(u8),
     Duplicate {
@@ -93,6 +98,12 @@ enum Step {
     /// The oldest segments in flight reach an honest receiver, whose answers return immediately.
     Deliver(u8),
     Lose(u8),
+    /// The oldest segment in flight falls behind so many others.
+    Delay(u8),
+    /// The oldest segment in flight is repeated.
+    Repeat,
+    /// The oldest segments in flight are marked.
+    Mark(u8),
     ReceiverDeadline,
     Deadline,
     Poll(u8),
@@ -172,20 +183,26 @@ impl Host {
     fn take(&mut self, step: Step) {
         match step {
             Step::Pass(span) => self.now = Time((self.now + self.span(span)).0.min(END)),
-            Step::Acknowledge { ack, echo, sack } => {
+            Step::Acknowledge { ack, echo, sack, twice, is_ece, marks } => {
                 let timestamp_echo = match echo {
                     Echo::Before(span) => self.now - self.span(span),
                     Echo::Any(at) => Time(at),
                 };
+                let ack = self.byte(ack);
                 let mut blocks = SackBlocks::default();
+                if let Some((start, len)) = twice {
+                    blocks.push_duplicate(ack, self.byte(start), self.distance(len));
+                }
                 for (offset, len) in sack.into_iter().flatten() {
                     blocks.push(self.distance(offset), self.distance(len));
                 }
-                let ack = self.byte(ack);
                 self.acknowledge(AckSegment {
                     timestamp_echo,
                     sack: blocks,
                     queueing_echo: timestamp_echo,
+                    is_ece,
+                    ce_packets: marks.0,
+                    ce_bytes: marks.1,
                     ..AckSegment::of(ack)
                 });
             }
@@ -213,6 +230,8 @@ impl Host {
             Step::Deliver(count) => {
                 for _ in 0..count {
                     let Some((sent, segment)) = self.in_flight.pop_front() else { return };
+                    let early = self.receiver.acknowledge_before(segment.ecn);
+                    self.answer(early);
                     let ack = self.receiver.on_segment(self.now, &segment, sent, self.now.since(sent));
                     self.answer(ack);
                 }
@@ -220,6 +239,19 @@ impl Host {
             Step::Lose(count) => {
                 let count = usize::from(count).min(self.in_flight.len());
                 self.in_flight.drain(..count);
+            }
+            Step::Delay(count) => {
+                let last = usize::from(count).min(self.in_flight.len().saturating_sub(1));
+                if let Some(segment) = self.in_flight.pop_front() {
+                    self.in_flight.insert(last, segment);
+                }
+            }
+            Step::Repeat => self.in_flight.extend(self.in_flight.front().copied()),
+            Step::Mark(count) => {
+                let capable = self.in_flight.iter_mut().take(usize::from(count));
+                capable
+                    .filter(|(_, segment)| segment.ecn.is_capable())
+                    .for_each(|(_, segment)| segment.ecn = Ecn::Ce);
             }
             Step::ReceiverDeadline => {
                 let deadline = self.receiver.next_deadline();

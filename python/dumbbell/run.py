@@ -67,10 +67,9 @@ class RunTables:
         ``tcp_events`` has a row for each event and no ``value``: the ``connection`` of the flow, counted from 1; the ``kind``
         (``slow_start_exit``, ``fast_retransmit``, ``new_data``, ``recovery_enter``, ``recovery_exit``, ``timeout``,
         ``give_up``, ``ecn_reduction``, ``undo``, ``idle_restart``, ``loss``); the first byte ``seq`` of a segment that was
-        lost, or is
-        the first new one after a fast retransmission; and the state of the sender: ``snd_una``, ``snd_max``, the window
-        without inflation before and after (``cwnd_before_bytes``, ``cwnd_bytes``) and the mean round-trip time so far
-        (``rtt_mean_s``). Of a ``loss`` the sender does not know yet. `dumbbell.tcp_events` reads such a trace.
+        lost, or is the first new one after a fast retransmission; and the state of the sender: ``snd_una``, ``snd_max``,
+        the window without inflation before and after (``cwnd_before_bytes``, ``cwnd_bytes``) and the mean round-trip time
+        so far (``rtt_mean_s``). Of a ``loss`` the sender does not know yet. `dumbbell.tcp_events` reads such a trace.
 
         ``transfers`` has a row for each transfer of a workload, and for each page or request, at the time when it began: its
         ``kind``, the ``connection``, ``size_bytes``, ``completion_s`` and ``slowdown`` (missing if it did not complete),

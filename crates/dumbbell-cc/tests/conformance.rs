@@ -3,7 +3,7 @@
 use dumbbell_cc::{
     Ack, Algorithm, AlgorithmSpec, Congestion, Context, GrowPer, GrowWhen, Growth, LostSegment, Mechanisms,
     ProbeInfo, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup, Signal, SlowStartSpec, Undo,
-    WindowRules,
+    UnusedWindow, WindowRules,
 };
 use dumbbell_units::{Stream, Time};
 use std::collections::BTreeMap;
@@ -78,6 +78,8 @@ impl Drive {
             .with_queueing(queueing)
             .with_rate(rate.as_ref())
             .with_marked(marked)
+            .with_marked_packets((marked as f64 / MSS).ceil() as u64)
+            .with_ecn_echo(marked > 0)
             .with_in_flight((self.nxt - self.una - acked) as f64)
             .with_recovery(in_recovery)
             .with_cwnd_limited(!self.is_unused);
@@ -120,6 +122,15 @@ impl Drive {
             3 => self.algorithm.on_restart(&context, &Restart::new(Time(2_000_000_000), Time(1_000_000_000))),
             4 => self.congestion(Signal::EcnEcho),
             5 => self.recover(),
+            15 => {
+                let (cwnd, ssthresh) = (self.algorithm.cwnd(), self.algorithm.ssthresh());
+                self.congestion(Signal::FastRetransmit);
+                self.algorithm.on_undo(&context, &Undo::new(Signal::FastRetransmit, cwnd, ssthresh));
+            }
+            16 => {
+                let window = (self.algorithm.cwnd() / 2.0).max(MSS);
+                self.algorithm.on_unused_window(&context, &UnusedWindow::new(window));
+            }
             6..=9 => self.algorithm.on_duplicate_ack(|| (context, Ack::new(self.una, 0))),
             10..=14 => self.acknowledge(3, true),
             n => self.acknowledge(u64::from(n % 3) + 1, false),
@@ -259,6 +270,21 @@ fn an_undo_reverts_a_reaction_completely_or_not_at_all() {
             let undone = state(&drive);
             assert!(undone == cut || undone.0 >= before.0 && undone.1 >= before.1, "{name}: {undone:?}");
         }
+    });
+}
+
+#[test]
+fn a_window_that_is_not_used_is_reduced_as_told_or_kept() {
+    every_case(|name, bits| {
+        let mut drive = Drive::new(name, bits, 7);
+        for _ in 0..300 {
+            drive.step();
+        }
+        let before = drive.algorithm.cwnd();
+        let window = (before / 2.0).max(MSS);
+        let is_taken = drive.algorithm.on_unused_window(&drive.context(), &UnusedWindow::new(window));
+        assert_eq!(drive.algorithm.cwnd(), if is_taken { window } else { before }, "{name}");
+        assert!(!is_taken || drive.algorithm.ssthresh() >= 0.75 * before, "{name}");
     });
 }
 

@@ -147,6 +147,12 @@ impl Scoreboard {
         self.by_time = Some(Box::default());
     }
 
+    /// True if losses are detected by time.
+    #[inline]
+    pub fn detects_by_time(&self) -> bool {
+        self.by_time.is_some()
+    }
+
     /// What deliveries say about the order and the time of transmissions, if losses are detected by time.
     pub fn deliveries(&self) -> Option<&Deliveries> {
         self.by_time.as_deref()
@@ -723,6 +729,48 @@ mod tests {
                 }
                 let counted: u64 = scoreboard.ring.iter().map(Sent::in_pipe).sum();
                 assert_eq!(scoreboard.pipe(), counted);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pipe_agrees_with_a_full_recount_when_losses_are_detected_by_time() {
+        let mut random = dumbbell_units::Stream::new(6, 0, "by time");
+        for _ in 0..500 {
+            let mut scoreboard = Scoreboard::default();
+            scoreboard.detect_by_time();
+            (0..10).for_each(|n| scoreboard.push(n * 100, 100, Time(n)));
+            let mut ack = 0;
+            for step in 10..60 {
+                let now = Time(step);
+                let seq = (random.uniform() * 11.0) as u64 * 100;
+                scoreboard.begin_ack(random.chance(0.5).then_some(Time(step / 2)));
+                match (random.uniform() * 8.0) as u64 {
+                    0 | 1 => {
+                        scoreboard.report(seq, seq + 100 * (1 + step % 3), now);
+                    }
+                    2 => {
+                        ack = seq.max(ack).min(1000);
+                        scoreboard.acknowledge(ack, now);
+                    }
+                    3 | 4 => {
+                        if let Some(index) = scoreboard.next_lost() {
+                            scoreboard.mark_resent(index, now);
+                        }
+                    }
+                    5 => scoreboard.lose_at_timeout(now, Time(2), random.chance(0.5)),
+                    6 if random.chance(0.2) => scoreboard.unmark_lost(),
+                    _ => {}
+                }
+                let next = scoreboard.detect_losses(now, Time(step % 4));
+                assert!(next > now, "{next} has come at {now}");
+                let counted: u64 = scoreboard.ring.iter().map(Sent::in_pipe).sum();
+                assert_eq!(scoreboard.pipe(), counted);
+                let reported = scoreboard.ring.iter().filter(|sent| sent.is_sacked()).count() as u64;
+                assert_eq!(scoreboard.deliveries().unwrap().reported(), reported);
+                // Whatever is lost and not retransmitted is found.
+                let is_waiting = |sent: &Sent| sent.flags & (SACKED | LOST | RESENT) == LOST;
+                assert_eq!(scoreboard.next_lost(), scoreboard.ring.iter().position(is_waiting));
             }
         }
     }

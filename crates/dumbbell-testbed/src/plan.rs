@@ -18,7 +18,7 @@ use dumbbell_sim::network::Routes;
 use dumbbell_sim::scenario::{FlowSpec, Start};
 use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_tcp::TcpParams;
-use dumbbell_tcp::config::{DelayedAck, EcnMode};
+use dumbbell_tcp::config::{DelayedAck, EcnMode, Pacing};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
 use dumbbell_tcp::sender::recovery::{Frto, RecoverySpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
@@ -452,6 +452,11 @@ impl Rules<'_> {
             let accepted =
                 "off or classic: the kernel's other feedback belongs to congestion controls of its own";
             return Err(refuse_name(self.field("ecn"), p.ecn.name(), accepted));
+        }
+        if p.pacing != Pacing::Off {
+            let accepted =
+                "off: sockets of the testbed have no limit of their rate, which the kernel's pacing needs";
+            return Err(refuse(self.field("pacing"), "a table", accepted));
         }
         if !p.limited_transmit {
             let accepted = "true: the kernel sends new data on the first duplicate ACKs";

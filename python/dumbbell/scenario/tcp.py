@@ -13,7 +13,10 @@ __all__ = [
     "Congestion",
     "DelayedAck",
     "Headers",
+    "LinuxTimer",
     "NewRenoRecovery",
+    "Pacing",
+    "RackRecovery",
     "Recovery",
     "RenoRecovery",
     "Rfc6298Timer",
@@ -27,7 +30,7 @@ __all__ = [
 
 
 class Timer(Part):
-    """A retransmission timer; `BsdTimer` and `Rfc6298Timer` are two."""
+    """A retransmission timer, as `Rfc6298Timer`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +88,49 @@ class Rfc6298Timer(Timer):
     minimum_bounds: str | None = None
     maximum: str | None = None
     initial: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinuxTimer(Timer):
+    """The estimator of Linux.
+
+    Parameters
+    ----------
+    minimum
+        Smallest variation that is added to the smoothed RTT, a time.
+    maximum
+        Largest timeout, a time.
+    initial
+        Timeout before the first RTT sample, a time.
+    """
+
+    tag: ClassVar = ("kind", "linux")
+    minimum: str | None = None
+    maximum: str | None = None
+    initial: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pacing(Part):
+    """Pacing of a window whose congestion control has no rate of its own.
+
+    Parameters
+    ----------
+    slow_start_ratio, ratio
+        Rates in slow start below half of the threshold, and otherwise, in windows per smoothed RTT.
+    unpaced
+        Number of segments at the start of a connection that are not paced.
+    quantum
+        Number of segments sent back to back.
+    forgives
+        Whether a segment that is sent late shortens the next space, at most to a half.
+    """
+
+    slow_start_ratio: float | None = None
+    ratio: float | None = None
+    unpaced: int | None = None
+    quantum: int | None = None
+    forgives: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +288,57 @@ class SackRecovery(Recovery):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RackRecovery(Recovery):
+    """Detection of losses by time with tail loss probes, RFC 8985.
+
+    Parameters
+    ----------
+    prr
+        Reduction of the window: ``"rfc9937"``, a bound of RFC 6937, ``"ssrb"`` or ``"crb"``, or ``"off"``.
+    prr_base
+        What the reduction compares with what is delivered: the data in ``"flight"``, or the ``"window"``.
+    dup_thresh
+        Number of reported segments above which nothing is considered reordered; 0 for none.
+    reo_wnd_mult_max
+        Largest multiple of a quarter of the minimum RTT in the reordering window; 0 for no limit.
+    reo_wnd_persist
+        Number of recoveries without a duplicate report after which the multiple is 1 again.
+    reo_timer_slack
+        Time added to the wait for a segment that may be reordered.
+    dsack
+        Whether the receiver reports data that arrived twice.
+    dsack_after_reordering
+        Whether such a report counts only once reordering was seen.
+    tlp
+        Whether a probe before the timeout shows the loss of the last segments.
+    pto_slack, max_ack_delay
+        Times added to two RTTs before a probe, and added instead if a single segment is in flight.
+    rto_marks_all
+        Whether a timeout considers everything lost, not only what is old enough.
+    undo
+        Whether a reaction is undone that duplicates or echoed times show to be spurious.
+    frto
+        Detection of spurious timeouts by new data: ``"off"``, ``"rfc5682"`` or ``"linux"``.
+    """
+
+    tag: ClassVar = ("kind", "rack")
+    prr: str | None = None
+    prr_base: str | None = None
+    dup_thresh: int | None = None
+    reo_wnd_mult_max: int | None = None
+    reo_wnd_persist: int | None = None
+    reo_timer_slack: str | None = None
+    dsack: bool | None = None
+    dsack_after_reordering: bool | None = None
+    tlp: bool | None = None
+    pto_slack: str | None = None
+    max_ack_delay: str | None = None
+    rto_marks_all: bool | None = None
+    undo: bool | None = None
+    frto: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class WindowRules(Part):
     """How a congestion window grows and is reduced.
 
@@ -253,6 +350,9 @@ class WindowRules(Part):
         What adds to the window: every ``"ack"``, or every ``"segment"`` that an acknowledgement delivers.
     grow_when
         When the window grows: only while it limits the sender, ``"cwnd-limited"``, or ``"always"``.
+    validation
+        What becomes of a window that is not used: the connection restarts from the initial window, ``"restart"``, or as
+        ``"linux"`` or RFC 7661 say, ``"rfc7661"``.
     reduction_base
         What a loss reduces: ``"flight"``, the ``"pipe"`` of a scoreboard, ``"whole-window"`` or ``"real-window"``.
     slow_start_at_ssthresh
@@ -266,6 +366,7 @@ class WindowRules(Part):
     growth: str | None = None
     grow_per: str | None = None
     grow_when: str | None = None
+    validation: str | None = None
     reduction_base: str | None = None
     slow_start_at_ssthresh: bool | None = None
     extra_eighth: bool | None = None
@@ -328,6 +429,8 @@ class Tcp(Part):
         Whether packets request queueing times from routers, in an option of 8 bytes.
     timestamps
         Whether segments carry timestamps, which lets every acknowledgement give an RTT sample.
+    pacing
+        ``"off"`` or a `Pacing`.
     delayed_ack
         ``"off"`` or a `DelayedAck`.
     limited_transmit
@@ -340,15 +443,16 @@ class Tcp(Part):
     handshake
         Whether the connection opens with a three-way handshake.
     idle_restart
-        Whether the window restarts after an idle period.
+        Whether a window that is not used is reduced, as `WindowRules.validation` says.
     """
 
     readers: ClassVar = {
         "congestion": one_of([Vegas], "name"),
-        "recovery": one_of([TahoeRecovery, RenoRecovery, NewRenoRecovery, SackRecovery]),
+        "recovery": one_of([TahoeRecovery, RenoRecovery, NewRenoRecovery, RackRecovery, SackRecovery]),
         "window": table(WindowRules),
         "headers": table(Headers),
-        "timer": one_of([BsdTimer, Rfc6298Timer]),
+        "timer": one_of([BsdTimer, LinuxTimer, Rfc6298Timer]),
+        "pacing": table(Pacing),
         "delayed_ack": table(DelayedAck),
     }
     variant: str | None = None
@@ -367,6 +471,7 @@ class Tcp(Part):
     timer: str | Timer | Data | None = None
     aqt: bool | None = None
     timestamps: bool | None = None
+    pacing: str | Pacing | None = None
     delayed_ack: str | DelayedAck | None = None
     limited_transmit: bool | None = None
     nagle: bool | None = None

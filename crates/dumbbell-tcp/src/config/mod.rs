@@ -68,6 +68,62 @@ impl Field for DelayedAck {
     }
 }
 
+params! {
+    /// Members of the table that paces a window.
+    pub struct PacingParams {
+        /// Rate in slow start below half of the threshold, in windows per smoothed round-trip time.
+        slow_start_ratio: f64 = 2.0, "-", "[linux6 tcp_input.c]",
+            |ratio| *ratio > 0.0 && ratio.is_finite(), "a number above 0";
+        /// Rate otherwise, in windows per smoothed round-trip time.
+        ratio: f64 = 1.2, "-", "[linux6 tcp_input.c]",
+            |ratio| *ratio > 0.0 && ratio.is_finite(), "a number above 0";
+        /// Segments at the start of a connection that are not paced.
+        unpaced: u64 = 10, "segments", "[linux6 tcp_output.c]";
+        /// Segments sent back to back.
+        quantum: u64 = 1, "segments", "[linux6 tcp_output.c]", |n| *n >= 1, "at least 1";
+        /// A segment that is sent late shortens the next space by the delay, at most to a half.
+        forgives: bool = true, "-", "[linux6 tcp_output.c]";
+    }
+}
+
+/// Whether a congestion control that does not pace by itself is paced.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Pacing {
+    /// Segments leave as the window allows.
+    #[default]
+    Off,
+    /// They are spaced by a multiple of the window per round-trip time.
+    On(PacingParams),
+}
+
+impl Field for Pacing {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        match node.value() {
+            Value::String(text) if text == "off" => Ok(Pacing::Off),
+            Value::Object(_) => PacingParams::decode(node).map(Pacing::On),
+            _ => Err(node.error(Self::accepted())),
+        }
+    }
+    fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
+        match (self, node.value()) {
+            (Pacing::On(params), Value::Object(_)) => params.overlay(node).map(Pacing::On),
+            _ => Self::decode(node),
+        }
+    }
+    fn encode(&self) -> Value {
+        match self {
+            Pacing::Off => Value::from("off"),
+            Pacing::On(params) => params.encode(),
+        }
+    }
+    fn accepted() -> String {
+        "\"off\" or a table { slow_start_ratio = 2.0, ratio = 1.2 }".into()
+    }
+    fn schema() -> Value {
+        spec::any_of(vec![spec::choice_schema(&["off"]), PacingParams::schema()])
+    }
+}
+
 choice! {
     /// Explicit congestion notification of a connection.
     pub enum EcnMode {
@@ -131,6 +187,8 @@ params! {
         aqt: bool = false, "-", "[chan2004 §3.1]";
         /// Timestamps: every ACK gives a round-trip time sample, including ACKs of retransmissions.
         timestamps: bool = false, "-", "[RFC 7323 §3]";
+        /// Space the segments of a window, if the congestion control has no pacing rate of its own.
+        pacing: Pacing = Pacing::Off, "-", "[linux6 tcp_output.c]";
         /// When the receiver delays its acknowledgements.
         delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
@@ -257,6 +315,9 @@ impl TcpParams {
                 ),
             ));
         }
+        if m.spike_suppression && self.pacing != Pacing::Off {
+            return Err(refuse("pacing", "a table".into(), "\"off\": mechanism J sets the pace"));
+        }
         if self.window.reduction_base == ReductionBase::Pipe && !self.recovery.keeps_scoreboard() {
             return Err(refuse(
                 "window.reduction_base",
@@ -296,7 +357,7 @@ impl Tcp {
 
 /// Fields that are tables: members given by a scenario override those of the preset.
 const TABLES: &[&str] =
-    &["congestion", "recovery", "mechanisms", "window", "headers", "timer", "delayed_ack"];
+    &["congestion", "recovery", "mechanisms", "window", "headers", "timer", "pacing", "delayed_ack"];
 
 /// The preset of a table: its rules, its variant, and the named congestion control and recovery.
 fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
@@ -343,7 +404,7 @@ impl Field for Tcp {
                         }
                     )+};
                 }
-                lay_over!(congestion, recovery, mechanisms, window, headers, timer, delayed_ack);
+                lay_over!(congestion, recovery, mechanisms, window, headers, timer, pacing, delayed_ack);
                 let is_plain = |(name, _): &(&String, &Value)| {
                     !TABLES.contains(&name.as_str()) && !["rules", "variant"].contains(&name.as_str())
                 };
@@ -546,6 +607,9 @@ mod tests {
         let hystart = json!({ "slow_start": "hystartpp" });
         assert_eq!(field(json!({ "variant": "vegas", "window": hystart })), ".window.slow_start");
         assert!(parse(json!({ "variant": "westwood", "window": hystart })).is_ok());
+        let paced = json!({ "variant": "vegas", "mechanisms": { "J": true }, "pacing": {} });
+        assert_eq!(field(paced), ".pacing");
+        assert_eq!(field(json!({ "pacing": { "ratio": 0 } })), "pacing.ratio");
         assert_eq!(field(json!({ "initial_window": "10 bytes" })), ".initial_window");
         assert_eq!(field(json!({ "initial_windo": "1 segments" })), "initial_windo");
         assert_eq!(field(json!({ "variant": "vegass" })), "variant");

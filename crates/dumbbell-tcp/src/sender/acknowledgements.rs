@@ -31,7 +31,7 @@ impl Sender {
         }
         let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
-        if connection.detects_by_time {
+        if connection.scoreboard.detects_by_time() {
             let echo = connection.retransmission.has_timestamps().then_some(ack.timestamp_echo);
             connection.scoreboard.begin_ack(echo);
             if let Some(range) = ack.sack.duplicate(ack.ack) {
@@ -49,7 +49,7 @@ impl Sender {
             connection.announce_losses(now);
             if is_duplicate && !has_news && !connection.in_recovery {
                 // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
-                if connection.detects_by_time {
+                if connection.scoreboard.detects_by_time() {
                     recovery.on_delivered(connection, now, None);
                 }
                 return;
@@ -58,7 +58,7 @@ impl Sender {
         if ack.ack > connection.snd_una {
             self.on_new_ack(now, ack, waited, before);
         } else if is_duplicate {
-            if connection.detects_by_time {
+            if connection.scoreboard.detects_by_time() {
                 recovery.on_delivered(connection, now, None);
             }
             connection.announce_duplicate(now, ack, before);
@@ -66,7 +66,7 @@ impl Sender {
             recovery.on_duplicate_ack(connection, now);
         } else {
             connection.duplicates.count = 0;
-            if connection.detects_by_time && ack.ack == connection.snd_una {
+            if connection.scoreboard.detects_by_time() && ack.ack == connection.snd_una {
                 recovery.on_delivered(connection, now, None);
             }
         }
@@ -78,14 +78,14 @@ impl Sender {
         let mut news = recovery.on_new_ack(connection, now, ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
-        let is_cwnd_limited =
-            connection.limits.is_cwnd_limited(&connection.congestion) && !connection.validation.is_unused();
+        let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion)
+            && !connection.idle.validation.is_unused();
         let rtt = connection.acknowledge(now, ack);
-        if connection.detects_by_time {
+        if connection.scoreboard.detects_by_time() {
             recovery.on_delivered(connection, now, Some(&mut news));
         }
         let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
-        if is_round_start && connection.validation.is_on() {
+        if is_round_start && connection.idle.validation.is_on() {
             connection.validate_round(now);
         }
         let delivered = connection.scoreboard.delivered() - before.0;

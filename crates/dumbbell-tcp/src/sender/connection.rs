@@ -47,6 +47,8 @@ impl Burst {
 pub(super) struct Idle {
     pub(super) restarts: bool,
     pub(super) last_sent: Time,
+    /// Other rules for a window that is not used.
+    pub(super) validation: Validation,
 }
 
 /// Round trips. A round ends with the acknowledgement of data sent after it began.
@@ -94,8 +96,6 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
-    /// Losses are detected by time: the recovery is told of every delivery, and always polled.
-    pub(super) detects_by_time: bool,
     /// The oldest segment is sent next.
     pub(super) resend_head: bool,
     pub(super) burst: Burst,
@@ -105,7 +105,6 @@ pub(super) struct Connection {
     pub(super) pacer: Pacer,
     pub(super) opening: Opening,
     pub(super) idle: Idle,
-    pub(super) validation: Validation,
     pub(super) rounds: Rounds,
     pub(super) limits: Limits,
     pub(super) ecn: EcnFeedback,
@@ -185,15 +184,17 @@ impl Connection {
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
-            detects_by_time: params.recovery.detects_by_time(),
             resend_head: false,
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
-            pacer: Pacer::new(mechanisms.spike_suppression, now),
+            pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now),
             opening: Opening::new(params.handshake, now),
-            validation: Validation::new(params, initial_window, now),
-            idle: Idle { restarts: params.idle_restart, last_sent: now },
+            idle: Idle {
+                restarts: params.idle_restart,
+                last_sent: now,
+                validation: Validation::new(params, initial_window, now),
+            },
             rounds: Rounds::default(),
             limits: Limits::default(),
             ecn,
@@ -237,9 +238,9 @@ impl Connection {
         self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
         context.flight_size -= self.duplicates.limited_bytes() as f64;
-        if self.validation.is_unused() {
+        if self.idle.validation.is_unused() {
             // What was used counts, not what happened to be in flight [RFC 7661 §4.4.1].
-            context.flight_size = context.flight_size.max(real(self.validation.largest_delivery()));
+            context.flight_size = context.flight_size.max(real(self.idle.validation.largest_delivery()));
         }
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
         let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
@@ -340,7 +341,7 @@ impl Connection {
         if self.limits.is_app_limited() {
             self.scoreboard.on_app_limited();
         }
-        if self.validation.is_on() {
+        if self.idle.validation.is_on() {
             self.validate_window();
         }
         None
@@ -448,7 +449,27 @@ impl Connection {
     pub(super) fn take_pacing_rate(&mut self) {
         if let Some(rate) = self.congestion.pacing_rate() {
             self.pacer.set_rate(rate, self.congestion.send_quantum().unwrap_or(f64::from(self.mss)));
+        } else if self.pacer.of_window.is_some() {
+            self.pace_window();
         }
+    }
+
+    /// Spaces the segments of a window, once the first ones were sent and there is a round-trip time: a multiple of the
+    /// window, or of what is in flight if that is more, per round-trip time.
+    #[inline(never)]
+    fn pace_window(&mut self) {
+        let Some(pacing) = self.pacer.of_window.as_deref() else { return };
+        let srtt = self.retransmission.srtt_or_infinity();
+        if !srtt.is_finite() || self.stats.segments_sent < pacing.unpaced {
+            return;
+        }
+        let (cwnd, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
+        let ratio = if cwnd < ssthresh / 2.0 { pacing.slow_start_ratio } else { pacing.ratio };
+        let rate = ratio * cwnd.max(real(self.snd_max - self.snd_una)) / srtt;
+        // What leaves with the first segment; a byte more, because spaces are rounded.
+        let further = (pacing.quantum - 1) as f64 * f64::from(self.mss);
+        let quantum = if further > 0.0 { further + 1.0 } else { 0.0 };
+        self.pacer.set_rate(rate, quantum);
     }
 
     /// True if a transmission must wait for the pacer; starts the pacing timer.

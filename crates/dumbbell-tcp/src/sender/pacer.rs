@@ -1,8 +1,10 @@
-//! Pacing delays transmissions. The rate is set by the congestion control or by mechanism J of Vegas.
+//! Pacing delays transmissions. The rate is set by the congestion control, by mechanism J of Vegas, or from the window of a
+//! congestion control that does not pace.
 //!
 //! The pacer is a token bucket of `quantum` bytes that fills at the rate: one quantum may be sent at once, then
 //! segments are spaced by the rate.
 
+use crate::config::{Pacing, PacingParams};
 use dumbbell_units::Time;
 
 /// Kinds of transmissions with different rules.
@@ -23,15 +25,21 @@ pub(super) struct Pacer {
     lead: Time,
     /// End of the spacing of everything sent.
     until: Time,
+    /// How a window is paced, if the congestion control has no rate.
+    pub(super) of_window: Option<Box<PacingParams>>,
     /// Sets the rate if mechanism J is on.
     spike_suppression: Option<SpikeSuppression>,
 }
 
 impl Pacer {
     /// A pacer without a rate. With spike suppression the first round begins with the connection.
-    pub(super) fn new(suppresses_spikes: bool, now: Time) -> Self {
+    pub(super) fn new(suppresses_spikes: bool, pacing: &Pacing, now: Time) -> Self {
         let spike_suppression = suppresses_spikes.then_some(SpikeSuppression { round: (0, now) });
-        Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, spike_suppression }
+        let of_window = match pacing {
+            Pacing::Off => None,
+            Pacing::On(pacing) => Some(Box::new(pacing.clone())),
+        };
+        Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, of_window, spike_suppression }
     }
 
     /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.
@@ -67,7 +75,11 @@ impl Pacer {
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
         if self.per_byte > 0.0 && !self.is_exempt(urgency) {
-            self.until = self.until.max(now) + Time::from_secs(f64::from(len) * self.per_byte);
+            let mut space = Time::from_secs(f64::from(len) * self.per_byte);
+            if self.of_window.as_ref().is_some_and(|pacing| pacing.forgives) {
+                space = space - now.since(self.until).min(Time(space.0 / 2));
+            }
+            self.until = self.until.max(now) + space;
         }
     }
 
@@ -115,7 +127,7 @@ mod tests {
     #[test]
     fn a_quantum_is_sent_at_once_and_then_segments_are_spaced() {
         // 1,000 bytes at 100,000 bytes/s take 10 ms; 2,000 bytes may leave at once.
-        let mut pacer = Pacer::new(false, Time::ZERO);
+        let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO);
         pacer.set_rate(100_000.0, 2_000.0);
         let mut sent = 0;
         while pacer.wait(Time::ZERO, Urgency::Regular).is_none() {
@@ -134,8 +146,22 @@ mod tests {
     }
 
     #[test]
+    fn a_late_segment_shortens_the_next_space_at_most_to_a_half() {
+        // 1,000 bytes at 100,000 bytes/s take 10 ms. Sent at 0; 3 ms late at 13 ms, so the next may leave 7 ms later.
+        let mut pacer = Pacer::new(false, &Pacing::On(PacingParams::default()), Time::ZERO);
+        pacer.set_rate(100_000.0, 0.0);
+        pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
+        assert_eq!(pacer.wait(Time(9 * MS), Urgency::Regular), Some(Time(10 * MS)));
+        pacer.on_sent(1_000, Time(13 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(19 * MS), Urgency::Regular), Some(Time(20 * MS)));
+        // 80 ms late: a half.
+        pacer.on_sent(1_000, Time(100 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(101 * MS), Urgency::Regular), Some(Time(105 * MS)));
+    }
+
+    #[test]
     fn spike_suppression_doubles_the_rate_of_the_last_round_and_exempts_retransmissions() {
-        let mut pacer = Pacer::new(true, Time::ZERO);
+        let mut pacer = Pacer::new(true, &Pacing::Off, Time::ZERO);
         // 4,000 bytes were sent in a round of 80 ms: 20 us per byte, halved.
         pacer.on_ack(Time(80 * MS), None, 0, 4_000);
         pacer.on_sent(1_000, Time(80 * MS), Urgency::Regular);

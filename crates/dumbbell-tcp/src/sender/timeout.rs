@@ -42,7 +42,7 @@ impl Sender {
         connection.note(now, TcpEventKind::Timeout, cwnd_before);
         connection.pacer.release();
         connection.retransmission.stop_timing();
-        if !connection.detects_by_time {
+        if !connection.scoreboard.detects_by_time() {
             if connection.scoreboard.has_sacked() {
                 connection.scoreboard.clear_sacked();
             }

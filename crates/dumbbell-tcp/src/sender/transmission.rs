@@ -37,7 +37,7 @@ impl Sender {
         if connection.burst.sent >= limit || connection.is_paced(now, Urgency::Regular) {
             return connection.pause(true);
         }
-        let segment = if connection.in_recovery || connection.detects_by_time {
+        let segment = if connection.in_recovery || connection.scoreboard.detects_by_time() {
             recovery.poll(connection, now)?
         } else {
             if connection.scoreboard.has_sacked() && recovery.keeps_scoreboard() {

@@ -108,20 +108,20 @@ impl Connection {
     pub(super) fn validate_window(&mut self) {
         // The last transmission is the time of the pause, since a pause follows what is sent.
         let now = self.idle.last_sent;
-        if self.validation.rule != Some(WindowValidation::Linux) {
+        if self.idle.validation.rule != Some(WindowValidation::Linux) {
             return;
         }
         if self.limits.is_cwnd_limited(&self.congestion) {
-            (self.validation.limited_at, self.validation.used) = (now, 0);
+            (self.idle.validation.limited_at, self.idle.validation.used) = (now, 0);
             return;
         }
-        self.validation.used = self.validation.used.max(self.snd_nxt - self.snd_una);
-        if now.since(self.validation.limited_at) < self.retransmission.timeout() || self.in_recovery {
+        self.idle.validation.used = self.idle.validation.used.max(self.snd_nxt - self.snd_una);
+        if now.since(self.idle.validation.limited_at) < self.retransmission.timeout() || self.in_recovery {
             return;
         }
         let cwnd = self.congestion.cwnd();
-        let used = real(self.validation.used).max(self.validation.initial_window);
-        (self.validation.limited_at, self.validation.used) = (now, 0);
+        let used = real(self.idle.validation.used).max(self.idle.validation.initial_window);
+        (self.idle.validation.limited_at, self.idle.validation.used) = (now, 0);
         if used < cwnd {
             let mss = f64::from(self.mss);
             self.shrink_unused(now, ((cwnd + used) / 2.0 / mss).floor() * mss);
@@ -131,31 +131,32 @@ impl Connection {
     /// A round trip ends with an ACK.
     #[cold]
     pub(super) fn validate_round(&mut self, now: Time) {
-        if self.validation.rule != Some(WindowValidation::Rfc7661) {
+        if self.idle.validation.rule != Some(WindowValidation::Rfc7661) {
             return;
         }
         let (delivered, cwnd) = (self.scoreboard.delivered(), self.congestion.cwnd());
-        self.validation.on_round(now, delivered, self.retransmission.srtt_or_infinity(), cwnd);
+        self.idle.validation.on_round(now, delivered, self.retransmission.srtt_or_infinity(), cwnd);
         self.end_kept_window(now);
     }
 
     /// After five minutes, a window that is not used is halved [RFC 7661 §4.3].
     fn end_kept_window(&mut self, now: Time) {
-        if self.validation.is_unused() && now.since(self.validation.unused_since) >= KEPT {
-            self.validation.unused_since = now;
-            let window = (self.congestion.cwnd() / 2.0).max(self.validation.initial_window);
+        if self.idle.validation.is_unused() && now.since(self.idle.validation.unused_since) >= KEPT {
+            self.idle.validation.unused_since = now;
+            let window = (self.congestion.cwnd() / 2.0).max(self.idle.validation.initial_window);
             self.shrink_unused(now, window);
         }
     }
 
     /// The connection was idle for a timeout. True if a rule other than the restart from the initial window applies.
     pub(super) fn validate_idle(&mut self, now: Time, restart: &Restart) -> bool {
-        match self.validation.rule {
+        match self.idle.validation.rule {
             None | Some(WindowValidation::Restart) => false,
             Some(WindowValidation::Linux) => {
                 let mss = f64::from(self.mss);
-                let window = halved(self.congestion.cwnd(), mss, self.validation.initial_window, restart);
-                (self.validation.limited_at, self.validation.used) = (now, 0);
+                let window =
+                    halved(self.congestion.cwnd(), mss, self.idle.validation.initial_window, restart);
+                (self.idle.validation.limited_at, self.idle.validation.used) = (now, 0);
                 self.shrink_unused(now, window)
             }
             Some(WindowValidation::Rfc7661) => {

@@ -146,7 +146,8 @@ impl Reduction {
             // The oldest segment is sent in any case.
             may_send = may_send.max(mss);
         }
-        news.in_network + may_send.max(0.0)
+        // Below a segment, only a timeout would go on.
+        (news.in_network + may_send.max(0.0)).max(mss)
     }
 }
 

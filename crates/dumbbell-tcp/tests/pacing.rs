@@ -1,0 +1,56 @@
+//! Pacing of a window whose congestion control does not pace.
+
+use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
+use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Stream, Time, Value};
+use serde_json::json;
+
+const MSS: u64 = 1000;
+const MS: u64 = 1_000_000;
+
+/// The times in milliseconds at which the segments of the second round trip are sent, with a window of ten in the first,
+/// which takes 100 ms, and this threshold.
+fn second_round(pacing: Value, ssthresh: &str) -> Vec<f64> {
+    let rules = json!({
+        "mss": "1000 bytes", "initial_window": "10 segments", "initial_ssthresh": ssthresh, "pacing": pacing,
+    });
+    let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{error}"));
+    let random = Stream::new(1, 0, "sender");
+    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, random);
+    sender.write(u64::MAX);
+    assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).count(), 10);
+    sender.on_ack(Time(100 * MS), &AckSegment::of(10 * MSS), Time::ZERO);
+    let (mut now, mut times) = (Time(100 * MS), Vec::new());
+    while now < Time(200 * MS) {
+        while sender.poll_transmit(now).is_some() {
+            times.push(now.0 as f64 / MS as f64);
+        }
+        now = sender.next_release();
+    }
+    times
+}
+
+#[test]
+fn a_window_is_spaced_over_its_round_trip_time() {
+    // Above half of the threshold: 11 segments, 1.2 windows per 100 ms, so one every 100 / (1.2 * 11) = 7.5757 ms. The ACK
+    // adds a segment in slow start. The first leaves late, so a half of its space is forgiven.
+    let times = second_round(json!({}), "20 segments");
+    let space = 100.0 / 1.2 / 11.0;
+    assert_eq!(times.len(), 11);
+    for (n, at) in times.iter().enumerate() {
+        let expected = if n == 0 { 100.0 } else { 100.0 + space * (n as f64 - 0.5) };
+        assert!((at - expected).abs() < 0.001, "{n}: {at}, not {expected}");
+    }
+    // Below half of it: 2 windows per round-trip time.
+    let fast = second_round(json!({ "forgives": false }), "unlimited");
+    assert!((fast[10] - 100.0 - 10.0 * 100.0 / 2.0 / 11.0).abs() < 0.001, "{fast:?}");
+    // A quantum of three leaves at once.
+    let bursts = second_round(json!({ "quantum": 3, "forgives": false }), "20 segments");
+    assert_eq!(bursts.iter().filter(|at| **at == 100.0).count(), 3);
+}
+
+#[test]
+fn the_first_segments_are_not_paced_and_pacing_is_off_by_default() {
+    assert_eq!(second_round(json!("off"), "20 segments"), [100.0; 11]);
+    assert_eq!(second_round(json!({ "unpaced": 11 }), "20 segments"), [100.0; 11]);
+}
