@@ -11,7 +11,13 @@
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use crate::sender::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
-use dumbbell_cc::{AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, WindowRules, WindowValidation};
+use dumbbell_cc::algorithms::cubic::CubicParams;
+use dumbbell_cc::algorithms::htcp::HtcpParams;
+use dumbbell_cc::algorithms::scalable::ScalableParams;
+use dumbbell_cc::algorithms::veno::VenoSamples;
+use dumbbell_cc::{
+    AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, SlowStartSpec, WindowRules, WindowValidation,
+};
 use dumbbell_units::{Bytes, Time, Window};
 
 /// Mechanisms of Vegas that a congestion control of the kernel can carry out. The first window is the kernel's for all.
@@ -66,12 +72,32 @@ pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
     }
 }
 
-/// Congestion controls other than Reno are eBPF programs, which keep fractions of a segment.
+/// Congestion controls of the kernel have its parameters. Those that the kernel does not have in our form are eBPF programs,
+/// which keep fractions of a segment.
 pub(super) fn adapt(params: &mut TcpParams) {
-    if let AlgorithmSpec::Reno(_) = params.congestion {
-        return;
+    let slow_start = &mut params.window.slow_start;
+    match &mut params.congestion {
+        AlgorithmSpec::Cubic(cubic) => {
+            *cubic = CubicParams::linux();
+            *slow_start = SlowStartSpec::named("hystart").unwrap_or(*slow_start);
+        }
+        AlgorithmSpec::Scalable(scalable) => *scalable = ScalableParams::linux(),
+        AlgorithmSpec::Htcp(htcp) => *htcp = HtcpParams::linux(),
+        AlgorithmSpec::HighSpeed(highspeed) => highspeed.whole_increase = true,
+        AlgorithmSpec::Veno(veno) => veno.samples = VenoSamples::Ack,
+        AlgorithmSpec::Vegas(_)
+        | AlgorithmSpec::NewVegas(_)
+        | AlgorithmSpec::VegasA(_)
+        | AlgorithmSpec::NsVegas(_)
+        | AlgorithmSpec::Code(_)
+        | AlgorithmSpec::RoVegas(_)
+        | AlgorithmSpec::Westwood(_)
+        | AlgorithmSpec::WestwoodPlus(_) => {
+            params.window.growth = Growth::Real;
+            let letters: String =
+                params.mechanisms.letters().filter(|letter| MECHANISMS.contains(letter)).collect();
+            params.mechanisms = Mechanisms::from_letters(&letters).unwrap_or_default();
+        }
+        _ => {}
     }
-    params.window.growth = Growth::Real;
-    let letters: String = params.mechanisms.letters().filter(|letter| MECHANISMS.contains(letter)).collect();
-    params.mechanisms = Mechanisms::from_letters(&letters).unwrap_or_default();
 }
