@@ -59,10 +59,17 @@ def test_the_documented_scenario_is_accepted(two_hosts):
 def test_builders_state_the_rules_of_linux():
     tcp = dumbbell.Tcp(
         window=dumbbell.WindowRules(
-            growth="whole-segments", grow_per="segment", reduction_base="whole-window"
+            growth="whole-segments", grow_per="segment", reduction_base="whole-window", validation="linux"
         ),
-        recovery=dumbbell.SackRecovery(rescue=False, prr=True),
-        timer=dumbbell.Rfc6298Timer(minimum="200 ms", minimum_bounds="variation", maximum="120 s"),
+        recovery=dumbbell.RackRecovery(
+            prr_base="window",
+            reo_wnd_mult_max=255,
+            reo_timer_slack="2 ms",
+            dsack_after_reordering=True,
+            pto_slack="2 ms",
+            frto="linux",
+        ),
+        timer=dumbbell.LinuxTimer(),
         delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16),
         mss="1448 bytes",
         headers=dumbbell.Headers(data="52 bytes", ack="52 bytes", sack_block="8 bytes"),

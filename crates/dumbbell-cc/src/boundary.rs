@@ -513,7 +513,7 @@ impl Undo {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct UnusedWindow {
-    /// The window to continue with, in bytes; no larger than the current one.
+    /// The window to continue with, in bytes: no larger than the current one, and no smaller than it or the initial window.
     pub window: f64,
 }
 

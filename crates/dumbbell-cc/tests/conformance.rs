@@ -128,7 +128,9 @@ impl Drive {
                 self.algorithm.on_undo(&context, &Undo::new(Signal::FastRetransmit, cwnd, ssthresh));
             }
             16 => {
-                let window = (self.algorithm.cwnd() / 2.0).max(MSS);
+                // No less than the initial window, unless it is already.
+                let cwnd = self.algorithm.cwnd();
+                let window = (cwnd / 2.0).max(cwnd.min(2.0 * MSS));
                 self.algorithm.on_unused_window(&context, &UnusedWindow::new(window));
             }
             6..=9 => self.algorithm.on_duplicate_ack(|| (context, Ack::new(self.una, 0))),
