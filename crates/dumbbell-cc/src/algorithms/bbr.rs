@@ -197,6 +197,8 @@ pub struct Bbr {
     policer: Policer,
     aggregation: Aggregation,
     initial_window: f64,
+    /// The last target of the window, in bytes, and the terms it was computed from.
+    target: ([f64; 6], f64),
     random: Stream,
 }
 
@@ -456,6 +458,19 @@ impl Bbr {
         }
     }
 
+    /// The window that the model asks for, in bytes. It is computed when one of its terms has changed.
+    #[inline]
+    fn target(&mut self, mss: f64) -> f64 {
+        let is_probe = f64::from(u8::from(self.mode == Mode::ProbeBw && self.phase == 0));
+        let terms =
+            [self.bandwidth(), self.min_rtt, self.cwnd_gain, self.extra_acked(), self.burst, is_probe];
+        if terms != self.target.0 {
+            let bdp = self.bdp(terms[0], self.cwnd_gain, mss);
+            self.target = (terms, self.with_budget(bdp + terms[3], mss));
+        }
+        self.target.1
+    }
+
     fn set_cwnd(&mut self, context: &Context, ack: &Ack, losses: u64) {
         let mss = context.mss;
         if self.acked > 0.0 {
@@ -465,8 +480,7 @@ impl Bbr {
             if self.conserves_packets {
                 self.cwnd = self.cwnd.max(ack.in_flight + self.acked);
             } else {
-                let bdp = self.bdp(self.bandwidth(), self.cwnd_gain, mss);
-                let target = self.with_budget(bdp + self.extra_acked(), mss);
+                let target = self.target(mss);
                 if self.is_full {
                     self.cwnd = least(self.cwnd + self.acked, target);
                 } else if self.cwnd < target || real(self.rounds.delivered) < self.initial_window {
@@ -581,6 +595,7 @@ impl CongestionControl for Bbr {
             policer: Policer::default(),
             aggregation: Aggregation { since: setup.now, ..Aggregation::default() },
             initial_window: setup.initial_window,
+            target: ([-1.0; 6], 0.0),
             random: setup.random.clone(),
         };
         bbr.policer.since = setup.now;
