@@ -331,7 +331,8 @@ def test_the_command_of_an_item_states_what_differs_from_the_defaults():
 def test_an_unfair_algorithm_is_named_on_the_first_page(place):
     done = evaluated(place, UNFAIR, "coexistence")
     assert not done.passes
-    assert done.findings[0].startswith(f"{UNFAIR} is unfair: it takes more than its share (harm ")
+    assert done.findings[0].startswith(f"{UNFAIR} is unfair: it takes more than its share at ")
+    assert "harm to the goodput of the others" in done.findings[0]
     head = done.report.read_text(encoding="utf-8").split("</header>")[0]
     assert f"{UNFAIR} is unfair" in head
 

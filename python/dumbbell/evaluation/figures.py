@@ -95,7 +95,12 @@ def _sweeps(one: Judged, study: Study, limits: Sequence[Limit]) -> Figure:
             legend.remove()
     for ax in axes.flat[len(plotted) :]:
         ax.set_visible(False)
-    axes[0, 0].legend(frameon=False, fontsize=8)
+    # A baseline may be missing in the first plot.
+    shown = [ax.get_legend_handles_labels() for ax in axes.flat]
+    named = {
+        label: handle for handles, labels in shown for handle, label in zip(handles, labels, strict=True)
+    }
+    axes[0, 0].legend(list(named.values()), list(named), frameon=False, fontsize=8)
     return Figure(svg=plots.to_svg(made), caption=_caption(one))
 
 

@@ -110,14 +110,16 @@ def findings(study: Study, judged: Sequence[Judged]) -> list[Finding]:
     """Return what the algorithm does that limits do not allow, traits such as unfairness first."""
     name = study.subject.text
     found = _broken(judged)
-    traits: dict[str, Finding] = {}
+    traits: dict[str, tuple[float, Finding]] = {}
     # In the order of the items: the direct comparison of two flows comes first.
     for one in judged:
         for other, limit, broken in found:
             if other is one and limit.trait and limit.trait not in traits:
-                text = f"{name} is {limit.trait}: it {limit.breaks}"
-                traits[limit.trait] = _finding(text, broken, one, limit.trait)
-    listed = list(traits.values())
+                points = sum(each.limit is limit for each in one.comparisons)
+                text = f"{name} is {limit.trait}: it {limit.breaks} at {len(broken)} of {points} points"
+                made = _finding(text, broken, one, limit.trait)
+                traits[limit.trait] = (len(broken) / points, made)
+    listed = [made for _, made in sorted(traits.values(), key=lambda each: -each[0])]
     said: set[str] = {limit.breaks for _, limit, _ in found if limit.trait}
     for one, limit, broken in found:
         if limit.breaks not in said:
