@@ -56,10 +56,10 @@ class Modern(ClaimedPaper[Evidence]):
         settings: Settings,
         claims: Sequence[Claim[Evidence]],
         evidence: Evidence,
-        findings: Sequence[Finding],
+        _findings: Sequence[Finding],
     ) -> Sensitivity[Any]:
         """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence, findings, settings)
+        return sensitivity.study(claims, evidence, settings)
 
     def content(
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any

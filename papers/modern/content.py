@@ -29,8 +29,8 @@ FAMILIES = {
 """The families of statements, by the first part of their names."""
 
 BASES = {
-    "read in the source": lambda source: not any(
-        mark in source for mark in ("third-hand", "from memory", "band proposed here")
+    "read in the source": lambda source: (
+        not any(mark in source for mark in ("third-hand", "from memory", "band proposed here"))
     ),
     "read in notes on the source (third-hand)": lambda source: "third-hand" in source,
     "from memory": lambda source: "from memory" in source,
@@ -71,7 +71,7 @@ def _overview(findings: Sequence[Finding]) -> Section:
                     "ordering, but no range, the accepted range is a proposal; these statements, and those that were not "
                     "read in the source itself, are marked in the column of sources.",
                     f"Flows under the rules of the RFCs recover with `{newest_recovery()}`. Flows of the experiments with Linux "
-                    "have `rules = \"linux\"`. A statement whose scenario needs something that this engine does not have is not "
+                    'have `rules = "linux"`. A statement whose scenario needs something that this engine does not have is not '
                     "checkable; the reason names what is missing, by the engine's own catalogue.",
                 ]
             ),
@@ -113,7 +113,13 @@ def _misses(findings: Sequence[Finding]) -> Section:
         blocks=[
             Table(
                 caption="Claims not reproduced",
-                columns=[_left("claim"), Column(title="measured"), _left("accepted"), _left("evidence"), _left("cause")],
+                columns=[
+                    _left("claim"),
+                    Column(title="measured"),
+                    _left("accepted"),
+                    _left("evidence"),
+                    _left("cause"),
+                ],
                 rows=[
                     [
                         finding.claim.id,
@@ -132,7 +138,11 @@ def _misses(findings: Sequence[Finding]) -> Section:
 
 
 def _unchecked(findings: Sequence[Finding]) -> Section:
-    rows = [[finding.claim.id, finding.claim.statement, finding.why] for finding in findings if not finding.is_judged]
+    rows = [
+        [finding.claim.id, finding.claim.statement, finding.why]
+        for finding in findings
+        if not finding.is_judged
+    ]
     return Section(
         anchor="unchecked",
         title="Claims that could not be checked",

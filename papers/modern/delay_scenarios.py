@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from .assumptions import Assumptions
-from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, flow, lines, linux, probe, rfc
+from .network import (
+    Case,
+    Data,
+    bdp_bytes,
+    bottleneck,
+    bulk,
+    drop_tail,
+    flow,
+    lines,
+    linux,
+    milliseconds,
+    probe,
+    rfc,
+)
 
 __all__ = ["delay_cases"]
 
 
-def _step(packets: int) -> Data:
-    """Return a queue that marks every packet beyond this many on arrival."""
+def _step(packets: float, mbps: float) -> Data:
+    """Return a queue that marks every packet that has waited for longer than so many take."""
     return {
-        "kind": "red", "minimum": f"{packets} packets", "maximum": f"{packets + 1} packets", "weight": 1.0, "max_p": 1.0,
-        "gentle": True, "adaptive": False, "limit": "100000 packets",
+        "kind": "codel", "ce_threshold": milliseconds(packets * 12 / mbps), "target": "10 s", "interval": "10 s",
+        "limit": "100000 packets",
     }  # fmt: skip
 
 
@@ -25,18 +38,18 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
     backlog = probe("backlog", link=True, period_ms=0.01)
     made = {
         "dctcp-two": bottleneck(
-            "dctcp-two", 10_000, 0.1, bulk(lines("f", 2, dctcp)), 0.15, from_s=0.1, queue=_step(40), probes=[backlog]
+            "dctcp-two", 10_000, 0.1, bulk(lines("f", 2, dctcp)), 0.15, from_s=0.1, queue=_step(40, 10_000), probes=[backlog]
         ),
         **{
             f"dctcp-step-{packets}": bottleneck(
-                f"dctcp-step-{packets}", 10_000, 0.1, bulk(lines("f", 2, dctcp)), 0.3, from_s=0.1, queue=_step(packets)
+                f"dctcp-step-{packets}", 10_000, 0.1, bulk(lines("f", 2, dctcp)), 0.3, from_s=0.1, queue=_step(packets, 10_000)
             )
             for packets in (2, 5, 12, 20, 40)
         },
         # A millisecond at 50 Mb/s is 4.2 packets.
         **{
             f"dctcp-{rtt}ms": bottleneck(
-                f"dctcp-{rtt}ms", 50, rtt, bulk([("f", dctcp)]), 45, queue=_step(4),
+                f"dctcp-{rtt}ms", 50, rtt, bulk([("f", dctcp)]), 45, queue=_step(50 / 12, 50),
                 probes=[
                     probe("delivered", flows=["f"], period_ms=200),
                     probe("marked_fraction", flows=["f"], period_ms=100),
@@ -48,7 +61,7 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
         "dctcp-all-marked": bottleneck(
             "dctcp-all-marked", 10, 10,
             bulk([("f", _dctcp(assumptions, initial_window="400 segments", initial_ssthresh="400 segments"))]),
-            8, queue=_step(1),
+            8, queue=_step(1, 10),
             probes=[probe("tcp_events", flows=["f"]), probe("marked_fraction", flows=["f"])],
         ),
         "dctcp-loss": bottleneck(
@@ -61,6 +74,10 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
     cubic = linux("cubic", assumptions)
     both = {"queue": {"kind": "dualpi2"}, "link": {"wait_percentiles": True}}
     made["prague-alone"] = bottleneck("prague-alone", 40, 25, bulk([("f", prague)]), 60, from_s=30, **both)
+    smooth = {"kind": "dualpi2", "ramp_begin": "0 ms", "ramp": "20 ms"}
+    made["prague-smooth"] = bottleneck(
+        "prague-smooth", 40, 25, bulk([("f", prague)]), 60, from_s=30, queue=smooth
+    )
     made["prague-cubic"] = bottleneck(
         "prague-cubic", 40, 10, bulk([("prague", prague), ("cubic", cubic)], (0.0, assumptions.start_s)), 120,
         from_s=30, **both,

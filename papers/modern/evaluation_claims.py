@@ -77,7 +77,9 @@ def window_of_a_limited_flow_without_over_with_validation(evidence: Evidence) ->
 def completion_over_a_fast_satellite(evidence: Evidence) -> Outcome:
     bbr, cubic = (evidence.one(f"satellite-{name}").flow("completion_s") for name in ("bbr", "cubic"))
     return Outcome(
-        measured=bbr, holds=bbr <= 5.5 and cubic <= 6.5, note=f"CUBIC {cubic:.2f} s; TCP with a handshake, not QUIC"
+        measured=bbr,
+        holds=bbr <= 5.5 and cubic <= 6.5,
+        note=f"CUBIC {cubic:.2f} s; TCP with a handshake, not QUIC",
     )
 
 
@@ -113,7 +115,9 @@ def end_of_startup_of_a_limited_flow(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-limited")
     states = run.trace("bbr3_state").values
     others = sorted({int(state) for state in states} - {STARTUP, PROBE_RTT})
-    return Outcome(measured=float(len(others)), holds=not others, note=f"other states: {others}" if others else "")
+    return Outcome(
+        measured=float(len(others)), holds=not others, note=f"other states: {others}" if others else ""
+    )
 
 
 @claim("bbr3-11")
@@ -121,7 +125,9 @@ def probes_of_the_minimum_of_a_flow_with_pauses(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-idle")
     stays = run.trace("bbr3_state").stays(lambda values: values == PROBE_RTT, 60)
     late = [begin for begin, _ in stays if begin > 12]
-    return Outcome(measured=float(len(late)), holds=not late, note="entries into ProbeRTT, with data every 6 s")
+    return Outcome(
+        measured=float(len(late)), holds=not late, note="entries into ProbeRTT, with data every 6 s"
+    )
 
 
 @claim("bbr3-13")
@@ -133,7 +139,9 @@ def utilization_with_aggregation(evidence: Evidence) -> Outcome:
 @claim("bbr3-18")
 def bounds_under_reordering(evidence: Evidence) -> Outcome:
     values = evidence.each("draft-reordered", lambda run: run.goodput() / (50 * 1448 / 1500))
-    return ordering(values, lambda part: part >= 0.95, "goodput with spurious recoveries over the rate of the path")
+    return ordering(
+        values, lambda part: part >= 0.95, "goodput with spurious recoveries over the rate of the path"
+    )
 
 
 @claim("bbr3-19")

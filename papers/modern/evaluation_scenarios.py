@@ -151,10 +151,26 @@ def _limited(assumptions: Assumptions) -> dict[str, Data]:
     states = probe("bbr3_state", "max_bw", flows=["f"])
     # The first 20 s of the video are fetched at once; after that, the application limits.
     late = media | {"buffer": "20 s", "bitrates": ["20 Mbit/s"]}
-    rare = media | {"segment": "6 s", "buffer": "7 s", "bitrates": ["2 Mbit/s"], "reservoir": "1 s", "cushion": "1 s"}
-    for key, source, duration in (("draft-limited", media, 20), ("draft-late-limit", late, 40), ("draft-idle", rare, 60)):
+    rare = media | {
+        "segment": "6 s",
+        "buffer": "7 s",
+        "bitrates": ["2 Mbit/s"],
+        "reservoir": "1 s",
+        "cushion": "1 s",
+    }
+    for key, source, duration in (
+        ("draft-limited", media, 20),
+        ("draft-late-limit", late, 40),
+        ("draft-idle", rare, 60),
+    ):
         made[key] = bottleneck(
-            key, 50, 40, [flow("f", bbr3, source=source)], duration, queue=drop_tail(bdp_bytes(50, 40, 4)), probes=[states]
+            key,
+            50,
+            40,
+            [flow("f", bbr3, source=source)],
+            duration,
+            queue=drop_tail(bdp_bytes(50, 40, 4)),
+            probes=[states],
         )
     made["draft-aggregated"] = bottleneck(
         "draft-aggregated", 50, 40, bulk([("f", bbr3)]), 40, from_s=10, queue=drop_tail(bdp_bytes(50, 40, 4)),

@@ -20,7 +20,7 @@ from . import means
 from .network import FORWARD
 from .plan import BASE
 
-__all__ = ["Evidence", "Events", "Run", "Trace", "farthest", "held", "measured", "ordering"]
+__all__ = ["Events", "Evidence", "Run", "Trace", "farthest", "held", "measured", "ordering"]
 
 Values = NDArray[np.float64]
 
@@ -50,7 +50,9 @@ class Trace:
         inside = (self.times >= begin_s) & (self.times < end_s)
         return Trace(self.times[inside], self.values[inside])
 
-    def stays(self, is_meant: Callable[[Values], NDArray[np.bool_]], end_s: float) -> list[tuple[float, float]]:
+    def stays(
+        self, is_meant: Callable[[Values], NDArray[np.bool_]], end_s: float
+    ) -> list[tuple[float, float]]:
         """Return begin and end of each stay where the value satisfies a condition, s."""
         flags = is_meant(self.values)
         edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(int), [0]))))
@@ -136,9 +138,7 @@ class Run:
     def events(self, name: str = "f") -> Events:
         """Return the events of a flow."""
         found = self._traces.get("tcp_events", {}).get(name, {"time_s": []})
-        return Events(
-            dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)
-        )
+        return Events(dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True))
 
 
 class Evidence:
@@ -168,7 +168,9 @@ class Evidence:
     def _by_key(self) -> dict[str, list[Run]]:
         found: dict[str, list[Run]] = {}
         for row in self.results.to_dict("records"):
-            found.setdefault(str(row["key"]), []).append(Run({str(name): value for name, value in row.items()}))
+            found.setdefault(str(row["key"]), []).append(
+                Run({str(name): value for name, value in row.items()})
+            )
         return found
 
     def of_group(self, group: str, limit: int | None = None) -> Evidence:

@@ -37,7 +37,11 @@ def predicted_share(mbps: float, rtt_ms: float, share: float, duration_s: float 
 def law(evidence: Evidence) -> str:
     """Draw the mean windows of CUBIC under periodic loss, measured and by the law of RFC 9438."""
     try:
-        points = [(1 / every, law_window(evidence, "cubic", every, rtt)) for every, rtt, _ in CUBIC_LOSSES if rtt == 100]
+        points = [
+            (1 / every, law_window(evidence, "cubic", every, rtt))
+            for every, rtt, _ in CUBIC_LOSSES
+            if rtt == 100
+        ]
     except NotMeasured:
         return ""
     figure, axes = plots.figure(width=5.6, height=3.6)
@@ -68,7 +72,11 @@ def shares(evidence: Evidence) -> str:
             return ""
         buffers = np.logspace(0, 6, 60, base=2)
         ax.plot(
-            buffers, [predicted_share(mbps, rtt, share) for share in buffers], color=colour, linewidth=1.0, linestyle="--"
+            buffers,
+            [predicted_share(mbps, rtt, share) for share in buffers],
+            color=colour,
+            linewidth=1.0,
+            linestyle="--",
         )
         for index, (share, values) in enumerate(points):
             ax.plot(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
 
 from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
-from .model_scenarios import CLIFF, HIGH_LOSS, SHALLOW, SLOW_BUFFERS_KB
+from .model_scenarios import CLIFF, DOWN_CHANGES_MS, DRAIN_CHANGES_MS, HIGH_LOSS, SHALLOW, SLOW_BUFFERS_KB
 from .network import FORWARD
 from .register import claim
 
@@ -49,24 +51,32 @@ def rise_of_the_round_trip_time_while_probing(evidence: Evidence) -> Outcome:
     return measured(float(np.median(rises)), f"median of {len(rises)} phases")
 
 
+def _time_to_twice(run: Run) -> float:
+    estimate = run.trace("bandwidth")
+    after = estimate.times[(estimate.times > 20) & (estimate.values > 0.95 * 20e6 * 1448 / 1500)]
+    return float(after[0]) - 20 if len(after) else float("nan")
+
+
 @claim("bbr-03")
 def time_to_twice_the_rate(evidence: Evidence) -> Outcome:
-    estimate = evidence.one("bbr-steps").trace("bandwidth")
-    after = estimate.times[(estimate.times > 20) & (estimate.values > 0.95 * 20e6 * 1448 / 1500)]
-    if not len(after):
-        raise NotMeasured("The estimate never came to 20 Mb/s.")
-    return measured(float(after[0]) - 20)
+    return measured(evidence.each("bbr-steps", _time_to_twice), "it depends on the phase at the change")
+
+
+def _time_to_half(run: Run) -> float:
+    estimate = run.trace("bandwidth")
+    fallen = estimate.times[(estimate.times > 40) & (estimate.values < 11e6)]
+    return float(fallen[0]) - 40 if len(fallen) else float("nan")
 
 
 @claim("bbr-04")
 def peak_and_duration_after_half_the_rate(evidence: Evidence) -> Outcome:
-    run = evidence.one("bbr-steps")
-    peak = 40 + float(_delay_ms(run, 10, 40, 46).max())
-    estimate = run.trace("bandwidth")
-    fallen = estimate.times[(estimate.times > 40) & (estimate.values < 11e6)]
-    if not len(fallen):
-        raise NotMeasured("The estimate never fell.")
-    return farthest({"round-trip time, ms": (peak, 165), "estimate falls after, s": (float(fallen[0]) - 40, 1.8)})
+    peak = evidence.each("bbr-steps", lambda run: 40 + float(_delay_ms(run, 10, 40, 46).max()))
+    return farthest(
+        {
+            "round-trip time, ms": (peak, 165),
+            "estimate falls after, s": (evidence.each("bbr-steps", _time_to_half), 1.8),
+        }
+    )
 
 
 @claim("bbr-05")
@@ -75,7 +85,9 @@ def mean_round_trip_time_of_bbr(evidence: Evidence) -> Outcome:
     peak = 40 + float(_delay_ms(cubic, 10, 10, 120).max())
     mean = 40 + float(_delay_ms(bbr, 10, 10, 120).mean())
     return Outcome(
-        measured=mean, holds=peak >= 285 and mean < 60, note=f"the round-trip time of CUBIC reaches {peak:.0f} ms"
+        measured=mean,
+        holds=peak >= 285 and mean < 60,
+        note=f"the round-trip time of CUBIC reaches {peak:.0f} ms",
     )
 
 
@@ -110,7 +122,7 @@ def limit_of_loss_with_a_smaller_gain(evidence: Evidence) -> Outcome:
     }
     note = listing([(f"{100 * loss:g} %", part) for loss, part in parts.items()], "{:.2f}")
     losses = list(parts)
-    for before, after in zip(losses, losses[1:], strict=False):
+    for before, after in itertools.pairwise(losses):
         if parts[before] >= 0.5 > parts[after]:
             share = (parts[before] - 0.5) / (parts[before] - parts[after])
             return measured(100 * (before + share * (after - before)), f"part of what may arrive: {note}")
@@ -175,15 +187,21 @@ def queue_of_four_flows(evidence: Evidence) -> Outcome:
     return measured(evidence.each("deep-four", lambda run: run.link("wait_mean_s") * 1000 / 40))
 
 
+def _standing_s(run: Run) -> float:
+    """Return the median delay of the second half at 128 kb/s, s."""
+    values = run.trace("backlog", FORWARD).values
+    return float(np.median(values[len(values) // 2 :])) * PACKET_BITS / 128_000
+
+
 @claim("bbr-16")
 def delay_of_cubic_over_the_buffer(evidence: Evidence) -> Outcome:
-    flags, notes = {}, []
+    flags, notes, flat = {}, [], []
     for size in SLOW_BUFFERS_KB:
         full = size * 8 / 128
-        cubic, bbr = (evidence.each(f"slow-{name}-{size}", lambda run: run.link("wait_mean_s")) for name in ("cubic", "bbr"))
+        cubic, bbr = (evidence.each(f"slow-{name}-{size}", _standing_s) for name in ("cubic", "bbr"))
         notes.append(f"{size} kB: {cubic.mean():.1f} s of {full:.0f}, BBR {bbr.mean():.2f} s")
-        flags[f"CUBIC, {size} kB"] = full / 2 <= cubic.mean() <= full
-    flat = [float(evidence.each(f"slow-bbr-{size}", lambda run: run.link("wait_mean_s")).mean()) for size in SLOW_BUFFERS_KB]
+        flags[f"CUBIC, {size} kB"] = full / 2 <= cubic.mean() <= 2 * full
+        flat.append(float(bbr.mean()))
     flags["BBR flat"] = max(flat) <= 2 * min(flat)
     return held(flags, "; ".join(notes))
 
@@ -199,9 +217,16 @@ def goodput_of_bbr_over_cubic_in_a_shallow_buffer(evidence: Evidence) -> Outcome
 
 @claim("cao-03")
 def retransmissions_of_bbr_over_cubic(evidence: Evidence) -> Outcome:
-    bbr, cubic = (evidence.each(f"single-25ms-{name}", lambda run: run.flow("segments_retransmitted")) for name in ("bbr", "cubic"))
+    bbr, cubic = (
+        evidence.each(f"single-25ms-{name}", lambda run: run.flow("segments_retransmitted"))
+        for name in ("bbr", "cubic")
+    )
     ratio = bbr / np.maximum(cubic, 1)
-    return ordering(ratio, lambda value: value >= 14.3, f"{bbr.mean():.0f} and {cubic.mean():.0f}; published 143 times as many")
+    return ordering(
+        ratio,
+        lambda value: value >= 14.3,
+        f"{bbr.mean():.0f} and {cubic.mean():.0f}; published 143 times as many",
+    )
 
 
 @claim("cao-04")
@@ -212,7 +237,10 @@ def retransmissions_of_bbr_in_a_deep_buffer(evidence: Evidence) -> Outcome:
 @claim("cao-05")
 def rate_under_loss(evidence: Evidence) -> Outcome:
     rates = {
-        f"{100 * loss:g} %": (evidence.each(f"loss-{loss:g}", lambda run: run.flow("throughput_bps") / 1e6), 94.0)
+        f"{100 * loss:g} %": (
+            evidence.each(f"loss-{loss:g}", lambda run: run.flow("throughput_bps") / 1e6),
+            94.0,
+        )
         for loss in HIGH_LOSS
         if loss <= 0.18
     }
@@ -254,7 +282,9 @@ def bandwidth_at_the_end_of_startup(evidence: Evidence) -> Outcome:
     bandwidth = run.trace("max_bw")
     reached = bandwidth.times[bandwidth.values >= 0.75 * payload]
     rounds = (end - float(reached[0])) / 0.04 if len(reached) else float("nan")
-    return measured(float(bandwidth.at(end)) / payload, f"{rounds:.1f} base round-trip times after three quarters of it")
+    return measured(
+        float(bandwidth.at(end)) / payload, f"{rounds:.1f} base round-trip times after three quarters of it"
+    )
 
 
 @claim("bbr3-02")
@@ -272,19 +302,32 @@ def exit_from_startup_by_loss(evidence: Evidence) -> Outcome:
 
 @claim("bbr3-03")
 def data_in_flight_at_the_end_of_drain(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-steady")
-    _, end = _first(run, DRAIN, 42)
+    run = evidence.one("draft-fine")
+    _, end = _first(run, DRAIN, 9)
     flight = float(run.trace("flight_size").at(end))
-    bdp = 50e6 * 0.04 / 8 / 1500
-    return Outcome(measured=flight, holds=flight <= bdp + 1, note=f"segments; the path holds {bdp:.1f}")
+    bdp = _path_segments(run, end)
+    return Outcome(
+        measured=flight - bdp, holds=flight <= bdp + 1, note=f"of {bdp:.1f} segments by the estimates"
+    )
+
+
+def _path_segments(run: Run, time_s: float) -> float:
+    """Return the product of the estimated bandwidth and the minimum round-trip time, segments."""
+    rtt = run.flow("rtt_min_s")
+    return float(run.trace("max_bw").at(time_s)) * rtt / 8 / 1448
 
 
 @claim("bbr3-04")
 def rounds_of_drain_after_a_slower_rate(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-drain-slower")
-    begin, end = _first(run, DRAIN, 5)
-    rtt = 0.04 * 3
-    return measured((end - begin) / rtt, "in round-trip times of three times the base, with the queue of Startup")
+    for at in DRAIN_CHANGES_MS:
+        run = evidence.one(f"draft-drain-{at}")
+        begin, end = _first(run, DRAIN, 1.5)
+        if begin - 0.01 <= at / 1000 <= begin + 0.03:
+            rtt = float(run.trace("srtt").between(begin, end).values.mean())
+            return measured(
+                (end - begin) / rtt, f"Drain begins after {begin:.3f} s, the rate falls after {at / 1000:g} s"
+            )
+    raise NotMeasured("In no run, the rate falls as Drain begins.")
 
 
 @claim("bbr3-05")
@@ -294,16 +337,19 @@ def rounds_of_up_on_a_plateau(evidence: Evidence) -> Outcome:
     if not stays:
         raise NotMeasured("UP was not entered.")
     # The queue that the gain of 1.25 builds lengthens the rounds.
-    return measured(float(np.median(stays)) / (1.25 * 0.04), f"median of {len(stays)} probes, in round-trip times of 1.25 times the base")
+    return measured(
+        float(np.median(stays)) / (1.25 * 0.04),
+        f"median of {len(stays)} probes, in round-trip times of 1.25 times the base",
+    )
 
 
 @claim("bbr3-08")
 def data_in_flight_when_cruising_begins(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-steady")
+    run = evidence.one("draft-fine")
     flight, bound = run.trace("flight_size"), run.trace("inflight_longterm")
-    bdp = 50e6 * 0.04 / 8 / 1500
     over = []
-    for begin, _ in _states(run, CRUISE, 42):
+    for begin, _ in _states(run, CRUISE, 9):
+        bdp = _path_segments(run, begin)
         longterm = float(bound.at(begin)) / 1448
         most = min(bdp, 0.85 * longterm) if longterm else bdp
         over.append(float(flight.at(begin)) - most)
@@ -314,17 +360,20 @@ def data_in_flight_when_cruising_begins(evidence: Evidence) -> Outcome:
 
 @claim("bbr3-09")
 def time_to_refill_on_a_slower_path(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-down-slower")
-    after = next((begin for begin, _ in _states(run, DOWN, 20) if begin > 6), None)
-    if after is None:
-        raise NotMeasured("DOWN was not entered after the change.")
-    refill, _ = _first(run, REFILL, 20, after)
-    cruised = any(after < begin < refill for begin, _ in _states(run, CRUISE, 20))
-    return Outcome(
-        measured=refill - after,
-        holds=not cruised and 1.9 <= refill - after <= 3.1,
-        note="with CRUISE in between" if cruised else "without CRUISE",
-    )
+    for at in DOWN_CHANGES_MS:
+        run = evidence.one(f"draft-down-{at}")
+        end = at / 1000 + 6
+        begin = next((begin for begin, _ in _states(run, DOWN, end) if abs(begin - at / 1000) <= 0.025), None)
+        if begin is None:
+            continue
+        refill, _ = _first(run, REFILL, end, begin)
+        cruised = any(begin < other < refill for other, _ in _states(run, CRUISE, end))
+        return Outcome(
+            measured=refill - begin,
+            holds=not cruised and 1.9 <= refill - begin <= 3.1,
+            note="with CRUISE in between" if cruised else "without CRUISE",
+        )
+    raise NotMeasured("In no run, the rate falls as DOWN begins.")
 
 
 @claim("bbr3-10")
@@ -369,7 +418,8 @@ def rounds_to_ten_times_the_rate(evidence: Evidence) -> Outcome:
     return Outcome(
         measured=rounds / expected,
         holds=rounds <= 2 * expected,
-        note=f"{rounds:.1f} rounds of probing; the logarithm of the path's segments is {expected:.1f}; {float(reached[0]) - 20:.1f} s after the change",
+        note=f"{rounds:.1f} rounds of probing; the logarithm of the path's segments is {expected:.1f}; "
+        f"{float(reached[0]) - 20:.1f} s after the change",
     )
 
 
@@ -384,7 +434,11 @@ def cycles_to_a_tenth_of_the_rate(evidence: Evidence) -> Outcome:
         raise NotMeasured("The largest bandwidth did not fall.")
     cycles = sum(20 < begin < float(fallen[0]) for begin, _ in _states(run, DOWN, 50))
     early = f"{(float(low[0]) - 20) / 0.04:.0f} base round-trip times" if len(low) else "never"
-    return Outcome(measured=float(cycles), holds=1 <= cycles <= 4 and len(low) > 0, note=f"short-term bound below 20 Mb/s: {early}")
+    return Outcome(
+        measured=float(cycles),
+        holds=1 <= cycles <= 4 and len(low) > 0,
+        note=f"short-term bound below 20 Mb/s: {early}",
+    )
 
 
 @claim("bbr3-17")
@@ -393,7 +447,9 @@ def goodput_behind_a_policer(evidence: Evidence) -> Outcome:
     rate, loss = run.flow("throughput_bps") / 1e6, loss_rate(run)
     carried = rate * (1 - loss)
     return Outcome(
-        measured=carried / 10, holds=abs(carried / 10 - 1) <= 0.05 and loss < 0.02, note=f"{100 * loss:.2f} % lost"
+        measured=carried / 10,
+        holds=abs(carried / 10 - 1) <= 0.05 and loss < 0.02,
+        note=f"{100 * loss:.2f} % lost",
     )
 
 
@@ -421,7 +477,9 @@ def bound_after_loss_while_probing(evidence: Evidence) -> Outcome:
     if not cuts:
         raise NotMeasured("No probe ended with a lower bound.")
     return Outcome(
-        measured=min(cuts), holds=min(cuts) >= 0.7 - 0.02, note=f"least of {len(cuts)} cuts; 0.7 bounds them below"
+        measured=min(cuts),
+        holds=min(cuts) >= 0.7 - 0.02,
+        note=f"least of {len(cuts)} cuts; 0.7 bounds them below",
     )
 
 
@@ -452,4 +510,3 @@ def loss_of_five_flows_in_a_shallow_buffer(evidence: Evidence) -> Outcome:
         lambda percent: (percent <= 3) & bool(losses["bbr3"].mean() < losses["bbr"].mean()),
         f"BBR {100 * losses['bbr'].mean():.2f} %",
     )
-

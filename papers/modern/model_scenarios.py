@@ -17,7 +17,15 @@ from .network import (
     staggered,
 )
 
-__all__ = ["CLIFF", "HIGH_LOSS", "SHALLOW", "SLOW_BUFFERS_KB", "model_cases"]
+__all__ = [
+    "CLIFF",
+    "DOWN_CHANGES_MS",
+    "DRAIN_CHANGES_MS",
+    "HIGH_LOSS",
+    "SHALLOW",
+    "SLOW_BUFFERS_KB",
+    "model_cases",
+]
 
 HIGH_LOSS = (0.0, 0.05, 0.1, 0.15, 0.18, 0.25)
 """Loss rates on the path of 100 Mb/s and 25 ms."""
@@ -43,7 +51,7 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             ],
         ),
         "bbr-steps": bottleneck(
-            "bbr-steps", 10, 40, bulk([("f", bbr)]), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
+            "bbr-steps", 10, 40, bulk([("f", bbr)], (0.0, 1.0)), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
             changes=[{"at": "20 s", "rate": rate_of(20)}, {"at": "40 s", "rate": rate_of(10)}],
             probes=[probe("backlog", link=True, period_ms=10), probe("bandwidth", flows=["f"])],
         ),
@@ -79,6 +87,7 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             made[f"slow-{name}-{size}"] = bottleneck(
                 f"slow-{name}-{size}", 0.128, 40, bulk(lines("f", 8, tcp), (0, 1)), 1500 if quick else 3000,
                 from_s=900 if quick else 1500, queue=drop_tail(size * 1000),
+                probes=[probe("backlog", link=True, period_ms=5000)],
             )  # fmt: skip
     return made
 
@@ -130,10 +139,21 @@ def _single(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             f"single-25ms-{name}", 500, 25, bulk([("f", tcp)]), duration, queue=drop_tail(100_000)
         )
     made["single-deep-bbr"] = bottleneck(
-        "single-deep-bbr", 500, 25, bulk([("f", linux("bbr", assumptions))]), duration, queue=drop_tail(10_000_000)
+        "single-deep-bbr",
+        500,
+        25,
+        bulk([("f", linux("bbr", assumptions))]),
+        duration,
+        queue=drop_tail(10_000_000),
     )
     return made
 
+
+DRAIN_CHANGES_MS = range(200, 620, 20)
+"""When the rate falls in the runs for Drain, ms."""
+
+DOWN_CHANGES_MS = range(3000, 6500, 50)
+"""When the rate falls in the runs for DOWN, ms."""
 
 STATES = ("bbr3_state", "max_bw", "inflight_longterm", "bw_shortterm", "pacing_gain")
 
@@ -144,23 +164,34 @@ def _draft(assumptions: Assumptions) -> dict[str, Data]:
     states = probe(*STATES, flows=["f"])
     deep = drop_tail(bdp_bytes(50, 40, 4))
 
-    def single(name: str, mbps: float = 50, rtt_ms: float = 40, duration_s: float = 25, **more: object) -> Data:
+    def single(
+        name: str, mbps: float = 50, rtt_ms: float = 40, duration_s: float = 25, **more: object
+    ) -> Data:
         given: Data = {"queue": deep, "probes": [states], **more}
         return bottleneck(name, mbps, rtt_ms, bulk([("f", tcp)]), duration_s, **given)
 
-    window = probe("flight_size", "cwnd", flows=["f"], period_ms=2)
+    window = probe("flight_size", flows=["f"], period_ms=2)
+    fine = probe("flight_size", flows=["f"], period_ms=0.25)
     return {
         "draft-steady": single("draft-steady", duration_s=42, probes=[states, window]),
         "draft-startup-loss": single(
             "draft-startup-loss", duration_s=4, queue=drop_tail(bdp_bytes(50, 40, 0.1)), probes=[states]
         ),
-        # The rate falls by a tenth as Startup ends; the claim finds the drain that it met.
-        "draft-drain-slower": single(
-            "draft-drain-slower", duration_s=5, changes=[{"at": "350 ms", "rate": rate_of(45)}]
-        ),
-        "draft-down-slower": single(
-            "draft-down-slower", duration_s=20, changes=[{"at": "6 s", "rate": rate_of(45)}]
-        ),
+        "draft-fine": single("draft-fine", duration_s=9, probes=[states, fine]),
+        # The rate falls by a tenth at some time; the claims find the runs in which it is as a state begins.
+        **{
+            f"draft-drain-{at}": single(
+                f"draft-drain-{at}", duration_s=1.5, changes=[{"at": f"{at} ms", "rate": rate_of(45)}],
+                probes=[states, probe("srtt", flows=["f"], period_ms=5)],
+            )
+            for at in DRAIN_CHANGES_MS
+        },
+        **{
+            f"draft-down-{at}": single(
+                f"draft-down-{at}", duration_s=at / 1000 + 6, changes=[{"at": f"{at} ms", "rate": rate_of(45)}]
+            )
+            for at in DOWN_CHANGES_MS
+        },
         "draft-small": single(
             "draft-small", mbps=0.5, rtt_ms=4, duration_s=60, from_s=10, queue=drop_tail(50_000),
             probes=[probe("cwnd", flows=["f"], period_ms=50)],
@@ -187,7 +218,17 @@ def _draft(assumptions: Assumptions) -> dict[str, Data]:
     }  # fmt: skip
 
 
-RANDOM = ("loss-", "cliff-", "shallow-", "deep-", "bbr-lossy", "cubic-lossy", "slow-", "draft-lossy")
+RANDOM = (
+    "bbr-steps",
+    "loss-",
+    "cliff-",
+    "shallow-",
+    "deep-",
+    "bbr-lossy",
+    "cubic-lossy",
+    "slow-",
+    "draft-lossy",
+)
 
 
 def model_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
@@ -200,5 +241,6 @@ def model_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         **_draft(assumptions),
     }
     return [
-        Case(key=key, stage="models", data=data, is_random=key.startswith(RANDOM)) for key, data in made.items()
+        Case(key=key, stage="models", data=data, is_random=key.startswith(RANDOM))
+        for key, data in made.items()
     ]

@@ -143,7 +143,9 @@ def staggered(tcps: Sequence[tuple[str, Data]], apart_s: float) -> list[Data]:
     return [flow(name, tcp, start_s=index * apart_s) for index, (name, tcp) in enumerate(tcps)]
 
 
-def probe(*quantities: str, flows: Sequence[str] = (), link: bool = False, period_ms: float | None = None) -> Data:
+def probe(
+    *quantities: str, flows: Sequence[str] = (), link: bool = False, period_ms: float | None = None
+) -> Data:
     """Return a probe of flows, or of the bottleneck."""
     made: Data = {"quantities": list(quantities)}
     if link:

@@ -26,7 +26,7 @@ def _managed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     reno = linux("reno", assumptions)
     marked = rfc("reno", assumptions, ecn="classic", recovery="sack")
     duration = 60 if quick else 100
-    made = {
+    return {
         "codel-persistent": bottleneck(
             "codel-persistent", 100, 20, [datagrams("f", 200, 1500)], 1.2,
             queue={"kind": "codel", "limit": "1000000 packets"}, probes=[probe("drops", link=True)],
@@ -36,6 +36,11 @@ def _managed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
         ),
         "fqcodel-voice": bottleneck(
             "fqcodel-voice", 10, 40, [datagrams("voice", 64 * 8 / 0.02 / 1e6, 64), *bulk(lines("f", 8, reno), (0.0, 1.0))],
+            60, queue={"kind": "fqcodel"}, probes=[probe("delivered", flows=["voice"])],
+        ),
+        "fqcodel-voice-few": bottleneck(
+            "fqcodel-voice-few", 10, 40,
+            [datagrams("voice", 64 * 8 / 0.02 / 1e6, 64), *bulk(lines("f", 2, reno), (0.0, 1.0))],
             60, queue={"kind": "fqcodel"}, probes=[probe("delivered", flows=["voice"])],
         ),
         "fqcodel-overload": bottleneck(
@@ -53,8 +58,8 @@ def _managed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
         "red-constant": bottleneck(
             "red-constant", 12, 20,
             [
-                datagrams("burst", 1000, 1500, ecn="ect0") | {"stop": "240 us"},
-                datagrams("f", 12, 1500, start_s=0.0001, ecn="ect0"),
+                datagrams("burst", 1000, 1500, ecn="ect0") | {"stop": "252 us"},
+                datagrams("f", 12, 1500, start_s=0.0005, ecn="ect0"),
             ],
             200, from_s=1,
             queue={
@@ -67,13 +72,17 @@ def _managed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             "dualpi2-cubic", 40, 20, bulk(lines("f", 2, linux("cubic", assumptions)), (0.0, 1.0)), duration, from_s=20,
             queue={"kind": "dualpi2"}, link={"wait_percentiles": True},
         ),
+        "dualpi2-datagrams": bottleneck(
+            "dualpi2-datagrams", 40, 20,
+            [datagrams("udp", 48, 1000, start_s=1, ecn="ect1"), datagrams("f", 8, 1000)], 60, from_s=20,
+            queue={"kind": "dualpi2"},
+        ),
         "dualpi2-overload": bottleneck(
             "dualpi2-overload", 40, 20,
             [datagrams("udp", 48, 1000, start_s=5, ecn="ect1"), *bulk([("f", linux("cubic", assumptions))])],
             duration, from_s=20, queue={"kind": "dualpi2"},
         ),
     }  # fmt: skip
-    return made
 
 
 def _others(assumptions: Assumptions) -> dict[str, Data]:
@@ -114,4 +123,7 @@ RANDOM = ("fqcodel-", "pie-", "red-", "dualpi2-", "netem-delays", "netem-reorder
 def queue_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     """Return the scenarios of queues and links."""
     made = {**_managed(assumptions, quick=quick), **_others(assumptions)}
-    return [Case(key=key, stage="queues", data=data, is_random=key.startswith(RANDOM)) for key, data in made.items()]
+    return [
+        Case(key=key, stage="queues", data=data, is_random=key.startswith(RANDOM))
+        for key, data in made.items()
+    ]

@@ -46,7 +46,9 @@ def reduce(runs: Runs) -> pd.DataFrame:
     """Return `COLUMNS` for some finished runs, a row for each."""
     flows = dict(list(runs.flows.groupby("job", sort=False)))
     links = dict(list(runs.links.groupby("job", sort=False)))
-    traces = {quantity: dict(list(frame.groupby("job", sort=False))) for quantity, frame in runs.traces.items()}
+    traces = {
+        quantity: dict(list(frame.groupby("job", sort=False))) for quantity, frame in runs.traces.items()
+    }
     rows = []
     for job in range(len(runs.jobs)):
         own = {

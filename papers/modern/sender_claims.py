@@ -21,7 +21,9 @@ SEGMENT = 1000
 def _sent(run: Run) -> list[tuple[float, int]]:
     """Return time and number of each segment sent, from 0."""
     trace = run.trace("seq_sent")
-    return [(float(time), round(value / SEGMENT)) for time, value in zip(trace.times, trace.values, strict=True)]
+    return [
+        (float(time), round(value / SEGMENT)) for time, value in zip(trace.times, trace.values, strict=True)
+    ]
 
 
 def _by_acknowledgement(run: Run, window: int, lost: int) -> dict[int, list[str]]:
@@ -56,7 +58,10 @@ def segments_released_after_one_loss(evidence: Evidence) -> Outcome:
     expected = {1: ["N"], 2: ["N"], 3: ["R"]} | {ack: ["N"] for ack in (5, 7, 9, 11, 13, 15, 18, 19)}
     flags = {f"ACK {ack}": released.get(ack, []) == expected.get(ack, []) for ack in range(1, 20)}
     at_end = float(run.trace("flight_size").at(0.2 + 0.0205))
-    return held(flags, f"sent {_sequence(released)}; in flight with the lost segment and what was reported: {at_end:g}")
+    return held(
+        flags,
+        f"sent {_sequence(released)}; in flight with the lost segment and what was reported: {at_end:g}",
+    )
 
 
 @claim("prr-02")

@@ -186,7 +186,13 @@ def _acknowledgements(assumptions: Assumptions) -> list[Case]:
         "first-window",
         100_000,
         100,
-        [flow("f", linux("reno", assumptions, mss="1460 bytes"), source={"kind": "transfer", "size": "100 kB"})],
+        [
+            flow(
+                "f",
+                linux("reno", assumptions, mss="1460 bytes"),
+                source={"kind": "transfer", "size": "100 kB"},
+            )
+        ],
         1,
         probes=[probe("seq_sent", flows=["f"])],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dumbbell.claims import Claim, Finding, judge
+from dumbbell.claims import Claim, judge
 from dumbbell.papers import Settings
 from dumbbell.sensitivity import Move, Sensitivity
 
@@ -16,7 +16,7 @@ __all__ = ["study"]
 
 
 def study(
-    claims: Sequence[Claim[Evidence]], evidence: Evidence, findings: Sequence[Finding], settings: Settings
+    claims: Sequence[Claim[Evidence]], evidence: Evidence, settings: Settings
 ) -> Sensitivity[Variation]:
     """Return the assumptions as they are and every variation that was run.
 
@@ -28,8 +28,6 @@ def study(
         All claims.
     evidence
         The evidence of the assumptions as chosen.
-    findings
-        The findings from it.
     settings
         How the runs were planned.
     """

@@ -46,7 +46,9 @@ def largest_error_of_the_share_at_fifty_megabits(evidence: Evidence) -> Outcome:
     predicted = {4.0: 0.611, 16.0: 0.495, 64.0: 0.399}
     errors = {share: _share(evidence, ware_key(50, share)) - value for share, value in predicted.items()}
     worst = max(errors, key=lambda share: abs(float(errors[share].mean())))
-    note = listing([(f"{share:g} BDP", float(errors[share].mean()) + value) for share, value in predicted.items()])
+    note = listing(
+        [(f"{share:g} BDP", float(errors[share].mean()) + value) for share, value in predicted.items()]
+    )
     return measured(errors[worst], f"shares: {note}")
 
 
@@ -58,7 +60,9 @@ def share_against_sixteen(evidence: Evidence) -> Outcome:
 @claim("ware-10")
 def largest_over_smallest_share(evidence: Evidence) -> Outcome:
     shares = np.array([_share(evidence, f"against-{count}") for count in COMPETITORS])
-    note = listing([(f"{count}:", value) for count, value in zip(COMPETITORS, shares.mean(axis=1), strict=True)])
+    note = listing(
+        [(f"{count}:", value) for count, value in zip(COMPETITORS, shares.mean(axis=1), strict=True)]
+    )
     return ordering(shares.max(axis=0) / shares.min(axis=0), lambda ratio: ratio <= 1.5, note)
 
 
@@ -102,5 +106,3 @@ def harm_of_reno_on_reno(evidence: Evidence) -> Outcome:
     if not alone:
         raise NotMeasured("The flow alone delivered nothing.")
     return measured(1 - evidence.each("reno-two", lambda run: run.goodput("f1")) / alone)
-
-

@@ -65,17 +65,39 @@ def sharing_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     ]  # fmt: skip
     made += [
         _pair(
-            f"gigabit-{name}", 1000, 20, size, [("bbr", bbr), ("cubic", cubic)], 15 if quick else 60, assumptions
+            f"gigabit-{name}",
+            1000,
+            20,
+            size,
+            [("bbr", bbr), ("cubic", cubic)],
+            15 if quick else 60,
+            assumptions,
         )
         for name, size in (("10KB", 10_000), ("5MB", 5_000_000), ("10MB", 10_000_000))
     ]
     made.append(
         _pair(
-            "short-path", 10, 10, bdp_bytes(10, 10, 2), [("cubic", cubic), ("reno", reno)], 120, assumptions, from_s=20
+            "short-path",
+            10,
+            10,
+            bdp_bytes(10, 10, 2),
+            [("cubic", cubic), ("reno", reno)],
+            120,
+            assumptions,
+            from_s=20,
         )
     )
     made.append(
-        _pair("reno-two", 10, 40, bdp_bytes(10, 40), lines("f", 2, reno), 120 if quick else 300, assumptions, from_s=20)
+        _pair(
+            "reno-two",
+            10,
+            40,
+            bdp_bytes(10, 40),
+            lines("f", 2, reno),
+            120 if quick else 300,
+            assumptions,
+            from_s=20,
+        )
     )
     alone = _pair("reno-one", 10, 40, bdp_bytes(10, 40), [("f1", reno)], 120, assumptions, from_s=20)
     for switch in (True, False):

@@ -22,6 +22,9 @@ CUBIC_LOSSES: Sequence[tuple[int, float, int]] = (
 
 EPOCHS_LEFT_OUT = 3
 
+LAWFUL_CUBIC: Data = {"name": "cubic", "fast_convergence": False}
+"""The law leaves out fast convergence, which a window just below its maximum sets off in every epoch."""
+
 UNLIMITED = 1_000_000.0
 
 
@@ -31,21 +34,31 @@ def law_key(name: str, every: int, rtt_ms: float) -> str:
 
 
 def _law(
-    name: str, congestion: str | Data, every: int, rtt_ms: float, begin: int, assumptions: Assumptions, *, quick: bool
+    name: str,
+    congestion: str | Data,
+    every: int,
+    rtt_ms: float,
+    begin: int,
+    assumptions: Assumptions,
+    *,
+    quick: bool,
 ) -> Case:
     """Return a flow that loses one in so many segments, on a path without bounds."""
     left_out, counted = (1, 1) if quick and every >= 10**6 else (EPOCHS_LEFT_OUT, 2 if every >= 10**6 else 8)
-    losses = left_out + counted
-    tcp = rfc(congestion, assumptions, initial_ssthresh=f"{begin} segments")
-    # An epoch takes its segments over the mean window, in round-trip times; 1.5 of it leave room.
-    duration_s = 1.5 * (losses + 1) * every / begin * rtt_ms / 1000 + 2
+    epochs = left_out + counted + 1
+    # Slow start ends at the maximum of CUBIC's epochs, 1/0.925 of the mean; the first loss follows at once.
+    maximum = round(begin / 0.925)
+    first = round(2.2 * maximum) + 20
+    tcp = rfc(congestion, assumptions, initial_ssthresh=f"{maximum} segments")
+    # An epoch takes its segments over the mean window, in round-trip times; a tenth is left for smaller windows.
+    duration_s = 1.1 * epochs * every / begin * rtt_ms / 1000 + 2
     data = bottleneck(
         name=law_key(name, every, rtt_ms),
         mbps=UNLIMITED,
         rtt_ms=rtt_ms,
         flows=bulk([("f", tcp)]),
         duration_s=duration_s,
-        impairments=[{"kind": "forced", "packets": [every * (index + 1) for index in range(losses)]}],
+        impairments=[{"kind": "forced", "packets": [first + every * index for index in range(3 * epochs)]}],
         probes=[probe("losses", link=True), probe("tcp_events", flows=["f"])],
     )
     return Case(key=law_key(name, every, rtt_ms), stage="windows", data=data)
@@ -61,6 +74,7 @@ def cubic_epoch(
         assumptions,
         initial_window=f"{window} segments",
         initial_ssthresh=f"{window} segments",
+        timer={"kind": "rfc6298", "initial": "1500 ms"},
     )
     data = bottleneck(
         name=key,
@@ -84,7 +98,7 @@ def _cubic_units(assumptions: Assumptions) -> list[Case]:
     ]  # fmt: skip
     timeout = {
         form: cubic_epoch(
-            f"cubic-timeout-{form}", assumptions, window=100, rtt_ms=10, lost=range(1, 103), duration_s=6, period_ms=5,
+            f"cubic-timeout-{form}", assumptions, window=100, rtt_ms=10, lost=range(1, 101), duration_s=6, period_ms=5,
             form=form, friendliness=False,
         )
         for form in ("rfc9438", "linux")
@@ -125,7 +139,9 @@ def _alone(congestion: str, assumptions: Assumptions, *, quick: bool) -> Case:
     return Case(key=f"long-path-{congestion}", stage="windows", data=data)
 
 
-def _window_beyond(name: str, congestion: str | Data, window: int, lost: Sequence[int], assumptions: Assumptions) -> Case:
+def _window_beyond(
+    name: str, congestion: str | Data, window: int, lost: Sequence[int], assumptions: Assumptions
+) -> Case:
     """Return a flow that starts in congestion avoidance and loses stated segments; all changes of the window are kept."""
     tcp = rfc(
         congestion, assumptions, initial_window=f"{window} segments", initial_ssthresh=f"{window} segments"
@@ -142,9 +158,10 @@ def _window_beyond(name: str, congestion: str | Data, window: int, lost: Sequenc
     return Case(key=name, stage="windows", data=data)
 
 
-def _others(assumptions: Assumptions, *, quick: bool) -> list[Case]:
+def _others(assumptions: Assumptions) -> list[Case]:
     rfc_cases = [
-        _window_beyond(f"scalable-loss-{window}", "scalable", window, [1], assumptions) for window in (200, 2000)
+        _window_beyond(f"scalable-loss-{window}", "scalable", window, [1], assumptions)
+        for window in (200, 2000)
     ]
     hybla = bottleneck(
         name="hybla-long",
@@ -158,9 +175,9 @@ def _others(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         name="illinois-delays",
         mbps=20,
         rtt_ms=100,
-        flows=bulk([("f", rfc("illinois", assumptions))]),
+        flows=bulk([("f", rfc("illinois", assumptions, initial_ssthresh="200 segments"))]),
         duration_s=60,
-        queue=drop_tail(250, "packets"),
+        queue=drop_tail(100, "packets"),
         probes=[
             probe("increase", flows=["f"], period_ms=20),
             probe("tcp_events", flows=["f"]),
@@ -202,7 +219,8 @@ def _others(assumptions: Assumptions, *, quick: bool) -> list[Case]:
 def window_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     """Return the scenarios of windows."""
     laws: list[tuple[str, str | Data, int, float, int]] = [
-        *(("cubic", "cubic", every, rtt, begin) for every, rtt, begin in CUBIC_LOSSES),
+        *(("cubic", LAWFUL_CUBIC, every, rtt, begin) for every, rtt, begin in CUBIC_LOSSES),
+        *(("cubic-converging", "cubic", every, rtt, begin) for every, rtt, begin in CUBIC_LOSSES[1:3]),
         ("reno", "reno", 10**4, 100, 120),
         ("reno", "reno", 10**5, 100, 379),
         ("aimd", {"name": "aimd", "increase": 9 / 17, "decrease": 0.7}, 10**4, 100, 120),
@@ -216,5 +234,5 @@ def window_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         *(_law(*law, assumptions, quick=quick) for law in laws),
         *_cubic_units(assumptions),
         *(_alone(name, assumptions, quick=quick) for name in ("cubic", "reno")),
-        *_others(assumptions, quick=quick),
+        *_others(assumptions),
     ]
