@@ -1,0 +1,88 @@
+"""Statements on today's transport: RFCs, kernels and papers of several authors, judged one by one.
+
+Run with ``dumbbell reproduce modern``. The collection is no single paper; its files have the same roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
+from dumbbell.report import Section
+from dumbbell.sensitivity import Sensitivity
+
+from . import content, means, plan, reduction, sensitivity
+from . import delay_claims as _delay_claims  # registers its claims
+from . import evaluation_claims as _evaluation_claims  # registers its claims
+from . import model_claims as _model_claims  # registers its claims
+from . import queue_claims as _queue_claims  # registers its claims
+from . import sender_claims as _sender_claims  # registers its claims
+from . import sharing_claims as _sharing_claims  # registers its claims
+from . import window_claims as _window_claims  # registers its claims
+from .evidence import Evidence
+from .register import REGISTER
+
+__all__ = ["PAPER", "Modern"]
+
+
+class Modern(ClaimedPaper[Evidence]):
+    """The collection."""
+
+    name = "modern"
+    title = "Today's transport"
+    citation = (
+        "Statements of RFCs, of Linux and of papers on CUBIC, BBR, L4S, loss recovery and queues. "
+        "Each is judged on Dumbbell's engine."
+    )
+    order = 6
+    columns = reduction.COLUMNS
+    reduce = staticmethod(reduction.reduce)
+    register = REGISTER
+
+    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
+        """Return the planned runs."""
+        return plan.plan(settings)
+
+    def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+        """Return the evidence for the claims."""
+        return Evidence(results, seed=settings.seed)
+
+    def study(
+        self,
+        settings: Settings,
+        claims: Sequence[Claim[Evidence]],
+        evidence: Evidence,
+        _findings: Sequence[Finding],
+    ) -> Sensitivity[Any]:
+        """Return the effect of varying each assumption."""
+        return sensitivity.study(claims, evidence, settings)
+
+    def content(
+        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
+    ) -> Sequence[Section]:
+        """Return the sections of the report."""
+        return content.sections(evidence, findings, moves)
+
+    def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return the facts for the head of the report."""
+        count = plan.replications(settings) * settings.seeds
+        return [
+            ("runs of a scenario with random numbers", f"{count}"),
+            ("scenarios that this engine lacks means for", f"{len(means.lacking())}"),
+        ]
+
+    def notice(self, settings: Settings) -> str:
+        """Return a remark on the number of runs in quick mode."""
+        if not settings.quick:
+            return ""
+        return (
+            f"Quick mode: {plan.replications(settings)} runs of each scenario with random numbers, and shorter runs. "
+            "Intervals are wide, and no assumption is varied."
+        )
+
+
+PAPER = Modern()

@@ -1,0 +1,173 @@
+"""The sections of the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dumbbell.claims import Finding, number
+from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
+
+from . import figures
+from .assumptions import newest_recovery
+from .evidence import Evidence
+
+__all__ = ["sections"]
+
+FAMILIES = {
+    "CUBIC and AIMD": ("cubic", "aimd"),
+    "recovery, slow start and timers": ("prr", "hs", "rack", "tlp", "rto", "delack", "iw"),
+    "BBR": ("bbr", "cao", "ware"),
+    "BBRv3": ("bbr3",),
+    "DCTCP and Prague": ("dctcp", "prague"),
+    "algorithms that keep delay short": ("ledbat", "copa", "vegas"),
+    "algorithms for fast long paths": ("scal", "hstcp", "bic", "ill", "hybla", "veno"),
+    "queues": ("codel", "fqc", "pie", "red", "dq", "tbf"),
+    "emulators and evaluation suites": ("netem", "mm", "eval", "pico"),
+}
+"""The families of statements, by the first part of their names."""
+
+BASES = {
+    "read in the source": lambda source: (
+        not any(mark in source for mark in ("third-hand", "from memory", "band proposed here"))
+    ),
+    "read in notes on the source (third-hand)": lambda source: "third-hand" in source,
+    "from memory": lambda source: "from memory" in source,
+    "range proposed here": lambda source: "band proposed here" in source,
+}
+"""How far a statement can be trusted, by what its source says. The last may come with another."""
+
+VERDICTS = ("reproduced", "undecided", "not-reproduced", "not-checkable")
+
+
+def _left(title: str) -> Column:
+    return Column(title=title, align="left")
+
+
+def _counts(findings: Sequence[Finding]) -> list[Cell | str]:
+    found = Counter(finding.verdict for finding in findings)
+    return [str(len(findings)), *(str(found[verdict]) for verdict in VERDICTS)]
+
+
+def _overview(findings: Sequence[Finding]) -> Section:
+    columns = [_left(""), *(Column(title=title.replace("-", " ")) for title in ("statements", *VERDICTS))]
+    families = [
+        [name, *_counts([finding for finding in findings if finding.claim.id.split("-")[0] in prefixes])]
+        for name, prefixes in FAMILIES.items()
+    ]
+    bases = [
+        [name, *_counts([finding for finding in findings if is_meant(finding.claim.source)])]
+        for name, is_meant in BASES.items()
+    ]
+    return Section(
+        anchor="overview",
+        title="Statements by family, and by how they were read",
+        blocks=[
+            Text(
+                paragraphs=[
+                    "The statements come from RFCs, from the Linux kernel, from the tests of other implementations and from papers. "
+                    "The tolerance of each was fixed before anything was measured. Where a source states a number or an "
+                    "ordering, but no range, the accepted range is a proposal; these statements, and those that were not "
+                    "read in the source itself, are marked in the column of sources.",
+                    f"Flows under the rules of the RFCs recover with `{newest_recovery()}`. Flows of the experiments with Linux "
+                    'have `rules = "linux"`. A statement whose scenario needs something that this engine does not have is not '
+                    "checkable; the reason names what is missing, by the engine's own catalogue.",
+                ]
+            ),
+            Table(caption="Statements by family", columns=columns, rows=families),
+            Table(
+                caption="Statements by how they were read",
+                columns=columns,
+                rows=bases,
+                note="A statement may be in two rows.",
+            ),
+        ],
+    )
+
+
+def _pictures(evidence: Evidence) -> list[Section]:
+    drawn = [
+        (
+            figures.law(evidence),
+            "Mean window of CUBIC under periodic loss at a round-trip time of 0.1 s. Dashed: the law of RFC 9438.",
+        ),
+        (
+            figures.shares(evidence),
+            "Share of one BBRv1 flow against one CUBIC flow; each run is a point. Dashed: the model of Ware et al. 2019.",
+        ),
+    ]
+    blocks: list[Block] = [Figure(svg=svg, caption=caption) for svg, caption in drawn if svg]
+    return [Section(anchor="figures", title="Laws and models", blocks=blocks)] if blocks else []
+
+
+# The cause of a miss, in words, with the evidence for it; the numbers are in the next column.
+BEHIND: dict[str, str] = {}
+
+
+def _misses(findings: Sequence[Finding]) -> Section:
+    missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
+    return Section(
+        anchor="misses",
+        title="Claims not reproduced",
+        blocks=[
+            Table(
+                caption="Claims not reproduced",
+                columns=[
+                    _left("claim"),
+                    Column(title="measured"),
+                    _left("accepted"),
+                    _left("evidence"),
+                    _left("cause"),
+                ],
+                rows=[
+                    [
+                        finding.claim.id,
+                        number(finding.measured, digits=4),
+                        finding.claim.rule(),
+                        finding.why,
+                        BEHIND.get(finding.claim.id, ""),
+                    ]
+                    for finding in missed
+                ],
+            )
+            if missed
+            else Text(paragraphs=["Every claim that could be checked is reproduced."]),
+        ],
+    )
+
+
+def _unchecked(findings: Sequence[Finding]) -> Section:
+    rows = [
+        [finding.claim.id, finding.claim.statement, finding.why]
+        for finding in findings
+        if not finding.is_judged
+    ]
+    return Section(
+        anchor="unchecked",
+        title="Claims that could not be checked",
+        blocks=[
+            Table(
+                caption="Claims that could not be checked",
+                columns=[_left("claim"), _left("statement"), _left("why")],
+                rows=rows,
+            )
+            if rows
+            else Text(paragraphs=["Every claim could be checked."]),
+        ],
+    )
+
+
+def sections(evidence: Evidence, findings: Sequence[Finding], moves: Any) -> list[Section]:
+    """Return the sections of the report."""
+    made = [_overview(findings), *_pictures(evidence), _misses(findings), _unchecked(findings)]
+    if moves.varied:
+        made.append(
+            moves.section(
+                paragraphs=[
+                    "Each assumption was varied, one at a time; the affected runs were repeated with the first seed, and all "
+                    "claims judged again on as many runs as with the chosen assumptions."
+                ]
+            )
+        )
+    return made

@@ -1,0 +1,166 @@
+"""Claims of evaluation suites, and the cases of BBRv3's draft with limited applications and impaired paths."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dumbbell.claims import NotMeasured, Outcome
+
+from .evaluation_scenarios import BUFFERS, LOADS, RTTS_MS, SUITE_CENTRE_MS, SUITE_RTTS_MS, algorithms
+from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
+from .model_claims import PROBE_RTT, STARTUP, loss_rate
+from .register import claim
+
+__all__: list[str] = []
+
+
+@claim("eval-01")
+def points_at_which_two_reno_flows_are_equal(evidence: Evidence) -> Outcome:
+    ratios = {}
+    for rtt in RTTS_MS:
+        for share in BUFFERS:
+            shares = evidence.each(f"equal-{rtt}-{share:g}", lambda run: run.share("f1"))
+            ratios[f"{rtt} ms, {share:g}"] = float(shares.mean() / (1 - shares.mean()))
+    outside = {name: ratio for name, ratio in ratios.items() if not 0.8 <= ratio <= 1.25}
+    return Outcome.share(
+        [name not in outside for name in ratios], 1.0, f"outside: {listing(outside)}" if outside else ""
+    )
+
+
+@claim("eval-02")
+def farthest_round_trip_time_of_the_suite(evidence: Evidence) -> Outcome:
+    run = evidence.one("suite-paths")
+    found = sorted(1000 * row["rtt_min_s"] - 2 * SUITE_CENTRE_MS for row in run.flows.values())
+    errors = [rtt - meant for rtt, meant in zip(found, SUITE_RTTS_MS, strict=True)]
+    return measured(max(errors, key=abs), "with transmission at 10 Gb/s")
+
+
+@claim("eval-03")
+def loss_rate_by_load(evidence: Evidence) -> Outcome:
+    return farthest(
+        {
+            f"{load:g} flows per packet, %": (100 * evidence.each(f"load-{load:g}", loss_rate), 100 * rate)
+            for load, rate in LOADS
+        }
+    )
+
+
+def _is_backing_off(run: Run) -> tuple[bool, bool]:
+    """Return whether the timeouts of a blackout double, and whether the flow recovers."""
+    timeouts = run.events().of("timeout").times
+    within = timeouts[(timeouts > 20) & (timeouts < 80)]
+    waits = np.diff(within)
+    doubles = len(waits) >= 2 and bool(np.all(waits[1:] / waits[:-1] > 1.9))
+    delivered = run.trace("delivered").at([110, 129])
+    return doubles, float(np.diff(delivered)[0]) * 8 / 19 > 0.5 * 5e6
+
+
+@claim("eval-05")
+def algorithms_that_back_off_and_recover(evidence: Evidence) -> Outcome:
+    flags = {name: all(_is_backing_off(evidence.one(f"blackout-{name}"))) for name in algorithms()}
+    return held(flags)
+
+
+@claim("eval-07")
+def window_of_a_limited_flow_without_over_with_validation(evidence: Evidence) -> Outcome:
+    validated, free = (
+        float(evidence.one(f"limited-{grow}").trace("cwnd").values[-1]) for grow in ("cwnd-limited", "always")
+    )
+    return Outcome(
+        measured=free / validated,
+        holds=validated < free,
+        note=f"windows {validated:.1f} and {free:.1f} segments: what a burst of new data may send",
+    )
+
+
+@claim("pico-01")
+def completion_over_a_fast_satellite(evidence: Evidence) -> Outcome:
+    bbr, cubic = (evidence.one(f"satellite-{name}").flow("completion_s") for name in ("bbr", "cubic"))
+    return Outcome(
+        measured=bbr,
+        holds=bbr <= 5.5 and cubic <= 6.5,
+        note=f"CUBIC {cubic:.2f} s; TCP with a handshake, not QUIC",
+    )
+
+
+@claim("pico-03")
+def completion_over_a_slow_satellite(evidence: Evidence) -> Outcome:
+    time = evidence.one("satellite-slow").flow("completion_s")
+    return Outcome(
+        measured=time,
+        holds=time <= 81,
+        note=f"with headers of 52 bytes, the data alone take {10e6 / 1448 * 1500 * 8 / 1e6:.1f} s",
+    )
+
+
+@claim("pico-04")
+def completion_with_a_blackout(evidence: Evidence) -> Outcome:
+    time = evidence.one("blackout-transfer").flow("completion_s")
+    return Outcome(measured=time, holds=time <= 15)
+
+
+# The draft of BBRv3.
+
+
+@claim("bbr3-06")
+def exit_from_up_by_loss_of_a_limited_flow(_evidence: Evidence) -> Outcome:
+    raise NotMeasured(
+        "No scenario makes a flow lose 2 % while its application limits it in UP. The draft contradicts itself here: its test "
+        "expects a new long-term bound, its pseudocode skips it."
+    )
+
+
+@claim("bbr3-07")
+def end_of_startup_of_a_limited_flow(evidence: Evidence) -> Outcome:
+    run = evidence.one("draft-limited")
+    states = run.trace("bbr3_state").values
+    others = sorted({int(state) for state in states} - {STARTUP, PROBE_RTT})
+    return Outcome(
+        measured=float(len(others)), holds=not others, note=f"other states: {others}" if others else ""
+    )
+
+
+@claim("bbr3-11")
+def probes_of_the_minimum_of_a_flow_with_pauses(evidence: Evidence) -> Outcome:
+    run = evidence.one("draft-idle")
+    stays = run.trace("bbr3_state").stays(lambda values: values == PROBE_RTT, 60)
+    late = [begin for begin, _ in stays if begin > 12]
+    return Outcome(
+        measured=float(len(late)), holds=not late, note="entries into ProbeRTT, with data every 6 s"
+    )
+
+
+@claim("bbr3-13")
+def utilization_with_aggregation(evidence: Evidence) -> Outcome:
+    extra = min(float(run.trace("extra_acked").values.max()) for run in evidence.runs("draft-aggregated"))
+    return Outcome(measured=extra / 1448, holds=extra > 0, note="largest aggregation provided for, segments")
+
+
+@claim("bbr3-18")
+def bounds_under_reordering(evidence: Evidence) -> Outcome:
+    values = evidence.each("draft-reordered", lambda run: run.goodput() / (50 * 1448 / 1500))
+    return ordering(
+        values, lambda part: part >= 0.95, "goodput with spurious recoveries over the rate of the path"
+    )
+
+
+@claim("bbr3-19")
+def state_after_a_spurious_timeout(evidence: Evidence) -> Outcome:
+    run = evidence.one("draft-spike")
+    if not any(event["time_s"] > 14 for event in run.events().of("timeout")):
+        raise NotMeasured("There was no timeout.")
+    bound = run.trace("inflight_longterm")
+    before, after = float(bound.at(14.99)), float(bound.at(18))
+    bandwidth = run.trace("max_bw")
+    kept = float(bandwidth.at(18)) / float(bandwidth.at(14.99))
+    return held(
+        {"the long-term bound": after >= before or after == 0, "the bandwidth": kept >= 0.95},
+        f"bound {before:.0f} and {after:.0f} bytes, bandwidth kept {kept:.2f}",
+    )
+
+
+@claim("bbr3-22")
+def bandwidth_kept_by_a_limited_flow(evidence: Evidence) -> Outcome:
+    bandwidth = evidence.one("draft-late-limit").trace("max_bw")
+    kept = float(bandwidth.values[-1] / bandwidth.values.max())
+    return Outcome(measured=kept, holds=kept >= 1 - 1e-9)

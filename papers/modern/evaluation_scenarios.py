@@ -1,0 +1,208 @@
+"""Tests of evaluation suites: fairness over paths, losses by load, blackouts, bursts, satellites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dumbbell import engine
+
+from .assumptions import Assumptions
+from .network import (
+    Case,
+    Data,
+    bdp_bytes,
+    bottleneck,
+    bulk,
+    drop_tail,
+    flow,
+    lines,
+    linux,
+    milliseconds,
+    probe,
+    rate_of,
+    rfc,
+)
+
+__all__ = ["BUFFERS", "LOADS", "RTTS_MS", "SUITE_RTTS_MS", "algorithms", "evaluation_cases"]
+
+RTTS_MS = (10, 20, 40, 80, 160)
+BUFFERS = (0.25, 0.5, 1.0, 2.0)
+"""Buffers, in products of the bandwidth and 100 ms."""
+
+LOADS: Sequence[tuple[float, float]] = ((0.036, 0.001), (0.081, 0.005), (0.114, 0.01))
+"""Flows per packet of path and buffer, and the loss rate that is expected."""
+
+SUITE_LEFT_MS = (0, 12, 25)
+SUITE_RIGHT_MS = (2, 37, 75)
+SUITE_RTTS_MS = (4, 28, 54, 74, 98, 124, 150, 174, 200)
+SUITE_CENTRE_MS = 2
+
+
+def algorithms() -> list[str]:
+    """Return every congestion control of the engine."""
+    return [entry["name"] for entry in engine.catalogue()["algorithms"]]
+
+
+def _suite(assumptions: Assumptions) -> Data:
+    """Return the dumbbell of the common evaluation suite, with a short transfer on each of its nine paths."""
+    links: list[Data] = []
+
+    def both(one: str, other: str, delay_ms: float) -> None:
+        for begin, end in ((one, other), (other, one)):
+            links.append(
+                {
+                    "name": f"{begin}-{end}",
+                    "from": begin,
+                    "to": end,
+                    "rate": rate_of(10_000),
+                    "delay": milliseconds(delay_ms),
+                }
+            )
+
+    both("r1", "r2", SUITE_CENTRE_MS)
+    for index, delay in enumerate(SUITE_LEFT_MS):
+        both(f"s{index}", "r1", delay)
+    for index, delay in enumerate(SUITE_RIGHT_MS):
+        both("r2", f"d{index}", delay)
+    tcp = rfc("reno", assumptions)
+    flows = [
+        {
+            "name": f"{left}-{right}",
+            "from": f"s{left}",
+            "to": f"d{right}",
+            "tcp": tcp,
+            "source": {"kind": "transfer", "size": "10 kB"},
+        }
+        for left in range(3)
+        for right in range(3)
+    ]
+    nodes = ["r1", "r2", *(f"s{index}" for index in range(3)), *(f"d{index}" for index in range(3))]
+    return {"name": "suite-paths", "duration": "5 s", "nodes": nodes, "links": links, "flows": flows}
+
+
+def _pairs(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    reno = linux("reno", assumptions)
+    return {
+        f"equal-{rtt}-{share:g}": bottleneck(
+            f"equal-{rtt}-{share:g}", 10, rtt, bulk(lines("f", 2, reno), (0.0, 10.0)), 120 if quick else 400, from_s=20,
+            queue=drop_tail(bdp_bytes(10, 100, share)),
+        )
+        for rtt in RTTS_MS
+        for share in BUFFERS
+    }  # fmt: skip
+
+
+def _loads(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    reno = rfc("reno", assumptions, mss="1460 bytes")
+    # 100 Mb/s and 100 ms, with as large a buffer: 1667 packets of 1500 bytes.
+    packets = 2 * bdp_bytes(100, 100) / 1500
+    return {
+        f"load-{load:g}": bottleneck(
+            f"load-{load:g}", 100, 100, bulk(lines("f", round(load * packets), reno), (0.0, 5.0)), 60 if quick else 120,
+            from_s=20, queue=drop_tail(bdp_bytes(100, 100)),
+        )
+        for load, _ in LOADS
+    }  # fmt: skip
+
+
+def _blackouts(assumptions: Assumptions) -> dict[str, Data]:
+    silence = {"outages": [{"from": "20 s", "until": "50 s", "packets": "drop"}]}
+    made = {
+        f"blackout-{name}": bottleneck(
+            f"blackout-{name}", 5, 40, bulk([("f", linux(name, assumptions))]), 130, queue=drop_tail(bdp_bytes(5, 40)),
+            probes=[probe("tcp_events", flows=["f"]), probe("delivered", flows=["f"], period_ms=1000)], link=silence,
+        )
+        for name in algorithms()
+    }  # fmt: skip
+    transfer = {"kind": "transfer", "size": "10 MB"}
+    return {
+        **made,
+        "blackout-transfer": bottleneck(
+            "blackout-transfer", 10, 30, [flow("f", linux("bbr", assumptions), source=transfer)], 60,
+            queue=drop_tail(bdp_bytes(10, 30, 2)), link={"outages": [{"from": "5 s", "until": "7 s", "packets": "drop"}]},
+        ),
+        "satellite-slow": bottleneck(
+            "satellite-slow", 1, 600, [flow("f", linux("bbr", assumptions), source=transfer)], 120,
+            queue=drop_tail(bdp_bytes(1, 600, 2)),
+        ),
+        **{
+            f"satellite-{name}": bottleneck(
+                f"satellite-{name}", 250, 600,
+                [flow("f", linux(name, assumptions), source={"kind": "transfer", "size": "100 MB"})], 60,
+                queue=drop_tail(bdp_bytes(250, 600)), back_mbps=3,
+            )
+            for name in ("bbr", "cubic")
+        },
+    }  # fmt: skip
+
+
+def _limited(assumptions: Assumptions) -> dict[str, Data]:
+    """Return flows that their application limits."""
+    media = {"kind": "streaming", "bitrates": ["1 Mbit/s"], "segment": "100 ms", "reservoir": "100 ms",
+             "cushion": "100 ms", "buffer": "200 ms", "startup": "100 ms"}  # fmt: skip
+    made = {
+        f"limited-{grow}": bottleneck(
+            f"limited-{grow}", 10, 40, [flow("f", rfc("reno", assumptions, window={"grow_when": grow}), source=media)], 12,
+            queue=drop_tail(bdp_bytes(10, 40)), probes=[probe("cwnd", flows=["f"], period_ms=50)],
+        )
+        for grow in ("cwnd-limited", "always")
+    }  # fmt: skip
+    bbr3 = linux("bbr3", assumptions)
+    states = probe("bbr3_state", "max_bw", flows=["f"])
+    # The first 20 s of the video are fetched at once; after that, the application limits.
+    late = media | {"buffer": "20 s", "bitrates": ["20 Mbit/s"]}
+    rare = media | {
+        "segment": "6 s",
+        "buffer": "7 s",
+        "bitrates": ["2 Mbit/s"],
+        "reservoir": "1 s",
+        "cushion": "1 s",
+    }
+    for key, source, duration in (
+        ("draft-limited", media, 20),
+        ("draft-late-limit", late, 40),
+        ("draft-idle", rare, 60),
+    ):
+        made[key] = bottleneck(
+            key,
+            50,
+            40,
+            [flow("f", bbr3, source=source)],
+            duration,
+            queue=drop_tail(bdp_bytes(50, 40, 4)),
+            probes=[states],
+        )
+    made["draft-aggregated"] = bottleneck(
+        "draft-aggregated", 50, 40, bulk([("f", bbr3)]), 40, from_s=10, queue=drop_tail(bdp_bytes(50, 40, 4)),
+        link={"wifi": {}}, probes=[probe("extra_acked", flows=["f"], period_ms=100)],
+    )  # fmt: skip
+    made["draft-reordered"] = bottleneck(
+        "draft-reordered", 50, 40, bulk([("f", bbr3)]), 40, from_s=10, queue=drop_tail(bdp_bytes(50, 40, 4)),
+        impairments=[{"kind": "reorder", "delay": "15 ms", "probability": 0.01}],
+        probes=[probe("inflight_longterm", "bw_shortterm", "tcp_events", flows=["f"])],
+    )  # fmt: skip
+    made["draft-spike"] = bottleneck(
+        "draft-spike", 50, 40, bulk([("f", rfc("bbr3", assumptions, recovery={"kind": "rack", "frto": "rfc5682"}))]), 30,
+        queue=drop_tail(bdp_bytes(50, 40, 4)),
+        changes=[{"at": "15 s", "delay": "1500 ms"}, {"at": "15.005 s", "delay": "20 ms"}],
+        probes=[probe("bbr3_state", "inflight_longterm", "max_bw", "tcp_events", flows=["f"])],
+    )  # fmt: skip
+    return made
+
+
+RANDOM = ("equal-", "load-", "draft-reordered", "draft-aggregated")
+
+
+def evaluation_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
+    """Return the scenarios of evaluation suites."""
+    made = {
+        "suite-paths": _suite(assumptions),
+        **_pairs(assumptions, quick=quick),
+        **_loads(assumptions, quick=quick),
+        **_blackouts(assumptions),
+        **_limited(assumptions),
+    }
+    return [
+        Case(key=key, stage="evaluation", data=data, is_random=key.startswith(RANDOM))
+        for key, data in made.items()
+    ]

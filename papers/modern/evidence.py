@@ -1,0 +1,283 @@
+"""The evidence for the claims: the rows and traces of runs, and numbers with intervals from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.statistics import mean_interval, resample_weights
+
+from . import means
+from .network import FORWARD
+from .plan import BASE
+
+__all__ = ["Events", "Evidence", "Run", "Trace", "farthest", "held", "measured", "ordering"]
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A quantity over time; a value holds until the next one.
+
+    Parameters
+    ----------
+    times
+        Times, s.
+    values
+        The values.
+    """
+
+    times: Values
+    values: Values
+
+    def at(self, time_s: ArrayLike) -> Values:
+        """Return the value at some times; the first one before it."""
+        index = np.searchsorted(self.times, np.asarray(time_s, dtype=np.float64), side="right") - 1
+        return np.asarray(self.values[np.maximum(index, 0)])
+
+    def between(self, begin_s: float, end_s: float) -> Trace:
+        """Return the part between two times."""
+        inside = (self.times >= begin_s) & (self.times < end_s)
+        return Trace(self.times[inside], self.values[inside])
+
+    def stays(
+        self, is_meant: Callable[[Values], NDArray[np.bool_]], end_s: float
+    ) -> list[tuple[float, float]]:
+        """Return begin and end of each stay where the value satisfies a condition, s."""
+        flags = is_meant(self.values)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(int), [0]))))
+        times = np.append(self.times, end_s)
+        return [(float(times[begin]), float(times[end])) for begin, end in edges.reshape(-1, 2)]
+
+
+class Events(list[dict[str, Any]]):
+    """The events of a connection, in order."""
+
+    def of(self, *kinds: str) -> Events:
+        """Return the events of some kinds."""
+        return Events(event for event in self if event["kind"] in kinds)
+
+    @property
+    def times(self) -> Values:
+        """Their times, s."""
+        return np.array([event["time_s"] for event in self])
+
+
+class Run:
+    """One run.
+
+    Parameters
+    ----------
+    row
+        Its row of the results.
+    """
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._row = row
+
+    @cached_property
+    def flows(self) -> dict[str, dict[str, Any]]:
+        """The rows of the flows, by name."""
+        return dict(json.loads(self._row["flows"]))
+
+    @cached_property
+    def links(self) -> dict[str, dict[str, Any]]:
+        """The rows of the links, by name."""
+        return dict(json.loads(self._row["links"]))
+
+    @cached_property
+    def _traces(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        return dict(json.loads(self._row["traces"]))
+
+    def flow(self, column: str, name: str = "f") -> float:
+        """Return a number of a flow; NaN if it has none."""
+        value = self.flows[name][column]
+        return math.nan if value is None else float(value)
+
+    def link(self, column: str, name: str = FORWARD) -> float:
+        """Return a number of a link; NaN if it has none."""
+        value = self.links[name][column]
+        return math.nan if value is None else float(value)
+
+    def goodput(self, prefix: str = "f") -> float:
+        """Return the goodput of all flows whose names begin so, Mbit/s."""
+        return sum(row["goodput_bps"] for name, row in self.flows.items() if name.startswith(prefix)) / 1e6
+
+    def total(self, column: str, prefix: str = "") -> float:
+        """Return the sum of a column over the flows whose names begin so."""
+        return float(sum(row[column] or 0 for name, row in self.flows.items() if name.startswith(prefix)))
+
+    def share(self, prefix: str) -> float:
+        """Return the part of the goodput of all flows that those have whose names begin so, from 0 to 1."""
+        return self.goodput(prefix) / self.goodput("")
+
+    def trace(self, quantity: str, name: str = "f") -> Trace:
+        """Return a trace.
+
+        Raises
+        ------
+        NotMeasured
+            Nothing was recorded.
+        """
+        found = self._traces.get(quantity, {}).get(name)
+        if not found or not found["time_s"]:
+            raise NotMeasured(f"No value of {quantity} was recorded.")
+        values = [math.nan if value is None else value for value in found["value"]]
+        return Trace(np.asarray(found["time_s"], dtype=np.float64), np.asarray(values, dtype=np.float64))
+
+    def events(self, name: str = "f") -> Events:
+        """Return the events of a flow."""
+        found = self._traces.get("tcp_events", {}).get(name, {"time_s": []})
+        return Events(dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True))
+
+
+class Evidence:
+    """The results of the runs, with the chosen assumptions or with one of them varied.
+
+    Parameters
+    ----------
+    results
+        The table of results: ``key``, ``run`` and the columns of the collection.
+    seed
+        Seed of the resampling.
+    group
+        Group of runs; runs missing in a variation are taken from the base.
+    limit
+        Use at most this many runs of a scenario; all when not given.
+    """
+
+    def __init__(
+        self, results: pd.DataFrame, *, seed: int = 1, group: str = BASE, limit: int | None = None
+    ) -> None:
+        self.results = results
+        self.group = group
+        self._seed = seed
+        self._limit = limit
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[Run]]:
+        found: dict[str, list[Run]] = {}
+        for row in self.results.to_dict("records"):
+            found.setdefault(str(row["key"]), []).append(
+                Run({str(name): value for name, value in row.items()})
+            )
+        return found
+
+    def of_group(self, group: str, limit: int | None = None) -> Evidence:
+        """Return the evidence of another group, or of this one with fewer runs."""
+        other = Evidence(self.results, seed=self._seed, group=group, limit=limit)
+        other.__dict__["_by_key"] = self._by_key
+        return other
+
+    def has_runs(self, group: str) -> bool:
+        """Return whether there are runs with an assumption varied."""
+        return any(key.startswith(f"{group}|") for key in self._by_key)
+
+    def runs(self, name: str) -> list[Run]:
+        """Return the runs of a scenario.
+
+        Raises
+        ------
+        NotMeasured
+            There are none: the engine lacks what the scenario needs.
+        """
+        found = self._by_key.get(f"{self.group}|{name}", self._by_key.get(f"{BASE}|{name}"))
+        if not found:
+            lack = means.lacking().get(name)
+            raise NotMeasured(f"The engine lacks {lack}." if lack else f"There are no runs of {name}.")
+        return found[: self._limit]
+
+    def one(self, name: str) -> Run:
+        """Return the run of a scenario without random numbers."""
+        return self.runs(name)[0]
+
+    def each(self, name: str, reading: Callable[[Run], float]) -> Values:
+        """Return a number of each run of a scenario."""
+        return np.array([reading(run) for run in self.runs(name)], dtype=np.float64)
+
+
+def measured(values: ArrayLike, note: str = "") -> Outcome:
+    """Return the outcome of a number with one value for each run: the mean with its 90 % interval.
+
+    Raises
+    ------
+    NotMeasured
+        A run has no value.
+    """
+    runs = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if np.isnan(runs).any():
+        raise NotMeasured(f"A run has no value. {note}".strip())
+    if runs.size < 2 or np.ptp(runs) == 0.0:
+        return Outcome(measured=float(runs.mean()), note=note)
+    found = mean_interval(runs)
+    return Outcome(measured=float(runs.mean()), low=found.low, high=found.high, note=note)
+
+
+def ordering(values: ArrayLike, holds: Callable[[Values], NDArray[np.bool_]], note: str = "") -> Outcome:
+    """Return the outcome of an inequality on the mean of a number with one value for each run.
+
+    Raises
+    ------
+    NotMeasured
+        A run has no value.
+    """
+    runs = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if np.isnan(runs).any():
+        raise NotMeasured(f"A run has no value. {note}".strip())
+    if runs.size < 2 or np.ptp(runs) == 0.0:
+        mean = np.array([runs.mean()])
+        return Outcome(measured=float(mean[0]), holds=bool(holds(mean)[0]), note=note)
+    means_of = resample_weights(runs.size, seed=(1, runs.size)) @ runs
+    return Outcome.of(means_of, holds=holds(means_of), note=note)
+
+
+def held(flags: Mapping[str, bool], note: str = "") -> Outcome:
+    """Return the outcome of a list of statements that must all hold: how many do."""
+    failed = [name for name, flag in flags.items() if not flag]
+    text = f"{len(flags) - len(failed)} of {len(flags)}"
+    if failed:
+        text += f"; not: {', '.join(failed)}"
+    return Outcome(
+        measured=float(len(flags) - len(failed)),
+        holds=not failed,
+        note=f"{text}; {note}" if note else text,
+    )
+
+
+def farthest(pairs: Mapping[str, tuple[ArrayLike, float]], note: str = "") -> Outcome:
+    """Return the outcome of several numbers: that ratio of measured to expected which is farthest from 1.
+
+    Parameters
+    ----------
+    pairs
+        For each number its values, one for each run, and what is expected.
+    note
+        See `Outcome`.
+    """
+    known = {
+        name: (np.atleast_1d(np.asarray(values, dtype=np.float64)), expected)
+        for name, (values, expected) in pairs.items()
+    }
+    ratios = {name: values / expected for name, (values, expected) in known.items()}
+    worst = max(ratios, key=lambda name: abs(float(np.mean(ratios[name])) - 1.0))
+    listed = ", ".join(
+        f"{name}: {float(np.mean(values)):.5g} (expected {expected:g})"
+        for name, (values, expected) in known.items()
+    )
+    return measured(ratios[worst], f"{listed}; {note}" if note else listed)
+
+
+def listing(values: Mapping[str, float] | Sequence[tuple[str, float]], form: str = "{:.3g}") -> str:
+    """Return named numbers in a sentence."""
+    pairs = values.items() if isinstance(values, Mapping) else values
+    return ", ".join(f"{name} {form.format(value)}" for name, value in pairs)

@@ -1,0 +1,246 @@
+"""Models of a path: BBR alone, in its steps, under loss and behind a policer, and the cases of BBRv3's draft."""
+
+from __future__ import annotations
+
+from .assumptions import Assumptions
+from .network import (
+    Case,
+    Data,
+    bdp_bytes,
+    bottleneck,
+    bulk,
+    drop_tail,
+    lines,
+    linux,
+    probe,
+    rate_of,
+    staggered,
+)
+
+__all__ = [
+    "CLIFF",
+    "DOWN_CHANGES_MS",
+    "DRAIN_CHANGES_MS",
+    "HIGH_LOSS",
+    "SHALLOW",
+    "SLOW_BUFFERS_KB",
+    "model_cases",
+]
+
+HIGH_LOSS = (0.0, 0.05, 0.1, 0.15, 0.18, 0.25)
+"""Loss rates on the path of 100 Mb/s and 25 ms."""
+
+CLIFF = (0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.11, 0.12, 0.14)
+"""Loss rates around the limit of a probe gain of 1.1."""
+
+SLOW_BUFFERS_KB = (975, 3900, 9750)
+
+SHALLOW = ("bbr", "bbr3", "cubic")
+
+
+def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    """Return the experiments of the publication of BBR."""
+    bbr, cubic = linux("bbr", assumptions), linux("cubic", assumptions)
+    made = {
+        "bbr-alone": bottleneck(
+            "bbr-alone", 10, 40, bulk([("f", bbr)]), 32, from_s=5, queue=drop_tail(bdp_bytes(10, 40, 10)),
+            probes=[
+                probe("backlog", link=True, period_ms=5),
+                probe("flight_size", flows=["f"], period_ms=2),
+                probe("pacing_gain", "bbr_mode", flows=["f"]),
+            ],
+        ),
+        "bbr-steps": bottleneck(
+            "bbr-steps", 10, 40, bulk([("f", bbr)], (0.0, 1.0)), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
+            changes=[{"at": "20 s", "rate": rate_of(20)}, {"at": "40 s", "rate": rate_of(10)}],
+            probes=[probe("backlog", link=True, period_ms=10), probe("bandwidth", flows=["f"])],
+        ),
+        **{
+            f"buffer-250ms-{name}": bottleneck(
+                f"buffer-250ms-{name}", 10, 40, bulk([("f", tcp)]), 120, from_s=10,
+                queue=drop_tail(bdp_bytes(10, 250)), probes=[probe("backlog", link=True, period_ms=20)],
+            )
+            for name, tcp in (("bbr", bbr), ("cubic", cubic))
+        },
+        "bbr-five": bottleneck(
+            "bbr-five", 100, 10, staggered(lines("f", 5, bbr), 2), 90, from_s=50,
+            queue=drop_tail(bdp_bytes(100, 10, 10)),
+        ),
+        "cubic-lossy": bottleneck(
+            "cubic-lossy", 100, 100, bulk([("f", cubic)]), 60, queue=drop_tail(bdp_bytes(100, 100)),
+            impairments=[{"kind": "bernoulli", "probability": 0.001}],
+        ),
+        "policer": bottleneck(
+            "policer", 40, 40, bulk([("f", bbr)]), 30,
+            queue={"kind": "policer", "rate": "10 Mbit/s", "burst": f"{bdp_bytes(10, 40)} bytes"},
+            probes=[probe("bbr_mode", "bandwidth", flows=["f"])],
+        ),
+    }  # fmt: skip
+    for loss in (0.15, 0.25):
+        made[f"bbr-lossy-{loss:g}"] = bottleneck(
+            f"bbr-lossy-{loss:g}", 100, 100, bulk([("f", bbr)]), 60, queue=drop_tail(bdp_bytes(100, 100)),
+            impairments=[{"kind": "bernoulli", "probability": loss}],
+        )  # fmt: skip
+    for name, tcp in (("bbr", bbr), ("cubic", cubic)):
+        for size in SLOW_BUFFERS_KB:
+            # The largest buffer holds ten minutes of packets.
+            made[f"slow-{name}-{size}"] = bottleneck(
+                f"slow-{name}-{size}", 0.128, 40, bulk(lines("f", 8, tcp), (0, 1)), 1500 if quick else 3000,
+                from_s=900 if quick else 1500, queue=drop_tail(size * 1000),
+                probes=[probe("backlog", link=True, period_ms=5000)],
+            )  # fmt: skip
+    return made
+
+
+def _lossy(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    duration = 15 if quick else 60
+    made = {}
+    for loss in HIGH_LOSS:
+        made[f"loss-{loss:g}"] = bottleneck(
+            f"loss-{loss:g}", 100, 25, bulk([("f", linux("bbr", assumptions))]), duration, from_s=3,
+            queue=drop_tail(bdp_bytes(100, 25, 2)), impairments=[{"kind": "bernoulli", "probability": loss}],
+        )  # fmt: skip
+    gain = {"name": "bbr", "up_gain": 1.1, "down_gain": 0.9}
+    for loss in CLIFF:
+        made[f"cliff-{loss:g}"] = bottleneck(
+            f"cliff-{loss:g}", 20, 40, bulk([("f", linux(gain, assumptions))]), 60 if quick else 120, from_s=30,
+            queue=drop_tail(bdp_bytes(20, 40, 2)), impairments=[{"kind": "bernoulli", "probability": loss}],
+        )  # fmt: skip
+    return made
+
+
+def _several(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    duration = 40 if quick else 90
+    within = (0.0, assumptions.start_s)
+    made = {
+        f"shallow-{name}": bottleneck(
+            f"shallow-{name}", 50, 40, bulk(lines("f", 5, linux(name, assumptions)), within), duration, from_s=15,
+            queue=drop_tail(bdp_bytes(50, 40, 0.3)),
+        )
+        for name in SHALLOW
+    }  # fmt: skip
+    made["deep-four"] = bottleneck(
+        "deep-four", 50, 40, bulk(lines("f", 4, linux("bbr", assumptions)), within), duration, from_s=15,
+        queue=drop_tail(bdp_bytes(50, 40, 10)),
+    )  # fmt: skip
+    return made
+
+
+def _single(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    """Return the single flows of the study of when to use BBR."""
+    duration = 20 if quick else 60
+    made = {}
+    for name in ("bbr", "cubic"):
+        tcp = linux(name, assumptions)
+        made[f"single-200ms-{name}"] = bottleneck(
+            f"single-200ms-{name}", 500, 200, bulk([("f", tcp)]), duration, queue=drop_tail(100_000)
+        )
+        made[f"single-25ms-{name}"] = bottleneck(
+            f"single-25ms-{name}", 500, 25, bulk([("f", tcp)]), duration, queue=drop_tail(100_000)
+        )
+    made["single-deep-bbr"] = bottleneck(
+        "single-deep-bbr",
+        500,
+        25,
+        bulk([("f", linux("bbr", assumptions))]),
+        duration,
+        queue=drop_tail(10_000_000),
+    )
+    return made
+
+
+DRAIN_CHANGES_MS = range(200, 620, 20)
+"""When the rate falls in the runs for Drain, ms."""
+
+DOWN_CHANGES_MS = range(3000, 6500, 50)
+"""When the rate falls in the runs for DOWN, ms."""
+
+STATES = ("bbr3_state", "max_bw", "inflight_longterm", "bw_shortterm", "pacing_gain")
+
+
+def _draft(assumptions: Assumptions) -> dict[str, Data]:
+    """Return cases of the appendix of the draft of BBRv3."""
+    tcp = linux("bbr3", assumptions)
+    states = probe(*STATES, flows=["f"])
+    deep = drop_tail(bdp_bytes(50, 40, 4))
+
+    def single(
+        name: str, mbps: float = 50, rtt_ms: float = 40, duration_s: float = 25, **more: object
+    ) -> Data:
+        given: Data = {"queue": deep, "probes": [states], **more}
+        return bottleneck(name, mbps, rtt_ms, bulk([("f", tcp)]), duration_s, **given)
+
+    window = probe("flight_size", flows=["f"], period_ms=2)
+    fine = probe("flight_size", flows=["f"], period_ms=0.25)
+    return {
+        "draft-steady": single("draft-steady", duration_s=42, probes=[states, window]),
+        "draft-startup-loss": single(
+            "draft-startup-loss", duration_s=4, queue=drop_tail(bdp_bytes(50, 40, 0.1)), probes=[states]
+        ),
+        "draft-fine": single("draft-fine", duration_s=9, probes=[states, fine]),
+        # The rate falls by a tenth at some time; the claims find the runs in which it is as a state begins.
+        **{
+            f"draft-drain-{at}": single(
+                f"draft-drain-{at}", duration_s=1.5, changes=[{"at": f"{at} ms", "rate": rate_of(45)}],
+                probes=[states, probe("srtt", flows=["f"], period_ms=5)],
+            )
+            for at in DRAIN_CHANGES_MS
+        },
+        **{
+            f"draft-down-{at}": single(
+                f"draft-down-{at}", duration_s=at / 1000 + 6, changes=[{"at": f"{at} ms", "rate": rate_of(45)}]
+            )
+            for at in DOWN_CHANGES_MS
+        },
+        "draft-small": single(
+            "draft-small", mbps=0.5, rtt_ms=4, duration_s=60, from_s=10, queue=drop_tail(50_000),
+            probes=[probe("cwnd", flows=["f"], period_ms=50)],
+        ),
+        "draft-faster": single(
+            "draft-faster", mbps=10, duration_s=40, queue=drop_tail(bdp_bytes(100, 40, 2)),
+            changes=[{"at": "20 s", "rate": rate_of(100)}],
+        ),
+        "draft-slower": single(
+            "draft-slower", mbps=100, duration_s=50, queue=drop_tail(bdp_bytes(100, 40, 2)),
+            changes=[{"at": "20 s", "rate": rate_of(10)}],
+        ),
+        "draft-policer": single(
+            "draft-policer", mbps=40, duration_s=60, from_s=20,
+            queue={"kind": "policer", "rate": "10 Mbit/s", "burst": f"{bdp_bytes(10, 40)} bytes"},
+        ),
+        "draft-lossy": single(
+            "draft-lossy", duration_s=60, from_s=10, impairments=[{"kind": "bernoulli", "probability": 0.01}]
+        ),
+        # A start so slow that the minimum is 5 s old before the pipe is full.
+        "draft-long-start": single(
+            "draft-long-start", mbps=100, rtt_ms=900, duration_s=25, queue=drop_tail(bdp_bytes(100, 900, 2))
+        ),
+    }  # fmt: skip
+
+
+RANDOM = (
+    "bbr-steps",
+    "loss-",
+    "cliff-",
+    "shallow-",
+    "deep-",
+    "bbr-lossy",
+    "cubic-lossy",
+    "slow-",
+    "draft-lossy",
+)
+
+
+def model_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
+    """Return the scenarios of models."""
+    made = {
+        **_published(assumptions, quick=quick),
+        **_lossy(assumptions, quick=quick),
+        **_several(assumptions, quick=quick),
+        **_single(assumptions, quick=quick),
+        **_draft(assumptions),
+    }
+    return [
+        Case(key=key, stage="models", data=data, is_random=key.startswith(RANDOM))
+        for key, data in made.items()
+    ]

@@ -1,0 +1,15 @@
+"""The register of the statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dumbbell.claims import Register
+
+from .evidence import Evidence
+
+__all__ = ["REGISTER", "claim"]
+
+REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
+
+claim = REGISTER.claim

@@ -1,0 +1,238 @@
+"""Claims on the sender: recovery, slow start, timers and acknowledgements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dumbbell.claims import NotMeasured, Outcome
+
+from .evidence import Evidence, Run, held, measured, ordering
+from .network import FORWARD
+from .register import claim
+from .sender_scenarios import HYSTART_STEPS, SPACING_MS, hystart_key
+
+__all__: list[str] = []
+
+SEGMENT = 1000
+
+
+def _sent(run: Run) -> list[tuple[float, int]]:
+    """Return time and number of each segment sent, from 0."""
+    trace = run.trace("seq_sent")
+    return [
+        (float(time), round(value / SEGMENT)) for time, value in zip(trace.times, trace.values, strict=True)
+    ]
+
+
+def _by_acknowledgement(run: Run, window: int, lost: int) -> dict[int, list[str]]:
+    """Return what each acknowledgement of a window releases: R for a retransmission, N for a new segment.
+
+    Segments are a millisecond apart, so that acknowledgement k, of segment k, arrives k ms after that of segment 0
+    would. The first `lost` segments have none.
+    """
+    sent = _sent(run)
+    first = 0.2 + SPACING_MS / 1000
+    released: dict[int, list[str]] = {}
+    highest = window - 1
+    for time, segment in sent[window:]:
+        number = round((time - first) * 1000 / SPACING_MS)
+        if number >= window:
+            break
+        is_new = segment > highest
+        highest = max(highest, segment)
+        released.setdefault(number, []).append("N" if is_new else "R")
+    return {number: kinds for number, kinds in released.items() if number >= lost}
+
+
+def _sequence(released: Mapping[int, Sequence[str]]) -> str:
+    """Return what each acknowledgement releases, in a sentence."""
+    return ", ".join(f"{ack} {''.join(kinds)}" for ack, kinds in sorted(released.items()))
+
+
+@claim("prr-01")
+def segments_released_after_one_loss(evidence: Evidence) -> Outcome:
+    run = evidence.one("prr-one")
+    released = _by_acknowledgement(run, 20, 1)
+    expected = {1: ["N"], 2: ["N"], 3: ["R"]} | {ack: ["N"] for ack in (5, 7, 9, 11, 13, 15, 18, 19)}
+    flags = {f"ACK {ack}": released.get(ack, []) == expected.get(ack, []) for ack in range(1, 20)}
+    at_end = float(run.trace("flight_size").at(0.2 + 0.0205))
+    return held(
+        flags,
+        f"sent {_sequence(released)}; in flight with the lost segment and what was reported: {at_end:g}",
+    )
+
+
+@claim("prr-02")
+def segments_released_after_fifteen_losses(evidence: Evidence) -> Outcome:
+    meant = {"ssrb": 2, "crb": 1, "rfc9937": 1}
+    flags, notes = {}, []
+    for bound, count in meant.items():
+        released = _by_acknowledgement(evidence.one(f"prr-burst-{bound}"), 20, 15)
+        flags[bound] = all(released.get(ack) == ["R"] * count for ack in (17, 18, 19))
+        notes.append(f"{bound}: {_sequence(released)}")
+    return held(flags, "; ".join(notes))
+
+
+@claim("prr-03")
+def timeouts_without_over_with_the_proportional_reduction(evidence: Evidence) -> Outcome:
+    without, reduced = (
+        evidence.each(f"population-{name}", lambda run: run.total("timeouts")) for name in ("rfc3517", "ssrb")
+    )
+    again, again_reduced = (
+        evidence.each(f"population-{name}", lambda run: run.total("segments_retransmitted"))
+        for name in ("rfc3517", "ssrb")
+    )
+    return ordering(
+        without - reduced,
+        lambda gain: gain > 0,
+        f"timeouts {without.mean():.0f} without and {reduced.mean():.0f} with it, retransmissions {again.mean():.0f} and "
+        f"{again_reduced.mean():.0f}; lost retransmissions are not counted by the engine",
+    )
+
+
+def _rounds(run: Run, rtt_ms: float, step_ms: float) -> np.ndarray:
+    """Return the windows at the ends of rounds after the step, segments."""
+    rtt = (rtt_ms + step_ms) / 1000
+    return run.trace("cwnd_base").at(np.arange(2.5 * rtt_ms / 1000, 11.4 * rtt_ms / 1000, rtt))
+
+
+def _is_seen(evidence: Evidence, rtt_ms: float, step_ms: float) -> bool:
+    """Return whether a step of the round-trip time slows the growth of slow start."""
+    windows = _rounds(evidence.one(hystart_key(rtt_ms, step_ms)), rtt_ms, step_ms)
+    return bool(np.any(windows[1:6] / windows[:5] < 1.5))
+
+
+def _steps(evidence: Evidence, rtts: Sequence[float]) -> Outcome:
+    return held(
+        {
+            f"{rtt:g} ms and {step:g} ms more": _is_seen(evidence, rtt, step) == is_meant
+            for rtt, step, is_meant in HYSTART_STEPS
+            if rtt in rtts
+        }
+    )
+
+
+@claim("hs-01")
+def steps_seen_at_200_ms(evidence: Evidence) -> Outcome:
+    return _steps(evidence, (200,))
+
+
+@claim("hs-02")
+def steps_seen_between_20_and_100_ms(evidence: Evidence) -> Outcome:
+    return _steps(evidence, (20, 24, 100))
+
+
+@claim("hs-03")
+def rounds_of_conservative_slow_start(evidence: Evidence) -> Outcome:
+    run = evidence.one(hystart_key(200, 18))
+    exits = run.events().of("slow_start_exit")
+    if not exits:
+        raise NotMeasured("Slow start did not end.")
+    windows = _rounds(run, 200, 18)
+    slow = np.flatnonzero(windows[1:] / windows[:-1] < 1.5)
+    begin = 0.5 + 0.218 * slow[0]
+    growth = windows[slow[0] + 2] / windows[slow[0] + 1]
+    return measured((exits[0]["time_s"] - begin) / 0.218, f"growth of its second round: {growth:.3f}")
+
+
+@claim("hs-04")
+def overshoot_without_and_with_hystart(evidence: Evidence) -> Outcome:
+    plain, early = evidence.one("start-standard"), evidence.one("start-hystart")
+    gain = plain.link("backlog_max_packets") - early.link("backlog_max_packets")
+    fewer = plain.link("drops_queue") > early.link("drops_queue")
+    return Outcome(
+        measured=gain,
+        holds=gain > 0 and fewer,
+        note=f"largest queue {plain.link('backlog_max_packets'):.0f} and {early.link('backlog_max_packets'):.0f} packets, "
+        f"drops {plain.link('drops_queue'):.0f} and {early.link('drops_queue'):.0f}",
+    )
+
+
+@claim("rack-01")
+def delay_of_a_retransmission_after_three_reports(evidence: Evidence) -> Outcome:
+    run = evidence.one("rack-hole")
+    again = next((time for time, segment in _sent(run)[20:] if segment == 4), None)
+    if again is None:
+        raise NotMeasured("The lost segment was not sent again.")
+    # Segment 7 is the third above the hole. Its acknowledgement follows that of segment 0 by 7 ms.
+    first = float(run.trace("seq_acked").times[0])
+    return measured((again - (first + 7 * SPACING_MS / 1000)) * 1000)
+
+
+@claim("rack-02")
+def reordering_window_after_reordering(evidence: Evidence) -> Outcome:
+    waits = []
+    for run in evidence.runs("rack-reordered"):
+        again = run.events().of("fast_retransmit")
+        lost = run.trace("losses", FORWARD)
+        if not again or not len(lost.times):
+            raise NotMeasured("The lost segment was not sent again by the loss detection.")
+        waits.append((again[-1]["time_s"] - lost.times[-1]) * 1000)
+    return ordering(
+        np.array(waits),
+        lambda wait: wait >= 125.0,
+        "time from the loss to its retransmission, ms, against a round-trip time of 100 ms and a quarter of it; the growth "
+        "with duplicate reports and the return after 16 recoveries are unit tests of the engine",
+    )
+
+
+def _probe_timeout(run: Run) -> float:
+    """Return the time from the last acknowledgement to the tail loss probe, s."""
+    acked = run.trace("seq_acked").times
+    later = [time for time, _ in _sent(run) if time > acked[9] + 0.01]
+    if not later:
+        raise NotMeasured("Nothing was sent again.")
+    return later[0] - float(acked[acked < later[0]][-1])
+
+
+@claim("tlp-01")
+def time_to_the_probe_of_the_tail(evidence: Evidence) -> Outcome:
+    rfc, linux = (1000 * _probe_timeout(evidence.one(f"tail-{form}")) for form in ("rfc", "linux"))
+    return measured(rfc, f"with the rules of Linux {linux:.1f} ms")
+
+
+@claim("rto-01")
+def timeout_at_a_constant_round_trip_time(evidence: Evidence) -> Outcome:
+    return measured(1000 * evidence.one("rto-constant").trace("rto").values[-1])
+
+
+@claim("rto-02")
+def timeout_after_the_first_sample(evidence: Evidence) -> Outcome:
+    trace = evidence.one("rto-first").trace("rto")
+    return measured(1000 * float(trace.at(0.15)))
+
+
+@claim("rto-03")
+def retransmissions_after_a_spike_of_delay(evidence: Evidence) -> Outcome:
+    runs = {frto: evidence.one(f"spike-{frto}") for frto in ("rfc5682", "off")}
+    again = {frto: run.flow("segments_retransmitted") for frto, run in runs.items()}
+    lost = {frto: run.flow("timeouts") for frto, run in runs.items()}
+    return Outcome(
+        measured=again["rfc5682"],
+        holds=lost["rfc5682"] >= 1 and again["rfc5682"] == 1 and again["off"] >= 18,
+        note=f"timeouts {lost['rfc5682']:.0f}; without F-RTO {again['off']:.0f} retransmissions of a window of 20",
+    )
+
+
+@claim("delack-01")
+def acknowledgements_of_linux(evidence: Evidence) -> Outcome:
+    run = evidence.one("acks-bulk")
+    ratio = run.link("packets") / run.link("packets", "b-a")
+    alone = evidence.one("acks-alone")
+    acked, sent = alone.trace("seq_acked"), alone.trace("seq_sent")
+    # The last segment arrives a millisecond of transmission and the delay after the one before.
+    wait = 1000 * float(acked.times[-1] - acked.times[-2])
+    return held(
+        {"every second segment": abs(ratio - 2) < 0.02, "a lone segment within 40 ms": 0 < wait <= 41},
+        f"{ratio:.3f} segments for each acknowledgement; the last of {len(sent.times)} segments is acknowledged {wait:.2f} ms "
+        "after the one before",
+    )
+
+
+@claim("iw-01")
+def segments_in_the_first_round_trip(evidence: Evidence) -> Outcome:
+    trace = evidence.one("first-window").trace("seq_sent")
+    first = float(trace.times[0])
+    return measured(float(np.sum(trace.times < first + 0.09)))

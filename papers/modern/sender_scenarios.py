@@ -1,0 +1,258 @@
+"""The sender: recovery segment by segment, slow start, timers, acknowledgements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .assumptions import Assumptions
+from .network import (
+    Case,
+    Data,
+    bdp_bytes,
+    bottleneck,
+    bulk,
+    drop_tail,
+    flow,
+    lines,
+    linux,
+    milliseconds,
+    probe,
+    rfc,
+)
+
+__all__ = ["HYSTART_STEPS", "SPACING_MS", "hystart_key", "sender_cases"]
+
+SPACING_MS = 1.0
+"""Time between segments of the scripted recoveries, ms."""
+
+# Slow start with a step of the round-trip time: the time before, the step, both ms, and whether it is to be seen.
+HYSTART_STEPS: Sequence[tuple[float, float, bool]] = (
+    (200, 18, True),
+    (200, 15, False),
+    (20, 4.2, True),
+    (20, 3.8, False),
+    (100, 12.7, True),
+    (100, 12.3, False),
+    (24, 4.2, True),
+    (24, 3.8, False),
+)
+
+
+def hystart_key(rtt_ms: float, step_ms: float) -> str:
+    """Return the name of a scenario of slow start."""
+    return f"hystart-{rtt_ms:g}-{step_ms:g}"
+
+
+def _scripted(key: str, recovery: Data, window: int, lost: Sequence[int], assumptions: Assumptions) -> Case:
+    """Return a window of segments, a millisecond apart, of which stated ones are lost."""
+    tcp = rfc(
+        "reno",
+        assumptions,
+        recovery=recovery,
+        initial_window=f"{window} segments",
+        initial_ssthresh=f"{window} segments",
+        timer={"kind": "rfc6298", "minimum": "1 s"},
+    )
+    data = bottleneck(
+        name=key,
+        # 1040 bytes take a millisecond.
+        mbps=8.32 / SPACING_MS,
+        rtt_ms=200,
+        flows=[flow("f", tcp, source={"kind": "transfer", "size": "80 kB"})],
+        duration_s=3,
+        impairments=[{"kind": "forced", "packets": list(lost)}],
+        probes=[probe("seq_sent", "seq_acked", "flight_size", "tcp_events", flows=["f"])],
+    )
+    return Case(key=key, stage="sender", data=data)
+
+
+def _hystart(rtt_ms: float, step_ms: float, assumptions: Assumptions) -> Case:
+    key = hystart_key(rtt_ms, step_ms)
+    tcp = rfc("reno", assumptions, initial_window="16 segments", window={"slow_start": {"name": "hystartpp"}})
+    data = bottleneck(
+        name=key,
+        mbps=100_000,
+        rtt_ms=rtt_ms,
+        flows=[flow("f", tcp)],
+        duration_s=rtt_ms / 1000 * 11.5,
+        # In the middle of the third round.
+        changes=[{"at": milliseconds(2.5 * rtt_ms), "delay": milliseconds(rtt_ms / 2 + step_ms)}],
+        probes=[probe("tcp_events", flows=["f"]), probe("cwnd_base", flows=["f"], period_ms=rtt_ms / 20)],
+    )
+    return Case(key=key, stage="sender", data=data)
+
+
+def _classic(assumptions: Assumptions) -> list[Case]:
+    made = []
+    for start in ("hystart", "standard"):
+        tcp = linux("cubic", assumptions, window={"slow_start": {"name": start}})
+        data = bottleneck(
+            name=f"start-{start}",
+            mbps=10,
+            rtt_ms=40,
+            flows=bulk([("f", tcp)]),
+            duration_s=1.5,
+            queue=drop_tail(bdp_bytes(10, 40)),
+        )
+        made.append(Case(key=f"start-{start}", stage="sender", data=data))
+    return made
+
+
+def _timers(assumptions: Assumptions) -> list[Case]:
+    window = "20 segments"
+    constant = linux("reno", assumptions, mss="1000 bytes", receive_buffer=window)
+    first = rfc(
+        "reno", assumptions, timer={"kind": "rfc6298", "minimum": "1 ms"}, initial_window="2 segments"
+    )
+    probe_of_tail = {
+        form: {
+            **(rfc if form == "rfc" else linux)("reno", assumptions, mss="1000 bytes"),
+            "initial_window": "10 segments",
+        }
+        for form in ("rfc", "linux")
+    }
+    for tcp in probe_of_tail.values():
+        if tcp.get("recovery", "rack") == "sack":
+            tcp["recovery"] = "rack"
+    spike_ms = 3 * 300
+    spurious = {
+        frto: rfc(
+            "reno",
+            assumptions,
+            recovery={"kind": "rack", "frto": frto},
+            receive_buffer=window,
+            timer={"kind": "rfc6298", "minimum": "300 ms"},
+        )
+        for frto in ("rfc5682", "off")
+    }
+    cases = {
+        "rto-constant": bottleneck(
+            "rto-constant", 1000, 50, bulk([("f", constant)]), 10, probes=[probe("rto", flows=["f"])]
+        ),
+        "rto-first": bottleneck(
+            "rto-first",
+            100_000,
+            100,
+            [flow("f", first, source={"kind": "transfer", "size": "2 kB"})],
+            1,
+            probes=[probe("rto", flows=["f"])],
+        ),
+        **{
+            f"tail-{form}": bottleneck(
+                f"tail-{form}",
+                1000,
+                100,
+                [flow("f", tcp, source={"kind": "transfer", "size": "13 kB"})],
+                3,
+                impairments=[{"kind": "forced", "packets": [11, 12, 13]}],
+                probes=[probe("seq_sent", "seq_acked", flows=["f"])],
+            )
+            for form, tcp in probe_of_tail.items()
+        },
+        **{
+            f"spike-{frto}": bottleneck(
+                f"spike-{frto}",
+                10,
+                50,
+                [flow("f", tcp, source={"kind": "transfer", "size": "4000 kB"})],
+                12,
+                changes=[
+                    {"at": "2 s", "delay": milliseconds(25 + spike_ms)},
+                    {"at": "2.01 s", "delay": "25 ms"},
+                ],
+                probes=[probe("tcp_events", flows=["f"])],
+            )
+            for frto, tcp in spurious.items()
+        },
+    }
+    return [Case(key=key, stage="sender", data=data) for key, data in cases.items()]
+
+
+def _acknowledgements(assumptions: Assumptions) -> list[Case]:
+    tcp = linux("reno", assumptions, mss="1000 bytes", recovery="newreno")
+    many = bottleneck(
+        "acks-bulk", 10, 20, [flow("f", {**tcp, "receive_buffer": "20 segments"})], 10, from_s=2
+    )
+    # 16 segments are acknowledged at once, and 4 in pairs; the last one is alone.
+    alone = bottleneck(
+        "acks-alone",
+        10,
+        20,
+        [flow("f", {**tcp, "initial_window": "21 segments"}, source={"kind": "transfer", "size": "21 kB"})],
+        2,
+        probes=[probe("seq_sent", "seq_acked", flows=["f"])],
+    )
+    first = bottleneck(
+        "first-window",
+        100_000,
+        100,
+        [
+            flow(
+                "f",
+                linux("reno", assumptions, mss="1460 bytes"),
+                source={"kind": "transfer", "size": "100 kB"},
+            )
+        ],
+        1,
+        probes=[probe("seq_sent", flows=["f"])],
+    )
+    return [
+        Case(key="acks-bulk", stage="sender", data=many),
+        Case(key="acks-alone", stage="sender", data=alone),
+        Case(key="first-window", stage="sender", data=first),
+    ]
+
+
+def _population(assumptions: Assumptions, *, quick: bool) -> list[Case]:
+    """Return many flows through a short queue, with and without the proportional reduction."""
+    made = []
+    for name, recovery in (
+        ("rfc3517", {"kind": "sack", "prr": False, "rescue": False}),
+        ("ssrb", {"kind": "rack", "prr": "ssrb", "tlp": False}),
+    ):
+        tcp = rfc("cubic", assumptions, recovery=recovery, timer={"kind": "rfc6298", "minimum": "200 ms"})
+        data = bottleneck(
+            name=f"population-{name}",
+            mbps=20,
+            rtt_ms=100,
+            flows=bulk(lines("f", 20, tcp), (0, 1)),
+            duration_s=60 if quick else 120,
+            from_s=5,
+            queue=drop_tail(60, "packets"),
+        )
+        made.append(Case(key=f"population-{name}", stage="sender", data=data, is_random=True))
+    return made
+
+
+def _reordering(assumptions: Assumptions) -> Case:
+    """Return a flow whose early packets are reordered, and which later loses one segment."""
+    tcp = rfc("reno", assumptions, recovery="rack", receive_buffer="20 segments")
+    data = bottleneck(
+        "rack-reordered",
+        10,
+        100,
+        [flow("f", tcp)],
+        6,
+        impairments=[
+            {"kind": "reorder", "delay": "5 ms", "probability": 0.01},
+            {"kind": "forced", "packets": [700]},
+        ],
+        probes=[probe("seq_sent", "seq_acked", "tcp_events", flows=["f"]), probe("losses", link=True)],
+    )
+    return Case(key="rack-reordered", stage="sender", data=data, is_random=True)
+
+
+def sender_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
+    """Return the scenarios of the sender."""
+    bounds = {bound: {"kind": "rack", "prr": bound, "tlp": False} for bound in ("ssrb", "crb", "rfc9937")}
+    return [
+        _scripted("prr-one", bounds["ssrb"], 20, [1], assumptions),
+        *(_scripted(f"prr-burst-{bound}", bounds[bound], 20, range(1, 16), assumptions) for bound in bounds),
+        _scripted("rack-hole", {"kind": "rack", "tlp": False}, 20, [5], assumptions),
+        _reordering(assumptions),
+        *(_hystart(rtt, step, assumptions) for rtt, step, _ in HYSTART_STEPS),
+        *_classic(assumptions),
+        *_timers(assumptions),
+        *_acknowledgements(assumptions),
+        *_population(assumptions, quick=quick),
+    ]

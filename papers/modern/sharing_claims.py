@@ -1,0 +1,108 @@
+"""Claims on flows of two algorithms that share a bottleneck."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dumbbell.claims import NotMeasured, Outcome
+
+from .evidence import Evidence, Run, listing, measured, ordering
+from .register import claim
+from .sharing_scenarios import COMPETITORS, ware_key
+
+__all__: list[str] = []
+
+
+def _share(evidence: Evidence, key: str, name: str = "bbr") -> np.ndarray:
+    return evidence.each(key, lambda run: run.share(name))
+
+
+def _ware(evidence: Evidence, share: float, mbps: float = 10) -> Outcome:
+    return measured(_share(evidence, ware_key(mbps, share)))
+
+
+@claim("ware-01")
+def share_at_one_bandwidth_delay_product(evidence: Evidence) -> Outcome:
+    return _ware(evidence, 1)
+
+
+@claim("ware-03")
+def share_at_four_bandwidth_delay_products(evidence: Evidence) -> Outcome:
+    return _ware(evidence, 4)
+
+
+@claim("ware-04")
+def share_at_eight_bandwidth_delay_products(evidence: Evidence) -> Outcome:
+    return _ware(evidence, 8)
+
+
+@claim("ware-06")
+def share_at_thirty_two_bandwidth_delay_products(evidence: Evidence) -> Outcome:
+    return _ware(evidence, 32)
+
+
+@claim("ware-08")
+def largest_error_of_the_share_at_fifty_megabits(evidence: Evidence) -> Outcome:
+    predicted = {4.0: 0.611, 16.0: 0.495, 64.0: 0.399}
+    errors = {share: _share(evidence, ware_key(50, share)) - value for share, value in predicted.items()}
+    worst = max(errors, key=lambda share: abs(float(errors[share].mean())))
+    note = listing(
+        [(f"{share:g} BDP", float(errors[share].mean()) + value) for share, value in predicted.items()]
+    )
+    return measured(errors[worst], f"shares: {note}")
+
+
+@claim("ware-09")
+def share_against_sixteen(evidence: Evidence) -> Outcome:
+    return measured(_share(evidence, "against-16"))
+
+
+@claim("ware-10")
+def largest_over_smallest_share(evidence: Evidence) -> Outcome:
+    shares = np.array([_share(evidence, f"against-{count}") for count in COMPETITORS])
+    note = listing(
+        [(f"{count}:", value) for count, value in zip(COMPETITORS, shares.mean(axis=1), strict=True)]
+    )
+    return ordering(shares.max(axis=0) / shares.min(axis=0), lambda ratio: ratio <= 1.5, note)
+
+
+@claim("cao-07")
+def share_of_bbr_in_ten_kilobytes(evidence: Evidence) -> Outcome:
+    return measured(100 * _share(evidence, "gigabit-10KB"))
+
+
+@claim("cao-08")
+def ratio_of_bbr_to_cubic_in_five_megabytes(evidence: Evidence) -> Outcome:
+    share = _share(evidence, "gigabit-5MB")
+    ratio = share / (1 - share)
+    return ordering(ratio, lambda value: (value >= 1 / 1.5) & (value <= 1.5))
+
+
+@claim("cao-09")
+def ratio_of_cubic_to_bbr_in_ten_megabytes(evidence: Evidence) -> Outcome:
+    share = _share(evidence, "gigabit-10MB")
+    return ordering((1 - share) / share, lambda value: (value >= 1.5) & (value <= 6))
+
+
+@claim("cubic-19")
+def ratio_of_cubic_to_reno_on_a_short_path(evidence: Evidence) -> Outcome:
+    share = _share(evidence, "short-path", "cubic")
+    return ordering(share / (1 - share), lambda value: (value >= 0.67) & (value <= 1.5))
+
+
+@claim("copa-03")
+def share_of_copa_with_its_mode_switch(evidence: Evidence) -> Outcome:
+    switched, default = (_share(evidence, f"copa-cubic-{name}", "copa") for name in ("switch", "default"))
+    return ordering(
+        switched,
+        lambda share: (share >= 0.3) & bool(default.mean() < 0.1),
+        f"without the switch {default.mean():.3f}",
+    )
+
+
+@claim("eval-06")
+def harm_of_reno_on_reno(evidence: Evidence) -> Outcome:
+    alone = float(evidence.each("reno-one", Run.goodput).mean())
+    if not alone:
+        raise NotMeasured("The flow alone delivered nothing.")
+    return measured(1 - evidence.each("reno-two", lambda run: run.goodput("f1")) / alone)

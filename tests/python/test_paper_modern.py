@@ -1,0 +1,130 @@
+"""The statements on today's transport: what they need of the engine, and how numbers become verdicts."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dumbbell import Job, Scenario, claims, papers, run_many
+from dumbbell.papers import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = papers.load("modern", ROOT / "papers")
+MODULE = type(PAPER).__module__
+
+
+def part(name):
+    return sys.modules[f"{MODULE}.{name}"]
+
+
+evidence_of, means, network, figures = part("evidence"), part("means"), part("network"), part("figures")
+BASE = part("assumptions").Assumptions()
+CASES = part("scenarios").cases(BASE, quick=True)
+
+
+def row(key, run=0, *, flows=None, links=None, traces=None):
+    parts = {"flows": flows or {}, "links": links or {}, "traces": traces or {}}
+    return {"key": f"base|{key}", "run": run} | {name: json.dumps(value) for name, value in parts.items()}
+
+
+def findings(rows):
+    columns = ["key", "run", "flows", "links", "traces"]
+    evidence = PAPER.evidence(Settings(), pd.DataFrame(rows, columns=columns), {})
+    return {finding.claim.id: finding for finding in claims.judge(PAPER.claims(), evidence)}
+
+
+def test_scenarios_have_different_names_and_run_if_the_engine_has_what_they_need():
+    assert len({case.key for case in CASES}) == len(CASES)
+    for case in CASES:
+        if not means.missing(case.data):
+            Scenario.from_dict(case.data).resolved()
+
+
+def test_without_runs_no_statement_has_a_verdict_from_measurements():
+    found = findings([])
+    assert len(found) == len(PAPER.claims())
+    assert {finding.verdict for finding in found.values()} <= {"not-checkable"}
+    assert all(finding.why for finding in found.values())
+
+
+def test_a_scenario_names_what_the_engine_lacks():
+    tcp = network.rfc({"name": "reno", "zeal": 2}, BASE, recovery="clairvoyant")
+    flow = network.flow("f", tcp, source={"kind": "greedy"})
+    probe = network.probe("mood", flows=["f"])
+    data = network.bottleneck(
+        "x", 10, 40, [flow], 1, queue={"kind": "psychic"}, probes=[probe], link={"colour": "red"}
+    )
+    assert means.missing(data) == (
+        "the field `colour` of links, the queue discipline `psychic`, the parameter `zeal` of the congestion control "
+        "`reno`, the loss recovery `clairvoyant`, the probe `mood`"
+    )
+    plain = network.bottleneck("x", 10, 40, [network.flow("f", network.rfc("reno", BASE))], 1)
+    assert means.missing(plain) == ""
+
+
+def test_a_statement_whose_means_are_missing_says_so(monkeypatch):
+    known = dict(means._known())
+    monkeypatch.setattr(means, "_known", lambda: known | {"algorithms": {}})
+    means.lacking.cache_clear()
+    found = findings([])
+    means.lacking.cache_clear()
+    assert "the congestion control `bbr`" in found["ware-03"].why
+    assert "the congestion control `cubic`" in found["ware-03"].why
+
+
+def test_the_mean_window_is_segments_per_round_trip_between_losses():
+    # 10^4 segments in 5 s at 0.1 s are 200 per round trip; the first three epochs are left out, however long.
+    times = [1.0, 9.0, 11.0, 20.0, 25.0, 30.0]
+    traces = {"losses": {network.FORWARD: {"time_s": times, "value": [1, 2, 3, 4, 5, 6]}}}
+    found = findings([row("law-reno-10000-100", traces=traces)])["aimd-01"]
+    assert found.measured == pytest.approx(200.0)
+    assert found.verdict == "not-reproduced"
+
+
+def test_shares_of_several_runs_have_an_interval():
+    def shared(run, bbr):
+        flows = {"bbr": {"goodput_bps": bbr * 1e7}, "cubic": {"goodput_bps": (1 - bbr) * 1e7}}
+        return row("ware-10-4", run, flows=flows)
+
+    close = findings([shared(run, share) for run, share in enumerate((0.62, 0.63, 0.64))])["ware-03"]
+    assert close.verdict == "reproduced"
+    assert close.low < 0.63 < close.high
+    wide = findings([shared(run, share) for run, share in enumerate((0.3, 0.6, 0.9))])["ware-03"]
+    assert wide.verdict == "undecided"
+    far = findings([shared(run, share) for run, share in enumerate((0.2, 0.21, 0.22))])["ware-03"]
+    assert far.verdict == "not-reproduced"
+
+
+def test_a_value_that_a_run_lacks_is_no_number():
+    flows = {"bbr": {"goodput_bps": float("nan")}, "cubic": {"goodput_bps": 1e7}}
+    assert findings([row("ware-10-4", flows=flows)])["ware-03"].verdict == "not-checkable"
+
+
+def test_stays_of_a_trace_end_with_the_next_value():
+    trace = evidence_of.Trace(np.array([0.0, 1.0, 3.0, 4.0]), np.array([2.0, 3.0, 2.0, 3.0]))
+    assert trace.stays(lambda values: values == 3, 6.0) == [(1.0, 3.0), (4.0, 6.0)]
+    assert trace.at([0.5, 1.0, 3.9]).tolist() == [2.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("mbps", "rtt", "buffer", "share"),
+    [(10, 40, 1, 0.972), (10, 40, 4, 0.629), (10, 40, 32, 0.440), (50, 30, 16, 0.495), (50, 30, 64, 0.399)],
+)
+def test_the_model_of_shares_has_its_published_values(mbps, rtt, buffer, share):
+    assert figures.predicted_share(mbps, rtt, buffer) == pytest.approx(share, abs=6e-4)
+
+
+def test_reno_under_periodic_loss_is_measured_on_the_engine():
+    (case,) = [case for case in CASES if case.key == "law-reno-200-100"]
+    runs = papers_run(case)
+    window = part("window_claims").law_window(runs, "reno", 200, 100)
+    # 1.22 / sqrt(1/200) is 17.3.
+    assert window == pytest.approx(17.3, rel=0.1)
+
+
+def papers_run(case):
+    reduced = PAPER.reduce(run_many([Job(Scenario.from_dict(case.data), 1, 0)], progress=False))
+    return evidence_of.Evidence(reduced.assign(key=f"base|{case.key}", run=0))
