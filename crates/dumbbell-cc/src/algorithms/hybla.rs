@@ -3,8 +3,9 @@
 //! With rho = RTT / 25 ms, at least 1, an acknowledgement adds 2^rho - 1 segments in slow start and rho^2 / W above the
 //! threshold, so that the rate grows over time as Reno's would over 25 ms. A loss halves the window.
 //!
-//! rho follows the lowest smoothed round-trip time, as in Linux [linux6 tcp_hybla.c]. The constants are from the
-//! literature as remembered and from Linux.
+//! rho follows the lowest smoothed round-trip time, as in Linux [linux6 tcp_hybla.c]. The algorithm smooths the samples
+//! itself, since the retransmission timer's may be in coarse ticks. The constants are from the literature as remembered
+//! and from Linux.
 //!
 //! Where it departs from Linux: rho is not rounded to eighths, the initial window is that of the environment instead of
 //! rho, and the window is not limited to 65535 segments. Slow start adds at most 2^32 segments at once, and does not pass
@@ -32,7 +33,8 @@ pub struct Hybla {
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
-    /// Lowest smoothed round-trip time, in seconds; infinite before the first.
+    /// Smoothed round-trip time in seconds, and its minimum; infinite before the first sample.
+    srtt: f64,
     srtt_min: f64,
     /// Square of rho, and growth by an acknowledgement in slow start, in segments.
     rho_squared: f64,
@@ -40,9 +42,13 @@ pub struct Hybla {
 }
 
 impl Hybla {
-    fn on_srtt(&mut self, srtt: f64) {
-        self.srtt_min = srtt;
-        let rho = (srtt / self.reference).max(1.0);
+    fn on_sample(&mut self, rtt: f64) {
+        self.srtt = if self.srtt.is_finite() { self.srtt + (rtt - self.srtt) / 8.0 } else { rtt };
+        if self.srtt >= self.srtt_min {
+            return;
+        }
+        self.srtt_min = self.srtt;
+        let rho = (self.srtt / self.reference).max(1.0);
         self.rho_squared = rho * rho;
         self.doubling = pow(2.0, least(rho, 32.0)) - 1.0;
     }
@@ -60,6 +66,7 @@ impl CongestionControl for Hybla {
             initial_window: setup.initial_window,
             cwnd: setup.initial_window,
             ssthresh: setup.initial_ssthresh,
+            srtt: f64::INFINITY,
             srtt_min: f64::INFINITY,
             rho_squared: 1.0,
             doubling: 1.0,
@@ -79,8 +86,8 @@ impl Control for Hybla {
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        if let Some(srtt) = context.srtt().filter(|srtt| *srtt < self.srtt_min) {
-            self.on_srtt(srtt);
+        if let Some(rtt) = ack.rtt {
+            self.on_sample(rtt.secs());
         }
         if ack.in_recovery {
             return;
@@ -132,10 +139,15 @@ mod tests {
         Hybla::new(&HyblaParams::default(), &setup)
     }
 
+    /// An acknowledgement of a segment with this round-trip time.
+    fn ack(rtt: f64) -> Ack<'static> {
+        Ack::new(1000, 1000).with_rtt(Some(Time::from_secs(rtt)))
+    }
+
     /// Growth in segments by one acknowledgement at this round-trip time.
     fn growth(segments: f64, ssthresh: f64, rtt: f64) -> f64 {
         let mut hybla = hybla(segments, ssthresh);
-        hybla.on_ack(&context(segments * MSS).with_rtts(rtt, rtt), &Ack::new(1000, 1000));
+        hybla.on_ack(&context(segments * MSS), &ack(rtt));
         hybla.cwnd() / MSS - segments
     }
 
@@ -161,7 +173,7 @@ mod tests {
         for rtt in [0.025, 0.1, 0.5] {
             let mut hybla = hybla(1000.0, 2.0);
             for _ in 0..1000 {
-                hybla.on_ack(&context(1000.0 * MSS).with_rtts(rtt, rtt), &Ack::new(1000, 1000));
+                hybla.on_ack(&context(1000.0 * MSS), &ack(rtt));
             }
             let slope = (hybla.cwnd() / MSS - 1000.0) / (rtt * rtt);
             // The acknowledgements of a round trip share in its growth: less by half of rho^2 / W.
@@ -172,10 +184,15 @@ mod tests {
     #[test]
     fn rho_follows_the_lowest_round_trip_time_and_a_loss_halves() {
         let mut hybla = hybla(100.0, 2.0);
-        for rtt in [0.1, 0.2, 0.05, 0.1] {
-            hybla.on_ack(&context(100.0 * MSS).with_rtts(rtt, rtt), &Ack::new(1000, 1000));
+        hybla.on_ack(&context(100.0 * MSS), &ack(0.1));
+        hybla.on_ack(&context(100.0 * MSS), &ack(0.2));
+        assert!((hybla.rho_squared - 16.0).abs() < 1e-12);
+        // (7/8)^100 of the difference of 0.0625 remains.
+        for _ in 0..100 {
+            hybla.on_ack(&context(100.0 * MSS), &ack(0.05));
         }
-        assert!((hybla.rho_squared - 4.0).abs() < 1e-12);
+        hybla.on_ack(&context(100.0 * MSS), &ack(0.1));
+        assert!((hybla.rho_squared - 4.0).abs() < 1e-4);
         hybla.on_congestion(&context(100.0 * MSS), &Congestion::new(Signal::FastRetransmit));
         assert_eq!((hybla.cwnd(), hybla.ssthresh()), (50.0 * MSS, 50.0 * MSS));
     }
