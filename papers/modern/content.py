@@ -113,6 +113,8 @@ BEHIND: dict[str, str] = {
     "Its other condition ends it before three rounds have passed.",
     "dctcp-04": "The fluid model of DCTCP gives an alpha of 0.21 here, which the engine has. The stated numbers are those of ns-3.",
     "dctcp-05": "As for 10 ms: the stated numbers are those of ns-3.",
+    "dctcp-06": "The first packets find an empty queue, so that the first window is not marked, and alpha comes back to 1 by a "
+    "sixteenth of the rest per window; the windows kept are 1 - alpha/2.",
     "prague-01": "Two marks per round-trip time follow from smooth marking. A ramp from 0.8 to 1.2 ms marks in bursts; with a "
     "wide ramp the number is near two.",
     "codel-03": "One Reno flow halves its window at a queue of 5 ms, a tenth of its path, and leaves the link idle after it.",
