@@ -62,7 +62,7 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
             "dctcp-all-marked", 10, 10,
             bulk([("f", _dctcp(assumptions, initial_window="400 segments", initial_ssthresh="400 segments"))]),
             8, queue=_step(1, 10),
-            probes=[probe("tcp_events", flows=["f"]), probe("marked_fraction", flows=["f"])],
+            probes=[probe("cwnd_base", flows=["f"]), probe("marked_fraction", flows=["f"])],
         ),
         "dctcp-loss": bottleneck(
             "dctcp-loss", 1000, 50,
@@ -99,10 +99,13 @@ def _delayed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             [flow(f"f{index}", linux("ledbatpp", assumptions), start_s=30.0 * index) for index in range(2)], 400,
             from_s=100, queue=long,
         ),
-        "copa-alone": bottleneck(
-            "copa-alone", 12, 40, bulk([("f", linux("copa", assumptions))]), 60, from_s=20,
-            queue=drop_tail(bdp_bytes(12, 40, 5)),
-        ),
+        **{
+            f"copa-{name}": bottleneck(
+                f"copa-{name}", 12, 40, bulk([("f", linux({"name": "copa", "mode_switch": switch}, assumptions))]), 60,
+                from_s=20, queue=drop_tail(bdp_bytes(12, 40, 5)),
+            )
+            for name, switch in (("alone", False), ("switching", True))
+        },
     }  # fmt: skip
     fast = linux({"name": "ledbat", "target": "5 ms", "gain": 10.0}, assumptions)
     for name, queue in (("droptail", drop_tail(bdp_bytes(10, 100, 2))), ("codel", {"kind": "codel"})):

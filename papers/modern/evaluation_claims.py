@@ -57,8 +57,12 @@ def _is_backing_off(run: Run) -> tuple[bool, bool]:
 
 @claim("eval-05")
 def algorithms_that_back_off_and_recover(evidence: Evidence) -> Outcome:
-    flags = {name: all(_is_backing_off(evidence.one(f"blackout-{name}"))) for name in algorithms()}
-    return held(flags)
+    found = {name: _is_backing_off(evidence.one(f"blackout-{name}")) for name in algorithms()}
+    slow = [name for name, (_, recovers) in found.items() if not recovers]
+    return held(
+        {name: all(parts) for name, parts in found.items()},
+        f"less than half of the rate a minute later: {', '.join(slow)}" if slow else "",
+    )
 
 
 @claim("eval-07")

@@ -93,7 +93,9 @@ def _pairs(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
 
 
 def _loads(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
-    reno = rfc("reno", assumptions, mss="1460 bytes")
+    # The law counts acknowledgements of every second segment.
+    delayed = {"segments": 2, "timer": "200 ms"}
+    reno = rfc("reno", assumptions, mss="1460 bytes", delayed_ack=delayed)
     # 100 Mb/s and 100 ms, with as large a buffer: 1667 packets of 1500 bytes.
     packets = 2 * bdp_bytes(100, 100) / 1500
     return {

@@ -157,7 +157,8 @@ def delay_of_a_retransmission_after_three_reports(evidence: Evidence) -> Outcome
     if again is None:
         raise NotMeasured("The lost segment was not sent again.")
     # Segment 7 is the third above the hole. Its acknowledgement follows that of segment 0 by 7 ms.
-    first = float(run.trace("seq_acked").times[0])
+    acked = run.trace("seq_acked")
+    first = float(acked.times[acked.values > 0][0])
     return measured((again - (first + 7 * SPACING_MS / 1000)) * 1000)
 
 

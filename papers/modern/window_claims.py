@@ -274,9 +274,9 @@ def increase_and_decrease_of_illinois(evidence: Evidence) -> Outcome:
     increase = run.trace("increase").between(20, 60).values
     backlog = run.trace("backlog", FORWARD)
     kept: dict[str, list[float]] = {"full": [], "empty": []}
-    events = run.events().of("recovery_enter", "recovery_exit")
+    events = run.events().of("fast_retransmit", "recovery_exit")
     for begin, end in itertools.pairwise(events):
-        if (begin["kind"], end["kind"]) == ("recovery_enter", "recovery_exit") and begin["time_s"] > 20:
+        if (begin["kind"], end["kind"]) == ("fast_retransmit", "recovery_exit") and begin["time_s"] > 20:
             before = float(backlog.at(begin["time_s"] - 0.2))
             place = "full" if before > 60 else "empty" if before < 2 else ""
             if place:

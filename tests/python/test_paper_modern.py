@@ -118,11 +118,11 @@ def test_the_model_of_shares_has_its_published_values(mbps, rtt, buffer, share):
 
 
 def test_reno_under_periodic_loss_is_measured_on_the_engine():
-    (case,) = [case for case in CASES if case.key == "law-reno-200-100"]
+    (case,) = [case for case in CASES if case.key == "law-reno-10000-100"]
     runs = papers_run(case)
-    window = part("window_claims").law_window(runs, "reno", 200, 100)
-    # 1.22 / sqrt(1/200) is 17.3.
-    assert window == pytest.approx(17.3, rel=0.1)
+    window = part("window_claims").law_window(runs, "reno", 10_000, 100)
+    # 1.22 / sqrt(1e-4) is 122.
+    assert window == pytest.approx(122, rel=0.05)
 
 
 def papers_run(case):
