@@ -58,7 +58,7 @@ pub fn run(scenario: &Scenario, window: u32) -> Result<Counts, SpecError> {
         now: Time::ZERO,
         end: scenario.duration,
         events: EventQueue::default(),
-        in_flight: InFlight::new(&routes, &scenario.links),
+        in_flight: InFlight::new(&routes, scenario.links.iter()),
         routes,
         links: scenario.links.iter().map(link).collect(),
         outstanding: vec![0; scenario.flows.len()],
@@ -90,7 +90,9 @@ impl Bare {
                     self.events.pop_other();
                     self.release(flow);
                 }
-                Event::Departure(_) | Event::Deadline(_) | Event::Write(_) => self.events.pop_other(),
+                Event::Unordered(_) | Event::Departure(_) | Event::Deadline(_) | Event::Write(_) => {
+                    self.events.pop_other();
+                }
             }
         }
     }

@@ -60,7 +60,7 @@ const fn discipline(name: &'static str, queue: &'static str) -> Case {
 }
 
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
-pub const CASES: [Case; 12] = [
+pub const CASES: [Case; 13] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     // The same flow with another congestion control.
     case("cubic", 1, "cubic", 10, 100, 3.0),
