@@ -212,6 +212,7 @@ fn shown(info: &TcpInfo, quantity: &Quantity) -> Option<f64> {
         | Measure::Drops
         | Measure::Wait
         | Measure::Marks
-        | Measure::Losses => None,
+        | Measure::Losses
+        | Measure::Transfers => None,
     }
 }
