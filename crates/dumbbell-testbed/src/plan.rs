@@ -654,8 +654,8 @@ fn refuse_probes(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), SpecErro
 
 /// True if the kernel or the emulator measures this quantity.
 fn is_answered(measure: Measure) -> bool {
-    use Measure::{Losses, Marks, SeqSent, TcpEvents, Wait};
-    !matches!(measure, SeqSent | TcpEvents | Losses | Wait | Marks)
+    use Measure::{Losses, Marks, SeqSent, TcpEvents, Transfers, Wait};
+    !matches!(measure, SeqSent | TcpEvents | Losses | Wait | Marks | Transfers)
 }
 
 fn declares(flow: &FlowSpec, probe: &str) -> bool {
