@@ -120,6 +120,7 @@ LINK_COLUMNS: Mapping[str, str] = {
     "drops_early": COUNT,
     "drops_policer": COUNT,
     "drops_impairment": COUNT,
+    "duplicates": COUNT,
     "marks": COUNT,
     "packets": COUNT,
     "backlog_mean_packets": REAL,

@@ -4,7 +4,7 @@ Examples
 --------
 >>> from dumbbell import traffic
 >>> traffic.vbr(load=0.8, capacity="1.6 Mbit/s", peak="3.2 Mbit/s", packet="1000 bytes", on="10 ms")
-OnOff(rate='3.2 Mbit/s', packet='1000 bytes', on='10 ms', off='15 ms')
+OnOff(rate='3.2 Mbit/s', packet='1000 bytes', on='10 ms', off='15 ms', ecn=None)
 """
 
 from __future__ import annotations

@@ -96,9 +96,12 @@ def test_linux_has_no_recovery_without_partial_acknowledgements(two_hosts, varia
 def test_linux_has_one_recovery_for_every_congestion_control(two_hosts):
     default = resolved(two_hosts, {"rules": "linux"})["recovery"]
     for entry in dumbbell.engine.catalogue()["algorithms"]:
-        for key in ("variant", "congestion"):
-            found = resolved(two_hosts, {"rules": "linux", key: entry["name"]})["recovery"]
-            assert found == default, (key, entry["name"])
+        found = resolved(two_hosts, {"rules": "linux", "congestion": entry["name"]})["recovery"]
+        assert found == default, entry["name"]
+        # As a variant, Reno is the recovery of that name, which Linux does not have.
+        if entry["name"] != "reno":
+            found = resolved(two_hosts, {"rules": "linux", "variant": entry["name"]})["recovery"]
+            assert found == default, entry["name"]
     stated = {"rules": "linux", "congestion": "westwoodp", "recovery": "newreno"}
     assert resolved(two_hosts, stated)["recovery"]["kind"] == "newreno"
 

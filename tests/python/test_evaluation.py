@@ -28,7 +28,7 @@ from dumbbell.evaluation.study import SUBJECT, Study, bdp_packets
 
 HAS_AIMD = "aimd" in registered("algorithms")
 UNFAIR = "aimd:decrease=0.95" if HAS_AIMD else "vegas:alpha=500,beta=1000"
-TIMID = "aimd:increase=0.02" if HAS_AIMD else "vegas:alpha=0.1,beta=0.2"
+TIMID = "aimd:increase=0.05,decrease=0.02" if HAS_AIMD else "vegas:alpha=0.1,beta=0.2"
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def link(name):
     return late | dict(name=name, utilization=1.0, drops_queue=1, drops_early=0, drops_policer=0, drops_impairment=0,
         marks=0, packets=10, backlog_mean_packets=2.5, backlog_max_packets=5, wait_mean_s=None, wait_p50_s=None,
         wait_p95_s=None, wait_p99_s=None, wait_max_s=None, wait_l_mean_s=None, wait_l_p99_s=None,
-        wait_c_mean_s=None, wait_c_p99_s=None)
+        wait_c_mean_s=None, wait_c_p99_s=None, duplicates=0)
 scenario = request["scenario"]
 print(json.dumps(dict(
     summary=dict(testbed=late),

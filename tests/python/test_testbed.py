@@ -70,6 +70,7 @@ LINK = {
     "wait_l_p99_s": None,
     "wait_c_mean_s": None,
     "wait_c_p99_s": None,
+    "duplicates": 0,
 }
 
 TRACE = {"quantity": "cwnd", "name": "fg", "times": [0.0, 1.0], "values": [10.0, 11.0]}

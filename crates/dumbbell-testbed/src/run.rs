@@ -518,6 +518,7 @@ fn link_row(link: &LinkOutcome) -> Value {
         "drops_early": link.drops_early,
         "drops_policer": link.drops_policer,
         "drops_impairment": link.drops_impairment,
+        "duplicates": link.duplicates,
         "marks": link.marks,
         "packets": link.packets,
         "backlog_mean_packets": link.backlog_mean_packets,
