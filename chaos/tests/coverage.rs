@@ -74,12 +74,12 @@ fn members_used(value: &Value, members: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn everything_registered_occurs_among_two_thousand_scenarios() {
+fn everything_registered_occurs_among_six_thousand_scenarios() {
     let schema = Scenario::schema();
     let (mut wanted, mut members) = (Names::new(), BTreeSet::new());
     offered(&schema, "scenario", &mut wanted);
     members_of(&schema, &mut members);
-    for number in 0..2_000 {
+    for number in 0..6_000 {
         let Some(value) = generator::scenario(1, number).value else { continue };
         let mut names = Names::new();
         used(&value, "scenario", &mut names);

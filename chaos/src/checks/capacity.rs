@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-9;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
     for (link, spec) in case.outcome.links.iter().zip(&case.scenario.links) {
-        let is_bounded = link.utilization <= 1.0 + ROUNDING || spec.opportunities.is_some();
+        let is_bounded = link.utilization <= 1.0 + ROUNDING || has_opportunities(spec);
         require(is_bounded, || format!("links.{}.utilization: {}", link.name, link.utilization))?;
         let (mean, most) = (link.backlog_mean_packets, link.backlog_max_packets as f64);
         require(mean <= most * (1.0 + ROUNDING), || {
@@ -57,8 +57,17 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// Bits that a link can transmit until a time, and its maximum rate in bit/s, which opportunities do not bound.
+/// True if a link has opportunities, stated or of a trace, instead of a rate.
+fn has_opportunities(link: &LinkSpec) -> bool {
+    link.opportunities.is_some() || link.trace.is_some()
+}
+
+/// Bits that a link can transmit until a time, and its maximum rate in bit/s, which opportunities do not bound. Those of
+/// a trace depend on the run.
 fn transmitted(link: &LinkSpec, until: Time) -> (f64, f64) {
+    if link.trace.is_some() {
+        return (f64::INFINITY, f64::INFINITY);
+    }
     if let Some(spec) = &link.opportunities {
         let (milliseconds, length) = (until.0 / 1_000_000, spec.times.last().copied().unwrap_or(1));
         let whole = spec.times.len() as u64 * (milliseconds / length);

@@ -140,8 +140,7 @@ fn links(topology: &Topology, leaves: &mut Leaves, is_extreme: bool, draw: &mut 
         leaves.remember(properties("delay"), &delay);
         let mut link = json!({ "name": link_name(number), "from": node_name(from), "to": node_name(to),
                                "rate": rate, "delay": delay });
-        // Opportunities exclude changes of the rate, and have about the rate of the link. Traces have rates of their own,
-        // which would make runs long.
+        // Opportunities exclude changes of the rate, and have about the rate of the link.
         let drawn = ["name", "from", "to", "rate", "delay", "changes", "opportunities", "outages", "trace"];
         let others = leaves.table(schema, &drawn, draw);
         extend(&mut link, others);
@@ -199,7 +198,11 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
                 let size = written(draw.log_between(0.5, 300.0), "kB", draw);
                 json!({ "kind": "transfer", "size": size })
             }
-            None => leaves.value(member("source"), draw),
+            None => {
+                let mut source = leaves.value(member("source"), draw);
+                complete_sizes(&mut source);
+                source
+            }
         };
         let is_datagram = SourceSpec::decode(&Node::root(&source)).is_ok_and(|source| source.is_datagram());
         flow["source"] = source;
@@ -212,6 +215,17 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
         flows.push(flow);
     }
     flows
+}
+
+/// Gives empirical distributions of sizes a share for each size, which members drawn one by one hardly ever are.
+fn complete_sizes(value: &mut Value) {
+    let Value::Object(members) = value else { return };
+    let points = members.get("sizes").and_then(Value::as_array).map(Vec::len);
+    if let (Some("empirical"), Some(points)) = (members.get("kind").and_then(Value::as_str), points) {
+        let shares: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
+        members.insert("shares".into(), json!(shares));
+    }
+    members.values_mut().for_each(complete_sizes);
 }
 
 fn stated_path(topology: &Topology, (from, to): (usize, usize), draw: &mut Draw) -> Option<Value> {

@@ -60,6 +60,10 @@ pub fn add(
             link["changes"] = changes.into_iter().map(|at| change(link, at, leaves, draw)).collect();
         } else if draw.chance(0.08) {
             link["opportunities"] = opportunities(link, draw);
+        } else if seconds < SHORT_S && draw.chance(0.03) {
+            let schema = schema_of("links").pointer("/properties/trace").unwrap_or(&Value::Null);
+            link["trace"] = leaves.value(schema, draw);
+            continue;
         }
         if draw.chance(0.06) {
             let edges = instants.ascending(2, draw);
@@ -93,6 +97,9 @@ pub fn add(
     let others = leaves.table(&super::SCHEMA, &TIMED, draw);
     extend(value, others);
 }
+
+/// Traces have rates of their own, which would make longer runs too long.
+const SHORT_S: f64 = 2.0;
 
 /// Members of a scenario that are not drawn from the schema alone.
 const TIMED: [&str; 9] = [

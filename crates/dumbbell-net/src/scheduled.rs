@@ -388,9 +388,11 @@ impl ScheduledLink {
             self.departure = opportunities.skip(Time(until.0 - 1));
             return None;
         }
+        let mut is_held = false;
         if self.in_service.is_none() {
             let next = self.queues.dequeue(at, &mut self.backlog, &mut self.queue_random);
             self.collect(at);
+            is_held = next.is_none();
             if let Some(slot) = next {
                 let Queued { entered, .. } = *self.backlog.packet(slot);
                 self.count_wait(entered, at);
@@ -420,7 +422,8 @@ impl ScheduledLink {
         if let Some(opportunities) = &mut self.opportunities
             && (self.in_service.is_some() || self.backlog.packets() > 0)
         {
-            self.departure = opportunities.continues(at);
+            // A shaper that holds its packets leaves the rest of the opportunity unused.
+            self.departure = if is_held { opportunities.skip(at) } else { opportunities.continues(at) };
         }
         self.note_backlog(at);
         departed
