@@ -67,6 +67,8 @@ fn clear_the_way(scenario: &mut Scenario) {
     for link in &mut scenario.links {
         link.queue = QueueSpec::default();
         link.impairments.clear();
+        link.outages.clear();
+        (link.trace, link.wifi) = (None, None);
     }
     for flow in &mut scenario.flows {
         flow.stop = None;

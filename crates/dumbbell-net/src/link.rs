@@ -129,7 +129,12 @@ impl LinkSpec {
 
     /// True if packets arrive at the far end in the order in which they were transmitted, and each at most once.
     pub fn keeps_order(&self) -> bool {
-        self.impairments.iter().all(ImpairmentSpec::keeps_order)
+        // A packet that an impairment delays is overtaken when the delay of the link decreases.
+        let changes_delay = self.trace.is_some() || self.changes.iter().any(|change| change.delay.is_some());
+        let is_kept = |spec: &ImpairmentSpec| {
+            spec.keeps_order() && !(changes_delay && matches!(spec, ImpairmentSpec::Jitter(_)))
+        };
+        self.impairments.iter().all(is_kept)
     }
 
     /// True if packets may be lost after their transmission.
