@@ -25,7 +25,7 @@ pub struct Deliveries {
     newest: Option<(Time, u64)>,
     /// Round-trip time of the last delivery (`RACK.rtt`).
     rtt: Time,
-    /// Minimum of these times of segments sent once.
+    /// Minimum of these times of segments sent once, and of the handshake.
     min_rtt: Time,
     /// Highest byte delivered (`RACK.fack`), now and before this ACK.
     highest: u64,
@@ -65,6 +65,11 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
+    /// The handshake took this long: a measurement like those of segments [RFC 8985 §5.2].
+    pub(crate) fn on_handshake(&mut self, rtt: Time) {
+        self.min_rtt = self.min_rtt.min(rtt);
+    }
+
     /// An ACK arrived, which echoes this time if there are timestamps.
     #[inline]
     pub(crate) fn begin_ack(&mut self, echo: Option<Time>) {

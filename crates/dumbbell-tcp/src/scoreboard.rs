@@ -158,6 +158,13 @@ impl Scoreboard {
         self.by_time.as_deref()
     }
 
+    /// The handshake took this long.
+    pub fn on_handshake(&mut self, rtt: Time) {
+        if let Some(by_time) = &mut self.by_time {
+            by_time.on_handshake(rtt);
+        }
+    }
+
     /// An ACK arrived, which echoes this time if there are timestamps.
     #[inline]
     pub fn begin_ack(&mut self, echo: Option<Time>) {

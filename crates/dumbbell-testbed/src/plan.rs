@@ -18,7 +18,7 @@ use dumbbell_sim::network::Routes;
 use dumbbell_sim::scenario::{FlowSpec, Start};
 use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_tcp::TcpParams;
-use dumbbell_tcp::config::{DelayedAck, EcnMode, Pacing};
+use dumbbell_tcp::config::{self, DelayedAck, EcnMode, Pacing};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
 use dumbbell_tcp::sender::recovery::{Frto, RecoverySpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
@@ -124,6 +124,9 @@ pub struct Plan {
 /// Congestion controls that replace those of the scenario, by the name of the flow, or `*` for all others: the name of
 /// one of the kernel, or `twin` for the eBPF twin where the kernel's own would be used.
 pub type Replacements = BTreeMap<String, String>;
+
+/// Congestion controls of the kernel whose rules the engine has, with the parameters of the environment `linux`.
+const OWN: [&str; 3] = ["reno", "cubic", "bbr"];
 
 /// Replacement by the twin of the scenario's algorithm.
 const TWIN: &str = "twin";
@@ -285,21 +288,25 @@ impl Rules<'_> {
         let spec = &self.params.congestion;
         let name = spec.name();
         let Some(kernels) = replacement.filter(|name| *name != TWIN) else {
-            let is_own = name == "reno" && AlgorithmSpec::named(name).as_ref() == Some(spec);
-            if is_own && replacement.is_none() {
-                self.mechanisms(None)?;
-                return Ok(Control::Kernel(name.to_owned()));
-            }
-            let twin = Twin::named(name).ok_or_else(|| {
-                let twins: Vec<&str> = Twin::all().map(Twin::name).collect();
-                refuse_name(
-                    self.field("congestion"),
-                    name,
-                    format!("one with an eBPF twin: {}", twins.join(", ")),
-                )
-            })?;
-            self.mechanisms(Some(twin))?;
-            return Ok(Control::Twin(twin, self.settings(twin)?));
+            let kernels = kernels_own(name).filter(|_| replacement.is_none());
+            let differs = kernels.map(|params| self.differs_from(&params.congestion));
+            return match (differs, Twin::named(name)) {
+                (Some(None), _) => {
+                    self.mechanisms(None)?;
+                    Ok(Control::Kernel(name.to_owned()))
+                }
+                (_, Some(twin)) => {
+                    self.mechanisms(Some(twin))?;
+                    Ok(Control::Twin(twin, self.settings(twin)?))
+                }
+                (Some(Some(error)), None) => Err(error),
+                (None, None) => {
+                    let twins: Vec<&str> = Twin::all().map(Twin::name).collect();
+                    let accepted =
+                        format!("{}, or one with an eBPF twin: {}", OWN.join(", "), twins.join(", "));
+                    Err(refuse_name(self.field("congestion"), name, accepted))
+                }
+            };
         };
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if kernels.is_empty() || kernels.len() > 15 || !kernels.chars().all(is_name) {
@@ -309,10 +316,19 @@ impl Rules<'_> {
         Ok(Control::Kernel(kernels.to_owned()))
     }
 
+    /// The refusal of the first parameter that is not the kernel's.
+    fn differs_from(&self, kernels: &AlgorithmSpec) -> Option<SpecError> {
+        let kernels = members(kernels);
+        let differs = |(name, value): &(String, Value)| kernels.get(name) != Some(value);
+        let (name, value) = members(&self.params.congestion).into_iter().find(differs)?;
+        let accepted = kernels.get(&name).map_or_else(String::new, Value::to_string);
+        let field = self.field(&format!("congestion.{name}"));
+        Some(refuse(field, value, format!("{accepted}, as in the kernel")))
+    }
+
     /// The settings of a twin.
     fn settings(&self, twin: Twin) -> Result<Members, SpecError> {
         let spec = &self.params.congestion;
-        let members = |spec: &AlgorithmSpec| spec.encode().as_object().cloned().unwrap_or_default();
         let default = AlgorithmSpec::named(twin.name()).map(|spec| members(&spec)).unwrap_or_default();
         let parameters = twin.parameters();
         let mut settings = twin.mechanisms(self.params.mechanisms);
@@ -399,6 +415,7 @@ impl Rules<'_> {
                 return Err(refuse_name(self.field("recovery"), other.name(), accepted));
             }
         }
+        let slow_start = kernels_own(p.congestion.name()).unwrap_or_default().window.slow_start;
         self.members(
             "window",
             &p.window.members(),
@@ -424,8 +441,8 @@ impl Rules<'_> {
                 ("extra_eighth", &[false.into()], "false, as in the kernel"),
                 (
                     "slow_start",
-                    &[dumbbell_cc::SlowStartSpec::default().encode()],
-                    "the standard one, or that of the congestion control",
+                    &[slow_start.encode()],
+                    "that of the kernel's congestion control",
                 ),
             ],
         )?;
@@ -626,6 +643,15 @@ impl Rules<'_> {
     }
 }
 
+/// The rules of a connection with a congestion control of the kernel; `None` if the engine does not have it as it is there.
+fn kernels_own(name: &str) -> Option<TcpParams> {
+    OWN.contains(&name).then(|| config::Rules::Linux.congestion(name)).flatten()
+}
+
+fn members(spec: &AlgorithmSpec) -> Members {
+    spec.encode().as_object().cloned().unwrap_or_default()
+}
+
 /// Refuses probes that the kernel has no answer to.
 fn refuse_probes(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), SpecError> {
     for (index, probe) in scenario.probes.iter().enumerate() {
@@ -784,15 +810,28 @@ mod tests {
         assert_eq!((plan.sender.mtu, tcp.headers, tcp.aqt), (1500, 60, true));
     }
 
+    /// The plan of a flow with this table and nothing else.
+    fn planned(tcp: Value) -> Result<FlowPlan, SpecError> {
+        let mut value = serde_json::from_str::<Value>(&scenario(&json!({}), &json!({})).to_json()).unwrap();
+        value["flows"][0]["tcp"] = tcp;
+        let scenario = Scenario::from_value(&value).unwrap_or_else(|error| panic!("{error}"));
+        Plan::new(&scenario, (1, 0), &Replacements::new()).map(|mut plan| plan.flows.remove(0))
+    }
+
+    #[test]
+    fn the_kernels_own_congestion_controls_have_its_parameters_only() {
+        for name in OWN {
+            let plan = planned(json!({ "rules": "linux", "congestion": name }));
+            let plan = plan.unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(plan.tcp.map(|tcp| tcp.control), Some(Control::Kernel(name.into())));
+        }
+        let error = planned(json!({ "rules": "linux", "congestion": { "name": "cubic", "beta": 0.5 } }));
+        let error = error.unwrap_err();
+        assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.f.tcp.congestion.beta", "0.5"));
+    }
+
     #[test]
     fn the_environment_linux_needs_no_further_field() {
-        let planned = |tcp: Value| {
-            let mut value =
-                serde_json::from_str::<Value>(&scenario(&json!({}), &json!({})).to_json()).unwrap();
-            value["flows"][0]["tcp"] = tcp;
-            let scenario = Scenario::from_value(&value).unwrap_or_else(|error| panic!("{error}"));
-            Plan::new(&scenario, (1, 0), &Replacements::new()).map(|mut plan| plan.flows.remove(0))
-        };
         let reno = planned(json!({ "rules": "linux" })).unwrap();
         assert_eq!(reno.tcp.as_ref().unwrap().control, Control::Kernel("reno".into()));
         assert_eq!((reno.sender.mtu, setting(&reno.sender, "tcp_sack")), (1500, "1"));

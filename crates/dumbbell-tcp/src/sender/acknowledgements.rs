@@ -138,6 +138,7 @@ impl Connection {
             self.timers.stop(TimerKind::Retransmission);
             if self.stats.timeouts == 0 {
                 self.retransmission.on_open(self.opening.requested_at, now);
+                self.scoreboard.on_handshake(now.since(self.opening.requested_at));
             }
         }
     }

@@ -89,12 +89,19 @@ impl Rules {
 
     /// Congestion control and recovery of a variant; `None` if the environment has no such variant.
     pub(super) fn variant(self, name: &str) -> Option<TcpParams> {
-        let mut params = self.defaults();
-        if FAMILIES.contains(&name) {
-            params.recovery = self.recovery(name)?;
-            self.adapt(&mut params);
-            return Some(params);
+        if !FAMILIES.contains(&name) {
+            return self.congestion(name);
         }
+        let mut params = self.defaults();
+        params.recovery = self.recovery(name)?;
+        self.adapt(&mut params);
+        Some(params)
+    }
+
+    /// A congestion control by its name in the registry, with what it implies; `None` if the environment has none of this
+    /// name.
+    pub fn congestion(self, name: &str) -> Option<TcpParams> {
+        let mut params = self.defaults();
         let algorithm = match self {
             Rules::Ns3 => ns3::algorithm(name),
             Rules::Rfc | Rules::Bsd | Rules::Ns2 | Rules::Linux => AlgorithmSpec::named(name),

@@ -506,6 +506,20 @@ mod tests {
     }
 
     #[test]
+    fn the_handshake_bounds_the_reordering_window() {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.detect_by_time();
+        scoreboard.on_handshake(Time(20 * MS));
+        scoreboard.push(0, 100, Time::ZERO);
+        scoreboard.begin_ack(None);
+        scoreboard.report(0, 100, Time(28 * MS));
+        // A quarter of 20 ms, not of 28 ms.
+        let deliveries = scoreboard.deliveries().unwrap();
+        let length = ReorderingWindow::new().length(&RackRules::default(), deliveries, false, 0.05);
+        assert_eq!(length, Time(5 * MS));
+    }
+
+    #[test]
     fn nothing_waits_above_three_reports_or_in_a_recovery_until_reordering_is_seen() {
         let length = |scoreboard: &Scoreboard, in_recovery| {
             let deliveries = scoreboard.deliveries().unwrap();
