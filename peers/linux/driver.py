@@ -29,7 +29,7 @@ RUNS_PER_CORE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Linux:
-    """The TCP of the running kernel, with its own Reno and the eBPF twins of the other congestion controls.
+    """The TCP of the running kernel, with its own congestion controls and the eBPF twins of others.
 
     Parameters
     ----------

@@ -7,12 +7,15 @@ from typing import Any
 from dumbbell.crossvalidation import Rule
 from dumbbell.errors import refusal
 
-__all__ = ["RULES", "TWINS", "VARIANTS", "table"]
+__all__ = ["KERNELS", "RULES", "TWINS", "VARIANTS", "table"]
+
+KERNELS = ("reno", "cubic", "bbr")
+"""Congestion controls of the kernel itself."""
 
 TWINS = ("vegas", "newvegas", "vegasa", "code", "westwood", "westwoodp", "rovegas")
 """Congestion controls that the kernel has as eBPF twins."""
 
-VARIANTS = ("reno", *TWINS)
+VARIANTS = (*KERNELS, *TWINS)
 
 # Mechanisms of Vegas on both sides. With SACK, a window is reduced once per recovery, which E asks for; C, D, H and J
 # belong to the sender, which is the kernel's.
@@ -86,9 +89,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Windows",
         peer="Whole segments, which grow when as many segments as the window were delivered.",
-        matched="The same for Reno; those of the eBPF twins keep fractions on both sides. Windows are compared in whole "
-        "segments, ours rounded down, and without what duplicate ACKs add to ours (limited transmit): the kernel sends these "
-        "segments without a larger window.",
+        matched="The same for the kernel's own; those of the eBPF twins keep fractions on both sides. Windows are compared in "
+        "whole segments, ours rounded down, and without what duplicate ACKs add to ours (limited transmit): the kernel sends "
+        "these segments without a larger window.",
     ),
     Rule(
         aspect="Recovery",
@@ -98,21 +101,25 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="Loss detection",
-        peer="RACK: a segment is lost if one sent a quarter of the minimum round-trip time later was reported. At low rates, "
-        "where segments are that far apart, the first report starts the recovery.",
-        matched="Not matched: ours waits for three duplicate ACKs, which send two more segments. Windows of a few segments "
-        "differ by some per cent.",
-    ),
-    Rule(
-        aspect="Tail loss probes, detection of spurious timeouts",
-        peer="On by default.",
-        matched="Switched off by the testbed.",
+        peer="RACK: a segment is lost if one sent a quarter of the minimum round-trip time later was reported. The handshake "
+        "counts among the round-trip times. Tail loss probes and the detection of spurious timeouts are on.",
+        matched="The same: recovery rack with the kernel's parameters.",
     ),
     Rule(
         aspect="Retransmission timeout",
-        peer="The minimum of 200 ms bounds four times the variation, and the smoothed round-trip time is added. The variation "
-        "falls more slowly than that of RFC 6298.",
-        matched="The same minimum (minimum_bounds variation), with the variation of RFC 6298. It matters after timeouts only.",
+        peer="The minimum of 200 ms bounds the variation, and the smoothed round-trip time is added.",
+        matched="The same: timer linux.",
+    ),
+    Rule(
+        aspect="CUBIC",
+        peer="HyStart, windows by the kernel's table of cubic roots.",
+        matched="HyStart and the kernel's parameters; roots are exact.",
+    ),
+    Rule(
+        aspect="BBR",
+        peer="Paced by the timers of the sockets, for lack of the queueing discipline fq. Packets leave in bursts as large as "
+        "the kernel's quantum.",
+        matched="The same quantum; gains of the cycle are drawn at random on both sides, independently.",
     ),
     Rule(
         aspect="Vegas, Vegas-A and RoVegas: growth",

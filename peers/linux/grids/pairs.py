@@ -1,4 +1,4 @@
-"""Two flows in the kernel and in the simulator: Reno beside each other congestion control, a grid for each."""
+"""Two flows of different congestion controls in the kernel and in the simulator, a grid for each pair."""
 
 from __future__ import annotations
 
@@ -35,36 +35,41 @@ FROM_S = 10.0
 
 CONFIDENCE = 0.90
 AIM = 0.90
-"""Required share of the points at which the intervals of both sides overlap."""
+"""Required share of the points at which the intervals of both sides overlap: of pairs with an eBPF twin."""
 
-BASE = "reno"
+KERNELS_AIM = 0.80
+"""The same for two congestion controls of the kernel. BBR probes at random times."""
 
 
 class Pair:
-    """Reno beside a flow of another congestion control.
+    """A flow of one congestion control beside a flow of another one.
 
     Parameters
     ----------
-    variant
-        Its name.
+    base, variant
+        Their names.
+    aim
+        Required share of the points at which the intervals of both sides overlap.
     order
         Place of the grid in the report.
     """
 
-    def __init__(self, variant: str, order: int) -> None:
-        self.name = f"{BASE}-and-{variant}"
-        self.title = f"Two flows: {BASE} and {variant}"
+    def __init__(self, base: str, variant: str, *, aim: float, order: int) -> None:
+        self.name = f"{base}-and-{variant}"
+        self.title = f"Two flows: {base} and {variant}"
         self.order = order
         self.question = (
-            f"Does a flow of {variant} beside one of {BASE} get the same share of the goodput in the kernel as in the "
+            f"Does a flow of {variant} beside one of {base} get the same share of the goodput in the kernel as in the "
             f"simulator? Both start within a second. At each point, {RUNS} runs of {DURATION_S:g} s are compared, from "
             f"{FROM_S:g} s on: the intervals of the mean shares, with {CONFIDENCE:.0%} confidence, are to overlap."
         )
+        self._base = base
         self._variant = variant
+        self._aim = aim
 
     def cases(self, peer: Peer) -> list[Case]:
         """Return the cases: every path, from several start times."""
-        if not {BASE, self._variant} <= set(peer.variants):
+        if not {self._base, self._variant} <= set(peer.variants):
             return []
         paths = [
             networks.Path(rate_mbps=rate, rtt_ms=rtt, buffer_bdp=buffer)
@@ -82,7 +87,7 @@ class Pair:
         key = f"{point}, run {run + 1}"
         scenario = path.scenario(
             key,
-            [peer.tcp(name) for name in (BASE, self._variant)],
+            [peer.tcp(name) for name in (self._base, self._variant)],
             starts_s=networks.starts_s(key, 2),
             duration_s=DURATION_S,
             from_s=FROM_S,
@@ -110,7 +115,7 @@ class Pair:
         points["explanation"] = ""
         points.attrs = dict(results.attrs)
         name = f"shares with overlapping {CONFIDENCE:.0%} intervals"
-        return Agreement(criteria=(criterion(name, table["overlap"], aim=AIM),), points=points)
+        return Agreement(criteria=(criterion(name, table["overlap"], aim=self._aim),), points=points)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return the shares of both sides against each other, and all of them."""
@@ -121,7 +126,7 @@ class Pair:
                 table,
                 label=label,
                 by=FACTORS[0],
-                caption=f"Share of {self._variant} beside {BASE}, means with {CONFIDENCE:.0%} intervals",
+                caption=f"Share of {self._variant} beside {self._base}, means with {CONFIDENCE:.0%} intervals",
             ),
             comparison_table(
                 table, caption=f"Share of {self._variant}", factors=FACTORS, quantity=label, digits=3
@@ -135,4 +140,8 @@ def _compared(results: pd.DataFrame) -> pd.DataFrame:
     return differences(results, "share", factors=FACTORS, paired=False, confidence=CONFIDENCE)
 
 
-GRIDS = tuple(Pair(variant, 30 + place) for place, variant in enumerate(rules.TWINS))
+GRIDS = (
+    *(Pair("reno", twin, aim=AIM, order=40 + place) for place, twin in enumerate(rules.TWINS)),
+    Pair("reno", "cubic", aim=KERNELS_AIM, order=60),
+    Pair("cubic", "bbr", aim=KERNELS_AIM, order=61),
+)
