@@ -106,7 +106,7 @@ rust: $(STAMPS)/python
 	cargo test --workspace --locked --quiet
 
 python: $(STAMPS)/engine $(STAMPS)/test-packages
-	$(BIN)/pytest tests/python
+	$(BIN)/pytest tests/python --numprocesses auto --dist loadfile
 
 tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/tutorials

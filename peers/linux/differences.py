@@ -16,8 +16,8 @@ __all__ = ["LATENESS", "REMAINING", "late"]
 LATENESS = "Delivery times: exact in the simulator; tens of microseconds late in real time, so that equal round-trip times differ"
 
 # The runs of the grids report the 99th percentile of theirs, see `lateness` in `grids/_networks.py`.
-MEDIAN_US = 30.0
-LOG_DEVIATION = 0.7
+MEDIAN_US = 3.5
+LOG_DEVIATION = 1.45
 
 PERIOD_NS = 10_000_000
 
@@ -25,7 +25,7 @@ PERIOD_NS = 10_000_000
 def late(scenario: Scenario) -> Scenario:
     """Return a scenario whose links deliver as late as the testbed: their delays vary at random every 10 ms.
 
-    Lateness is lognormal, with a median of 30 µs and a 99th percentile of 150 µs. It is seeded by the scenario's name.
+    Lateness is lognormal, with a median of 3.5 µs and a 99th percentile of 100 µs. It is seeded by the scenario's name.
     """
     data = scenario.to_dict()
     resolved = scenario.resolved()
