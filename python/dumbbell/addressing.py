@@ -15,6 +15,9 @@ __all__ = ["set_value", "value_at"]
 
 MECHANISMS = "ABCDEFGHIJ"
 
+# The longest address of a scenario, with names that contain dots, has fewer.
+MOST_STEPS = 64
+
 # Short forms of fields: the field of the table that the text represents.
 _SHORT_FORMS = {
     "nodes": "name",
@@ -47,7 +50,7 @@ def set_value(data: dict[str, Any], address: str, value: Any, resolved: Any = No
     ScenarioError
         A step of the address is not there.
     """
-    _set(data, address.split("."), value, resolved, "")
+    _set(data, _steps(address), value, resolved, "")
 
 
 def value_at(data: Any, address: str) -> Any:
@@ -58,7 +61,14 @@ def value_at(data: Any, address: str) -> Any:
     ScenarioError
         A step of the address is not there.
     """
-    return _value_at(data, address.split("."), "")
+    return _value_at(data, _steps(address), "")
+
+
+def _steps(address: str) -> list[str]:
+    steps = address.split(".")
+    if len(steps) > MOST_STEPS:
+        raise refusal("address", address, f"at most {MOST_STEPS} steps")
+    return steps
 
 
 def _set(data: Any, steps: list[str], value: Any, resolved: Any, path: str) -> None:

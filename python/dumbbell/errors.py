@@ -19,6 +19,9 @@ from dumbbell._engine import EngineError, ScenarioError
 if TYPE_CHECKING:
     from dumbbell.run import Runs
 
+# A longer value is cut in an error.
+LONGEST_SHOWN = 200
+
 __all__ = [
     "EngineError",
     "IdenticalRunsWarning",
@@ -105,9 +108,10 @@ def refusal(
     quoted
         Whether a string is shown in quotation marks; false for descriptions of a value.
     """
-    matches = difflib.get_close_matches(str(value) if near is None else near, list(names), n=1)
+    compared = str(value) if near is None and isinstance(value, str) else near or ""
+    matches = difflib.get_close_matches(compared[:LONGEST_SHOWN], list(names), n=1)
     suggestion = matches[0] if matches else None
-    shown = f'"{value}"' if isinstance(value, str) and quoted else str(value)
+    shown = _shown(value, quoted=quoted)
     text = f"{field}: {shown} {problem}; expected {accepted}"
     if suggestion is not None:
         text += f" (did you mean `{suggestion}`?)"
@@ -117,3 +121,15 @@ def refusal(
     error.accepted = accepted
     error.suggestion = suggestion
     return error
+
+
+def _shown(value: object, *, quoted: bool) -> str:
+    """Return a value as an error shows it: whole if it is short, and never an error of its own."""
+    try:
+        text = str(value)
+    except (RecursionError, ValueError):
+        # A table that contains itself, or a number of thousands of digits.
+        return f"this {type(value).__name__}"
+    if len(text) > LONGEST_SHOWN:
+        text = f"{text[:LONGEST_SHOWN]}…"
+    return f'"{text}"' if isinstance(value, str) and quoted else text

@@ -16,8 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import _engine
-from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning
-from dumbbell.scenario import Scenario
+from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
+from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
+from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,10 +29,19 @@ __all__ = ["Job", "Progress", "Run", "Runs", "run", "run_many"]
 Progress = Callable[[int, int], None]
 """Told the number of finished runs and of all runs, about ten times a second."""
 
-LARGEST_SEED = 2**64 - 1
-
 # Maximum number of items in one warning; the others are counted.
 MOST_WARNINGS = 5
+
+
+class Traces(dict[str, "pd.DataFrame"]):
+    """Traces by quantity; one that was not recorded is an error that says how to record it."""
+
+    def __missing__(self, quantity: str) -> pd.DataFrame:
+        recorded = ", ".join(self) or "none"
+        raise KeyError(
+            f"no trace of {quantity!r} was recorded; recorded: {recorded}; a probe records it: "
+            f"Probe(quantities=[{quantity!r}])"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +85,7 @@ class RunTables:
         ``kind``, the ``connection``, ``size_bytes``, ``completion_s`` and ``slowdown`` (missing if it did not complete),
         ``segments_retransmitted`` and ``timeouts``.
         """
-        return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
+        return Traces((quantity, frame(table)) for quantity, table in self.arrow_traces.items())
 
     def flow(self, name: str) -> pd.Series[Any]:
         """Return the row of one flow.
@@ -157,8 +167,13 @@ class Job:
     run: int = 0
 
     def __post_init__(self) -> None:
-        _check_seed("seed", self.seed)
-        _check_seed("run", self.run)
+        object.__setattr__(self, "scenario", Scenario.of(self.scenario))
+        for name in ("seed", "run"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0, LARGEST_SEED))
+
+
+Startable = Scenario | Job | Data | str | os.PathLike[str]
+"""What can be run: a job, or a scenario as `Scenario.of` reads it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,7 +214,7 @@ class Runs:
     @cached_property
     def traces(self) -> dict[str, pd.DataFrame]:
         """One frame per probed quantity: ``job``, ``time_s``, ``name``, ``value``, in the order of the jobs."""
-        return {quantity: frame(table) for quantity, table in self.arrow_traces.items()}
+        return Traces((quantity, frame(table)) for quantity, table in self.arrow_traces.items())
 
     @cached_property
     def completed_jobs(self) -> tuple[int, ...]:
@@ -233,13 +248,13 @@ class Runs:
         return f"Runs({self.completed} of {len(self.jobs)} runs)"
 
 
-def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
+def run(scenario: Scenario | Data | str | os.PathLike[str], *, seed: int = 1, run: int = 0) -> Run:
     """Run a scenario once.
 
     Parameters
     ----------
     scenario
-        The scenario.
+        The scenario, the name of its file, or a table of its fields: see `Scenario.of`.
     seed
         Seed of the random streams, from 0 to 2**64 - 1.
     run
@@ -249,6 +264,13 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
     -------
     Run
         The results. The same scenario, seed and run give the same bits everywhere.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario, the seed or the number of the run is not accepted.
+    OSError
+        The file cannot be read.
 
     Warns
     -----
@@ -269,13 +291,13 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
     """
     import pyarrow as pa
 
-    job = Job(scenario, seed, run)
-    warn_of([scenario])
-    result = _engine.run(scenario.canonical_json, job.seed, job.run)
+    job = Job(Scenario.of(scenario), seed, run)
+    warn_of([job.scenario])
+    result = _engine.run(job.scenario.canonical_json, job.seed, job.run)
     return Run(
-        scenario=scenario,
-        seed=seed,
-        run=run,
+        scenario=job.scenario,
+        seed=job.seed,
+        run=job.run,
         arrow_flows=pa.table(result.flows),
         arrow_links=pa.table(result.links),
         arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
@@ -284,7 +306,7 @@ def run(scenario: Scenario, *, seed: int = 1, run: int = 0) -> Run:
 
 
 def run_many(
-    jobs: Scenario | Iterable[Scenario] | Iterable[Job],
+    jobs: Startable | Iterable[Startable],
     *,
     runs: int | None = None,
     seed: int | None = None,
@@ -298,7 +320,8 @@ def run_many(
     Parameters
     ----------
     jobs
-        Jobs, or one or several scenarios, each of which runs `runs` times.
+        Jobs, or one or several scenarios, each of which runs `runs` times. A scenario may also be the name of its file or a
+        table of its fields: see `Scenario.of`.
     runs
         Replications of each scenario, numbered from 0; the default is 1. Only with scenarios.
     seed
@@ -323,6 +346,10 @@ def run_many(
 
     Raises
     ------
+    ScenarioError
+        An argument is not accepted.
+    OSError
+        A file cannot be read.
     RunsInterrupted
         The batch was interrupted from the keyboard. The `runs` of the exception contain the completed ones.
 
@@ -346,8 +373,11 @@ def run_many(
     5
     """
     listed = tuple(_jobs(jobs, runs, seed))
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads is {threads}; accepted: 1 or more")
+    threads = thread_count(threads)
+    if not isinstance(progress, bool):
+        function("progress", progress, "true, false or a function of the numbers of finished and of all runs")
+    if finished is not None:
+        function("finished", finished, "a function of dumbbell.Runs")
     # A scenario that several jobs share is handed over, and read by the engine, once.
     texts: dict[str, int] = {}
     indexed = [
@@ -467,25 +497,22 @@ def warn_of_identical_runs(alike: Sequence[tuple[Scenario, int, int]], *, stackl
     )
 
 
-def _jobs(
-    jobs: Scenario | Iterable[Scenario] | Iterable[Job], runs: int | None, seed: int | None
-) -> Iterator[Job]:
-    if isinstance(jobs, Scenario | Job):
-        jobs = [jobs]
-    if runs is not None and runs < 1:
-        raise ValueError(f"runs is {runs}; accepted: 1 or more")
-    for item in jobs:
-        if isinstance(item, Scenario):
-            for number in range(1 if runs is None else runs):
-                yield Job(item, 1 if seed is None else seed, number)
-        elif isinstance(item, Job):
-            if runs is not None or seed is not None:
-                raise ValueError(
-                    "a Job has its own seed and run; runs and seed are accepted only with scenarios"
-                )
+def _jobs(jobs: Startable | Iterable[Startable], runs: int | None, seed: int | None) -> Iterator[Job]:
+    count = 1 if runs is None else whole_number("runs", runs, 1, MOST_RUNS)
+    root = 1 if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
+    # A table and a name can be iterated over too.
+    several = isinstance(jobs, Iterable) and not isinstance(jobs, Mapping | str)
+    listed: Iterable[Any] = jobs if several else [jobs]  # type: ignore[assignment]  # mypy does not follow the name
+    for item in listed:
+        if not isinstance(item, Job):
+            scenario = Scenario.of(item)
+            for number in range(count):
+                yield Job(scenario, root, number)
+        elif runs is None and seed is None:
             yield item
         else:
-            raise TypeError(f"{type(item).__name__} is neither a Scenario nor a Job")
+            name, given = ("runs", runs) if runs is not None else ("seed", seed)
+            raise refusal(name, given, "none with a Job, which has its own seed and run")
 
 
 @contextmanager
@@ -535,11 +562,6 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _check_seed(field: str, value: int) -> None:
-    if not 0 <= value <= LARGEST_SEED:
-        raise ValueError(f"{field} is {value}; accepted: 0 to {LARGEST_SEED}")
-
-
 def frame(table: pa.Table) -> pd.DataFrame:
     """Return a table as a data frame of the same memory."""
     # One block per column: pandas then takes the Arrow buffers as they are instead of copying them side by
@@ -550,7 +572,7 @@ def frame(table: pa.Table) -> pd.DataFrame:
 
 def row(table: pd.DataFrame, name: str, kind: str) -> pd.Series[Any]:
     """Return the row with this name."""
-    rows = table[table["name"] == name]
+    rows = table[[known == name for known in table["name"]]]
     if rows.empty:
         raise KeyError(f'no {kind} is named "{name}"; there are: {", ".join(table["name"])}')
     return rows.iloc[0]

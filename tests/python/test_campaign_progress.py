@@ -34,6 +34,21 @@ def test_a_stage_that_takes_longer_than_expected_is_about_to_end():
     assert pace.left(10.0) == 0.0
 
 
+def test_preparations_before_the_first_report_are_not_counted_for_each_run():
+    # Two seconds until the first of 2000 runs, and 20 runs a second from then on: 100 s, not an hour.
+    pace = Pace()
+    pace.expect("only", 2000, 2000.0)
+    pace.begin("only", 0.0)
+    pace.made(1, 1.0, 2.05)
+    assert pace.left(2.05) is None
+    pace.made(20, 20.0, 3.05)
+    assert pace.left(3.05) is None
+    pace.made(25, 25.0, 4.3)
+    assert pace.left(4.3) == pytest.approx(1954 / 20)
+    pace.made(954, 954.0, 52.0)
+    assert pace.left(52.0) == pytest.approx(50.0, rel=0.05)
+
+
 def test_times_are_shown_in_words():
     assert [duration(seconds) for seconds in (0.2, 99, 100, 3540, 3600, 7500)] == [
         "0 s", "99 s", "2 min", "59 min", "1 h 0 min", "2 h 5 min",

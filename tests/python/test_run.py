@@ -363,8 +363,8 @@ def test_bad_requests_are_refused(two_hosts):
         dumbbell.run_many(two_hosts, runs=0)
     with pytest.raises(ValueError, match="Job"):
         dumbbell.run_many([Job(two_hosts)], runs=2)
-    with pytest.raises(TypeError, match="str"):
-        dumbbell.run_many(["scenario"])
+    with pytest.raises(FileNotFoundError, match=r"none\.toml"):
+        dumbbell.run_many(["none.toml"])
 
 
 def test_progress_is_reported(two_hosts):

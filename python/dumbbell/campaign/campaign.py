@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_number
 from dumbbell.campaign.cluster import cluster_of, on_cluster
 from dumbbell.campaign.execution import Reduction, on_threads
 from dumbbell.campaign.planned import Make, Planned, PlannedRuns, interrupted
@@ -23,8 +25,8 @@ from dumbbell.campaign.reductions import function_identity, tables
 from dumbbell.campaign.store import INDEX, Store, engine_identity
 from dumbbell.errors import refusal
 from dumbbell.files import replacing
-from dumbbell.run import LARGEST_SEED, warn_of, warn_of_identical_runs
-from dumbbell.scenario import Scenario
+from dumbbell.run import warn_of, warn_of_identical_runs
+from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -105,8 +107,8 @@ class Campaign:
 
     Parameters
     ----------
-    base : Scenario or path
-        The base scenario, or its file.
+    base : Scenario, path or mapping
+        The base scenario, its file, or a table of its fields: see `Scenario.of`.
     axes : mapping of str to iterable, optional
         Values by address, as ``{"links.r1-r2.rate": ["1 Mbit/s", "2 Mbit/s"]}``. Addresses are those of
         `Scenario.with_values`. Every combination is a point.
@@ -154,20 +156,18 @@ class Campaign:
 
     def __init__(
         self,
-        base: Scenario | str | Path,
+        base: Scenario | Data | str | os.PathLike[str],
         axes: Mapping[str, Iterable[Any]] | None = None,
         *,
         runs: int | Iterable[int] = 1,
         seed: int = 1,
         reduce: Reduction | None = None,
-        store: str | Path,
+        store: str | os.PathLike[str],
     ) -> None:
-        self.base = base if isinstance(base, Scenario) else Scenario.from_file(base)
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-            raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
-        self.seed = seed
+        self.base = Scenario.of(base)
+        self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self.reduce: Reduction = tables if reduce is None else reduce
-        self.store = Path(store)
+        self.store = file_path("store", store, "the name of a folder")
         self.warnings: list[str] = []
         self.made = 0
         self.run_time_s = 0.0
@@ -310,8 +310,9 @@ class Campaign:
         IdenticalRunsWarning
             Replications do not differ, because nothing is drawn at random.
         """
-        if threads is not None and (on is not None or threads < 1):
-            raise refusal("threads", threads, "a whole number from 1, without a cluster")
+        threads = thread_count(threads)
+        if threads is not None and on is not None:
+            raise refusal("threads", threads, "none with a cluster")
         warn_of(point.scenario for point in self._points)
         begin = time.monotonic()
         work: PlannedRuns[CampaignRun] | None = None

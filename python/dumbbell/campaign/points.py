@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from dumbbell.addressing import value_at
+from dumbbell.arguments import MOST_RUNS
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario import Data, Scenario
 from dumbbell.scenario.parts import plain
@@ -98,8 +99,10 @@ def replications(runs: int | Iterable[int]) -> tuple[int, ...]:
     ):
         raise refusal("runs", str(runs), accepted)
     if isinstance(runs, int):
-        if runs < 1:
-            raise refusal("runs", runs, accepted)
+        if not 1 <= runs <= MOST_RUNS:
+            raise refusal(
+                "runs", runs, f"a number from 1 to {MOST_RUNS}, or whole numbers from 0 to 2^64 - 1"
+            )
         return tuple(range(runs))
     numbers = list(runs)
     for number in numbers:

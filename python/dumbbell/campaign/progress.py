@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -22,6 +22,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+
+from dumbbell.printable import printable
 
 __all__ = ["Display", "Pace", "duration"]
 
@@ -54,17 +56,40 @@ class _Work:
         self.seconds += seconds
 
 
+# Until this share of a stage is done, a first report says more about its preparations than about its runs.
+LEAST_SHARE = 0.02
+
+
+@dataclass
+class _Stage:
+    """The completed runs of a stage: those of the first report, whose time includes preparations, and the others."""
+
+    first: _Work
+    others: _Work = field(default_factory=_Work)
+
+    def seconds_per_cost(self, left: _Work) -> float | None:
+        """Return the time of a run over its cost; ``None`` as long as a few runs would decide on many."""
+        if self.others.seconds >= self.first.seconds:
+            # Long enough without the preparations.
+            return self.others.seconds / self.others.cost
+        runs = self.first.runs + self.others.runs
+        if runs < LEAST_SHARE * (runs + left.runs):
+            return None
+        return (self.first.seconds + self.others.seconds) / (self.first.cost + self.others.cost)
+
+
 class Pace:
     """Estimates the remaining time from the costs of runs and from the time of those completed so far.
 
-    Costs are comparable within a stage but not between papers. The time of a running stage is therefore estimated
-    from that stage alone. A stage that has not started gets the geometric mean of the estimates by cost and by
-    number of runs, from all completed runs, of the same kind if there are any.
+    The first report of a stage comes after its preparations, such as reading thousands of scenarios; it counts only until
+    the reports after it cover the same time. Costs are comparable within a stage but not between papers. The time of a
+    running stage is therefore estimated from that stage alone. A stage that has not started gets the geometric mean of
+    the estimates by cost and by number of runs, from all completed runs, of the same kind if there are any.
     """
 
     def __init__(self) -> None:
         self._left: dict[str, _Work] = {}
-        self._made: dict[str, _Work] = {}
+        self._made: dict[str, _Stage] = {}
         self._kinds: dict[str, str] = {}
         self._by_kind: dict[str, _Work] = {}
         self._all = _Work()
@@ -84,12 +109,18 @@ class Pace:
         """Record completed runs, at a time in s."""
         self._left[self._stage].add(-runs, -cost)
         alike = self._by_kind.setdefault(self._kinds[self._stage], _Work())
-        for work in (self._all, alike, self._made.setdefault(self._stage, _Work())):
-            work.add(runs, cost, now - self._last)
+        seconds = now - self._last
+        for work in (self._all, alike):
+            work.add(runs, cost, seconds)
+        stage = self._made.get(self._stage)
+        if stage is None:
+            self._made[self._stage] = _Stage(_Work(runs, cost, seconds))
+        else:
+            stage.others.add(runs, cost, seconds)
         self._last = now
 
     def left(self, now: float) -> float | None:
-        """Return the estimated remaining time, s; ``None`` as long as no run is complete."""
+        """Return the estimated remaining time, s; ``None`` as long as too few runs are complete."""
         if self._all.cost <= 0:
             return None
         total = 0.0
@@ -98,7 +129,10 @@ class Pace:
             if left.runs <= 0:
                 continue
             if made is not None:
-                seconds = left.cost / made.cost * made.seconds
+                pace = made.seconds_per_cost(left)
+                if pace is None:
+                    return None
+                seconds = left.cost * pace
             else:
                 alike = self._by_kind.get(self._kinds[stage], self._all)
                 by_both = (left.cost / alike.cost) * (left.runs / alike.runs)
@@ -232,7 +266,7 @@ class Display:
     def warn(self, texts: Iterable[str]) -> None:
         """Show warnings, even if nothing else is shown."""
         for text in texts:
-            self._console.print(f"warning: {text}", markup=False)
+            self._console.print(f"warning: {printable(text)}", markup=False)
 
     def fold(self, line: str) -> None:
         """Put one line in the place of the bars of the stages and steps so far.

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.refusals import guarded
+from dumbbell.cli.refusals import guarded, open_outputs
 from dumbbell.cli.verbatim import Verbatim
 
 __all__ = ["app", "main"]
@@ -562,4 +562,5 @@ def shell_command(context: typer.Context) -> None:
 
 def main() -> None:
     """Run the command line; the entry point of the ``dumbbell`` script."""
+    open_outputs()
     app()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from dumbbell import bench
 from dumbbell.bench import Benched
 from dumbbell.bench.criteria import holds_text
 from dumbbell.cli.cross_validate import ABSENT
-from dumbbell.cli.refusals import note, refuse
+from dumbbell.cli.refusals import note, refuse, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import PeerAbsent
 
@@ -60,7 +58,7 @@ def scale(*, quick: bool, json_output: bool, output: Path | None) -> None:
 
 def _print(done: Benched, *, json_output: bool) -> None:
     if json_output:
-        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+        say_json(done.data)
     else:
         columns = [
             Column("criterion", "name"),

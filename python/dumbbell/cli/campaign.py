@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from pathlib import Path
 
 from dumbbell.campaign import Campaign, Status, duration
-from dumbbell.cli.refusals import note
+from dumbbell.cli.refusals import note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning
 
@@ -32,7 +31,7 @@ def campaign(
         for text in found.warnings:
             note(f"warning: {text}")
         if json_output:
-            sys.stdout.write(json.dumps(_data(wanted, found), ensure_ascii=False) + "\n")
+            say_json(_data(wanted, found))
         else:
             _print_points(found)
         return
@@ -45,7 +44,7 @@ def campaign(
     written = wanted.export(wanted.store)
     found = wanted.status()
     if json_output:
-        sys.stdout.write(json.dumps(_data(wanted, found), ensure_ascii=False) + "\n")
+        say_json(_data(wanted, found))
         return
     out = console()
     out.print(

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-import typer
+from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from dumbbell import engine
-from dumbbell.cli.tables import Column, console, print_table
+from dumbbell.cli.refusals import say, say_json
+from dumbbell.cli.tables import console
 from dumbbell.errors import refusal
 
 __all__ = ["show", "show_schema", "show_version"]
-
-PARAMETER_COLUMNS = (
-    Column("parameter", "name"),
-    Column("default", "default"),
-    Column("unit", "unit"),
-    Column("accepted", "accepted"),
-    Column("meaning", "description"),
-    Column("source", "source"),
-)
 
 
 def show(kind: str | None, *, json_output: bool) -> None:
@@ -33,7 +27,7 @@ def show(kind: str | None, *, json_output: bool) -> None:
         )
     chosen = catalogue if kind is None else {kind: catalogue[kind]}
     if json_output:
-        typer.echo(json.dumps(chosen, indent=2, ensure_ascii=False))
+        say_json(chosen, indent=2)
         return
     for name, entries in chosen.items():
         _show_kind(name, entries)
@@ -41,12 +35,12 @@ def show(kind: str | None, *, json_output: bool) -> None:
 
 def show_schema() -> None:
     """Print the JSON Schema of a scenario."""
-    typer.echo(json.dumps(engine.schema(), indent=2, ensure_ascii=False))
+    say_json(engine.schema(), indent=2)
 
 
 def show_version() -> None:
     """Print the version."""
-    typer.echo(f"dumbbell {engine.version()}")
+    say(f"dumbbell {engine.version()}")
 
 
 def _show_kind(kind: str, entries: list[Any]) -> None:
@@ -56,7 +50,8 @@ def _show_kind(kind: str, entries: list[Any]) -> None:
         out.print(Text(", ".join(entries) + "\n"))
         return
     if all("default" in entry for entry in entries):
-        print_table(PARAMETER_COLUMNS, [_shown(parameter) for parameter in entries])
+        _print_parameters(out, entries)
+        out.print()
         return
     for entry in entries:
         line = Text(entry["name"], style="bold")
@@ -65,9 +60,22 @@ def _show_kind(kind: str, entries: list[Any]) -> None:
             line.append(f"  {entry['source']}", style="dim not bold")
         out.print(line)
         parameters = entry.get("parameters") or []
+        _print_parameters(out, parameters)
         if parameters:
-            print_table(PARAMETER_COLUMNS, [_shown(parameter) for parameter in parameters])
+            out.print()
     out.print()
+
+
+def _print_parameters(out: Console, parameters: Sequence[dict[str, Any]]) -> None:
+    """Print parameters as paragraphs, which can be read at any width."""
+    for parameter in map(_shown, parameters):
+        head = Text(f"{parameter['name']} = {parameter['default']}")
+        if parameter["unit"] not in ("-", "–"):
+            head.append(f"  [{parameter['unit']}]", style="dim")
+        out.print(Padding(head, (0, 0, 0, 2), expand=False))
+        meaning = Text(parameter["description"])
+        meaning.append(f" Accepted: {parameter['accepted']}. {parameter['source']}", style="dim")
+        out.print(Padding(meaning, (0, 0, 0, 6), expand=False))
 
 
 def _shown(parameter: dict[str, Any]) -> dict[str, str]:

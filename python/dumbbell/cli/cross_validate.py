@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import typer
 
 from dumbbell import crossvalidation
 from dumbbell.campaign import duration
-from dumbbell.cli.refusals import UNFINISHED, note
+from dumbbell.cli.refusals import UNFINISHED, note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import CrossValidation, PeerAbsent
 from dumbbell.crossvalidation.page import cpu_text
@@ -55,7 +53,7 @@ def cross_validate(
         note(f"error: {' '.join(str(absent).split())}")
         raise typer.Exit(ABSENT) from None
     if json_output:
-        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+        say_json(done.data)
     else:
         _print(done)
     for grid, why in done.failures.items():

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from dumbbell.campaign import duration
-from dumbbell.cli.refusals import note
+from dumbbell.cli.refusals import note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.evaluation import Evaluation
 from dumbbell.evaluation import evaluate as evaluated
@@ -48,7 +46,7 @@ def evaluate(
         fresh=fresh,
     )
     if json_output:
-        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
+        say_json(done.data)
     else:
         _print(done)
     for warning in done.data["warnings"]:

@@ -3,26 +3,57 @@
 from __future__ import annotations
 
 import functools
+import io
+import json
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn, ParamSpec, TextIO
 
 import typer
 
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioError, ScenarioWarning
+from dumbbell.printable import printable
 
-__all__ = ["UNFINISHED", "guarded", "note", "refuse"]
+__all__ = ["UNFINISHED", "guarded", "note", "open_outputs", "refuse", "say", "say_json"]
 
 UNFINISHED = 2  # of rejected input and of interrupts
 
 Parameters = ParamSpec("Parameters")
 
 
+def open_outputs() -> None:
+    """Make standard output and standard error accept everything: they may be closed, or lack characters."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # Closed by the caller, who wants nothing of it.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="dumbbell")
+
+
+def say(text: str) -> None:
+    """Write a line, or several, to standard output."""
+    # In the encoding of the output, and with its handling of what it lacks, unlike `typer.echo`.
+    sys.stdout.write(f"{printable(text)}\n")
+
+
+def say_json(value: object, *, indent: int | None = None) -> None:
+    """Write a JSON document to standard output, with escapes where the output lacks a character."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent)
+    say(text)
+
+
 def note(text: str) -> None:
     """Write one line to standard error; results are on standard output."""
-    typer.echo(text, err=True)
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from dumbbell.cli.refusals import note, refuse
+from dumbbell.cli.refusals import note, refuse, say, say_json
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning
@@ -80,7 +77,7 @@ def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path 
             f"interrupted: the run is complete; {len(written)} trace files were written to {trace}"
         ) from None
     if json_output:
-        typer.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
+        say_json(result.summary, indent=2)
     else:
         _print_tables(result)
     if written:
@@ -145,7 +142,7 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
 
 
 def _print_tables(result: Run) -> None:
-    typer.echo(
+    say(
         f"{_title(result)}: seed {result.seed}, run {result.run}, {result.simulated_s:g} s simulated, "
         f"{result.events} events, fingerprint {result.fingerprint}"
     )

@@ -13,9 +13,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.printable import printable
+
 __all__ = ["Column", "console", "print_table"]
 
-# A file or a pipe has no width; lines there are as long as they need to be.
+# Numbers in a file or a pipe are read by programs; their lines are as long as they need to be.
 UNBOUNDED_WIDTH = 1000
 
 
@@ -45,7 +47,7 @@ class Column:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return "–"
         if isinstance(value, str):
-            return value
+            return printable(value).replace("\n", "\\n")
         return f"{value * self.scale:.{self.digits}f}"
 
 
@@ -56,29 +58,32 @@ class _Output(Console):
 
 
 def console() -> Console:
-    """Return the console of standard output: as wide as the terminal, or as the lines need in a file."""
-    found = _Output(highlight=False)
-    return found if found.is_terminal else _Output(highlight=False, width=UNBOUNDED_WIDTH)
+    """Return the console of standard output: as wide as the terminal, also in front of a pager; otherwise 80 columns."""
+    return _Output(highlight=False)
 
 
 def print_table(columns: Sequence[Column], records: Sequence[Mapping[str, Any]]) -> None:
     """Print records as a table, text to the left and numbers to the right.
 
-    A table of text folds its cells to fit a terminal. A number is never folded: a terminal too narrow for a
-    table of numbers gets each record as a list.
+    A table of text folds its cells to fit. A number is never folded: a terminal too narrow for a table of numbers gets
+    each record as a list, a file or a pipe gets longer lines.
     """
     is_text = [
         all(isinstance(record.get(column.key), str | None) for record in records) for column in columns
     ]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column, is_left in zip(columns, is_text, strict=True):
-        table.add_column(column.heading, justify="left" if is_left else "right", overflow="fold")
+        table.add_column(
+            Text(printable(column.heading)), justify="left" if is_left else "right", overflow="fold"
+        )
     for record in records:
         table.add_row(*(Text(column.text(record.get(column.key))) for column in columns))
     out = console()
     unbounded = out.options.update(width=UNBOUNDED_WIDTH)
     if all(is_text) or Measurement.get(out, unbounded, table).maximum <= out.width:
         out.print(table)
+    elif not out.is_terminal:
+        _Output(highlight=False, width=UNBOUNDED_WIDTH).print(table)
     else:
         _print_lists(out, columns, records)
 
@@ -95,4 +100,4 @@ def _print_lists(out: Console, columns: Sequence[Column], records: Sequence[Mapp
 
 
 def _in_one_line(heading: str) -> str:
-    return heading.replace("-\n", "").replace("\n", " ").strip()
+    return printable(heading).replace("-\n", "").replace("\n", " ").strip()

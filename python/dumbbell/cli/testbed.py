@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from dumbbell.campaign.planned import PlannedRuns
 from dumbbell.campaign.progress import Display
 from dumbbell.campaign.real_time import in_real_time
 from dumbbell.campaign.store import Store
-from dumbbell.cli.refusals import note, refuse
+from dumbbell.cli.refusals import note, refuse, say, say_json
 from dumbbell.cli.simulate import FLOW_COLUMNS, LINK_COLUMNS, make_directory, read_scenario
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
@@ -58,7 +57,7 @@ def check_machine(*, json_output: bool) -> None:
     """Print what the testbed needs of this machine, and exit with 3 if something is missing."""
     checks = doctor()
     if json_output:
-        typer.echo(json.dumps([vars(check) for check in checks], indent=2, ensure_ascii=False))
+        say_json([vars(check) for check in checks], indent=2)
     else:
         print_table(CHECK_COLUMNS, [vars(check) for check in checks])
     if any(check.status == "missing" for check in checks):
@@ -134,7 +133,7 @@ def run_in_real_time(
         ) from None
     if json_output:
         objects = [one.summary for one in done]
-        typer.echo(json.dumps(objects[0] if runs == 1 else {"runs": objects}, indent=2, ensure_ascii=False))
+        say_json(objects[0] if runs == 1 else {"runs": objects}, indent=2)
     else:
         _print_tables(done)
     _warn_of_disturbance(done)
@@ -263,7 +262,7 @@ def _print_tables(done: Sequence[RealTimeRun]) -> None:
     priority = "real-time priority" if testbed["fifo"] else "without real-time priority"
     number = f"run {first.run}" if len(done) == 1 else f"runs {first.run} to {done[-1].run}"
     late = max(one.summary["testbed"]["late_p99_us"] for one in done)
-    typer.echo(
+    say(
         f"{title}: seed {first.seed}, {number}, {seconds:g} s in real time, Linux {testbed['kernel']}, {priority}, "
         f"99 % of packets at most {late:.0f} us late"
     )

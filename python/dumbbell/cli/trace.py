@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from pathlib import Path
 
-import typer
-
 from dumbbell import mahimahi
+from dumbbell.cli.refusals import say_json
 from dumbbell.cli.tables import Column, print_table
 
 __all__ = ["describe", "import_rates"]
@@ -39,7 +37,7 @@ def describe(files: list[Path], *, json_output: bool) -> None:
             }
             for row in found
         ]
-        typer.echo(json.dumps(known, indent=2))
+        say_json(known, indent=2)
     else:
         print_table(COLUMNS, found)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 import dumbbell
+from dumbbell.arguments import LARGEST_SEED
 from dumbbell.campaign import Display, PlannedRuns, Store, duration, engine_identity, on_threads
 from dumbbell.campaign.planned import cost, interrupted, runs_text
 from dumbbell.environment import environment, environment_fact
@@ -28,7 +29,6 @@ from dumbbell.evaluation.reduction import COLUMNS, reduce, reduction_digest
 from dumbbell.evaluation.study import Case, Study
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.quantities import nanoseconds
-from dumbbell.run import LARGEST_SEED
 from dumbbell.scenario import Scenario
 
 __all__ = ["BASELINES", "Evaluation", "evaluate", "split"]

@@ -13,17 +13,19 @@ name: ``queue="droptail"``.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import tomli_w
 
 from dumbbell import _engine, addressing
-from dumbbell.errors import refusal
+from dumbbell.arguments import file_path
+from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
 from dumbbell.scenario.network import (
     Bernoulli,
@@ -115,6 +117,7 @@ from dumbbell.scenario.tcp import (
     Vegas,
     WindowRules,
 )
+from dumbbell.scenario.units import suggest_unit
 
 __all__ = [
     "Arrivals",
@@ -213,6 +216,8 @@ __all__ = [
 # the memory.
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
 
+SOURCES = "a Scenario, the name of a scenario file, or a table of fields"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Part):
@@ -300,6 +305,32 @@ class Scenario(Part):
         return hash(self.canonical_json)
 
     @classmethod
+    def of(cls, source: Scenario | Data | str | os.PathLike[str]) -> Scenario:
+        """Return a scenario, whether it is one, plain data, or the name of a file.
+
+        `dumbbell.run` and all others that take a scenario accept the same.
+
+        Parameters
+        ----------
+        source
+            A scenario, which is returned; a table of fields, see `from_dict`; or the name of a file, see `from_file`.
+
+        Raises
+        ------
+        ScenarioError
+            It is none of these, or no valid scenario.
+        OSError
+            The file cannot be read.
+        """
+        if isinstance(source, Scenario):
+            return source
+        if isinstance(source, Mapping):
+            return cls.from_dict(source)
+        if isinstance(source, str | os.PathLike):
+            return cls.from_file(source)
+        raise refusal("scenario", type(source).__name__, SOURCES, quoted=False)
+
+    @classmethod
     def from_dict(cls, data: Data) -> Self:
         """Return the scenario that plain data describes, as `to_dict` writes it.
 
@@ -309,14 +340,14 @@ class Scenario(Part):
             The data is not a valid scenario.
         """
         if not isinstance(data, Mapping):
-            raise refusal("scenario", data, "a table of fields")
+            raise refusal("scenario", type(data).__name__, "a table of fields", quoted=False)
         # The engine speaks first: its errors name the whole path of a field and a near miss.
         stated = plain(data, "")
         _normalize(stated)
         return super().from_dict(stated)
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
+    def from_toml(cls, path: str | os.PathLike[str]) -> Self:
         """Read a scenario from a TOML file. Its links may name traces as ``opportunities = { file = "..." }``.
 
         Raises
@@ -326,11 +357,12 @@ class Scenario(Part):
         OSError
             The file cannot be read.
         """
-        text = _read_text(Path(path))
-        completed = _with_traces(text, tomllib.loads, Path(path).parent)
+        file = file_path("file", path)
+        text = _read_text(file)
+        completed = _with_traces(text, tomllib.loads, file.parent)
         if completed is not None:
             return cls.from_dict(completed)
-        _engine.normalize(text, "toml")
+        _normal(text, "toml")
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -340,7 +372,7 @@ class Scenario(Part):
         return cls.from_dict(data)
 
     @classmethod
-    def from_json(cls, path: str | Path) -> Self:
+    def from_json(cls, path: str | os.PathLike[str]) -> Self:
         """Read a scenario from a JSON file. Its links may name traces as ``"opportunities": {"file": "..."}``.
 
         Raises
@@ -350,11 +382,12 @@ class Scenario(Part):
         OSError
             The file cannot be read.
         """
-        text = _read_text(Path(path))
-        completed = _with_traces(text, json.loads, Path(path).parent)
+        file = file_path("file", path)
+        text = _read_text(file)
+        completed = _with_traces(text, json.loads, file.parent)
         if completed is not None:
             return cls.from_dict(completed)
-        _engine.normalize(text, "json")
+        _normal(text, "json")
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -364,7 +397,7 @@ class Scenario(Part):
         return cls.from_dict(data)
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Self:
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Read a scenario from a file: JSON if its name ends in ``.json``, TOML otherwise.
 
         Raises
@@ -374,7 +407,8 @@ class Scenario(Part):
         OSError
             The file cannot be read.
         """
-        return cls.from_json(path) if Path(path).suffix.lower() == ".json" else cls.from_toml(path)
+        file = file_path("file", path)
+        return cls.from_json(file) if file.suffix.lower() == ".json" else cls.from_toml(file)
 
     def to_toml(self) -> str:
         """Return the scenario as a TOML document, without defaults."""
@@ -428,15 +462,52 @@ class Scenario(Part):
         >>> changed.resolved()["flows"][0]["tcp"]["mechanisms"]["B"]
         False
         """
+        if not isinstance(values, Mapping):
+            raise refusal("values", type(values).__name__, "a table of values by address", quoted=False)
         data = self.to_dict()
         resolved = self.resolved()
         for address, value in values.items():
+            if not isinstance(address, str):
+                raise refusal("values", address, 'addresses such as "links.r1-r2.rate"')
             addressing.set_value(data, address, None if value is None else plain(value, address), resolved)
         return type(self).from_dict(data)
 
 
 def _normalize(data: dict[str, Any]) -> str:
-    return _engine.normalize(json.dumps(data), "json")
+    try:
+        return _normal(json.dumps(data), "json")
+    except ValueError:
+        # The engine only knows the place in a text that nobody wrote.
+        _refuse_unwritable(data, "")
+        raise
+
+
+def _normal(text: str, form: Literal["toml", "json"]) -> str:
+    """Return the canonical form of a document; an error suggests the unit that was meant."""
+    try:
+        return _engine.normalize(text, form)
+    except ScenarioError as error:
+        suggest_unit(error)
+        raise
+
+
+def _refuse_unwritable(value: Any, path: str) -> None:
+    """Refuse a text that is not Unicode, or a number that no field can have."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _refuse_unwritable(key, path)
+            _refuse_unwritable(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_unwritable(item, f"{path}[{index}]")
+    elif isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            shown = ascii(value)
+            raise refusal(path or "scenario", shown, "text of Unicode characters", quoted=False) from None
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise refusal(path or "scenario", value, "a number of at most 64 bits")
 
 
 def _with_traces(text: str, load: Callable[[str], Any], folder: Path) -> dict[str, Any] | None:

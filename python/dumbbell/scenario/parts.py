@@ -18,9 +18,12 @@ Reader = Callable[[Any], Any]
 # Most values are of these types; traces and films have hundreds of thousands of them.
 PLAIN = frozenset({bool, int, str})
 
+# A scenario has less than ten levels of tables and lists; a value that contains itself has no end.
+MOST_LEVELS = 32
 
-def plain(value: Any, path: str) -> Any:
-    """Return `value` as the plain data TOML and JSON share; `path` names it in an error."""
+
+def plain(value: Any, path: str, level: int = 0) -> Any:
+    """Return `value` as the plain data TOML and JSON share; `path` names it in an error, `level` counts from the root."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, Part):
@@ -33,16 +36,19 @@ def plain(value: Any, path: str) -> Any:
         if not math.isfinite(value):
             raise refusal(path, float(value), "a finite number")
         return float(value)
+    if level == MOST_LEVELS:
+        levels = f"more than {MOST_LEVELS} levels of tables and lists"
+        raise refusal(path, levels, "a scenario", problem="are not accepted", quoted=False)
     if isinstance(value, Mapping):
         # None means not given, as in the builders.
         return {
-            str(key): plain(item, f"{path}.{key}" if path else str(key))
+            str(key): plain(item, f"{path}.{key}" if path else str(key), level + 1)
             for key, item in value.items()
             if item is not None
         }
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [
-            item if type(item) in PLAIN else plain(item, f"{path}[{index}]")
+            item if type(item) in PLAIN else plain(item, f"{path}[{index}]", level + 1)
             for index, item in enumerate(value)
         ]
     if callable(getattr(value, "item", None)):

@@ -123,6 +123,8 @@ def draw(
     ['1.6 Mbit/s, 50 ms', 'r1', 'r2', 's1', 'Vegas', 'd1',
      'access links: 100 Mbit/s, 0.1 ms; queues between routers: 100 packets']
     """
+    if not isinstance(network, Topology | Scenario):
+        raise refusal("network", type(network).__name__, "a Topology or a Scenario", quoted=False)
     seen = _read(network)
     if not seen.routers:
         raise refusal("nodes", 0, "at least one node")
