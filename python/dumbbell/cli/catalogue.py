@@ -44,7 +44,7 @@ def show_version() -> None:
 
 
 def _show_kind(kind: str, entries: list[Any]) -> None:
-    out = console()
+    out = console(reader=True)
     out.print(Text(f"{kind}\n", style="bold"))
     if all(isinstance(entry, str) for entry in entries):
         out.print(Text(", ".join(entries) + "\n"))

@@ -17,7 +17,7 @@ from dumbbell.printable import printable
 
 __all__ = ["Column", "console", "print_table"]
 
-# Numbers in a file or a pipe are read by programs; their lines are as long as they need to be.
+# Tables in a file or a pipe are read by programs; their lines are as long as they need to be.
 UNBOUNDED_WIDTH = 1000
 
 
@@ -57,16 +57,23 @@ class _Output(Console):
         raise BrokenPipeError from None
 
 
-def console() -> Console:
-    """Return the console of standard output: as wide as the terminal, also in front of a pager; otherwise 80 columns."""
-    return _Output(highlight=False)
+def console(*, reader: bool = False) -> Console:
+    """Return the console of standard output: as wide as the terminal, or as the lines need in a file.
+
+    Parameters
+    ----------
+    reader
+        Whether what is in a pipe is read by a person, in a pager: it is as wide as the terminal then, or 80 columns.
+    """
+    found = _Output(highlight=False)
+    return found if found.is_terminal or reader else _Output(highlight=False, width=UNBOUNDED_WIDTH)
 
 
 def print_table(columns: Sequence[Column], records: Sequence[Mapping[str, Any]]) -> None:
     """Print records as a table, text to the left and numbers to the right.
 
-    A table of text folds its cells to fit. A number is never folded: a terminal too narrow for a table of numbers gets
-    each record as a list, a file or a pipe gets longer lines.
+    A table of text folds its cells to fit a terminal. A number is never folded: a terminal too narrow for a
+    table of numbers gets each record as a list.
     """
     is_text = [
         all(isinstance(record.get(column.key), str | None) for record in records) for column in columns
@@ -82,8 +89,6 @@ def print_table(columns: Sequence[Column], records: Sequence[Mapping[str, Any]])
     unbounded = out.options.update(width=UNBOUNDED_WIDTH)
     if all(is_text) or Measurement.get(out, unbounded, table).maximum <= out.width:
         out.print(table)
-    elif not out.is_terminal:
-        _Output(highlight=False, width=UNBOUNDED_WIDTH).print(table)
     else:
         _print_lists(out, columns, records)
 
