@@ -98,6 +98,7 @@ from dumbbell.scenario import (
     Wifi,
     WindowRules,
 )
+from dumbbell.sweep import sweep
 
 if TYPE_CHECKING:
     from dumbbell.campaign import Campaign
@@ -188,6 +189,7 @@ __all__ = [
     "run",
     "run_many",
     "schema",
+    "sweep",
     "topologies",
 ]
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import _engine
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
+from dumbbell.parameters import columns, shown
 from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Job", "Progress", "Run", "Runs", "run", "run_many"]
+
+OF_JOBS = ("seed", "run")
 
 Progress = Callable[[int, int], None]
 """Told the number of finished runs and of all runs, about ten times a second."""
@@ -160,16 +163,25 @@ class Job:
         Seed of the random streams, from 0 to 2**64 - 1.
     run
         Number of the replication, from 0 to 2**64 - 1. Runs of one seed draw from independent streams.
+    parameters
+        What distinguishes the job from others, by name, such as ``{"rtt_ms": 50}``: columns of the frames of `Runs`.
     """
 
     scenario: Scenario
     seed: int = 1
     run: int = 0
+    parameters: Data = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scenario", Scenario.of(self.scenario))
         for name in ("seed", "run"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), 0, LARGEST_SEED))
+        if not isinstance(self.parameters, Mapping) or not all(
+            isinstance(name, str) for name in self.parameters
+        ):
+            raise refusal("parameters", self.parameters, "a table of values by name")
+        given = {name: shown(value, name) for name, value in self.parameters.items()}
+        object.__setattr__(self, "parameters", given)
 
 
 Startable = Scenario | Job | Data | str | os.PathLike[str]
@@ -202,19 +214,41 @@ class Runs:
     arrow_traces: dict[str, pa.Table] = field(default_factory=dict)
 
     @cached_property
+    def parameters(self) -> pd.DataFrame:
+        """One row per job, by its index: the parameters of the jobs, then ``seed`` and ``run``."""
+        import pyarrow as pa
+
+        return frame(
+            pa.table(self._parameters | {name: [getattr(job, name) for job in self.jobs] for name in OF_JOBS})
+        )
+
+    @cached_property
+    def _parameters(self) -> dict[str, pa.Array]:
+        return columns([job.parameters for job in self.jobs])
+
+    def _frame(self, table: pa.Table) -> pd.DataFrame:
+        """Return a table of the engine with the parameters of the jobs as columns."""
+        for place, (name, values) in enumerate(self._parameters.items(), 1):
+            if name in table.column_names:
+                accepted = "a name that is not a column of the results"
+                raise refusal("parameters", name, accepted)
+            table = table.add_column(place, name, values.take(table["job"].combine_chunks()))
+        return frame(table)
+
+    @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row per (job, flow), in the order of the jobs."""
-        return frame(self.arrow_flows)
+        """One row per (job, flow), in the order of the jobs; the parameters of the jobs are columns."""
+        return self._frame(self.arrow_flows)
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per (job, link), in the order of the jobs."""
-        return frame(self.arrow_links)
+        """One row per (job, link), in the order of the jobs; the parameters of the jobs are columns."""
+        return self._frame(self.arrow_links)
 
     @cached_property
     def traces(self) -> dict[str, pd.DataFrame]:
-        """One frame per probed quantity: ``job``, ``time_s``, ``name``, ``value``, in the order of the jobs."""
-        return Traces((quantity, frame(table)) for quantity, table in self.arrow_traces.items())
+        """One frame per probed quantity: ``job``, their parameters, ``time_s``, ``name``, ``value``, in the order of the jobs."""
+        return Traces((quantity, self._frame(table)) for quantity, table in self.arrow_traces.items())
 
     @cached_property
     def completed_jobs(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
-from dumbbell import Campaign, Flow, Probe, ScenarioError, Uniform, campaign, topologies
+from dumbbell import Campaign, Flow, Probe, ScenarioError, Uniform, campaign, parameters, topologies
 from dumbbell.campaign import reductions
 from dumbbell.cli import app
 
@@ -137,7 +137,7 @@ def test_what_has_not_run_is_an_empty_table(base, tmp_path):
     ],
 )
 def test_parameters_have_the_type_of_their_values(values, column):
-    assert campaign.points.column(values).equals(column)
+    assert parameters.column(values).equals(column)
 
 
 def test_a_campaign_may_have_no_axes(base, tmp_path):

@@ -135,6 +135,7 @@ SINGLE = [
     Call("an endless number", lambda s: s.with_values({"duration": 10**5000}), ("duration", "64 bits")),
     Call("bytes", lambda s: s.with_values({"name": b"abc"}), ("name", "text")),
     Call("not a number", lambda s: s.with_values({"duration": float("nan")}), ("duration", "finite")),
+    Call("many replications", lambda s: Campaign(s, runs=10**12, store="x"), ("runs", "at most 10000000")),
     Call("axes of a list", lambda s: Campaign(s, ["a"], store="x"), ("axes", "table of lists")),
     Call("an axis of text", lambda s: Campaign(s, {"duration": "1 s"}, store="x"), ("axes.duration", "list")),
     Call("an axis without values", lambda s: Campaign(s, {"duration": []}, store="x"), ("axes.duration",)),

@@ -19,13 +19,14 @@ from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_numb
 from dumbbell.campaign.cluster import cluster_of, on_cluster
 from dumbbell.campaign.execution import Reduction, on_threads
 from dumbbell.campaign.planned import Make, Planned, PlannedRuns, interrupted
-from dumbbell.campaign.points import Grid, Point, column, grid_of, points_of
+from dumbbell.campaign.points import Grid, Point, grid_of, points_of
 from dumbbell.campaign.progress import Display
-from dumbbell.campaign.reductions import function_identity, tables
+from dumbbell.campaign.reductions import OF_RUNS, function_identity, tables
 from dumbbell.campaign.store import INDEX, Store, engine_identity
 from dumbbell.errors import refusal
 from dumbbell.files import replacing
-from dumbbell.run import warn_of, warn_of_identical_runs
+from dumbbell.parameters import columns
+from dumbbell.run import Job, Runs, warn_of, warn_of_identical_runs
 from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:
@@ -401,10 +402,9 @@ class Campaign:
 
     def _axes(self, points: np.ndarray) -> dict[str, pa.Array]:
         """Return the values of the axes at some points."""
-        names = list(dict.fromkeys(name for point in self._points for name in point.parameters))
-        columns = {name: column([point.parameters[name] for point in self._points]) for name in names}
         chosen = pa.array(points)
-        return {name: values.take(chosen) for name, values in columns.items()}
+        by_point = columns([point.parameters for point in self._points])
+        return {name: values.take(chosen) for name, values in by_point.items()}
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the stored results of this campaign as Arrow tables, by name.
@@ -424,16 +424,44 @@ class Campaign:
                 continue
             kind = rows.schema.field(name).type
             if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
-                lists = rows[name].combine_chunks()
-                lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
-                inner = names.take(pc.list_parent_indices(lists))
-                fields = lists.flatten()
-                for number, field in enumerate(kind.value_type):
-                    inner = inner.append_column(field.name, fields.field(number))
-                found[name] = inner
+                found[name] = _unfolded(rows[name], names)
             else:
                 found[RUNS] = found[RUNS].append_column(name, rows[name])
         return found
+
+    def results(self) -> Runs:
+        """Return the stored results of this campaign as `Runs`, whose parameters are the values of the axes.
+
+        The jobs are those of the campaign; rows are there for the completed ones. There are no traces.
+
+        Raises
+        ------
+        ScenarioError
+            The campaign has a reduction of its own, whose results `frame` returns, or nothing is stored.
+        ResultsError
+            A file of the store cannot be read.
+        """
+        kept = self._opened(read_only=True).table()
+        if self.reduce is not tables or "flows" not in kept.column_names:
+            stored = "nothing stored" if self.reduce is tables else "a reduction"
+            accepted = "a campaign without a reduction of its own, after its first run"
+            raise refusal("results", stored, accepted, quoted=False)
+        _, positions = self._positions(kept)
+        there = np.flatnonzero(positions >= 0)
+        rows = kept.take(pa.array(positions[there]))
+        runs = pa.table(
+            {"job": there.astype(np.uint32)} | {name: rows[name] for name in ("seed", "run", *OF_RUNS)}
+        )
+        links = _unfolded(rows["links"], runs.drop_columns(list(OF_RUNS)))
+        return Runs(
+            jobs=tuple(
+                Job(planned.scenario, planned.seed, planned.run, self._points[int(planned.key)].parameters)
+                for planned in self._plan
+            ),
+            completed=len(there),
+            arrow_flows=_unfolded(rows["flows"], runs),
+            arrow_links=links,
+        )
 
     def frame(self, name: str = RUNS) -> pd.DataFrame:
         """Return stored results of this campaign as a data frame.
@@ -503,3 +531,14 @@ class Campaign:
             with replacing(written[-1]) as file:
                 pq.write_table(table, file)
         return written
+
+
+def _unfolded(column: pa.ChunkedArray, names: pa.Table) -> pa.Table:
+    """Return the rows in a column of lists, each after the names of the run that it is of."""
+    lists = column.combine_chunks()
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    inner = names.take(pc.list_parent_indices(lists))
+    fields = lists.flatten()
+    for number, field in enumerate(column.type.value_type):
+        inner = inner.append_column(field.name, fields.field(number))
+    return inner

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from dumbbell.addressing import value_at
 from dumbbell.arguments import MOST_RUNS
 from dumbbell.errors import ScenarioError, refusal
+from dumbbell.parameters import shown
 from dumbbell.scenario import Data, Scenario
 from dumbbell.scenario.parts import plain
 
-__all__ = ["Grid", "Point", "column", "grid_of", "points_of", "replications"]
+__all__ = ["Grid", "Point", "grid_of", "points_of", "replications"]
 
 MOST_POINTS = 10_000_000
 
@@ -100,9 +98,7 @@ def replications(runs: int | Iterable[int]) -> tuple[int, ...]:
         raise refusal("runs", str(runs), accepted)
     if isinstance(runs, int):
         if not 1 <= runs <= MOST_RUNS:
-            raise refusal(
-                "runs", runs, f"a number from 1 to {MOST_RUNS}, or whole numbers from 0 to 2^64 - 1"
-            )
+            raise refusal("runs", runs, accepted if runs < 1 else f"at most {MOST_RUNS}")
         return tuple(range(runs))
     numbers = list(runs)
     for number in numbers:
@@ -131,8 +127,8 @@ def points_of(base: Scenario, grids: Sequence[Grid]) -> list[Point]:
             scenario = _changed(base, changes)
             known = points.get(scenario.hash)
             if known is None:
-                shown = unmoved | {name: _shown(value, name) for name, value in changes.items()}
-                points[scenario.hash] = Point(shown, scenario, grid.runs)
+                values = unmoved | {name: shown(value, name) for name, value in changes.items()}
+                points[scenario.hash] = Point(values, scenario, grid.runs)
             else:
                 runs = tuple(sorted({*known.runs, *grid.runs}))
                 points[scenario.hash] = Point(known.parameters, known.scenario, runs)
@@ -145,7 +141,7 @@ def _changed(base: Scenario, changes: Mapping[str, Any]) -> Scenario:
     try:
         return base.with_values(changes)
     except ScenarioError as error:
-        stated = ", ".join(f"{name} = {_shown(value, name)!r}" for name, value in changes.items())
+        stated = ", ".join(f"{name} = {shown(value, name)!r}" for name, value in changes.items())
         refused = ScenarioError(f"axes: {stated}: {error}")
         for name in ("field", "value", "accepted", "suggestion"):
             setattr(refused, name, getattr(error, name, None))
@@ -156,28 +152,7 @@ def _stated(stated: Data, resolved: Data, address: str) -> Any:
     """Return the value of the base scenario at an address, as shown in frames; ``None`` if not set."""
     for data in (stated, resolved):
         try:
-            return _shown(value_at(data, address), address)
+            return shown(value_at(data, address), address)
         except ScenarioError:
             continue
     return None
-
-
-def _shown(value: Any, address: str) -> Any:
-    """Return a value as frames show it."""
-    if value is None:
-        return None
-    data = plain(value, address)
-    return json.dumps(data, ensure_ascii=False) if isinstance(data, dict | list) else data
-
-
-def column(values: Sequence[Any]) -> pa.Array:
-    """Return the values of an axis as an Arrow column; those of several types are text."""
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) > 1 and not kinds <= {int, float}:
-        values = [
-            value if isinstance(value, str) or value is None else json.dumps(value, ensure_ascii=False)
-            for value in values
-        ]
-    elif kinds == {int, float}:
-        values = [None if value is None else float(value) for value in values]
-    return pa.array(values, type=pa.string() if not kinds else None)
