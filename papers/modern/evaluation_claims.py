@@ -6,7 +6,7 @@ import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
 
-from .evaluation_scenarios import BUFFERS, LOADS, RTTS_MS, SUITE_CENTRE_MS, SUITE_RTTS_MS, algorithms
+from .evaluation_scenarios import BUFFERS, LOAD_PACKETS, LOADS, RTTS_MS, SUITE_CENTRE_MS, SUITE_RTTS_MS, algorithms
 from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
 from .model_claims import PROBE_RTT, STARTUP, loss_rate
 from .register import claim
@@ -35,13 +35,33 @@ def farthest_round_trip_time_of_the_suite(evidence: Evidence) -> Outcome:
     return measured(max(errors, key=abs), "with transmission at 10 Gb/s")
 
 
+def _in_network(run: Run) -> float:
+    """Return the mean of the packets on the path and in the buffer."""
+    return run.link("backlog_mean_packets") + run.link("utilization") * LOAD_PACKETS / 2
+
+
+def _reductions(run: Run) -> float:
+    """Return the part of the packets after which a window was reduced."""
+    events = run.total("fast_retransmits") + run.total("timeouts")
+    return events / (run.link("packets") + run.link("drops_queue"))
+
+
 @claim("eval-03")
 def loss_rate_by_load(evidence: Evidence) -> Outcome:
+    rates = {f"{load:g} flows per packet, %": (load, rate) for load, rate in LOADS}
+    known = {name: (evidence.runs(f"load-{load:g}"), load) for name, (load, _) in rates.items()}
+    events = [float(np.mean([100 * _reductions(run) for run in runs])) for runs, _ in known.values()]
+    full = [float(np.mean([_in_network(run) for run in runs])) / LOAD_PACKETS for runs, _ in known.values()]
+    meant = [76 * (load / share) ** 2 for (_, load), share in zip(known.values(), full, strict=True)]
     return farthest(
         {
-            f"{load:g} flows per packet, %": (100 * evidence.each(f"load-{load:g}", loss_rate), 100 * rate)
-            for load, rate in LOADS
-        }
+            name: (100 * evidence.each(f"load-{load:g}", loss_rate), 100 * rate)
+            for name, (load, rate) in rates.items()
+        },
+        "the law counts one loss for each reduction of a window, and all of path and buffer as used: reductions "
+        f"{', '.join(f'{each:.2f}' for each in events)} %, path and buffer used to "
+        f"{', '.join(f'{100 * each:.0f}' for each in full)} %, for which the law has "
+        f"{', '.join(f'{each:.2f}' for each in meant)} %",
     )
 
 
@@ -65,15 +85,19 @@ def algorithms_that_back_off_and_recover(evidence: Evidence) -> Outcome:
     )
 
 
+def _largest_burst(run: Run) -> float:
+    """Return the most segments that a flow sends within a millisecond."""
+    times = run.trace("seq_sent").times
+    return float(np.max(np.searchsorted(times, times + 0.001, side="right") - np.arange(len(times))))
+
+
 @claim("eval-07")
-def window_of_a_limited_flow_without_over_with_validation(evidence: Evidence) -> Outcome:
-    validated, free = (
-        float(evidence.one(f"limited-{grow}").trace("cwnd").values[-1]) for grow in ("cwnd-limited", "always")
-    )
-    return Outcome(
-        measured=free / validated,
-        holds=validated < free,
-        note=f"windows {validated:.1f} and {free:.1f} segments: what a burst of new data may send",
+def burst_without_over_with_validation(evidence: Evidence) -> Outcome:
+    validated, free = (evidence.each(f"limited-{name}", _largest_burst) for name in ("validated", "free"))
+    return ordering(
+        free / validated,
+        lambda ratio: ratio > 1,
+        f"bursts of {validated.mean():.0f} and {free.mean():.0f} segments",
     )
 
 

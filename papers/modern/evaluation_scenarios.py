@@ -23,7 +23,7 @@ from .network import (
     rfc,
 )
 
-__all__ = ["BUFFERS", "LOADS", "RTTS_MS", "SUITE_RTTS_MS", "algorithms", "evaluation_cases"]
+__all__ = ["BUFFERS", "LOADS", "LOAD_PACKETS", "RTTS_MS", "SUITE_RTTS_MS", "algorithms", "evaluation_cases"]
 
 RTTS_MS = (10, 20, 40, 80, 160)
 BUFFERS = (0.25, 0.5, 1.0, 2.0)
@@ -31,6 +31,9 @@ BUFFERS = (0.25, 0.5, 1.0, 2.0)
 
 LOADS: Sequence[tuple[float, float]] = ((0.036, 0.001), (0.081, 0.005), (0.114, 0.01))
 """Flows per packet of path and buffer, and the loss rate that is expected."""
+
+LOAD_PACKETS = 2 * bdp_bytes(100, 100) / 1500
+"""Packets on a path of 100 Mbit/s and 100 ms and in as large a buffer."""
 
 SUITE_LEFT_MS = (0, 12, 25)
 SUITE_RIGHT_MS = (2, 37, 75)
@@ -96,11 +99,9 @@ def _loads(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     # The law counts acknowledgements of every second segment.
     delayed = {"segments": 2, "timer": "200 ms"}
     reno = rfc("reno", assumptions, mss="1460 bytes", delayed_ack=delayed)
-    # 100 Mb/s and 100 ms, with as large a buffer: 1667 packets of 1500 bytes.
-    packets = 2 * bdp_bytes(100, 100) / 1500
     return {
         f"load-{load:g}": bottleneck(
-            f"load-{load:g}", 100, 100, bulk(lines("f", round(load * packets), reno), (0.0, 5.0)), 60 if quick else 120,
+            f"load-{load:g}", 100, 100, bulk(lines("f", round(load * LOAD_PACKETS), reno), (0.0, 5.0)), 60 if quick else 120,
             from_s=20, queue=drop_tail(bdp_bytes(100, 100)),
         )
         for load, _ in LOADS
@@ -142,12 +143,27 @@ def _limited(assumptions: Assumptions) -> dict[str, Data]:
     """Return flows that their application limits."""
     media = {"kind": "streaming", "bitrates": ["1 Mbit/s"], "segment": "100 ms", "reservoir": "100 ms",
              "cushion": "100 ms", "buffer": "200 ms", "startup": "100 ms"}  # fmt: skip
+    # Answers of 12.5 kB every 100 ms or so, a tenth of the rate, and once in 100 a longer one, 10 s later on average.
+    answers = {
+        "kind": "incast",
+        "senders": 1,
+        "pause": "80 ms",
+        "sizes": {
+            "kind": "empirical",
+            "sizes": ["12500 bytes", "12501 bytes", "3999999 bytes", "4 MB"],
+            "shares": [0.99, 0.99, 0.99, 1.0],
+        },
+    }
+    rules = {
+        "validated": {"grow_when": "cwnd-limited", "validation": "rfc7661"},
+        "free": {"grow_when": "always"},
+    }
     made = {
-        f"limited-{grow}": bottleneck(
-            f"limited-{grow}", 10, 40, [flow("f", rfc("reno", assumptions, window={"grow_when": grow}), source=media)], 12,
-            queue=drop_tail(bdp_bytes(10, 40)), probes=[probe("cwnd", flows=["f"], period_ms=50)],
+        f"limited-{name}": bottleneck(
+            f"limited-{name}", 10, 40, [flow("f", rfc("reno", assumptions, window=rule), source=answers)], 60,
+            queue=drop_tail(bdp_bytes(10, 40)), probes=[probe("seq_sent", flows=["f"])],
         )
-        for grow in ("cwnd-limited", "always")
+        for name, rule in rules.items()
     }  # fmt: skip
     bbr3 = linux("bbr3", assumptions)
     states = probe("bbr3_state", "max_bw", flows=["f"])
@@ -192,7 +208,7 @@ def _limited(assumptions: Assumptions) -> dict[str, Data]:
     return made
 
 
-RANDOM = ("equal-", "load-", "draft-reordered", "draft-aggregated")
+RANDOM = ("equal-", "load-", "limited-", "draft-reordered", "draft-aggregated")
 
 
 def evaluation_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:

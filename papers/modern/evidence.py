@@ -20,7 +20,7 @@ from . import means
 from .network import FORWARD
 from .plan import BASE
 
-__all__ = ["Events", "Evidence", "Run", "Trace", "farthest", "held", "measured", "ordering"]
+__all__ = ["Events", "Evidence", "Run", "Trace", "Values", "farthest", "held", "measured", "ordering"]
 
 Values = NDArray[np.float64]
 

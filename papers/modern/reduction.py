@@ -15,7 +15,7 @@ __all__ = ["COLUMNS", "reduce"]
 COLUMNS = ("flows", "links", "traces")
 """Names of the columns: JSON texts of rows by name, and of traces by quantity and name."""
 
-EVENT_FIELDS = ("kind", "seq", "snd_una", "snd_max", "cwnd_before_bytes", "cwnd_bytes")
+EVENT_FIELDS = ("connection", "kind", "seq", "snd_una", "snd_max", "cwnd_before_bytes", "cwnd_bytes")
 
 
 def _plain(value: Any) -> Any:

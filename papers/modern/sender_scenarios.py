@@ -20,7 +20,7 @@ from .network import (
     rfc,
 )
 
-__all__ = ["HYSTART_STEPS", "SPACING_MS", "hystart_key", "sender_cases"]
+__all__ = ["HYSTART_STEPS", "POPULATION_QUEUES", "REORDERED_RTT_MS", "SPACING_MS", "hystart_key", "sender_cases"]
 
 SPACING_MS = 1.0
 """Time between segments of the scripted recoveries, ms."""
@@ -205,43 +205,74 @@ def _acknowledgements(assumptions: Assumptions) -> list[Case]:
     ]
 
 
+POPULATION_QUEUES = (15, 30, 60)
+"""Packets that may wait on the paths of `population`."""
+
+
 def _population(assumptions: Assumptions, *, quick: bool) -> list[Case]:
-    """Return many flows through a short queue, with and without the proportional reduction."""
+    """Return short transfers, like those of web servers, through short queues, with and without proportional reduction.
+
+    Their sizes are lognormal with a mean of 50 kB, and they load a path of 10 Mbit/s and 100 ms by 70 %.
+    """
     made = []
-    for name, recovery in (
-        ("rfc3517", {"kind": "rack", "prr": "off", "tlp": False}),
-        ("ssrb", {"kind": "rack", "prr": "ssrb", "tlp": False}),
-    ):
+    transfers = {
+        "kind": "transfers",
+        "arrivals": {"kind": "poisson", "interval": "57 ms"},
+        "sizes": {"kind": "lognormal", "median": "30300 bytes", "sigma": 1.0},
+    }
+    for name, bound in (("rfc3517", "off"), ("ssrb", "ssrb")):
+        recovery = {"kind": "rack", "prr": bound, "tlp": False}
         tcp = rfc("cubic", assumptions, recovery=recovery, timer={"kind": "rfc6298", "minimum": "200 ms"})
-        data = bottleneck(
-            name=f"population-{name}",
-            mbps=20,
-            rtt_ms=100,
-            flows=bulk(lines("f", 20, tcp), (0, 1)),
-            duration_s=60 if quick else 120,
-            from_s=5,
-            queue=drop_tail(60, "packets"),
-        )
-        made.append(Case(key=f"population-{name}", stage="sender", data=data, is_random=True))
+        for packets in POPULATION_QUEUES:
+            key = f"population-{name}-{packets}"
+            data = bottleneck(
+                name=key,
+                mbps=10,
+                rtt_ms=100,
+                flows=[flow("f", tcp, source=transfers)],
+                duration_s=60 if quick else 120,
+                queue=drop_tail(packets, "packets"),
+                probes=[probe("tcp_events", flows=["f"])],
+            )
+            made.append(Case(key=key, stage="sender", data=data, is_random=True))
     return made
 
 
+REORDERED_RTT_MS = 213.0
+"""Round-trip time of `rack-reordered`: 104.9 ms, 108 ms of delay that reorders, and 0.1 ms of transmission."""
+
+
 def _reordering(assumptions: Assumptions) -> Case:
-    """Return a flow whose early packets are reordered, and which later loses one segment."""
-    tcp = rfc("reno", assumptions, recovery="rack", receive_buffer="20 segments")
+    """Return a paced flow, of which some packets overtake others by 8 or 100 ms, and single ones are lost.
+
+    A packet that overtakes others by 8 ms shows that there is reordering; one that does by 100 ms sets the minimum, and
+    causes retransmissions in vain. These are two, before the second loss and before the third.
+    """
+    tcp = rfc(
+        {"name": "aimd", "decrease": 0.95},
+        assumptions,
+        recovery={"kind": "rack", "tlp": False},
+        initial_window="42 segments",
+        initial_ssthresh="42 segments",
+        receive_buffer="42 segments",
+        # Without a queue, the round-trip time is constant.
+        pacing={"slow_start_ratio": 1.0, "ratio": 1.0},
+    )
     data = bottleneck(
         "rack-reordered",
-        10,
-        100,
+        # 1040 bytes take 0.1 ms.
+        83.2,
+        104.9,
         [flow("f", tcp)],
-        6,
+        60,
         impairments=[
-            {"kind": "reorder", "delay": "5 ms", "probability": 0.01},
-            {"kind": "forced", "packets": [700]},
+            {"kind": "reorder", "delay": "8 ms", "probability": 1.0, "gap": 260},
+            {"kind": "reorder", "delay": "100 ms", "probability": 1.0, "gap": 3000},
+            {"kind": "forced", "packets": [1000, 4000, *(6300 + 150 * index for index in range(17))]},
         ],
-        probes=[probe("seq_sent", "seq_acked", "tcp_events", flows=["f"]), probe("losses", link=True)],
+        probes=[probe("seq_sent", "tcp_events", flows=["f"])],
     )
-    return Case(key="rack-reordered", stage="sender", data=data, is_random=True)
+    return Case(key="rack-reordered", stage="sender", data=data)
 
 
 def sender_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
