@@ -117,13 +117,15 @@ def _lost_again(run: Run) -> float:
 
 @claim("prr-03")
 def lost_retransmissions_without_over_with_the_proportional_reduction(evidence: Evidence) -> Outcome:
-    def over_paths(name: str, reading: Callable[[Run], float]) -> Values:
+    def over_paths(part: str, bound: str, reading: Callable[[Run], float]) -> Values:
         """Return the sum over the paths, for each run."""
-        keys = [f"population-{name}-{packets}" for packets in POPULATION_QUEUES]
+        keys = [f"population-{part}-{bound}-{packets}" for packets in POPULATION_QUEUES]
         return np.sum([evidence.each(key, reading) for key in keys], axis=0)
 
-    again, again_reduced = (over_paths(name, _lost_again) for name in ("rfc3517", "ssrb"))
-    late, late_reduced = (over_paths(name, lambda run: run.total("timeouts")) for name in ("rfc3517", "ssrb"))
+    again, again_reduced = (over_paths("losses", bound, _lost_again) for bound in ("off", "ssrb"))
+    late, late_reduced = (
+        over_paths("timeouts", bound, lambda run: run.total("timeouts")) for bound in ("off", "ssrb")
+    )
     weights = resample_weights(again.size, seed=(1, again.size))
     ratio, ratio_late = (
         (weights @ without) / (weights @ reduced)

@@ -214,28 +214,37 @@ def _population(assumptions: Assumptions, *, quick: bool) -> list[Case]:
 
     Their sizes are lognormal with a mean of 50 kB, and they load a path of 10 Mbit/s and 100 ms by 70 %.
     """
-    made = []
     transfers = {
         "kind": "transfers",
         "arrivals": {"kind": "poisson", "interval": "57 ms"},
         "sizes": {"kind": "lognormal", "median": "30300 bytes", "sigma": 1.0},
     }
-    for name, bound in (("rfc3517", "off"), ("ssrb", "ssrb")):
+
+    def case(bound: str, packets: int, duration_s: float, part: str, probes: Sequence[Data]) -> Case:
         recovery = {"kind": "rack", "prr": bound, "tlp": False}
         tcp = rfc("cubic", assumptions, recovery=recovery, timer={"kind": "rfc6298", "minimum": "200 ms"})
-        for packets in POPULATION_QUEUES:
-            key = f"population-{name}-{packets}"
-            data = bottleneck(
-                name=key,
-                mbps=10,
-                rtt_ms=100,
-                flows=[flow("f", tcp, source=transfers)],
-                duration_s=60 if quick else 120,
-                queue=drop_tail(packets, "packets"),
-                probes=[probe("tcp_events", flows=["f"])],
-            )
-            made.append(Case(key=key, stage="sender", data=data, is_random=True))
-    return made
+        key = f"population-{part}-{bound}-{packets}"
+        data = bottleneck(
+            name=key,
+            mbps=10,
+            rtt_ms=100,
+            flows=[flow("f", tcp, source=transfers)],
+            duration_s=duration_s,
+            queue=drop_tail(packets, "packets"),
+            probes=probes,
+        )
+        return Case(key=key, stage="sender", data=data, is_random=True)
+
+    return [
+        made
+        for bound in ("off", "ssrb")
+        for packets in POPULATION_QUEUES
+        for made in (
+            case(bound, packets, 60, "losses", [probe("tcp_events", flows=["f"])]),
+            # Timeouts differ by a few percent: it takes some ten thousand of them.
+            case(bound, packets, 600 if quick else 1200, "timeouts", []),
+        )
+    ]
 
 
 REORDERED_RTT_MS = 213.0
