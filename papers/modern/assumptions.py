@@ -58,7 +58,7 @@ VARIATIONS: Sequence[Variation] = (
         assumption="acknowledgements in the experiments with Linux",
         value="of every segment",
         moved=replace(Assumptions(), linux=(("delayed_ack", "off"),)),
-        stages=("models", "sharing"),
+        stages=("models", "sharing", "evaluation"),
     ),
     Variation(
         name="sack",

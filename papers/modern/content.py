@@ -103,8 +103,10 @@ def _pictures(evidence: Evidence) -> list[Section]:
 
 # The cause of a miss, in words, with the evidence for it; the numbers are in the next column.
 BEHIND: dict[str, str] = {
-    "prr-01": "By the formula of RFC 6937, the retransmission and seven new segments are sent when 15 segments are delivered "
-    "after the loss was found: ceil(15 · 10/20) - 7 = 1 at ACK 17, and nothing at 18. The list of statements has 18 and 19.",
+    "prr-01": "The rows of the figure contradict each other. ACKs 18 and 19 follow only if the segment sent again is not counted "
+    "as in the network; the row of the data in the network counts it, and then ACK 17 releases a segment, and 18 and 19 "
+    "none. The evidence has the formula worked for each reading.",
+    "prr-03": "Lost retransmissions differ as stated; the number of timeouts hardly depends on the bound.",
     "hs-04": "The buffer of a bandwidth-delay product overflows in both cases; with HyStart, far fewer packets are lost.",
     "cao-01": "Published rates are those of a testbed. The ratio depends on the losses of CUBIC in its slow start, from which it "
     "recovers slowly at 200 ms.",
@@ -118,6 +120,11 @@ BEHIND: dict[str, str] = {
     "prague-01": "Two marks per round-trip time follow from smooth marking. A ramp from 0.8 to 1.2 ms marks in bursts; with a "
     "wide ramp the number is near two.",
     "codel-03": "One Reno flow halves its window at a queue of 5 ms, a tenth of its path, and leaves the link idle after it.",
+    "eval-03": "The law counts one loss for each reduction, and assumes that path and buffer are always full. At a drop-tail "
+    "queue, several packets are lost for one reduction. The rate of reductions is within 30 % of the law.",
+    "eval-05": "All double their timeouts. Vegas and Vegas-A compare the mean of a round's samples: at a few segments, the "
+    "acknowledgement of the last one is delayed, the mean rises, and the window stays at six segments. If every segment is "
+    "acknowledged at once, both have the whole rate again.",
     "pico-01": "From a window of 10 segments, slow start takes ten round-trip times of 0.6 s to the 12,500 segments of the path: "
     "longer than the bound. The test of picoquic counts QUIC, with its own start.",
     "pico-03": "The packets take longer than the bound, which leaves 1 % for headers.",

@@ -6,7 +6,15 @@ import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
 
-from .evaluation_scenarios import BUFFERS, LOAD_PACKETS, LOADS, RTTS_MS, SUITE_CENTRE_MS, SUITE_RTTS_MS, algorithms
+from .evaluation_scenarios import (
+    BUFFERS,
+    LOAD_PACKETS,
+    LOADS,
+    RTTS_MS,
+    SUITE_CENTRE_MS,
+    SUITE_RTTS_MS,
+    algorithms,
+)
 from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
 from .model_claims import PROBE_RTT, STARTUP, loss_rate
 from .register import claim

@@ -11,8 +11,7 @@ import numpy as np
 from dumbbell.claims import NotMeasured, Outcome
 from dumbbell.statistics import resample_weights
 
-from .evidence import Evidence, Run, Values, held, measured, ordering
-from .network import FORWARD
+from .evidence import Evidence, Run, Values, held, measured
 from .register import claim
 from .sender_scenarios import HYSTART_STEPS, POPULATION_QUEUES, REORDERED_RTT_MS, SPACING_MS, hystart_key
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .assumptions import Assumptions
 from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, lines, linux
 
-__all__ = ["COMPETITORS", "WARE", "sharing_cases", "ware_key"]
+__all__ = ["COMPETITORS", "SHORT_BUFFERS", "WARE", "sharing_cases", "short_path_key", "ware_key"]
 
 # One BBR flow against one CUBIC flow: rate in Mbit/s, round-trip time in ms, buffer in bandwidth-delay products.
 WARE: Sequence[tuple[float, float, float]] = (
@@ -17,6 +17,9 @@ WARE: Sequence[tuple[float, float, float]] = (
 
 COMPETITORS = (1, 2, 4, 8, 16)
 """Numbers of CUBIC flows against one BBR flow."""
+
+SHORT_BUFFERS = (0.5, 1.0, 2.0, 4.0)
+"""Buffers of the short path, in bandwidth-delay products."""
 
 DEEP = 32
 """The deep buffer of these runs, in bandwidth-delay products."""
@@ -41,6 +44,30 @@ def _pair(
         queue=drop_tail(buffer),
     )
     return Case(key=key, stage="sharing", data=data, is_random=True)
+
+
+def short_path_key(share: float) -> str:
+    """Return the name of a scenario of one CUBIC and one Reno flow on a short path."""
+    return f"short-path-{share:g}"
+
+
+def _short_path(share: float, tcps: Sequence[tuple[str, Data]], assumptions: Assumptions) -> Case:
+    """Return flows on a short path, with 3 % of datagrams that arrive at random.
+
+    Without them, phases decide which flow finds the queue full.
+    """
+    background = {"kind": "poisson", "rate": "300 kbit/s", "packet": "200 bytes"}
+    flows = bulk(tcps, (0.0, assumptions.start_s))
+    data = bottleneck(
+        short_path_key(share),
+        10,
+        10,
+        [*flows, {"name": "background", "from": "a", "to": "b", "source": background}],
+        120,
+        from_s=20,
+        queue=drop_tail(bdp_bytes(10, 10, share)),
+    )
+    return Case(key=short_path_key(share), stage="sharing", data=data, is_random=True)
 
 
 def sharing_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
@@ -75,18 +102,7 @@ def sharing_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         )
         for name, size in (("10KB", 10_000), ("5MB", 5_000_000), ("10MB", 10_000_000))
     ]
-    made.append(
-        _pair(
-            "short-path",
-            10,
-            10,
-            bdp_bytes(10, 10, 2),
-            [("cubic", cubic), ("reno", reno)],
-            120,
-            assumptions,
-            from_s=20,
-        )
-    )
+    made += [_short_path(share, [("cubic", cubic), ("reno", reno)], assumptions) for share in SHORT_BUFFERS]
     made.append(
         _pair(
             "reno-two",
