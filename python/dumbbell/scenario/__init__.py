@@ -27,45 +27,44 @@ from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
-from dumbbell.scenario.network import (
+from dumbbell.scenario.impairments import (
     Bernoulli,
-    Cobalt,
-    CoDel,
     CorrelatedLoss,
-    DropTail,
-    Drr,
-    DualPi2,
     Duplicate,
     Forced,
-    Fq,
-    FqCoDel,
-    FqPie,
-    Geo,
     Gilbert,
     Impairment,
     Jitter,
+    Markov,
+    Reorder,
+    TwoState,
+)
+from dumbbell.scenario.network import (
     Link,
     LinkChange,
-    Lte,
-    Markov,
-    MmWave,
     Node,
     Opportunities,
     Outage,
-    Pie,
-    Policer,
-    Queue,
-    Red,
-    Reorder,
-    Sfq,
-    Starlink,
-    SyntheticLink,
-    TokenBucket,
-    TwoState,
     Wifi,
 )
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.parts import Data, Part, each, plain, table
+from dumbbell.scenario.queues import (
+    Cobalt,
+    CoDel,
+    DropTail,
+    Drr,
+    DualPi2,
+    Fq,
+    FqCoDel,
+    FqPie,
+    Pie,
+    Policer,
+    Queue,
+    Red,
+    Sfq,
+    TokenBucket,
+)
 from dumbbell.scenario.sources import (
     Arrivals,
     CacheSizes,
@@ -97,6 +96,13 @@ from dumbbell.scenario.sources import (
     Video,
     Web,
     WebSearchSizes,
+)
+from dumbbell.scenario.synthetic import (
+    Geo,
+    Lte,
+    MmWave,
+    Starlink,
+    SyntheticLink,
 )
 from dumbbell.scenario.tcp import (
     BsdTimer,
