@@ -4,8 +4,8 @@
 //! fit into what it has. The rest remains for the next visit; an empty queue loses it. When the limit is exceeded, the
 //! longest queue in bytes drops its last packet, the paper's buffer stealing.
 
-use super::turns::{FlowHash, FlowQueue, QueueList};
-use super::{AtDeparture, Backlog, Discipline, Queued, Reason, Setup, Slot};
+use super::turns::Turns;
+use super::{AtDeparture, Backlog, Discipline, Fifo, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
@@ -30,77 +30,34 @@ impl Discipline for Drr {
 /// All queues.
 #[derive(Clone, Debug)]
 pub struct FlowQueues {
-    hash: FlowHash,
-    quantum: i32,
     limit: usize,
-    queues: Vec<FlowQueue<()>>,
-    active: QueueList,
-}
-
-impl FlowQueues {
-    /// Drops the last packet of the queue with the most bytes.
-    #[cold]
-    fn drop_from_longest(&mut self, backlog: &mut Backlog) {
-        let bytes = |&number: &u32| (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number));
-        let Some(longest) = self.active.iter(&self.queues).max_by_key(bytes) else { return };
-        if let Some(slot) = backlog.pop_last(&mut self.queues[longest as usize].packets) {
-            backlog.drop(slot, Reason::NoRoom);
-        }
-    }
+    turns: Turns<()>,
 }
 
 impl AtDeparture for Drr {
     type State = FlowQueues;
 
     fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
-        FlowQueues {
-            hash: FlowHash::new(random),
-            quantum: self.quantum.0 as i32,
-            limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
-            queues: vec![FlowQueue::default(); self.queues as usize],
-            active: QueueList::EMPTY,
-        }
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        FlowQueues { limit, turns: Turns::new(self.queues, self.quantum.0, random) }
     }
 
     #[inline]
     fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
-        let number = state.hash.queue_of(packet.flow, state.queues.len());
-        let queue = &mut state.queues[number as usize];
-        backlog.push(&mut queue.packets, packet);
-        if !queue.is_active() {
-            queue.credits = state.quantum;
-            state.active.push(number, &mut state.queues);
-        }
+        let number = state.turns.queue_of(packet.flow);
+        backlog.push(&mut state.turns.queues[number as usize].packets, packet);
+        state.turns.join(number);
         if backlog.packets() > state.limit {
-            state.drop_from_longest(backlog);
+            let longest = state.turns.largest(Fifo::bytes);
+            if let Some(slot) = longest.and_then(|queue| backlog.pop_last(queue)) {
+                backlog.drop(slot, Reason::NoRoom);
+            }
         }
     }
 
     #[inline]
     fn dequeue(state: &mut FlowQueues, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
-        loop {
-            let number = state.active.first();
-            let queue = state.queues.get_mut(number as usize)?;
-            let Some(first) = backlog.first(&queue.packets) else {
-                // Its packets were dropped.
-                state.active.pop(&mut state.queues);
-                continue;
-            };
-            let size = first.size as i32;
-            if size > queue.credits {
-                // The quantum of the next visit.
-                queue.credits += state.quantum;
-                state.active.pop(&mut state.queues);
-                state.active.push(number, &mut state.queues);
-                continue;
-            }
-            queue.credits -= size;
-            let slot = backlog.pop(&mut queue.packets);
-            if queue.packets.packets() == 0 {
-                state.active.pop(&mut state.queues);
-            }
-            return slot;
-        }
+        state.turns.dequeue_in_round(backlog, |credits, size| size <= credits)
     }
 }
 

@@ -9,7 +9,7 @@
 
 use super::codel::{Controller, Rule, target_contradiction};
 use super::turns::Turns;
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Queued, Reason, Setup, Slot};
+use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
@@ -65,8 +65,7 @@ impl FlowQueues {
     /// Drops half of the packets of the queue with the most bytes, at most one batch, from its head.
     #[cold]
     fn drop_from_largest(&mut self, backlog: &mut Backlog) {
-        let Some(number) = self.turns.largest() else { return };
-        let queue = &mut self.turns.queues[number as usize].packets;
+        let Some(queue) = self.turns.largest(Fifo::bytes) else { return };
         let half = queue.packets().div_ceil(2);
         for _ in 0..half.min(self.drop_batch) {
             if let Some(slot) = backlog.pop(queue) {

@@ -7,8 +7,8 @@
 //! Departures: the hash is salted once per run and not perturbed later, Linux's default; a flow thus stays in order. Of
 //! several longest queues, the one with the lowest number drops.
 
-use super::turns::{FlowHash, FlowQueue, QueueList};
-use super::{AtDeparture, Backlog, Discipline, Queued, Reason, Setup, Slot};
+use super::turns::Turns;
+use super::{AtDeparture, Backlog, Discipline, Fifo, Queued, Reason, Setup, Slot};
 use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
@@ -37,31 +37,10 @@ impl Discipline for Sfq {
 /// All queues.
 #[derive(Clone, Debug)]
 pub struct FlowQueues {
-    hash: FlowHash,
-    quantum: i32,
     flows: usize,
     depth: usize,
     limit: usize,
-    queues: Vec<FlowQueue<()>>,
-    active: QueueList,
-    active_count: usize,
-}
-
-impl FlowQueues {
-    /// Drops the last packet of the longest queue.
-    #[cold]
-    fn drop_from_longest(&mut self, backlog: &mut Backlog) {
-        let packets = |&number: &u32| (self.queues[number as usize].packets.packets(), std::cmp::Reverse(number));
-        let Some(longest) = self.active.iter(&self.queues).max_by_key(packets) else { return };
-        if let Some(slot) = backlog.pop_last(&mut self.queues[longest as usize].packets) {
-            backlog.drop(slot, Reason::NoRoom);
-        }
-    }
-
-    fn remove_first(&mut self) {
-        self.active.pop(&mut self.queues);
-        self.active_count -= 1;
-    }
+    turns: Turns<()>,
 }
 
 impl AtDeparture for Sfq {
@@ -70,60 +49,35 @@ impl AtDeparture for Sfq {
     fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         FlowQueues {
-            hash: FlowHash::new(random),
-            quantum: self.quantum.0 as i32,
             flows: whole(self.flows),
             depth: whole(self.depth),
             limit: whole(self.limit),
-            queues: vec![FlowQueue::default(); self.buckets as usize],
-            active: QueueList::EMPTY,
-            active_count: 0,
+            turns: Turns::new(self.buckets, self.quantum.0, random),
         }
     }
 
     #[inline]
     fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
-        let number = state.hash.queue_of(packet.flow, state.queues.len());
-        let queue = &mut state.queues[number as usize];
-        let has_queue = queue.is_active() || state.active_count < state.flows;
-        if !has_queue || queue.packets.packets() >= state.depth {
+        let number = state.turns.queue_of(packet.flow);
+        let has_room = state.turns.active_count() < state.flows;
+        let queue = &mut state.turns.queues[number as usize];
+        if !(queue.is_active() || has_room) || queue.packets.packets() >= state.depth {
             backlog.drop_arriving(packet, Reason::NoRoom);
             return;
         }
         backlog.push(&mut queue.packets, packet);
-        if !queue.is_active() {
-            queue.credits = state.quantum;
-            state.active.push(number, &mut state.queues);
-            state.active_count += 1;
-        }
+        state.turns.join(number);
         if backlog.packets() > state.limit {
-            state.drop_from_longest(backlog);
+            let longest = state.turns.largest(Fifo::packets);
+            if let Some(slot) = longest.and_then(|queue| backlog.pop_last(queue)) {
+                backlog.drop(slot, Reason::NoRoom);
+            }
         }
     }
 
     #[inline]
     fn dequeue(state: &mut FlowQueues, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
-        loop {
-            let number = state.active.first();
-            let queue = state.queues.get_mut(number as usize)?;
-            if queue.packets.packets() == 0 {
-                // Its only packet was dropped.
-                state.remove_first();
-                continue;
-            }
-            if queue.credits <= 0 {
-                queue.credits += state.quantum;
-                state.active.pop(&mut state.queues);
-                state.active.push(number, &mut state.queues);
-                continue;
-            }
-            let slot = backlog.pop(&mut queue.packets)?;
-            queue.credits -= backlog.packet(slot).size as i32;
-            if queue.packets.packets() == 0 {
-                state.remove_first();
-            }
-            return Some(slot);
-        }
+        state.turns.dequeue_in_round(backlog, |credits, _size| credits > 0)
     }
 }
 

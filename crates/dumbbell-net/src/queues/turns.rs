@@ -1,7 +1,8 @@
 //! Flow queues that take turns, for the disciplines that keep flows apart.
 //!
 //! Flows are hashed to queues with a salt, so that collisions differ between runs. Active queues are in lists in the
-//! order of service. [`Turns`] serves them as RFC 8290 §4.2 does: new queues before old ones, each for its credits.
+//! order of service. [`Turns`] serves them as RFC 8290 §4.2 does, new queues before old ones, each for its credits; or in
+//! rounds, in which every queue is old.
 
 use super::{Backlog, Fifo, Slot};
 use dumbbell_units::Stream;
@@ -39,46 +40,43 @@ impl<C> FlowQueue<C> {
 
 /// A list of active queues in the order of service, linked by queue numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct QueueList {
+struct QueueList {
     first: u32,
     last: u32,
+    len: usize,
 }
 
 impl QueueList {
-    pub(super) const EMPTY: QueueList = QueueList { first: END, last: END };
+    const EMPTY: QueueList = QueueList { first: END, last: END, len: 0 };
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.first == END
-    }
-
-    /// Number of the first queue; no index of a queue if there is none.
-    #[inline]
-    pub(super) fn first(&self) -> u32 {
-        self.first
     }
 
     /// Appends a queue.
     #[inline]
-    pub(super) fn push<C>(&mut self, number: u32, queues: &mut [FlowQueue<C>]) {
+    fn push<C>(&mut self, number: u32, queues: &mut [FlowQueue<C>]) {
         match queues.get_mut(self.last as usize) {
             Some(last) if !self.is_empty() => last.next = number,
             _ => self.first = number,
         }
         queues[number as usize].next = END;
         self.last = number;
+        self.len += 1;
     }
 
     /// Removes the first queue, which is then inactive.
     #[inline]
-    pub(super) fn pop<C>(&mut self, queues: &mut [FlowQueue<C>]) {
+    fn pop<C>(&mut self, queues: &mut [FlowQueue<C>]) {
         if let Some(queue) = queues.get_mut(self.first as usize) {
             self.first = std::mem::replace(&mut queue.next, INACTIVE);
+            self.len -= 1;
         }
     }
 
     /// The queues in order.
-    pub(super) fn iter<C>(self, queues: &[FlowQueue<C>]) -> impl Iterator<Item = u32> {
+    fn iter<C>(self, queues: &[FlowQueue<C>]) -> impl Iterator<Item = u32> {
         let next = |number: &u32| Some(queues[*number as usize].next).filter(|&next| next != END);
         std::iter::successors(Some(self.first).filter(|&first| first != END), next)
     }
@@ -93,22 +91,22 @@ fn mix(mut bits: u32) -> u32 {
 
 /// A salted hash of flows to queues.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FlowHash(u32);
+struct FlowHash(u32);
 
 impl FlowHash {
-    pub(super) fn new(random: &mut Stream) -> Self {
+    fn new(random: &mut Stream) -> Self {
         FlowHash(random.uniform_between(0.0, f64::from(u32::MAX)) as u32)
     }
 
     /// The queue, of `count`, to which a flow is hashed.
     #[inline]
-    pub(super) fn queue_of(self, flow: u32, count: usize) -> u32 {
+    fn queue_of(self, flow: u32, count: usize) -> u32 {
         let hash = mix(flow ^ self.0);
         ((u64::from(hash) * count as u64) >> 32) as u32
     }
 }
 
-/// Flow queues that take turns, new ones first.
+/// Flow queues that take turns.
 #[derive(Clone, Debug)]
 pub(super) struct Turns<C> {
     hash: FlowHash,
@@ -153,10 +151,28 @@ impl<C> Turns<C> {
         self.new.push(number, &mut self.queues);
     }
 
-    /// The active queue with the most bytes; of several, the one with the lowest number.
-    pub(super) fn largest(&self) -> Option<u32> {
+    /// A queue has a packet: if it was inactive, it joins the round behind the others, with a quantum of credits.
+    #[inline]
+    pub(super) fn join(&mut self, number: u32) {
+        let queue = &mut self.queues[number as usize];
+        if !queue.is_active() {
+            queue.credits = self.quantum;
+            self.old.push(number, &mut self.queues);
+        }
+    }
+
+    /// Number of active queues.
+    #[inline]
+    pub(super) fn active_count(&self) -> usize {
+        self.new.len + self.old.len
+    }
+
+    /// The packets of the active queue that is the largest by a measure; of several, of the one with the lowest number.
+    pub(super) fn largest<K: Ord>(&mut self, measure: impl Fn(&Fifo) -> K) -> Option<&mut Fifo> {
         let active = self.new.iter(&self.queues).chain(self.old.iter(&self.queues));
-        active.max_by_key(|&number| (self.queues[number as usize].packets.bytes(), std::cmp::Reverse(number)))
+        let key = |&number: &u32| (measure(&self.queues[number as usize].packets), std::cmp::Reverse(number));
+        let number = active.max_by_key(key)?;
+        Some(&mut self.queues[number as usize].packets)
     }
 
     /// The next packet. `take` dequeues from the queue whose turn it is, and returns `None` if it is empty.
@@ -169,7 +185,7 @@ impl<C> Turns<C> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
-            let number = list.first();
+            let number = list.first;
             let queue = self.queues.get_mut(number as usize)?;
             if queue.credits > 0 {
                 if let Some(slot) = take(queue, backlog) {
@@ -185,6 +201,36 @@ impl<C> Turns<C> {
                 queue.credits += self.quantum;
                 list.pop(&mut self.queues);
             }
+            self.old.push(number, &mut self.queues);
+        }
+    }
+    /// The next packet in rounds. A queue sends while `may_send` accepts its credits and the size of its first packet,
+    /// and leaves the round when it is empty; otherwise it waits for the next round with another quantum.
+    #[inline(always)]
+    pub(super) fn dequeue_in_round(
+        &mut self,
+        backlog: &mut Backlog,
+        may_send: impl Fn(i32, i32) -> bool,
+    ) -> Option<Slot> {
+        loop {
+            let number = self.old.first;
+            let queue = self.queues.get_mut(number as usize)?;
+            let Some(first) = backlog.first(&queue.packets) else {
+                // Its packets were dropped.
+                self.old.pop(&mut self.queues);
+                continue;
+            };
+            let size = first.size as i32;
+            if may_send(queue.credits, size) {
+                queue.credits -= size;
+                let slot = backlog.pop(&mut queue.packets);
+                if queue.packets.packets() == 0 {
+                    self.old.pop(&mut self.queues);
+                }
+                return slot;
+            }
+            queue.credits += self.quantum;
+            self.old.pop(&mut self.queues);
             self.old.push(number, &mut self.queues);
         }
     }
