@@ -15,6 +15,7 @@ pub mod boundary;
 pub mod delay;
 pub mod delivery;
 pub mod mechanisms;
+pub mod model;
 #[cfg(test)]
 mod periodic_loss;
 pub mod probes;

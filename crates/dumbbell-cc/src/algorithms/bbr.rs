@@ -15,6 +15,7 @@
 //! recovery infers when it begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
 
 use crate::delivery::{Rounds, WindowedMax};
+use crate::model::{Aggregation, Repair, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit, Restart,
@@ -103,14 +104,6 @@ enum Mode {
     ProbeRtt,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
-    None,
-    Recovery,
-    /// After a timeout, until this byte is acknowledged.
-    Timeout(u64),
-}
-
 /// The search for a policer: two intervals in a row with high loss and about the same rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Policer {
@@ -147,17 +140,6 @@ impl Policer {
     }
 }
 
-/// Data acknowledged beyond what the bandwidth explains.
-#[derive(Clone, Copy, Debug, Default)]
-struct Aggregation {
-    since: Time,
-    acked: f64,
-    /// Maxima of the current and the previous window.
-    most: [f64; 2],
-    current: usize,
-    rounds: u64,
-}
-
 /// The state of BBR version 1.
 #[derive(Clone, Debug)]
 pub struct Bbr {
@@ -184,8 +166,6 @@ pub struct Bbr {
     is_full: bool,
     has_rtt: bool,
     is_idle_restart: bool,
-    /// Window to return to after a recovery or ProbeRTT.
-    prior_cwnd: f64,
     repair: Repair,
     conserves_packets: bool,
     /// Bytes delivered by the last ACK.
@@ -212,7 +192,7 @@ impl Bbr {
     /// Sets the pacing rate and the segments of a burst at that rate.
     fn pace(&mut self, rate: f64) {
         let params = &self.params;
-        let bytes = least(rate * params.burst_time.secs(), real(params.burst_bytes.0));
+        let bytes = quantum(rate, params.burst_time, params.burst_bytes);
         let least_segments = if rate * 8.0 < real(params.burst_rate.0) { 1.0 } else { 2.0 };
         self.pacing_rate = rate;
         self.burst = whole(bytes / self.mss).clamp(least_segments, 127.0);
@@ -272,7 +252,7 @@ impl Bbr {
     fn leave_probe_rtt(&mut self, now: Time) {
         if self.probe_rtt_end.is_some_and(|end| now > end) {
             self.min_rtt_at = now;
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.cwnd = self.repair.restored(self.cwnd);
             if self.is_full {
                 self.enter_probe_bw(now);
             } else {
@@ -283,8 +263,7 @@ impl Bbr {
     }
 
     fn save_cwnd(&mut self) {
-        let is_usual = self.repair == Repair::None && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if is_usual { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+        self.repair.save(self.cwnd, self.mode == Mode::ProbeRtt);
     }
 
     fn initial_rate(&self, rtt: f64) -> f64 {
@@ -360,23 +339,10 @@ impl Bbr {
 
     fn update_aggregation(&mut self, now: Time, acked: f64) {
         if self.is_round_start {
-            self.aggregation.rounds += 1;
-            if self.aggregation.rounds >= self.params.extra_acked_rounds {
-                self.aggregation.rounds = 0;
-                self.aggregation.current ^= 1;
-                self.aggregation.most[self.aggregation.current] = 0.0;
-            }
+            self.aggregation.advance(self.params.extra_acked_rounds);
         }
-        let mut expected = self.bandwidth() * now.since(self.aggregation.since).secs();
-        if self.aggregation.acked <= expected {
-            (self.aggregation.acked, self.aggregation.since, expected) = (0.0, now, 0.0);
-        }
-        self.aggregation.acked += acked;
-        let extra = least(self.aggregation.acked - expected, self.cwnd);
-        let most = &mut self.aggregation.most[self.aggregation.current];
-        if extra > *most {
-            *most = extra;
-        }
+        let extra = self.aggregation.sample(now, acked, self.bandwidth());
+        self.aggregation.update(least(extra, self.cwnd));
     }
 
     /// ACK aggregation that the window provides for, in bytes.
@@ -385,9 +351,8 @@ impl Bbr {
         if !self.is_full {
             return 0.0;
         }
-        let most = self.aggregation.most[0].max(self.aggregation.most[1]);
         let limit = self.bandwidth() * self.params.extra_acked_limit.secs();
-        least(self.params.extra_acked_gain * most, limit)
+        least(self.params.extra_acked_gain * self.aggregation.most(), limit)
     }
 
     /// True if the phase of the cycle ends.
@@ -499,9 +464,7 @@ impl Bbr {
         let now = context.now;
         self.acked = real(ack.delivered);
         let losses = std::mem::take(&mut self.lost.0);
-        if let Repair::Timeout(recover) = self.repair
-            && ack.ack >= recover
-        {
+        if self.repair.is_ended_by(ack.ack) {
             self.end_repair();
         }
         self.rounds.on_ack(context, ack);
@@ -540,9 +503,8 @@ impl Bbr {
     }
 
     fn end_repair(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.cwnd = self.repair.end(self.cwnd);
         self.conserves_packets = false;
-        self.repair = Repair::None;
     }
 
     fn restart_from_idle(&mut self, now: Time) {
@@ -585,15 +547,14 @@ impl CongestionControl for Bbr {
             is_full: false,
             has_rtt: false,
             is_idle_restart: false,
-            prior_cwnd: 0.0,
-            repair: Repair::None,
+            repair: Repair::default(),
             conserves_packets: false,
             acked: 0.0,
             lost: (0, 0),
             probe_rtt_end: None,
             has_probed_round: false,
             policer: Policer::default(),
-            aggregation: Aggregation { since: setup.now, ..Aggregation::default() },
+            aggregation: Aggregation::new(setup.now),
             initial_window: setup.initial_window,
             target: ([-1.0; 6], 0.0),
             random: setup.random.clone(),
@@ -618,7 +579,7 @@ impl Control for Bbr {
     }
 
     fn send_quantum(&self) -> Option<f64> {
-        self.params.bursts.then(|| least(self.pacing_rate * self.params.burst_time.secs(), real(self.params.burst_bytes.0)))
+        self.params.bursts.then(|| quantum(self.pacing_rate, self.params.burst_time, self.params.burst_bytes))
     }
 
     fn ecn_codepoint(&self) -> Ecn {
@@ -651,15 +612,14 @@ impl Control for Bbr {
             Signal::EcnEcho => {}
             Signal::FastRetransmit => {
                 self.save_cwnd();
-                self.repair = Repair::Recovery;
+                self.repair.begin_recovery();
                 self.conserves_packets = true;
                 self.rounds.restart();
                 self.cwnd = least(self.cwnd, context.in_flight + self.acked).max(context.mss);
             }
             Signal::Restart | Signal::Timeout => {
                 self.save_cwnd();
-                let before = if let Repair::Timeout(recover) = self.repair { recover } else { 0 };
-                self.repair = Repair::Timeout(context.snd_nxt.max(before));
+                self.repair.begin_timeout(context.snd_nxt);
                 self.full_bandwidth = 0.0;
                 self.is_round_start = true;
                 if self.params.policer {

@@ -18,6 +18,7 @@
 //! ECN-capable, unless `ecn` is set, which is the kernel's reaction.
 
 use crate::delivery::{Rounds, WindowedMax};
+use crate::model::{Aggregation, Repair, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit, Restart,
@@ -170,14 +171,6 @@ enum AckPhase {
     Stopping,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
-    None,
-    Recovery,
-    /// After a timeout, until this byte is acknowledged.
-    Timeout(u64),
-}
-
 /// What is restored if losses were spurious.
 #[derive(Clone, Copy, Debug)]
 struct Saved {
@@ -250,15 +243,12 @@ pub struct Bbr3 {
     up_rounds: u64,
     up_acked: f64,
     acked_per_step: f64,
-    extra_since: Time,
-    extra_delivered: f64,
+    /// ACK aggregation, with the kernel's maximum of it.
+    aggregation: Aggregation,
+    /// The draft's maximum of ACK aggregation.
     extra: WindowedMax,
-    /// The kernel's two windows of ACK aggregation.
-    extra_windows: [f64; 2],
-    extra_rounds: u64,
     has_rtt: bool,
     is_idle_restart: bool,
-    prior_cwnd: f64,
     repair: Repair,
     is_saved: bool,
     saved: Saved,
@@ -281,7 +271,7 @@ impl Bbr3 {
     /// Length of a burst, in bytes.
     #[inline]
     fn burst(&self, mss: f64) -> f64 {
-        least(self.pacing_rate * self.params.burst_time.secs(), real(self.params.burst_bytes.0)).max(2.0 * mss)
+        quantum(self.pacing_rate, self.params.burst_time, self.params.burst_bytes).max(2.0 * mss)
     }
 
     #[inline]
@@ -444,21 +434,12 @@ impl Bbr3 {
     }
 
     fn update_extra_acked(&mut self, now: Time, acked: f64) {
-        let mut expected = self.bandwidth * now.since(self.extra_since).secs();
-        if self.extra_delivered <= expected {
-            (self.extra_delivered, self.extra_since, expected) = (0.0, now, 0.0);
-        }
-        self.extra_delivered += acked;
-        let extra = least(self.extra_delivered - expected, self.cwnd);
+        let extra = least(self.aggregation.sample(now, acked, self.bandwidth), self.cwnd);
         if self.is_kernel() {
             if self.is_round_start {
-                self.extra_rounds += 1;
-                if self.extra_rounds >= self.params.extra_acked_rounds.div_ceil(2) {
-                    self.extra_rounds = 0;
-                    self.extra_windows = [self.extra_windows[1], 0.0];
-                }
+                self.aggregation.advance(self.params.extra_acked_rounds.div_ceil(2));
             }
-            self.extra_windows[1] = self.extra_windows[1].max(extra);
+            self.aggregation.update(extra);
         } else {
             let window = if self.is_full { self.params.extra_acked_rounds } else { 1 };
             self.extra.update(self.rounds.count, extra, window);
@@ -470,7 +451,7 @@ impl Bbr3 {
         if !self.is_kernel() {
             self.extra.value()
         } else if self.is_full {
-            least(self.extra_windows[0].max(self.extra_windows[1]), 0.1 * self.bandwidth)
+            least(self.aggregation.most(), 0.1 * self.bandwidth)
         } else {
             0.0
         }
@@ -502,7 +483,7 @@ impl Bbr3 {
     /// Startup ends if a whole round in recovery loses too much.
     fn check_startup_losses(&mut self, rate: &RateSample) {
         let has_lost = self.is_loss_round_start
-            && self.repair == Repair::Recovery
+            && self.repair.is_recovery()
             && self.ranges.0 >= self.params.full_losses
             && self.is_too_high(rate.lost, rate.tx_in_flight);
         let has_marks = self.marks.full_rounds >= self.params.ecn_full_rounds;
@@ -654,7 +635,7 @@ impl Bbr3 {
     fn leave_probe_rtt(&mut self, now: Time) {
         if self.probe_rtt_end.is_some_and(|end| now > end) {
             self.probe_rtt_min_at = now;
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.cwnd = self.repair.restored(self.cwnd);
             self.reset_short_term();
             if self.is_full {
                 self.enter_down(now);
@@ -666,8 +647,7 @@ impl Bbr3 {
     }
 
     fn save_cwnd(&mut self) {
-        let is_usual = self.repair == Repair::None && self.state != State::ProbeRtt;
-        self.prior_cwnd = if is_usual { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+        self.repair.save(self.cwnd, self.state == State::ProbeRtt);
     }
 
     /// An episode of losses begins.
@@ -684,8 +664,7 @@ impl Bbr3 {
     }
 
     fn end_repair(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        self.repair = Repair::None;
+        self.cwnd = self.repair.end(self.cwnd);
         self.is_saved = false;
     }
 
@@ -717,9 +696,7 @@ impl Bbr3 {
 
     fn update(&mut self, context: &Context, ack: &Ack) {
         let now = context.now;
-        if let Repair::Timeout(recover) = self.repair
-            && ack.ack >= recover
-        {
+        if self.repair.is_ended_by(ack.ack) {
             self.end_repair();
         }
         self.rounds.on_ack(context, ack);
@@ -774,7 +751,7 @@ impl Bbr3 {
 
     fn restart_from_idle(&mut self, now: Time) {
         self.is_idle_restart = true;
-        self.extra_since = now;
+        self.aggregation.since = now;
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
         }
@@ -845,15 +822,11 @@ impl CongestionControl for Bbr3 {
             up_rounds: 0,
             up_acked: 0.0,
             acked_per_step: f64::INFINITY,
-            extra_since: setup.now,
-            extra_delivered: 0.0,
+            aggregation: Aggregation::new(setup.now),
             extra: WindowedMax::default(),
-            extra_windows: [0.0; 2],
-            extra_rounds: 0,
             has_rtt: false,
             is_idle_restart: false,
-            prior_cwnd: 0.0,
-            repair: Repair::None,
+            repair: Repair::default(),
             is_saved: false,
             saved: Saved {
                 state: None,
@@ -889,9 +862,7 @@ impl Control for Bbr3 {
     }
 
     fn send_quantum(&self) -> Option<f64> {
-        self.params
-            .bursts
-            .then(|| least(self.pacing_rate * self.params.burst_time.secs(), real(self.params.burst_bytes.0)))
+        self.params.bursts.then(|| quantum(self.pacing_rate, self.params.burst_time, self.params.burst_bytes))
     }
 
     fn ecn_codepoint(&self) -> Ecn {
@@ -949,14 +920,13 @@ impl Control for Bbr3 {
             Signal::EcnEcho => {}
             Signal::FastRetransmit => {
                 self.save_state();
-                self.repair = Repair::Recovery;
+                self.repair.begin_recovery();
             }
             Signal::Restart | Signal::Timeout => {
                 self.save_state();
-                let before = if let Repair::Timeout(recover) = self.repair { recover } else { 0 };
-                self.repair = Repair::Timeout(context.snd_nxt.max(before));
+                self.repair.begin_timeout(context.snd_nxt);
                 if self.is_kernel() && !self.state.probes() && self.inflight_short.is_infinite() {
-                    self.inflight_short = self.cwnd.max(self.prior_cwnd);
+                    self.inflight_short = self.repair.restored(self.cwnd);
                 }
                 self.cwnd = context.loss_window;
             }
@@ -1309,8 +1279,8 @@ mod tests {
         let mut bbr = probing(State::Cruise);
         bbr.wait = Time(60_000_000_000);
         // Ten segments at once, 8 ms after the last: at the bandwidth, that is what 8 ms deliver. Twenty are ten more.
-        bbr.extra_since = Time(100_000_000);
-        bbr.extra_delivered = 1.0;
+        bbr.aggregation.since = Time(100_000_000);
+        bbr.aggregation.acked = 1.0;
         bbr.bandwidth = BANDWIDTH;
         bbr.update_extra_acked(Time(108_000_000), 20_000.0);
         // The interval begins again, as the data delivered before was less than expected: 20 segments.
