@@ -1,5 +1,5 @@
 //! A congestion control is one file and one line of the registry: every file is registered, and every file cites its
-//! source.
+//! source. The file may be a folder's `mod.rs`; the other files of the folder are its parts.
 
 use super::{Finding, Tree};
 
@@ -31,10 +31,11 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let entries = entries(registry);
     let mut findings: Vec<Finding> = entries.iter().flat_map(|entry| check_entry(tree, entry)).collect();
     for (path, text) in tree.files() {
-        let Some(module) = path.strip_prefix(ALGORITHMS).and_then(|file| file.strip_suffix(".rs")) else {
+        let Some(file) = path.strip_prefix(ALGORITHMS).and_then(|file| file.strip_suffix(".rs")) else {
             continue;
         };
-        if module != "mod" {
+        let (module, part) = file.split_once('/').unwrap_or((file, "mod"));
+        if file != "mod" && part == "mod" {
             findings.extend(check_file(path, text, entries.iter().any(|entry| entry.module == module)));
         }
     }
@@ -69,7 +70,8 @@ fn check_entry(tree: &Tree, entry: &Entry<'_>) -> Vec<Finding> {
     if name != module {
         findings.push(finding(format!("\"{name}\" and its module {module} differ: the path says the name")));
     }
-    if tree.text(&format!("{ALGORITHMS}{module}.rs")).is_none() {
+    let paths = [".rs", "/mod.rs"].map(|end| format!("{ALGORITHMS}{module}{end}"));
+    if !paths.iter().any(|path| tree.text(path).is_some()) {
         findings.push(finding(format!("there is no {ALGORITHMS}{module}.rs")));
     }
     findings
@@ -120,6 +122,13 @@ mod tests {
     #[test]
     fn an_algorithm_is_a_file_and_a_line() {
         assert_eq!(messages("\"one\" => one::One,", FILE, TEXT), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_file_may_be_that_of_a_folder() {
+        const FOLDER: &str = "crates/dumbbell-cc/src/algorithms/one/mod.rs";
+        assert_eq!(messages("\"one\" => one::One,", FOLDER, TEXT), Vec::<String>::new());
+        assert_eq!(messages("\"one\" => one::One,", FOLDER, "//! One.\n").len(), 1);
     }
 
     #[test]
