@@ -73,10 +73,9 @@ impl Repair {
 /// Data acknowledged beyond what the bandwidth explains, and its maximum in two successive windows of rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Aggregation {
-    /// When the interval began in which data is counted.
-    pub since: Time,
-    /// Data acknowledged in it, in bytes.
-    pub acked: f64,
+    /// When the interval began in which data is counted, and the data acknowledged in it, in bytes.
+    since: Time,
+    acked: f64,
     /// Maxima of the current and the previous window.
     most: [f64; 2],
     rounds: u64,
@@ -86,6 +85,11 @@ impl Aggregation {
     /// The state at the start of a connection.
     pub fn new(now: Time) -> Self {
         Aggregation { since: now, acked: 0.0, most: [0.0; 2], rounds: 0 }
+    }
+
+    /// The interval in which data is counted begins now.
+    pub fn restart(&mut self, now: Time) {
+        (self.since, self.acked) = (now, 0.0);
     }
 
     /// Takes data acknowledged, in bytes, with the bandwidth in bytes per second. Returns the excess, in bytes.
@@ -160,6 +164,10 @@ mod tests {
         assert_eq!(aggregation.sample(Time(8_000_000), 5000.0, 1e6), 17_000.0);
         // After 25 ms, no more was delivered than expected: the interval begins again.
         assert_eq!(aggregation.sample(Time(25_000_000), 1000.0, 1e6), 1000.0);
+        // It also begins with a restart, with nothing acknowledged in it.
+        aggregation.sample(Time(25_000_000), 50_000.0, 1e6);
+        aggregation.restart(Time(40_000_000));
+        assert_eq!(aggregation.sample(Time(50_000_000), 7000.0, 1e6), 7000.0);
         aggregation.update(20_000.0);
         let found = [0, 1, 2, 3].map(|_| {
             aggregation.advance(2);

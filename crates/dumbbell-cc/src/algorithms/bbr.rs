@@ -509,7 +509,7 @@ impl Bbr {
 
     fn restart_from_idle(&mut self, now: Time) {
         self.is_idle_restart = true;
-        (self.aggregation.since, self.aggregation.acked) = (now, 0.0);
+        self.aggregation.restart(now);
         if self.mode == Mode::ProbeBw {
             self.set_pacing_rate(1.0);
         }

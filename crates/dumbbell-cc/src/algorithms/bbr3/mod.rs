@@ -13,7 +13,9 @@
 //! window of ProbeRTT is half a BDP, as in the code of the draft, not the minimum window of its text. Bounds begin infinite,
 //! rounds of losses with 0 bytes, and the minimum for ProbeRTT at the start. State is saved once per episode of losses: the
 //! code saves it in each round with a loss, and would then restore what the episode itself has reduced. Losses count as
-//! of a connection with selective acknowledgements. The sender decides how segments leave, one by one unless `bursts` is set;
+//! of a connection with selective acknowledgements. A restart from idle begins the interval of ACK aggregation with nothing
+//! acknowledged, as in the kernel: the code moves only its beginning, and what was acknowledged before would count as an
+//! aggregate after each pause. The sender decides how segments leave, one by one unless `bursts` is set;
 //! the window provides for the draft's bursts in any case. The draft specifies no reaction to marks: packets are not
 //! ECN-capable, unless `ecn` is set, which is the kernel's reaction.
 

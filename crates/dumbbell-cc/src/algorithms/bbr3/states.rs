@@ -143,8 +143,8 @@ impl Bbr3 {
     pub(super) fn check_probe_rtt(&mut self, context: &Context, ack: &Ack) {
         let now = context.now;
         if self.state != State::ProbeRtt && self.is_probe_rtt_due && !self.is_idle_restart {
-            self.save_cwnd();
             self.enter(State::ProbeRtt);
+            self.save_cwnd();
             self.probe_rtt_end = None;
             self.ack_phase = AckPhase::Stopping;
             self.rounds.restart();
@@ -183,7 +183,7 @@ impl Bbr3 {
 
     pub(super) fn restart_from_idle(&mut self, now: Time) {
         self.is_idle_restart = true;
-        self.aggregation.since = now;
+        self.aggregation.restart(now);
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
         }

@@ -275,6 +275,9 @@ fn case_10_probe_rtt_begins_after_five_seconds_and_returns_to_cruise() {
 fn case_11_an_idle_period_takes_the_place_of_probe_rtt() {
     let mut bbr = probing(State::Cruise);
     bbr.wait = Time(60_000_000_000);
+    // 80 segments acknowledged at once before the pause, 30 more than a round trip delivers.
+    bbr.update_extra_acked(Time(900_000_000), 80_000.0);
+    bbr.extra = WindowedMax::default();
     let context = Context::new(Time(6_000_000_000), MSS).with_app_limited(true);
     bbr.on_sent(&context, &SentSegment::new(0, 1000));
     assert!(bbr.is_idle_restart);
@@ -282,6 +285,8 @@ fn case_11_an_idle_period_takes_the_place_of_probe_rtt() {
     assert!((bbr.pacing_rate - 0.99 * BANDWIDTH).abs() < 1e-6);
     acknowledge(&mut bbr, Say { ms: 6040, ..ACK });
     assert_eq!((bbr.state, bbr.is_idle_restart), (State::Cruise, false));
+    // They are no aggregation of what is acknowledged after it: one segment.
+    assert_eq!(bbr.extra_acked(), MSS);
 }
 
 #[test]
@@ -289,11 +294,10 @@ fn cases_12_and_13_the_window_provides_for_the_largest_aggregate() {
     let mut bbr = probing(State::Cruise);
     bbr.wait = Time(60_000_000_000);
     // Ten segments at once, 8 ms after the last: at the bandwidth, that is what 8 ms deliver. Twenty are ten more.
-    bbr.aggregation.since = Time(100_000_000);
-    bbr.aggregation.acked = 1.0;
+    bbr.aggregation.restart(Time(100_000_000));
     bbr.bandwidth = BANDWIDTH;
     bbr.update_extra_acked(Time(108_000_000), 20_000.0);
-    // The interval begins again, as the data delivered before was less than expected: 20 segments.
+    // The interval begins again, as nothing was delivered in it before: 20 segments.
     assert_eq!(bbr.extra_acked(), 20.0 * MSS);
     bbr.update_extra_acked(Time(116_000_000), 5_000.0);
     // 25 delivered in 8 ms, in which 10 are expected: 15 are no more than 20.
