@@ -477,10 +477,7 @@ impl Scoreboard {
     ) {
         while let Some(&Resent { end, sent_at }) = resent.front() {
             let index = self.index_of(end - 1);
-            let is_out = self.ring.get(index).is_some_and(|sent| {
-                sent.end() == end && sent.sent_at == sent_at && sent.flags & (SACKED | RESENT) == RESENT
-            });
-            if is_out {
+            if self.is_out(index, end, sent_at) {
                 if (sent_at, end) >= newest {
                     return;
                 }
@@ -494,6 +491,23 @@ impl Scoreboard {
             }
             resent.pop_front();
         }
+    }
+
+    /// True if the segment at an index ends there and its last transmission, a repetition at `sent_at`, may be in the
+    /// network.
+    fn is_out(&self, index: usize, end: u64, sent_at: Time) -> bool {
+        self.ring.get(index).is_some_and(|sent| {
+            sent.end() == end && sent.sent_at == sent_at && sent.flags & (SACKED | RESENT) == RESENT
+        })
+    }
+
+    /// Retransmissions that may be in the network: their number, and when the first was sent.
+    pub fn retransmissions_out(&self) -> (u64, Time) {
+        let Some(by_time) = &self.by_time else { return (0, Time::NEVER) };
+        let is_out = |resent: &&Resent| self.is_out(self.index_of(resent.end - 1), resent.end, resent.sent_at);
+        let mut out = by_time.resent.iter().filter(is_out);
+        let first = out.next().map_or(Time::NEVER, |resent| resent.sent_at);
+        (u64::from(first != Time::NEVER) + out.count() as u64, first)
     }
 
     /// Marks as lost the oldest segment, and all others if `all`, or else those out for the round-trip time of the newest

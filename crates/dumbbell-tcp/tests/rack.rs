@@ -324,3 +324,17 @@ fn an_echo_older_than_the_retransmission_undoes_the_recovery() {
         assert_eq!(host.0.congestion().ssthresh(), ssthresh);
     }
 }
+
+#[test]
+fn an_echo_of_a_retransmission_of_the_recovery_before_undoes_nothing() {
+    let mut host = Host::with(json!({ "kind": "rack", "prr": "off" }), 10, u64::MAX / MSS, true);
+    host.ack(100, 0, &[(1, 10)]);
+    // Segment 10, sent in the recovery, is lost as well and retransmitted.
+    assert_eq!(host.ack(110, 0, &[(1, 10), (11, 14)])[..2], [(0, true), (10, true)]);
+    // The recovery ends, and with the hole at 10 another begins: half of the 7 segments outstanding.
+    host.ack_echo(200, 10, 110);
+    assert_eq!(host.0.congestion().ssthresh(), 3500.0);
+    // The retransmission of the first recovery arrives. It was sent before anything of the second.
+    host.ack_echo(210, 14, 110);
+    assert_eq!(host.0.congestion().ssthresh(), 3500.0);
+}

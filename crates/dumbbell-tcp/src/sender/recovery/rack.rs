@@ -206,7 +206,8 @@ impl Rack {
         };
         self.reaction =
             (self.rules.undo || self.rules.frto != Frto::Off && signal == Signal::Timeout).then(|| {
-                Reaction::new(signal, state, connection.snd_una, connection.snd_max)
+                let range = (connection.snd_una, connection.snd_max);
+                Reaction::new(signal, state, range, connection.scoreboard.retransmissions_out())
             });
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Reaction {
     /// The oldest byte outstanding, and the first byte not sent, at the reaction.
     from: u64,
     pub(super) until: u64,
-    /// Retransmissions that have not arrived twice.
+    /// Retransmissions that have not arrived twice, with those of an earlier recovery that are in the network.
     unexplained: u64,
     /// Time of the first of them.
     first_resent: Time,
@@ -41,13 +41,20 @@ pub(super) struct Reaction {
 
 impl Reaction {
     /// A reaction to `signal` begins, with this window and threshold and the bytes from `from` to `until` outstanding.
-    pub(super) fn new(signal: Signal, (cwnd, ssthresh): (f64, f64), from: u64, until: u64) -> Self {
+    /// `out` counts retransmissions in the network, with the time of the first. Their echoes are older than what is
+    /// retransmitted now and show nothing, as in Linux.
+    pub(super) fn new(
+        signal: Signal,
+        (cwnd, ssthresh): (f64, f64),
+        (from, until): (u64, u64),
+        out: (u64, Time),
+    ) -> Self {
         Reaction {
             undo: Undo::new(signal, cwnd, ssthresh),
             from,
             until,
-            unexplained: 0,
-            first_resent: Time::NEVER,
+            unexplained: out.0,
+            first_resent: out.1,
             is_confirmed: false,
         }
     }
@@ -142,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_retransmission_must_have_arrived_twice() {
-        let mut reaction = Reaction::new(Signal::FastRetransmit, (10_000.0, 20_000.0), 5000, 9000);
+        let mut reaction =
+            Reaction::new(Signal::FastRetransmit, (10_000.0, 20_000.0), (5000, 9000), (0, Time::NEVER));
         // Nothing was retransmitted yet: the report is of something else.
         assert!(!reaction.on_duplicate_report((5000, 6000)));
         reaction.on_resent(Time(10));
