@@ -23,7 +23,17 @@ from .network import (
     rfc,
 )
 
-__all__ = ["BUFFERS", "LOADS", "LOAD_PACKETS", "RTTS_MS", "SUITE_RTTS_MS", "algorithms", "evaluation_cases"]
+__all__ = [
+    "BUFFERS",
+    "LOADS",
+    "LOAD_PACKETS",
+    "PICOQUIC_MBPS",
+    "QUIC_PACKET",
+    "RTTS_MS",
+    "SUITE_RTTS_MS",
+    "algorithms",
+    "evaluation_cases",
+]
 
 RTTS_MS = (10, 20, 40, 80, 160)
 BUFFERS = (0.25, 0.5, 1.0, 2.0)
@@ -39,6 +49,24 @@ SUITE_LEFT_MS = (0, 12, 25)
 SUITE_RIGHT_MS = (2, 37, 75)
 SUITE_RTTS_MS = (4, 28, 54, 74, 98, 124, 150, 174, 200)
 SUITE_CENTRE_MS = 2
+
+
+PICOQUIC_MBPS = 2**20 / 1e6
+"""A megabit per second of picoquic's simulated links, Mbit/s: they take 2^20 ps for a microsecond."""
+
+QUIC_PACKET = 1440
+"""Size of a packet of picoquic, bytes."""
+
+QUIC: Data = {
+    "mss": "1407 bytes",
+    "headers": {"data": "33 bytes"},
+    "delayed_ack": {"segments": 32, "timer": "25 ms"},
+}
+"""Packets and acknowledgements of picoquic. Its links count no headers of UDP and IP; header, frame and tag of QUIC take
+33 bytes."""
+
+SATELLITE_MS = 600
+"""Round-trip time of the satellites, ms."""
 
 
 def algorithms() -> list[str]:
@@ -124,19 +152,30 @@ def _blackouts(assumptions: Assumptions) -> dict[str, Data]:
             "blackout-transfer", 10, 30, [flow("f", linux("bbr", assumptions), source=transfer)], 60,
             queue=drop_tail(bdp_bytes(10, 30, 2)), link={"outages": [{"from": "5 s", "until": "7 s", "packets": "drop"}]},
         ),
-        "satellite-slow": bottleneck(
-            "satellite-slow", 1, 600, [flow("f", linux("bbr", assumptions), source=transfer)], 120,
-            queue=drop_tail(bdp_bytes(1, 600, 2)),
-        ),
-        **{
-            f"satellite-{name}": bottleneck(
-                f"satellite-{name}", 250, 600,
-                [flow("f", linux(name, assumptions), source={"kind": "transfer", "size": "100 MB"})], 60,
-                queue=drop_tail(bdp_bytes(250, 600)), back_mbps=3,
-            )
-            for name in ("bbr", "cubic")
-        },
     }  # fmt: skip
+
+
+def _satellites(assumptions: Assumptions) -> dict[str, Data]:
+    """Return the tests of picoquic over satellites."""
+
+    def transfer(key: str, name: str, mbps: float, megabytes: int, duration_s: float, **more: object) -> Data:
+        tcp = linux(name, assumptions, **QUIC, **more)
+        rate = mbps * PICOQUIC_MBPS
+        return bottleneck(
+            key, rate, SATELLITE_MS, [flow("f", tcp, source={"kind": "transfer", "size": f"{megabytes} MB"})], duration_s,
+            queue=drop_tail(bdp_bytes(rate, SATELLITE_MS)), back_mbps=(3 if mbps == 250 else mbps) * PICOQUIC_MBPS,
+        )  # fmt: skip
+
+    half = f"{round(bdp_bytes(250 * PICOQUIC_MBPS, SATELLITE_MS, 0.5) / QUIC_PACKET)} segments"
+    made = {
+        f"satellite-slow-{name}": transfer(f"satellite-slow-{name}", name, 1, 10, 120)
+        for name in ("bbr", "bbr3")
+    }
+    for name in ("bbr", "bbr3", "cubic"):
+        made[f"satellite-{name}"] = transfer(f"satellite-{name}", name, 250, 100, 60)
+        key = f"satellite-{name}-half"
+        made[key] = transfer(key, name, 250, 100, 60, initial_window=half)
+    return made
 
 
 def _limited(assumptions: Assumptions) -> dict[str, Data]:
@@ -218,6 +257,7 @@ def evaluation_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         **_pairs(assumptions, quick=quick),
         **_loads(assumptions, quick=quick),
         **_blackouts(assumptions),
+        **_satellites(assumptions),
         **_limited(assumptions),
     }
     return [

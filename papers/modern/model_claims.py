@@ -131,7 +131,7 @@ def limit_of_loss_with_a_smaller_gain(evidence: Evidence) -> Outcome:
 
 @claim("bbr-11")
 def duration_and_interval_of_probe_rtt(evidence: Evidence) -> Outcome:
-    run = evidence.one("bbr-alone")
+    run = evidence.one("bbr-probe-rtt")
     modes = run.trace("bbr_mode").stays(lambda mode: mode == 3, 32)
     if len(modes) < 2:
         raise NotMeasured(f"ProbeRTT was entered {len(modes)} times.")

@@ -12,6 +12,7 @@ from .network import (
     drop_tail,
     lines,
     linux,
+    lossy_way,
     probe,
     rate_of,
     staggered,
@@ -46,9 +47,13 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             "bbr-alone", 10, 40, bulk([("f", bbr)]), 32, from_s=5, queue=drop_tail(bdp_bytes(10, 40, 10)),
             probes=[
                 probe("backlog", link=True, period_ms=5),
-                probe("flight_size", flows=["f"], period_ms=2),
-                probe("pacing_gain", "bbr_mode", flows=["f"]),
+                probe("pacing_gain", flows=["f"]),
             ],
+        ),
+        # A short path: the first acknowledgement after 200 ms comes soon.
+        "bbr-probe-rtt": bottleneck(
+            "bbr-probe-rtt", 100, 4, bulk([("f", bbr)]), 32, queue=drop_tail(bdp_bytes(100, 4, 10)),
+            probes=[probe("flight_size", flows=["f"], period_ms=1), probe("bbr_mode", flows=["f"])],
         ),
         "bbr-steps": bottleneck(
             "bbr-steps", 10, 40, bulk([("f", bbr)], (0.0, 1.0)), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
@@ -66,9 +71,8 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             "bbr-five", 100, 10, staggered(lines("f", 5, bbr), 2), 90, from_s=50,
             queue=drop_tail(bdp_bytes(100, 10, 10)),
         ),
-        "cubic-lossy": bottleneck(
-            "cubic-lossy", 100, 100, bulk([("f", cubic)]), 60, queue=drop_tail(bdp_bytes(100, 100)),
-            impairments=[{"kind": "bernoulli", "probability": 0.001}],
+        "cubic-lossy": lossy_way(
+            bottleneck("cubic-lossy", 100, 100, bulk([("f", cubic)]), 60, queue=drop_tail(bdp_bytes(100, 100))), 0.001
         ),
         "policer": bottleneck(
             "policer", 40, 40, bulk([("f", bbr)]), 30,
@@ -77,10 +81,10 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
         ),
     }  # fmt: skip
     for loss in (0.15, 0.25):
-        made[f"bbr-lossy-{loss:g}"] = bottleneck(
-            f"bbr-lossy-{loss:g}", 100, 100, bulk([("f", bbr)]), 60, queue=drop_tail(bdp_bytes(100, 100)),
-            impairments=[{"kind": "bernoulli", "probability": loss}],
-        )  # fmt: skip
+        name = f"bbr-lossy-{loss:g}"
+        made[name] = lossy_way(
+            bottleneck(name, 100, 100, bulk([("f", bbr)]), 60, queue=drop_tail(bdp_bytes(100, 100))), loss
+        )
     for name, tcp in (("bbr", bbr), ("cubic", cubic)):
         for size in SLOW_BUFFERS_KB:
             # The largest buffer holds ten minutes of packets.
@@ -96,16 +100,17 @@ def _lossy(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     duration = 15 if quick else 60
     made = {}
     for loss in HIGH_LOSS:
-        made[f"loss-{loss:g}"] = bottleneck(
-            f"loss-{loss:g}", 100, 25, bulk([("f", linux("bbr", assumptions))]), duration, from_s=3,
-            queue=drop_tail(bdp_bytes(100, 25, 2)), impairments=[{"kind": "bernoulli", "probability": loss}],
-        )  # fmt: skip
+        name, flows = f"loss-{loss:g}", bulk([("f", linux("bbr", assumptions))])
+        made[name] = lossy_way(
+            bottleneck(name, 100, 25, flows, duration, from_s=3, queue=drop_tail(bdp_bytes(100, 25, 2))), loss
+        )
     gain = {"name": "bbr", "up_gain": 1.1, "down_gain": 0.9}
     for loss in CLIFF:
-        made[f"cliff-{loss:g}"] = bottleneck(
-            f"cliff-{loss:g}", 20, 40, bulk([("f", linux(gain, assumptions))]), 60 if quick else 120, from_s=30,
-            queue=drop_tail(bdp_bytes(20, 40, 2)), impairments=[{"kind": "bernoulli", "probability": loss}],
-        )  # fmt: skip
+        name, flows = f"cliff-{loss:g}", bulk([("f", linux(gain, assumptions))])
+        length = 60 if quick else 120
+        made[name] = lossy_way(
+            bottleneck(name, 20, 40, flows, length, from_s=30, queue=drop_tail(bdp_bytes(20, 40, 2))), loss
+        )
     return made
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "flow",
     "lines",
     "linux",
+    "lossy_way",
     "milliseconds",
     "outage",
     "probe",
@@ -231,6 +232,23 @@ def bottleneck(
     if probes:
         made["probes"] = list(probes)
     return made
+
+
+def lossy_way(data: Data, probability: float) -> Data:
+    """Return a scenario whose packets are lost at random on their way to the bottleneck, as by netem before a shaper.
+
+    What is lost there takes no time of the bottleneck.
+    """
+    there, back = (
+        {"name": f"{one}-{other}", "from": one, "to": other, "rate": rate_of(UNLIMITED_MBPS), "delay": "0 ns"}
+        for one, other in (("s", "a"), ("a", "s"))
+    )
+    there["impairments"] = [{"kind": "bernoulli", "probability": probability}]
+    return data | {
+        "nodes": ["s", *data["nodes"]],
+        "links": [*data["links"], there, back],
+        "flows": [one | {"from": "s"} for one in data["flows"]],
+    }
 
 
 def lines(prefix: str, count: int, tcp: Data) -> list[tuple[str, Data]]:

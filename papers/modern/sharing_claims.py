@@ -10,7 +10,15 @@ from dumbbell.claims import NotMeasured, Outcome
 
 from .evidence import Evidence, Run, listing, measured, ordering
 from .register import claim
-from .sharing_scenarios import COMPETITORS, SHORT_BUFFERS, short_path_key, ware_key
+from .sharing_scenarios import (
+    COMPETITORS,
+    CONVERGED_S,
+    EXPLAINED,
+    MEASURED_S,
+    SHORT_BUFFERS,
+    short_path_key,
+    ware_key,
+)
 
 __all__: list[str] = []
 
@@ -30,7 +38,20 @@ def share_at_one_bandwidth_delay_product(evidence: Evidence) -> Outcome:
 
 @claim("ware-03")
 def share_at_four_bandwidth_delay_products(evidence: Evidence) -> Outcome:
-    return _ware(evidence, 4)
+    mbps, buffer = EXPLAINED
+    times = CONVERGED_S + np.arange(0, MEASURED_S, 0.1)
+    estimates, data = [], []
+    for run in evidence.runs(ware_key(mbps, buffer)):
+        estimates.append(float(run.trace("base_rtt", "bbr").at(times).mean()) * 1000)
+        data.append(float(run.trace("flight_size", "cubic").at(times).mean()))
+    packet_ms = 1514 * 8 / mbps / 1000
+    path_ms, in_flight_ms = 40.0, float(np.mean(data)) * packet_ms
+    by_model = path_ms + in_flight_ms * buffer / (buffer + 1)
+    note = (
+        f"BBR's estimate of the round-trip time is {np.mean(estimates):.0f} ms on average; the data of CUBIC take "
+        f"{in_flight_ms:.0f} ms of the link; by the model it would be {by_model:.0f} ms"
+    )
+    return measured(_share(evidence, ware_key(mbps, buffer)), note)
 
 
 @claim("ware-04")

@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .assumptions import Assumptions
-from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, lines, linux
+from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, lines, linux, probe
 
-__all__ = ["COMPETITORS", "SHORT_BUFFERS", "WARE", "sharing_cases", "short_path_key", "ware_key"]
+__all__ = [
+    "COMPETITORS",
+    "CONVERGED_S",
+    "EXPLAINED",
+    "MEASURED_S",
+    "SHORT_BUFFERS",
+    "WARE",
+    "sharing_cases",
+    "short_path_key",
+    "ware_key",
+]
 
 # One BBR flow against one CUBIC flow: rate in Mbit/s, round-trip time in ms, buffer in bandwidth-delay products.
 WARE: Sequence[tuple[float, float, float]] = (
-    *((10, 40, share) for share in (1, 4, 8, 32)),
+    *((10, 40, share) for share in (1, 2, 4, 8, 16, 32, 64)),
     *((50, 30, share) for share in (4, 16, 64)),
 )
+
+CONVERGED_S = 400
+"""The model is one of flows that have converged: its duration begins then. In a buffer of 64 bandwidth-delay products,
+this takes minutes."""
+
+MEASURED_S = 400
+"""Duration of the model."""
 
 COMPETITORS = (1, 2, 4, 8, 16)
 """Numbers of CUBIC flows against one BBR flow."""
@@ -25,6 +42,15 @@ DEEP = 32
 """The deep buffer of these runs, in bandwidth-delay products."""
 
 
+EXPLAINED = (10, 4)
+"""Rate and buffer of the runs that show what the estimate of the round-trip time rests on."""
+
+ESTIMATE = (
+    probe("base_rtt", flows=["bbr"]),
+    probe("flight_size", flows=["bbr", "cubic"], period_ms=100),
+)
+
+
 def ware_key(mbps: float, share: float) -> str:
     """Return the name of a scenario of one BBR flow against one CUBIC flow."""
     return f"ware-{mbps:g}-{share:g}"
@@ -32,7 +58,7 @@ def ware_key(mbps: float, share: float) -> str:
 
 def _pair(
     key: str, mbps: float, rtt_ms: float, buffer: int, tcps: Sequence[tuple[str, Data]], duration_s: float,
-    assumptions: Assumptions, *, from_s: float = 0.0,
+    assumptions: Assumptions, *, from_s: float = 0.0, probes: Sequence[Data] = (),
 ) -> Case:  # fmt: skip
     data = bottleneck(
         key,
@@ -42,6 +68,7 @@ def _pair(
         duration_s,
         from_s=from_s,
         queue=drop_tail(buffer),
+        probes=probes,
     )
     return Case(key=key, stage="sharing", data=data, is_random=True)
 
@@ -78,15 +105,15 @@ def sharing_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     both = [("bbr", bbr | wide), ("cubic", cubic | wide)]
     made = [
         _pair(
-            ware_key(mbps, share), mbps, rtt, bdp_bytes(mbps, rtt, share), both, 400 if mbps == 10 or not quick else 150,
-            assumptions,
+            ware_key(mbps, share), mbps, rtt, bdp_bytes(mbps, rtt, share), both, CONVERGED_S + MEASURED_S, assumptions,
+            from_s=CONVERGED_S, probes=ESTIMATE if (mbps, share) == EXPLAINED else (),
         )
         for mbps, rtt, share in WARE
     ]  # fmt: skip
     made += [
         _pair(
             f"against-{count}", 50, 40, bdp_bytes(50, 40, DEEP), [("bbr", bbr), *lines("cubic", count, cubic)],
-            100 if quick else 300, assumptions, from_s=20,
+            CONVERGED_S + (100 if quick else MEASURED_S), assumptions, from_s=CONVERGED_S,
         )
         for count in COMPETITORS
     ]  # fmt: skip
