@@ -154,6 +154,7 @@ def reproduce_on_testbed(
         with store_of(paper, place, fresh=False) as store:
             display.warn(store.warnings)
             work = PaperRuns(part, settings, store)
+            display.further(work.total, work.reused)
             work.announce(display)
             done = finish(work, display, place / part.name, measured=measured)
     if record:
