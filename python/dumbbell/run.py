@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from dumbbell.plots.picture import Picture
+
 __all__ = ["Job", "Progress", "Run", "Runs", "run", "run_many"]
 
 OF_JOBS = ("seed", "run")
@@ -109,6 +111,44 @@ class RunTables:
             There is no link of this name.
         """
         return row(self.links, name, "link")
+
+    def plot(self, quantity: str | None = None, *, names: Sequence[str] | None = None) -> Picture:
+        """Return a picture of windows, queues, goodput and losses over time, or of one probed quantity.
+
+        It shows itself in a notebook; ``print`` draws it in the terminal, and `Picture.save` writes it to a file.
+
+        Parameters
+        ----------
+        quantity
+            A probed quantity, such as ``"cwnd"``; four panels by default. What the run did not record is sampled in a
+            second run with the same seed and number, which is the same run; a run in real time shows what it recorded.
+        names
+            The flows and links to show. By default the eight flows with the highest goodput, and up to four links with
+            queues or losses.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such quantity, flow or link, or it was not recorded.
+
+        Examples
+        --------
+        >>> import dumbbell
+        >>> from dumbbell import Flow, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+        >>> scenario = shape.scenario(duration="10 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="reno")])
+        >>> picture = dumbbell.run(scenario).plot()
+        >>> [panel.title for panel in picture.panels]
+        ['congestion window', 'queue', 'goodput', 'losses']
+        """
+        from dumbbell.plots.results import run_picture
+
+        return run_picture(self, quantity, names)
+
+    def _repr_html_(self) -> str:
+        from dumbbell.plots.notebook import run_html
+
+        return run_html(self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -274,6 +314,40 @@ class Runs:
             arrow_links=renumbered(self.arrow_links),
             arrow_traces={quantity: renumbered(table) for quantity, table in self.arrow_traces.items()},
         )
+
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        hue: str | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Picture:
+        """Return a picture of a column of results against a parameter: means with 95 % intervals over the runs.
+
+        Parameters
+        ----------
+        x, hue
+            Parameters of the jobs, or columns of the results: the axis, and the curves. By default the first parameter
+            and the next that varies; without parameters, the flows.
+        y
+            A column of `flows` or else of `links`; ``goodput_bps`` by default.
+        names
+            Flows or links that count; all by default. The mean over those of a run is one value.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such column, flow or link, or no completed run.
+        """
+        from dumbbell.plots.results import runs_picture
+
+        return runs_picture(self, x, y, hue, names)
+
+    def _repr_html_(self) -> str:
+        from dumbbell.plots.notebook import runs_html
+
+        return runs_html(self)
 
     def __len__(self) -> int:
         return self.completed

@@ -127,8 +127,8 @@ def points_of(base: Scenario, grids: Sequence[Grid]) -> list[Point]:
             scenario = _changed(base, changes)
             known = points.get(scenario.hash)
             if known is None:
-                values = unmoved | {name: shown(value, name) for name, value in changes.items()}
-                points[scenario.hash] = Point(values, scenario, grid.runs)
+                parameters = unmoved | {name: shown(value, name) for name, value in changes.items()}
+                points[scenario.hash] = Point(parameters, scenario, grid.runs)
             else:
                 runs = tuple(sorted({*known.runs, *grid.runs}))
                 points[scenario.hash] = Point(known.parameters, known.scenario, runs)

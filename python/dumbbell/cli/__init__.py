@@ -63,11 +63,23 @@ def run_command(
             help="Write each probed quantity to this folder, as Parquet and PNG.",
         ),
     ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="PICTURE",
+            help="Draw windows, queues, goodput and losses: a name that ends in .png, .svg, .pdf or .html (with zoom), "
+            "or - for the terminal.",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Run a scenario file once."""
     from dumbbell.cli import simulate
 
-    simulate.simulate(file, seed=seed, run=run, json_output=json, trace=trace)
+    simulate.simulate(file, seed=seed, run=run, json_output=json, trace=trace, plot=plot, watch=watch)
 
 
 @app.command("campaign")

@@ -35,10 +35,10 @@ def open_outputs() -> None:
             stream.reconfigure(errors="dumbbell")
 
 
-def say(text: str) -> None:
-    """Write a line, or several, to standard output."""
+def say(text: str, *, controls: bool = False) -> None:
+    """Write a line, or several, to standard output; with `controls`, a text of our own that has colours."""
     # In the encoding of the output, and with its handling of what it lacks, unlike `typer.echo`.
-    sys.stdout.write(f"{printable(text)}\n")
+    sys.stdout.write(f"{text if controls else printable(text)}\n")
 
 
 def say_json(value: object, *, indent: int | None = None) -> None:

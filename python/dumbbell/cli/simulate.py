@@ -5,21 +5,30 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
+import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, refuse, say, say_json
-from dumbbell.cli.tables import Column, print_table
+from dumbbell.cli.tables import Column, in_large_units, in_one_line, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning
 from dumbbell.files import replacing
 from dumbbell.plots import trace_figure
+from dumbbell.plots.picture import picture_format
 from dumbbell.run import Run, run
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# In place of a file: the picture is drawn with characters.
+TERMINAL = "-"
 
 __all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "make_directory", "read_scenario", "simulate"]
 
@@ -52,8 +61,53 @@ LINK_COLUMNS: Sequence[Column] = (
 )
 
 
-def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path | None) -> None:
-    """Run a scenario file, print its results, and write its traces where asked."""
+# Seconds between two looks at a watched file.
+LOOK_S = 0.3
+
+
+def simulate(
+    file: Path,
+    *,
+    seed: int,
+    run: int,
+    json_output: bool,
+    trace: Path | None,
+    plot: str | None = None,
+    watch: bool = False,
+) -> None:
+    """Run a scenario file, print its results, and write its traces and its picture where asked; again if it changes."""
+    if plot not in (None, TERMINAL):
+        picture_format(plot)
+    while True:
+        seen = _state(file)
+        try:
+            _simulate(file, seed=seed, run=run, json_output=json_output, trace=trace, plot=plot)
+        except (typer.Exit, ScenarioError) as error:
+            # Being edited; what is wrong was said, or is said now.
+            if not watch:
+                raise
+            if isinstance(error, ScenarioError):
+                note(f"error: {error}")
+        if not watch:
+            return
+        sys.stdout.flush()
+        note(f"watching {file}; Ctrl-C ends it")
+        while _state(file) == seen:
+            time.sleep(LOOK_S)
+
+
+def _state(file: Path) -> tuple[int, int] | None:
+    """Return what changes with the content of a file; ``None`` while an editor replaces it."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _simulate(
+    file: Path, *, seed: int, run: int, json_output: bool, trace: Path | None, plot: str | None
+) -> None:
     scenario = read_scenario(file)
     if trace is not None:
         # Found out now rather than after a long run.
@@ -65,7 +119,9 @@ def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path 
     for text in scenario.warnings:
         note(f"warning: {text}")
     try:
-        result = _run(scenario, seed, run)
+        with running(sys.stderr):
+            result = _run(scenario, seed, run)
+            picture = None if plot is None else result.plot()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: the run of {file} was stopped; nothing was written") from None
     written: list[Path] = []
@@ -82,6 +138,12 @@ def simulate(file: Path, *, seed: int, run: int, json_output: bool, trace: Path 
         _print_tables(result)
     if written:
         note(f"wrote {len(written)} files to {trace}: {', '.join(path.name for path in written)}")
+    if picture is not None and plot is not None:
+        if plot == TERMINAL:
+            say(str(picture), controls=sys.stdout.isatty())
+        else:
+            picture.save(plot)
+            note(f"wrote {plot}")
 
 
 def read_scenario(file: Path) -> Scenario:
@@ -135,7 +197,7 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
             continue
         title = f"{_title(result)}, seed {result.seed}, run {result.run}\n{meanings[quantity]}"
         picture = directory / f"{stem}.png"
-        figure = trace_figure(quantity, result.traces[quantity], title=title)
+        figure = trace_figure(quantity, result.traces[quantity], title=title, end_s=result.simulated_s)
         with replacing(picture) as file:
             figure.savefig(file, format="png", dpi=150)
         written.append(picture)
@@ -146,8 +208,17 @@ def _print_tables(result: Run) -> None:
         f"{_title(result)}: seed {result.seed}, run {result.run}, {result.simulated_s:g} s simulated, "
         f"{result.events} events, fingerprint {result.fingerprint}"
     )
-    print_table(FLOW_COLUMNS, _records(result.flows))
-    print_table(LINK_COLUMNS, _records(result.links))
+    left_out: list[str] = []
+    for columns, records in ((FLOW_COLUMNS, _records(result.flows)), (LINK_COLUMNS, _records(result.links))):
+        shown = [column for column in columns if any(_says_something(row.get(column.key)) for row in records)]
+        left_out += [in_one_line(column.heading) for column in columns if column not in shown]
+        print_table([in_large_units(column, records) for column in shown], records)
+    if left_out:
+        say(f"0 or missing everywhere: {', '.join(left_out)}")
+
+
+def _says_something(value: Any) -> bool:
+    return value is not None and value != 0 and value == value
 
 
 def _title(result: Run) -> str:

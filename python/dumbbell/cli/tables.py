@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich import box
@@ -15,10 +15,13 @@ from rich.text import Text
 
 from dumbbell.printable import printable
 
-__all__ = ["Column", "console", "print_table"]
+__all__ = ["Column", "console", "in_large_units", "in_one_line", "print_table"]
 
 # Tables in a file or a pipe are read by programs; their lines are as long as they need to be.
 UNBOUNDED_WIDTH = 1000
+
+# From this value on, a column is shown in larger units.
+LARGE = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -97,12 +100,24 @@ def _print_lists(out: Console, columns: Sequence[Column], records: Sequence[Mapp
     head, *rest = columns
     for record in records:
         grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_row(Text(_in_one_line(head.heading)), Text(head.text(record.get(head.key)), overflow="fold"))
+        grid.add_row(Text(in_one_line(head.heading)), Text(head.text(record.get(head.key)), overflow="fold"))
         for column in rest:
-            grid.add_row(Text(f"  {_in_one_line(column.heading)}"), Text(column.text(record.get(column.key))))
+            grid.add_row(Text(f"  {in_one_line(column.heading)}"), Text(column.text(record.get(column.key))))
         out.print(grid)
     out.print()
 
 
-def _in_one_line(heading: str) -> str:
+def in_large_units(column: Column, records: Sequence[Mapping[str, Any]]) -> Column:
+    """Return a column of kbit/s or kB in units of a thousand times that if its values are so large."""
+    for small, large in (("kbit/s", "Mbit/s"), ("kB", "MB")):
+        values = [record.get(column.key) for record in records]
+        largest = max((abs(value) for value in values if isinstance(value, int | float)), default=0.0)
+        if column.heading.endswith(f"\n{small}") and largest * column.scale >= LARGE:
+            heading = column.heading.replace(small, large)
+            return replace(column, heading=heading, scale=column.scale * 1e-3, digits=3)
+    return column
+
+
+def in_one_line(heading: str) -> str:
+    """Return a heading without its line feeds and hyphens."""
     return printable(heading).replace("-\n", "").replace("\n", " ").strip()

@@ -16,10 +16,13 @@ from dumbbell.plots.designs import (
     residuals_against_predicted,
 )
 from dumbbell.plots.look import COLOURS, MARKERS, Style, figure, legend_beside, style, styles, to_svg
+from dumbbell.plots.picture import Panel, Picture
 
 __all__ = [
     "COLOURS",
     "MARKERS",
+    "Panel",
+    "Picture",
     "Style",
     "effects",
     "figure",

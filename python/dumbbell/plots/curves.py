@@ -85,7 +85,12 @@ def lines(
 
 
 def trace_figure(
-    quantity: str, trace: pd.DataFrame, *, unit: str | None = None, title: str | None = None
+    quantity: str,
+    trace: pd.DataFrame,
+    *,
+    unit: str | None = None,
+    title: str | None = None,
+    end_s: float | None = None,
 ) -> Figure:
     """Draw one probed quantity over time, one line for each flow or link.
 
@@ -99,10 +104,12 @@ def trace_figure(
         Unit of ``value``, written at the axis.
     title : str, optional
         Text over the plot.
+    end_s : float, optional
+        End of the run, s, to which the last values hold; the last record by default.
     """
     made, grid = figure(width=9.0, height=4.5)
     series = {
-        str(name): (rows["time_s"].to_numpy(), rows["value"].to_numpy())
+        str(name): held_to(end_s, rows["time_s"].to_numpy(), rows["value"].to_numpy())
         for name, rows in trace.groupby("name", sort=True)
     }
     # A quantity holds its value until the next record.
@@ -121,6 +128,15 @@ def trace_figure(
     if len(series) > 1:
         legend_beside(ax)
     return made
+
+
+def held_to(
+    end: float | None, time: NDArray[np.float64], value: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a step function with its last value at the end as well."""
+    if end is None or not len(time) or time[-1] >= end:
+        return time, value
+    return np.append(time, end), np.append(value, value[-1])
 
 
 def intervals(

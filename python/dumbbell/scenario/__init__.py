@@ -437,6 +437,11 @@ class Scenario(Part):
         """Sixteen hexadecimal digits of the canonical form: equal for scenarios that mean the same."""
         return _engine.scenario_hash(self.canonical_json)
 
+    def _repr_html_(self) -> str:
+        from dumbbell.plots.notebook import scenario_html
+
+        return scenario_html(self)
+
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as plain data with all defaults; fields without a default are omitted."""
         return cast(dict[str, Any], plain(json.loads(self.canonical_json), ""))

@@ -165,6 +165,11 @@ class Topology:
         names = self.path(sender, receiver) + self.path(receiver, sender)
         return sum(nanoseconds(self.link(name).delay, f"links.{name}.delay") for name in names) / 1e9
 
+    def _repr_html_(self) -> str:
+        from dumbbell.plots.notebook import topology_html
+
+        return topology_html(self)
+
     def scenario(
         self, *, duration: str, flows: Sequence[Flow | Data], name: str | None = None, **settings: Any
     ) -> Scenario:

@@ -1,0 +1,106 @@
+"""Pages with zoom and hover, made by Bokeh; its scripts are in the page, which needs no network."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dumbbell.errors import refusal
+from dumbbell.plots.look import styles
+
+if TYPE_CHECKING:
+    from dumbbell.plots.picture import Panel
+
+__all__ = ["page"]
+
+STYLE = "body{font-family:sans-serif;margin:1em;color:#333}h1{font-size:1.2em}"
+
+
+def page(panels: Sequence[Panel], title: str) -> str:
+    """Return an HTML page of some panels. Panels over time share their time axis.
+
+    Raises
+    ------
+    ScenarioError
+        The package ``bokeh`` is missing.
+    """
+    try:
+        from bokeh.embed import components
+        from bokeh.layouts import gridplot
+        from bokeh.resources import Resources
+    except ImportError:
+        accepted = "an installed package bokeh: pip install 'dumbbell[plots]'"
+        raise refusal("picture", "html", accepted, problem="needs a package that is missing") from None
+    drawn: list[Any] = []
+    for panel in panels:
+        shared = {} if panel.ticks or not drawn else {"x_range": drawn[0].x_range}
+        drawn.append(_panel(panel, shared))
+    # One column on a narrow screen would need scripts of its own; panels shrink with the page instead.
+    columns = min(2, len(drawn))
+    layout = gridplot(drawn, ncols=columns, sizing_mode="stretch_width", toolbar_location="above")
+    script, body = components(layout)
+    # Only what the panels need of the scripts, in the page.
+    resources = Resources(mode="inline", components=["bokeh"]).render()
+    text = html.escape(title or "Dumbbell")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{text}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
+        f"{resources}</head><body><h1>{text}</h1>{body}{script}</body></html>\n"
+    )
+
+
+def _panel(panel: Panel, shared: dict[str, Any]) -> Any:
+    from bokeh.models import HoverTool, Range1d
+    from bokeh.plotting import figure
+
+    x_label, y_label = panel.labels
+    made = figure(
+        height=320,
+        title=panel.title,
+        x_axis_label=x_label,
+        y_axis_label=y_label,
+        tools="xpan,xbox_zoom,box_zoom,xwheel_zoom,reset,save",
+        active_drag="xbox_zoom",
+        **shared,
+    )
+    looks = styles(panel.series)
+    for label, (x, y) in panel.thinned.items():
+        colour = looks[label].colour
+        # Names are texts, never markup of a legend.
+        options = {"line_color": colour, "line_width": 1.6, "legend_label": label, "name": label}
+        if panel.steps:
+            made.step(x, y, mode="after", **options)
+        else:
+            made.line(x, y, **options)
+        if panel.intervals:
+            low, high = panel.intervals[label]
+            finite = np.isfinite(low) & np.isfinite(high)
+            made.segment(x[finite], low[finite], x[finite], high[finite], line_color=colour)
+            made.scatter(x, y, color=colour, size=7)
+    made.add_tools(HoverTool(tooltips=[("", "$name"), (x_label, "$x{0.[0000]}"), (y_label, "@y{0.[000]}")]))
+    lowest = min(
+        (float(np.nanmin(y)) for _, y in panel.thinned.values() if np.isfinite(y).any()), default=0.0
+    )
+    highest = max(
+        (float(np.nanmax(y)) for _, y in panel.thinned.values() if np.isfinite(y).any()), default=1.0
+    )
+    highest = max(
+        [
+            highest,
+            *(float(np.nanmax(high)) for _, high in panel.intervals.values() if np.isfinite(high).any()),
+        ]
+    )
+    if math.isfinite(lowest) and lowest >= 0.0 and highest > 0.0:
+        made.y_range = Range1d(0.0, highest * 1.05)
+    if panel.ticks:
+        made.xaxis.ticker = list(range(len(panel.ticks)))
+        made.xaxis.major_label_overrides = dict(enumerate(panel.ticks))
+    made.legend.click_policy = "hide"
+    made.legend.label_text_font_size = "9pt"
+    made.legend.background_fill_alpha = 0.6
+    made.legend.visible = len(panel.series) > 1
+    return made
