@@ -48,7 +48,7 @@ fn pie_holds_its_target_for_5_to_50_flows() {
         for queue in [
             json!("pie"),
             json!({ "kind": "pie", "delay": "departed", "update": "16 ms", "first_update": "500 ms",
-                    "steep_above": "250 ms", "decay": 0.984_375, "mean_packet": "1514 bytes", "ecn": false }),
+                    "steep_above": "250 ms", "decay": 0.984_375, "mean_packet": "1500 bytes", "ecn": false }),
             json!({ "kind": "pie", "delay": "rate" }),
         ] {
             let outcome = outcome(&dumbbell("10 Mbit/s", 50.0, queue.clone(), vec![greedy("off"); flows]));
@@ -63,11 +63,11 @@ fn pie_holds_its_target_for_5_to_50_flows() {
 fn codel_keeps_one_flow_near_its_target_at_the_cost_of_utilization() {
     // 41.7 packets fill the path. The first drop comes two round trips after the queue reached 5 ms, so the window
     // rises to about 47 packets and is halved: it grows by one packet per round trip from 23.5, below 41.7 for 18 of 23
-    // round trips at a mean utilization of 78 %, which makes 83 % in total.
+    // round trips at a mean utilization of 78 %, which makes 83 % in total. That is a miss of codel-03, which expects 90 %.
     let outcome = outcome(&dumbbell("10 Mbit/s", 50.0, json!("codel"), vec![greedy("off")]));
     let (link, wait) = (&outcome.links[0], outcome.links[0].wait_mean_s.expect("packets"));
     assert!((0.001..=0.010).contains(&wait), "{wait} s");
-    assert!((link.utilization - 0.83).abs() < 0.02, "{}", link.utilization);
+    assert!((link.utilization - 0.83).abs() < 0.01, "{}", link.utilization);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn dualpi2_without_low_latency_traffic_is_pi_squared() {
 fn linux_dualpi2() -> Value {
     json!({ "kind": "dualpi2", "ramp_begin": "1 ms", "ramp": "0 s", "l_spare": "0 bytes", "update": "16 ms",
             "alpha": 0.160_156_25, "beta": 3.199_218_75, "signals": "random", "scheduler": "credit",
-            "c_share": 0.1, "spare": "3028 bytes", "limit": "10000 packets" })
+            "c_share": 0.1, "spare": "3000 bytes", "limit": "10000 packets" })
 }
 
 #[test]
@@ -138,11 +138,10 @@ fn sparse_flow_delay(queue: &str, seed: u64) -> f64 {
 
 #[test]
 fn sparse_flows_hardly_wait() {
-    // A packet in service and one of another new flow take 2.4 ms. Greedy flows are new more often than the rest if
-    // their windows are small, as here with four packets each.
-    for (queue, most) in [("fqcodel", 0.0036), ("fqpie", 0.0036), ("fq", 0.0024)] {
+    // A packet in service and one of another new flow take 2.4 ms.
+    for queue in ["fqcodel", "fqpie", "fq"] {
         let waits: Vec<f64> = (1..=5).map(|seed| sparse_flow_delay(queue, seed)).collect();
-        assert!(waits.iter().all(|wait| *wait <= most), "{queue}: {waits:?}");
+        assert!(waits.iter().all(|wait| *wait <= 0.0024), "{queue}: {waits:?}");
     }
     // Without priority of new flows, a round of the others has eight packets of 1.2 ms.
     for queue in ["drr", "sfq"] {

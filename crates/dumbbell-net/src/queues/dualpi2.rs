@@ -9,10 +9,10 @@
 //! queues do not change between packets. An update at the time of a packet precedes the packet.
 //!
 //! Linux (`sch_dualpi2`) has a step of 1 ms (`ramp_begin` 1 ms, `ramp` zero, `l_spare` zero), an update every 16 ms,
-//! `signals = "random"`, `scheduler = "credit"` with `c_share` 0.1, `spare` 3028 bytes, and a limit of 10,000 packets.
+//! `signals = "random"`, `scheduler = "credit"` with `c_share` 0.1, `spare` 3000 bytes, and a limit of 10,000 packets.
 //!
-//! Departures: an arriving packet must fit with its own size instead of an MTU. Linux counts Ethernet headers in bytes;
-//! here, bytes are those on the wire.
+//! Departures: an arriving packet must fit with its own size instead of an MTU. Linux counts Ethernet headers of 14 bytes;
+//! here, packets and MTUs have none.
 
 use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot, has_room};
 use dumbbell_units::{Bytes, Ecn, Limit, Stream, Time, choice, params};
@@ -83,8 +83,8 @@ impl Discipline for DualPi2 {
     }
 }
 
-/// MTU of the scheduler's first credit, including the Ethernet header.
-const MTU: f64 = 1514.0;
+/// MTU of the scheduler's first credit.
+const MTU: f64 = 1500.0;
 
 /// The two queues.
 #[derive(Clone, Debug)]

@@ -18,8 +18,8 @@ params! {
         /// Number of queues; flows are hashed to them.
         queues: u64 = 1024, "queues", "RFC 8290 §5.2.4",
             |queues| (1..=65_536).contains(queues), "a whole number from 1 to 65536";
-        /// Bytes that a queue may send per round.
-        quantum: Bytes = Bytes(1514), "bytes", "RFC 8290 §5.2.3",
+        /// Bytes that a queue may send per round: a full-size packet, which has no Ethernet header of 14 bytes here.
+        quantum: Bytes = Bytes(1500), "bytes", "RFC 8290 §5.2.3",
             |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
         /// Capacity of all queues together, in packets.
         limit: u64 = 10_240, "packets", "RFC 8290 §5.2.5", |limit| *limit > 0, "a whole number, at least 1";
@@ -168,6 +168,15 @@ mod tests {
         assert_eq!([fixture.dequeue(), fixture.dequeue()].map(|packet| packet.map(|p| p.flow)), [Some(1), Some(1)]);
         fixture.enqueue(2, 100);
         assert_eq!(fixture.dequeue().map(|packet| packet.flow), Some(2));
+    }
+
+    #[test]
+    fn a_full_size_packet_uses_up_the_quantum_of_a_new_queue() {
+        // Otherwise, each new queue would delay the next one by two packets.
+        let mut fixture = fixture(&FqCoDel::default());
+        (1..=3).for_each(|flow| (0..2).for_each(|_| fixture.enqueue(flow, 1500)));
+        let order: Vec<u32> = (0..6).filter_map(|_| fixture.dequeue()).map(|packet| packet.flow).collect();
+        assert_eq!(order, [1, 2, 3, 1, 2, 3]);
     }
 
     #[test]

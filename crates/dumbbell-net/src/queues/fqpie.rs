@@ -18,8 +18,8 @@ params! {
         /// Number of queues; flows are hashed to them.
         queues: u64 = 1024, "queues", "[linux6 sch_fq_pie]",
             |queues| (1..=65_536).contains(queues), "a whole number from 1 to 65536";
-        /// Bytes that a queue may send per round.
-        quantum: Bytes = Bytes(1514), "bytes", "[linux6 sch_fq_pie]",
+        /// Bytes that a queue may send per round; Linux adds the Ethernet header, which packets do not have here.
+        quantum: Bytes = Bytes(1500), "bytes", "[linux6 sch_fq_pie]",
             |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
         /// Capacity of all queues together; packets that do not fit are dropped on arrival.
         limit: u64 = 10_240, "packets", "[linux6 sch_fq_pie]", |limit| *limit > 0, "a whole number, at least 1";
@@ -34,7 +34,7 @@ params! {
         beta: f64 = 1.25, "Hz", "RFC 8033 §4.2", |beta| (0.0..=1000.0).contains(beta), "a number from 0 to 1000";
         /// Time after a quiet period during which nothing is dropped early.
         max_burst: Time = Time(150_000_000), "s", "RFC 8033 §4.4";
-        /// Nothing is dropped early from a queue in which at most two packets of this size wait; 1514 bytes in Linux.
+        /// Nothing is dropped early from a queue in which at most two packets of this size wait; 1500 bytes in Linux.
         mean_packet: Bytes = Bytes(1000), "bytes", "RFC 8033 §4.1",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// How the queueing delay is measured.

@@ -50,7 +50,7 @@ params! {
         beta: f64 = 1.25, "Hz", "RFC 8033 §4.2", |beta| (0.0..=1000.0).contains(beta), "a number from 0 to 1000";
         /// Time after a quiet period during which nothing is dropped early.
         max_burst: Time = Time(150_000_000), "s", "RFC 8033 §4.4";
-        /// Nothing is dropped early while at most two packets of this size wait; 1514 bytes in Linux.
+        /// Nothing is dropped early while at most two packets of this size wait; 1500 bytes in Linux.
         mean_packet: Bytes = Bytes(1000), "bytes", "RFC 8033 §4.1",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Factor by which the drop probability decreases in an update after two delays of zero; 63/64 in Linux.

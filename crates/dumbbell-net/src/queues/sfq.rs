@@ -23,8 +23,8 @@ params! {
         depth: u64 = 127, "packets", "[linux6 sch_sfq]", |depth| *depth > 0, "a whole number, at least 1";
         /// Capacity of all queues together; when it is exceeded, the longest queue drops its last packet.
         limit: u64 = 127, "packets", "[linux6 sch_sfq]", |limit| *limit > 0, "a whole number, at least 1";
-        /// Bytes that a queue may send per round.
-        quantum: Bytes = Bytes(1514), "bytes", "[linux6 sch_sfq]",
+        /// Bytes that a queue may send per round; Linux adds the Ethernet header, which packets do not have here.
+        quantum: Bytes = Bytes(1500), "bytes", "[linux6 sch_sfq]",
             |quantum| (1..=1 << 30).contains(&quantum.0), "a size from 1 byte to 1 GiB";
     }
 }
