@@ -1,10 +1,10 @@
 //! TCP Prague, the reference congestion control of L4S (RFC 9331), after its implementation in Linux [prague2024].
 //!
-//! Packets carry the identifier of L4S, ECT(1). Like DCTCP, it keeps a smoothed fraction of marks, `alpha`, and reduces
-//! its window by `alpha / 2`, but at most once per virtual round trip of 25 ms, and the window grows by what is
-//! acknowledged without a mark, also after a reduction. For round trips shorter than 25 ms it grows as slowly as a flow
-//! with 25 ms would, so that rates depend less on the round-trip time. It paces at its window per smoothed round-trip time.
-//! A loss halves the window.
+//! Packets carry the identifier of L4S, ECT(1). Like DCTCP, it keeps a smoothed fraction of marks, `alpha`, from the first
+//! mark on, and a mark reduces the window by `alpha / 2` at most once per round trip. The window grows by what is
+//! acknowledged without a mark, also after a reduction. Some rounds after slow start, a flow with a round trip shorter than
+//! 25 ms becomes independent of it: it grows as slowly as a flow with 25 ms would, and updates `alpha` and reduces its
+//! window at most once per 25 ms. It paces at its window per smoothed round-trip time. A loss halves the window.
 //!
 //! Where it departs from the implementation: windows are real numbers and change at once, not by a segment per ACK. It
 //! does not look for classic queue management that marks. With classic feedback a mark halves the window (RFC 3168
@@ -20,16 +20,16 @@ use dumbbell_units::{Ecn, Time, params};
 params! {
     /// Parameters of Prague.
     pub struct PragueParams {
-        /// Weight of a virtual round trip in the smoothed fraction of marks.
+        /// Weight of a round trip in the smoothed fraction of marks.
         gain: f64 = 0.0625, "-", "[prague2024]", |gain| *gain > 0.0 && *gain <= 1.0, "a fraction above 0, at most 1";
         /// First value of that fraction; 0 in the implementation over UDP.
         initial_alpha: f64 = 1.0, "-", "[prague2024]",
             |alpha| *alpha >= 0.0 && *alpha <= 1.0, "a fraction, at least 0, at most 1";
-        /// Shortest virtual round trip.
+        /// Round-trip time as which shorter ones count.
         rtt_target: Time = Time(25_000_000), "s", "[RFC 9331 §4.3]";
-        /// Round trips after slow start from which growth depends on the virtual round trip; 0 for at once.
+        /// Round trips after slow start from which they do; 0 for at once.
         rtt_rounds: u64 = 500, "rounds", "[prague2024]";
-        /// Whether it ever does.
+        /// Whether they ever do.
         rtt_independence: bool = true, "-", "[RFC 9331 §4.3]";
         /// Length of a burst at the rate: 1/4096 s.
         burst_time: Time = Time(244_141), "s", "[prague2024]";
@@ -48,10 +48,13 @@ pub struct Prague {
     alpha: f64,
     delivered: f64,
     marked: f64,
-    /// First byte after the round trip, and when the virtual round trip began.
+    /// True once there was a mark.
+    has_seen_marks: bool,
+    /// First byte after the round trip, and when `alpha` was updated last.
     end: u64,
-    since: Time,
-    /// When a mark last reduced the window.
+    updated_at: Time,
+    /// Marks of data before this byte do not reduce the window again, and when a mark reduced it last.
+    reduced_to: u64,
     reduced_at: Option<Time>,
     /// Round trips since slow start.
     rounds: u64,
@@ -62,24 +65,49 @@ pub struct Prague {
 }
 
 impl Prague {
-    fn virtual_rtt(&self) -> f64 {
-        self.srtt.max(self.params.rtt_target.secs())
+    /// True if a round trip shorter than the target counts as the target.
+    fn is_independent(&self) -> bool {
+        self.params.rtt_independence && self.cwnd >= self.ssthresh && self.rounds >= self.params.rtt_rounds
+    }
+
+    /// True if the target has passed since `last`, or the flow depends on its round-trip time.
+    fn target_has_passed(&self, now: Time, last: Option<Time>) -> bool {
+        !self.is_independent() || last.is_none_or(|last| now.since(last) >= self.params.rtt_target)
     }
 
     /// Segments added per round trip.
     fn increase(&self) -> f64 {
-        let target = self.params.rtt_target.secs();
-        if self.params.rtt_independence && self.rounds >= self.params.rtt_rounds && self.srtt < target {
-            let part = self.srtt / target;
-            part * part
-        } else {
-            1.0
-        }
+        let part = self.srtt / self.params.rtt_target.secs();
+        if self.is_independent() && part < 1.0 { part * part } else { 1.0 }
     }
 
     fn count(&mut self, ack: &Ack) {
+        self.has_seen_marks |= ack.marked > 0;
         self.delivered += real(ack.delivered);
         self.marked += real(ack.marked);
+    }
+
+    /// Data sent after the last reduction is acknowledged with a mark.
+    fn reduce(&mut self, context: &Context) {
+        self.reduced_to = context.snd_nxt;
+        if self.target_has_passed(context.now, self.reduced_at) {
+            self.reduced_at = Some(context.now);
+            let least_window = least(self.params.min_window * context.mss, self.cwnd);
+            self.cwnd = (self.cwnd * (1.0 - self.alpha / 2.0)).max(least_window);
+            self.ssthresh = self.cwnd;
+        }
+    }
+
+    /// A round trip ends: its fraction of marks counts.
+    fn end_round(&mut self, context: &Context) {
+        if self.has_seen_marks {
+            let fraction = if self.delivered > 0.0 { least(self.marked / self.delivered, 1.0) } else { 0.0 };
+            self.alpha += self.params.gain * (fraction - self.alpha);
+            self.updated_at = context.now;
+        }
+        (self.delivered, self.marked) = (0.0, 0.0);
+        self.end = context.snd_nxt;
+        self.rounds += u64::from(self.cwnd >= self.ssthresh);
     }
 
     fn set_pacing_rate(&mut self) {
@@ -107,8 +135,10 @@ impl CongestionControl for Prague {
             alpha: params.initial_alpha,
             delivered: 0.0,
             marked: 0.0,
+            has_seen_marks: false,
             end: 0,
-            since: setup.now,
+            updated_at: setup.now,
+            reduced_to: 0,
             reduced_at: None,
             rounds: 0,
             srtt: 0.0,
@@ -145,37 +175,24 @@ impl Control for Prague {
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        let (now, mss) = (context.now, context.mss);
         if let Some(srtt) = context.srtt().or(ack.rtt.map(Time::secs)) {
             self.srtt = srtt;
         }
         self.count(ack);
-        if ack.ack > self.end {
-            self.end = context.snd_nxt;
-            self.rounds += u64::from(self.cwnd >= self.ssthresh);
-            if now.since(self.since).secs() >= self.virtual_rtt() {
-                let fraction = if self.delivered > 0.0 { least(self.marked / self.delivered, 1.0) } else { 0.0 };
-                self.alpha += self.params.gain * (fraction - self.alpha);
-                (self.delivered, self.marked) = (0.0, 0.0);
-                self.since = now;
-            }
+        if ack.marked > 0 && ack.ack > self.reduced_to && !ack.in_recovery {
+            self.reduce(context);
         }
         let unmarked = real(ack.acked.saturating_sub(ack.marked));
         if !ack.in_recovery && unmarked > 0.0 {
             let growth = if self.cwnd < self.ssthresh {
                 unmarked
             } else {
-                self.increase() * mss * unmarked / self.cwnd
+                self.increase() * context.mss * unmarked / self.cwnd
             };
             self.cwnd = context.grown(self.cwnd, growth);
         }
-        let may_reduce =
-            self.reduced_at.is_none_or(|reduced_at| now.since(reduced_at).secs() >= self.virtual_rtt());
-        if ack.marked > 0 && may_reduce && !ack.in_recovery {
-            self.reduced_at = Some(now);
-            let least_window = least(self.params.min_window * mss, self.cwnd);
-            self.cwnd = (self.cwnd * (1.0 - self.alpha / 2.0)).max(least_window);
-            self.ssthresh = self.cwnd;
+        if ack.ack >= self.end && self.target_has_passed(context.now, Some(self.updated_at)) {
+            self.end_round(context);
         }
         self.set_pacing_rate();
     }
@@ -238,21 +255,48 @@ mod tests {
         assert!((prague.cwnd - before - MSS * MSS / before).abs() < 1e-6);
     }
 
+    /// The window, in segments, after an ACK with a mark at this time of the segment that ends at `ack`; 20 are in flight.
+    fn after_mark(prague: &mut Prague, ms: u64, ack: u64) -> f64 {
+        let context = context(ms, ack - 1000, ack + 19_000, 0.01);
+        prague.on_ack(&context, &Ack::new(ack, 1000).with_marked(1000));
+        prague.cwnd / MSS
+    }
+
     #[test]
-    fn a_mark_reduces_once_per_virtual_round_trip_and_unmarked_data_still_adds() {
+    fn a_mark_reduces_once_per_window_of_data_and_unmarked_data_still_adds() {
         let mut prague = prague(PragueParams { initial_alpha: 0.5, ..PragueParams::default() }, 20.0);
-        // 20 * (1 - 0.5 / 2) = 15 segments.
-        prague.on_ack(&context(1, 0, 20_000, 0.01), &Ack::new(1000, 1000).with_marked(1000));
-        assert_eq!(prague.cwnd, 15.0 * MSS);
-        // 24 ms later another mark does nothing, and a segment without one adds 1/15.
-        prague.on_ack(&context(20, 1000, 20_000, 0.01), &Ack::new(2000, 1000).with_marked(1000));
-        assert_eq!(prague.cwnd, 15.0 * MSS);
-        prague.on_ack(&context(25, 2000, 20_000, 0.01), &Ack::new(3000, 1000));
+        // 20 * (1 - 0.5 / 2) = 15 segments. All of that ACK is marked: alpha becomes 0.5 + 0.5 / 16 = 0.53125.
+        assert_eq!(after_mark(&mut prague, 1, 1000), 15.0);
+        // The 20 segments up to byte 20,000 were in flight: their marks do nothing, and the ACK without one adds 1/15.
+        assert_eq!(after_mark(&mut prague, 2, 2000), 15.0);
+        prague.on_ack(&context(3, 2000, 20_000, 0.01), &Ack::new(3000, 1000));
         assert!((prague.cwnd / MSS - (15.0 + 1.0 / 15.0)).abs() < 1e-9);
-        // 25 ms after the first it does.
+        let before = prague.cwnd / MSS;
+        assert_eq!(after_mark(&mut prague, 10, 20_000), before);
+        // The next one does. 2 of 3 ACKs up to byte 20,000 had marks: 0.53125 + (2/3 - 0.53125) / 16 = 0.539714.
+        assert!((after_mark(&mut prague, 11, 21_000) - before * (1.0 - 0.539_714 / 2.0)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_flow_that_is_independent_of_its_round_trip_time_reduces_once_per_target() {
+        let params = PragueParams { initial_alpha: 0.5, rtt_rounds: 0, ..PragueParams::default() };
+        let mut prague = prague(params, 20.0);
+        assert_eq!(after_mark(&mut prague, 1, 1000), 15.0);
+        // Two round trips later, 24 ms after the first mark, and 25 ms after it.
+        assert_eq!(after_mark(&mut prague, 25, 50_000), 15.0);
+        assert!(after_mark(&mut prague, 26, 90_000) < 12.0);
+    }
+
+    #[test]
+    fn alpha_is_kept_until_there_is_a_mark() {
+        let mut prague = prague(PragueParams::default(), 20.0);
+        for round in 0..20 {
+            prague.on_ack(&context(round, round * 20_000, round * 20_000 + 20_000, 0.01), &Ack::new(round * 20_000 + 1000, 1000));
+        }
+        assert_eq!(prague.alpha, 1.0);
         let before = prague.cwnd;
-        prague.on_ack(&context(26, 3000, 20_000, 0.01), &Ack::new(4000, 1000).with_marked(1000));
-        assert!(prague.cwnd < 0.8 * before);
+        prague.on_ack(&context(20, 400_000, 420_000, 0.01), &Ack::new(401_000, 1000).with_marked(1000));
+        assert_eq!(prague.cwnd, before / 2.0);
     }
 
     #[test]
