@@ -1,16 +1,17 @@
 //! Data Center TCP (RFC 8257): the window follows the fraction of marked data.
 //!
 //! Once per window of data, `alpha` moves by 1/16 of its distance to the fraction of bytes in that window whose marks were
-//! echoed. A mark reduces the window by `alpha / 2`, once per window of data. Otherwise the window grows, and halves at
-//! a loss, as Reno's does.
+//! echoed. A mark reduces the window by `alpha / 2`, once per window of data, and an ACK that echoes one does not grow it
+//! (RFC 3168 §6.1.2). Otherwise the window grows, and halves at a loss, as Reno's does.
 //!
 //! The switch must mark above a threshold of the instantaneous queue, and the receiver must echo every mark: its
 //! variant uses the feedback of RFC 8257 §3.2. With classic feedback, which echoes a mark until it is answered, a mark
 //! halves the window (RFC 3168 §6.1.2).
 //!
-//! Where it departs: the reduction is immediate, as in RFC 8257 §3.3; Linux approaches the threshold within a round trip
-//! and does not grow meanwhile [linux6]. Linux also lets a small `alpha` decay to zero, and rounds: `alpha_floor` is the
-//! value below which it becomes zero, 1/64 in Linux.
+//! Linux has `holds`, and a small `alpha` becomes zero: `alpha_floor` is 1/64.
+//!
+//! Where it departs: the reduction is immediate, as in RFC 8257 §3.3; Linux approaches the threshold within a round trip,
+//! and rounds `alpha` and the window to integers [linux6 tcp_dctcp.c].
 
 use crate::probes::MARKED_FRACTION;
 use crate::toolbox::RenoWindow;
@@ -29,6 +30,15 @@ params! {
         /// Value of the fraction below which it becomes zero.
         alpha_floor: f64 = 0.0, "-", "[RFC 8257 §3.3]",
             |floor| *floor >= 0.0 && *floor < 1.0, "a fraction, at least 0 and below 1";
+        /// No growth until the data in flight at a reduction is acknowledged, as in Linux.
+        holds: bool = false, "-", "[linux6 tcp_dctcp.c]";
+    }
+}
+
+impl DctcpParams {
+    /// The parameters of Linux.
+    pub fn linux() -> Self {
+        DctcpParams { alpha_floor: 1.0 / 64.0, holds: true, ..DctcpParams::default() }
     }
 }
 
@@ -105,14 +115,15 @@ impl Control for Dctcp {
             self.update_alpha();
             self.end = context.snd_nxt;
         }
-        let must_reduce = ack.marked > 0 && ack.ack > self.reduced_to && !ack.in_recovery;
-        if must_reduce {
+        let is_new = ack.ack > self.reduced_to;
+        let is_marked = ack.marked > 0;
+        if is_marked && is_new && !ack.in_recovery {
             self.reduced_to = context.snd_nxt;
             let cwnd = (self.window.cwnd() * (1.0 - self.alpha / 2.0)).max(2.0 * context.mss);
             let cwnd = cwnd.min(self.window.cwnd().max(context.mss));
             let ssthresh = cwnd.max(2.0 * context.mss);
             self.window.reduce(ssthresh, cwnd, context, &Congestion::new(Signal::EcnEcho));
-        } else {
+        } else if !is_marked && (is_new || !self.params.holds) {
             self.window.on_ack(context, ack);
         }
     }

@@ -12,6 +12,7 @@ use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use crate::sender::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
 use dumbbell_cc::algorithms::cubic::CubicParams;
+use dumbbell_cc::algorithms::dctcp::DctcpParams;
 use dumbbell_cc::algorithms::htcp::HtcpParams;
 use dumbbell_cc::algorithms::scalable::ScalableParams;
 use dumbbell_cc::algorithms::veno::VenoSamples;
@@ -81,6 +82,7 @@ pub(super) fn adapt(params: &mut TcpParams) {
             *cubic = CubicParams::linux();
             *slow_start = SlowStartSpec::named("hystart").unwrap_or(*slow_start);
         }
+        AlgorithmSpec::Dctcp(dctcp) => *dctcp = DctcpParams::linux(),
         AlgorithmSpec::Scalable(scalable) => *scalable = ScalableParams::linux(),
         AlgorithmSpec::Htcp(htcp) => *htcp = HtcpParams::linux(),
         AlgorithmSpec::HighSpeed(highspeed) => highspeed.whole_increase = true,
