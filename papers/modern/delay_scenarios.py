@@ -9,6 +9,7 @@ from .network import (
     bdp_bytes,
     bottleneck,
     bulk,
+    datagrams,
     drop_tail,
     flow,
     lines,
@@ -18,7 +19,10 @@ from .network import (
     rfc,
 )
 
-__all__ = ["delay_cases"]
+__all__ = ["DCTCP_STOPS_S", "delay_cases"]
+
+DCTCP_STOPS_S = {10: 15, 80: 40}
+"""End of the runs of ns-3 with DCTCP by round-trip time in milliseconds, s."""
 
 
 def _step(packets: float, mbps: float) -> Data:
@@ -46,21 +50,28 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
             )
             for packets in (2, 5, 12, 20, 40)
         },
-        # A millisecond at 50 Mb/s is 4.2 packets.
+        # As in ns-3: Reno's rules of Linux, CoDel that also marks above a threshold, a flow that starts after 5 s.
         **{
             f"dctcp-{rtt}ms": bottleneck(
-                f"dctcp-{rtt}ms", 50, rtt, bulk([("f", dctcp)]), 45, queue=_step(50 / 12, 50),
+                f"dctcp-{rtt}ms", 50, rtt, bulk([("f", linux("dctcp", assumptions))], start_s=5), stop_s,
+                queue={"kind": "codel", "ce_threshold": "1 ms"},
                 probes=[
                     probe("delivered", flows=["f"], period_ms=200),
                     probe("marked_fraction", flows=["f"], period_ms=100),
                 ],
             )
-            for rtt in (10, 80)
+            for rtt, stop_s in DCTCP_STOPS_S.items()
         },
-        # A slow link holds a window of hundreds of packets: all are marked.
+        # A slow link holds a window of hundreds of packets behind a burst of others: all are marked.
         "dctcp-all-marked": bottleneck(
             "dctcp-all-marked", 10, 10,
-            bulk([("f", _dctcp(assumptions, initial_window="400 segments", initial_ssthresh="400 segments"))]),
+            [
+                datagrams("burst", 1000, 1500) | {"stop": "240 us"},
+                *bulk(
+                    [("f", _dctcp(assumptions, initial_window="400 segments", initial_ssthresh="400 segments"))],
+                    start_s=0.001,
+                ),
+            ],
             8, queue=_step(1, 10),
             probes=[probe("cwnd_base", flows=["f"]), probe("marked_fraction", flows=["f"])],
         ),

@@ -34,8 +34,18 @@ def deviation_from_the_times_of_drops(evidence: Evidence) -> Outcome:
 def sojourn_of_one_reno_flow(evidence: Evidence) -> Outcome:
     run = evidence.one("codel-reno")
     wait, used = 1000 * run.link("wait_mean_s"), run.link("utilization")
+    others = {
+        words: 100 * evidence.one(key).link("utilization")
+        for key, words in (
+            ("codel-reno-short", "at 20 ms"),
+            ("codel-cubic", "of CUBIC"),
+            ("codel-none", "behind a drop-tail queue of 6 packets"),
+        )
+    }
     return Outcome(
-        measured=wait, holds=1 <= wait <= 10 and used >= 0.9, note=f"utilization {100 * used:.1f} %"
+        measured=wait,
+        holds=1 <= wait <= 10 and used >= 0.9,
+        note=f"utilization {100 * used:.1f} %; {listing(others, '{:.1f} %')}",
     )
 
 

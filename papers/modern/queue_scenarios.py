@@ -31,9 +31,16 @@ def _managed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             "codel-persistent", 100, 20, [datagrams("f", 200, 1500)], 1.2,
             queue={"kind": "codel", "limit": "1000000 packets"}, probes=[probe("drops", link=True)],
         ),
-        "codel-reno": bottleneck(
-            "codel-reno", 10, 50, bulk([("f", reno)]), 60, from_s=10, queue={"kind": "codel"}
-        ),
+        **{
+            key: bottleneck(key, 10, rtt_ms, bulk([("f", tcp)]), 60, from_s=10, queue=queue)
+            for key, rtt_ms, tcp, queue in (
+                ("codel-reno", 50, reno, {"kind": "codel"}),
+                # What the utilization of one flow depends on: the path, the algorithm, and the queue that it may build.
+                ("codel-reno-short", 20, reno, {"kind": "codel"}),
+                ("codel-cubic", 50, linux("cubic", assumptions), {"kind": "codel"}),
+                ("codel-none", 50, reno, drop_tail(6, "packets")),
+            )
+        },
         "fqcodel-voice": bottleneck(
             "fqcodel-voice", 10, 40, [datagrams("voice", 64 * 8 / 0.02 / 1e6, 64), *bulk(lines("f", 8, reno), (0.0, 1.0))],
             60, queue={"kind": "fqcodel"}, probes=[probe("delivered", flows=["voice"])],

@@ -189,11 +189,16 @@ def overshoot_without_and_with_hystart(evidence: Evidence) -> Outcome:
     plain, early = evidence.one("start-standard"), evidence.one("start-hystart")
     gain = plain.link("backlog_max_packets") - early.link("backlog_max_packets")
     fewer = plain.link("drops_queue") > early.link("drops_queue")
+    free = (
+        evidence.one(f"start-{start}-unlimited").link("backlog_max_packets")
+        for start in ("standard", "hystart")
+    )
     return Outcome(
         measured=gain,
         holds=gain > 0 and fewer,
         note=f"largest queue {plain.link('backlog_max_packets'):.0f} and {early.link('backlog_max_packets'):.0f} packets, "
-        f"drops {plain.link('drops_queue'):.0f} and {early.link('drops_queue'):.0f}",
+        f"drops {plain.link('drops_queue'):.0f} and {early.link('drops_queue'):.0f}; largest queue without a limit "
+        f"{' and '.join(f'{packets:.0f}' for packets in free)}",
     )
 
 

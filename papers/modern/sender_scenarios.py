@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from .assumptions import Assumptions
@@ -90,17 +91,12 @@ def _hystart(rtt_ms: float, step_ms: float, assumptions: Assumptions) -> Case:
 
 def _classic(assumptions: Assumptions) -> list[Case]:
     made = []
-    for start in ("hystart", "standard"):
+    queues = {"": drop_tail(bdp_bytes(10, 40)), "-unlimited": drop_tail(None)}
+    for start, (suffix, queue) in itertools.product(("hystart", "standard"), queues.items()):
+        key = f"start-{start}{suffix}"
         tcp = linux("cubic", assumptions, window={"slow_start": {"name": start}})
-        data = bottleneck(
-            name=f"start-{start}",
-            mbps=10,
-            rtt_ms=40,
-            flows=bulk([("f", tcp)]),
-            duration_s=1.5,
-            queue=drop_tail(bdp_bytes(10, 40)),
-        )
-        made.append(Case(key=f"start-{start}", stage="sender", data=data))
+        data = bottleneck(name=key, mbps=10, rtt_ms=40, flows=bulk([("f", tcp)]), duration_s=1.5, queue=queue)
+        made.append(Case(key=key, stage="sender", data=data))
     return made
 
 

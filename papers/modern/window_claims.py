@@ -280,13 +280,19 @@ def increase_and_decrease_of_illinois(evidence: Evidence) -> Outcome:
             before = float(backlog.at(begin["time_s"] - 0.2))
             place = "full" if before > 60 else "empty" if before < 2 else ""
             if place:
-                kept[place].append(end["cwnd_bytes"] / begin["cwnd_before_bytes"])
-    pairs = {"least increase": (increase.min(), 0.3), "largest increase": (increase.max(), 10.0)}
-    if kept["full"]:
-        pairs["kept at a full queue"] = (float(np.mean(kept["full"])), 0.5)
-    if kept["empty"]:
-        pairs["kept at an empty queue"] = (float(np.mean(kept["empty"])), 0.875)
-    return farthest(pairs)
+                # The data in flight are whole segments of 1000 bytes.
+                kept[place].append(end["cwnd_bytes"] / (begin["cwnd_before_bytes"] // 1000 * 1000))
+    for place, fractions in kept.items():
+        if not fractions:
+            raise NotMeasured(f"There was no loss at an {place} queue.")
+    return farthest(
+        {
+            "least increase": (increase.min(), 0.3),
+            "largest increase": (increase.max(), 10.0),
+            "kept at a full queue": (float(np.mean(kept["full"])), 0.5),
+            "kept at an empty queue": (float(np.mean(kept["empty"])), 0.875),
+        }
+    )
 
 
 @claim("hybla-01")

@@ -187,8 +187,8 @@ def _others(assumptions: Assumptions) -> list[Case]:
             probe("tcp_events", flows=["f"]),
             probe("backlog", link=True, period_ms=20),
         ],
-        # Beside the losses of full queues, one while the queue is empty.
-        impairments=[{"kind": "forced", "packets": [32_000, 64_000]}],
+        # Two losses while the delay is the longest so far, and one while the queue is empty after them.
+        impairments=[{"kind": "forced", "packets": [32_000, 64_000, 65_150]}],
     )
     veno = [
         bottleneck(
