@@ -197,13 +197,28 @@ mod tests {
         let mut dctcp = dctcp(32.0);
         window(&mut dctcp, 0, 10);
         assert_eq!(dctcp.alpha, 1.0);
-        // 32 halves at the first ACK. The other nine grow the window of 16 segments by 9/16 of a segment, about.
-        assert!((16.5..16.6).contains(&(dctcp.cwnd() / MSS)), "{}", dctcp.cwnd());
+        // 32 halves at the first ACK. The other nine echo marks too, and do not grow the window.
+        assert_eq!(dctcp.cwnd(), 16.0 * MSS);
         window(&mut dctcp, 10_000, 10);
-        assert!((8.0..9.5).contains(&(dctcp.cwnd() / MSS)), "{}", dctcp.cwnd());
+        assert_eq!(dctcp.cwnd(), 8.0 * MSS);
         // Never below two segments.
         (2..8).for_each(|round| window(&mut dctcp, round * 10_000, 10));
-        assert!(dctcp.cwnd() >= 2.0 * MSS);
+        assert_eq!(dctcp.cwnd(), 2.0 * MSS);
+    }
+
+    #[test]
+    fn after_a_reduction_the_window_grows_with_the_next_ack_or_as_in_linux_a_round_trip_later() {
+        for (params, grown) in [(DctcpParams::default(), true), (DctcpParams::linux(), false)] {
+            let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(20.0 * MSS);
+            let mut dctcp = Dctcp::new(&params, &setup);
+            // The first ACK has a mark; nine without follow, of data sent before the reduction to ten segments.
+            window(&mut dctcp, 0, 1);
+            assert_eq!(dctcp.cwnd() > 10.0 * MSS, grown);
+            // ACKs above byte 10,000, the end of what was in flight, grow it again.
+            let before = dctcp.cwnd();
+            window(&mut dctcp, 10_000, 0);
+            assert!(dctcp.cwnd() > before);
+        }
     }
 
     #[test]
