@@ -17,6 +17,7 @@ from dumbbell.sensitivity import Sensitivity
 
 from . import content, means, plan, reduction, sensitivity
 from . import delay_claims as _delay_claims  # registers its claims
+from . import draft_claims as _draft_claims  # registers its claims
 from . import evaluation_claims as _evaluation_claims  # registers its claims
 from . import model_claims as _model_claims  # registers its claims
 from . import queue_claims as _queue_claims  # registers its claims

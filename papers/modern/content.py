@@ -113,8 +113,9 @@ BEHIND: dict[str, str] = {
     "cao-01": "Published rates are those of a testbed. The ratio depends on the losses of CUBIC in its slow start, from which it "
     "recovers slowly at 200 ms.",
     "bbr-11": "ProbeRTT ends with the first acknowledgement after 200 ms, and acknowledgements of 4 segments come in pairs.",
-    "bbr3-04": "At half of the rate, Drain empties the queue also if the path is a tenth slower: 0.9 - 0.5 of the rate are left. "
-    "Its other condition ends it before three rounds have passed.",
+    "bbr3-04": "The case of the draft contradicts its state: Drain sends at half of the rate, so that a path a tenth slower still "
+    "empties the queue by 0.9 - 0.5 of a path per round-trip time, and what the case asks for next, more than a path in flight for "
+    "several rounds, does not come about. It does if the rate falls by more than half, and then the rounds end Drain.",
     "dctcp-04": "The stated alpha is that of the device queue of ns-3, in which CoDel sees no packet wait. In separate runs, "
     "ns-3.37 has 0.07 with a device of three packets and dynamic limits, as stated, but 0.13 with one of a packet and without "
     "these limits, and then also without delayed acknowledgements 0.14 to 0.18. The fluid model gives 0.21. The rate is as "

@@ -1,10 +1,10 @@
-"""Claims of evaluation suites, and the cases of BBRv3's draft with limited applications and impaired paths."""
+"""Claims of evaluation suites."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.claims import Outcome
 
 from .evaluation_scenarios import (
     BUFFERS,
@@ -18,7 +18,7 @@ from .evaluation_scenarios import (
     algorithms,
 )
 from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
-from .model_claims import PROBE_RTT, STARTUP, loss_rate
+from .model_claims import loss_rate
 from .register import claim
 
 __all__: list[str] = []
@@ -141,70 +141,3 @@ def completion_over_a_slow_satellite(evidence: Evidence) -> Outcome:
 def completion_with_a_blackout(evidence: Evidence) -> Outcome:
     time = evidence.one("blackout-transfer").flow("completion_s")
     return Outcome(measured=time, holds=time <= 15)
-
-
-# The draft of BBRv3.
-
-
-@claim("bbr3-06")
-def exit_from_up_by_loss_of_a_limited_flow(_evidence: Evidence) -> Outcome:
-    raise NotMeasured(
-        "No scenario makes a flow lose 2 % while its application limits it in UP. The draft contradicts itself here: its test "
-        "expects a new long-term bound, its pseudocode skips it."
-    )
-
-
-@claim("bbr3-07")
-def end_of_startup_of_a_limited_flow(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-limited")
-    states = run.trace("bbr3_state").values
-    others = sorted({int(state) for state in states} - {STARTUP, PROBE_RTT})
-    return Outcome(
-        measured=float(len(others)), holds=not others, note=f"other states: {others}" if others else ""
-    )
-
-
-@claim("bbr3-11")
-def probes_of_the_minimum_of_a_flow_with_pauses(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-idle")
-    stays = run.trace("bbr3_state").stays(lambda values: values == PROBE_RTT, 60)
-    late = [begin for begin, _ in stays if begin > 12]
-    return Outcome(
-        measured=float(len(late)), holds=not late, note="entries into ProbeRTT, with data every 6 s"
-    )
-
-
-@claim("bbr3-13")
-def utilization_with_aggregation(evidence: Evidence) -> Outcome:
-    extra = min(float(run.trace("extra_acked").values.max()) for run in evidence.runs("draft-aggregated"))
-    return Outcome(measured=extra / 1448, holds=extra > 0, note="largest aggregation provided for, segments")
-
-
-@claim("bbr3-18")
-def bounds_under_reordering(evidence: Evidence) -> Outcome:
-    values = evidence.each("draft-reordered", lambda run: run.goodput() / (50 * 1448 / 1500))
-    return ordering(
-        values, lambda part: part >= 0.95, "goodput with spurious recoveries over the rate of the path"
-    )
-
-
-@claim("bbr3-19")
-def state_after_a_spurious_timeout(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-spike")
-    if not any(event["time_s"] > 14 for event in run.events().of("timeout")):
-        raise NotMeasured("There was no timeout.")
-    bound = run.trace("inflight_longterm")
-    before, after = float(bound.at(14.99)), float(bound.at(18))
-    bandwidth = run.trace("max_bw")
-    kept = float(bandwidth.at(18)) / float(bandwidth.at(14.99))
-    return held(
-        {"the long-term bound": after >= before or after == 0, "the bandwidth": kept >= 0.95},
-        f"bound {before:.0f} and {after:.0f} bytes, bandwidth kept {kept:.2f}",
-    )
-
-
-@claim("bbr3-22")
-def bandwidth_kept_by_a_limited_flow(evidence: Evidence) -> Outcome:
-    bandwidth = evidence.one("draft-late-limit").trace("max_bw")
-    kept = float(bandwidth.values[-1] / bandwidth.values.max())
-    return Outcome(measured=kept, holds=kept >= 1 - 1e-9)

@@ -180,8 +180,6 @@ def _satellites(assumptions: Assumptions) -> dict[str, Data]:
 
 def _limited(assumptions: Assumptions) -> dict[str, Data]:
     """Return flows that their application limits."""
-    media = {"kind": "streaming", "bitrates": ["1 Mbit/s"], "segment": "100 ms", "reservoir": "100 ms",
-             "cushion": "100 ms", "buffer": "200 ms", "startup": "100 ms"}  # fmt: skip
     # Answers of 12.5 kB every 100 ms or so, a tenth of the rate, and once in 100 a longer one, 10 s later on average.
     answers = {
         "kind": "incast",
@@ -197,54 +195,13 @@ def _limited(assumptions: Assumptions) -> dict[str, Data]:
         "validated": {"grow_when": "cwnd-limited", "validation": "rfc7661"},
         "free": {"grow_when": "always"},
     }
-    made = {
+    return {
         f"limited-{name}": bottleneck(
             f"limited-{name}", 10, 40, [flow("f", rfc("reno", assumptions, window=rule), source=answers)], 60,
             queue=drop_tail(bdp_bytes(10, 40)), probes=[probe("seq_sent", flows=["f"])],
         )
         for name, rule in rules.items()
     }  # fmt: skip
-    bbr3 = linux("bbr3", assumptions)
-    states = probe("bbr3_state", "max_bw", flows=["f"])
-    # The first 20 s of the video are fetched at once; after that, the application limits.
-    late = media | {"buffer": "20 s", "bitrates": ["20 Mbit/s"]}
-    rare = media | {
-        "segment": "6 s",
-        "buffer": "7 s",
-        "bitrates": ["2 Mbit/s"],
-        "reservoir": "1 s",
-        "cushion": "1 s",
-    }
-    for key, source, duration in (
-        ("draft-limited", media, 20),
-        ("draft-late-limit", late, 40),
-        ("draft-idle", rare, 60),
-    ):
-        made[key] = bottleneck(
-            key,
-            50,
-            40,
-            [flow("f", bbr3, source=source)],
-            duration,
-            queue=drop_tail(bdp_bytes(50, 40, 4)),
-            probes=[states],
-        )
-    made["draft-aggregated"] = bottleneck(
-        "draft-aggregated", 50, 40, bulk([("f", bbr3)]), 40, from_s=10, queue=drop_tail(bdp_bytes(50, 40, 4)),
-        link={"wifi": {}}, probes=[probe("extra_acked", flows=["f"], period_ms=100)],
-    )  # fmt: skip
-    made["draft-reordered"] = bottleneck(
-        "draft-reordered", 50, 40, bulk([("f", bbr3)]), 40, from_s=10, queue=drop_tail(bdp_bytes(50, 40, 4)),
-        impairments=[{"kind": "reorder", "delay": "15 ms", "probability": 0.01}],
-        probes=[probe("inflight_longterm", "bw_shortterm", "tcp_events", flows=["f"])],
-    )  # fmt: skip
-    made["draft-spike"] = bottleneck(
-        "draft-spike", 50, 40, bulk([("f", rfc("bbr3", assumptions, recovery={"kind": "rack", "frto": "rfc5682"}))]), 30,
-        queue=drop_tail(bdp_bytes(50, 40, 4)),
-        changes=[{"at": "15 s", "delay": "1500 ms"}, {"at": "15.005 s", "delay": "20 ms"}],
-        probes=[probe("bbr3_state", "inflight_longterm", "max_bw", "tcp_events", flows=["f"])],
-    )  # fmt: skip
-    return made
 
 
 RANDOM = ("equal-", "load-", "limited-", "draft-reordered", "draft-aggregated")

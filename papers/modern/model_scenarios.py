@@ -20,8 +20,6 @@ from .network import (
 
 __all__ = [
     "CLIFF",
-    "DOWN_CHANGES_MS",
-    "DRAIN_CHANGES_MS",
     "HIGH_LOSS",
     "SHALLOW",
     "SLOW_BUFFERS_KB",
@@ -154,75 +152,6 @@ def _single(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     return made
 
 
-DRAIN_CHANGES_MS = range(200, 620, 20)
-"""When the rate falls in the runs for Drain, ms."""
-
-DOWN_CHANGES_MS = range(3000, 6500, 50)
-"""When the rate falls in the runs for DOWN, ms."""
-
-STATES = ("bbr3_state", "max_bw", "inflight_longterm", "bw_shortterm", "pacing_gain")
-
-
-def _draft(assumptions: Assumptions) -> dict[str, Data]:
-    """Return cases of the appendix of the draft of BBRv3."""
-    tcp = linux("bbr3", assumptions)
-    states = probe(*STATES, flows=["f"])
-    deep = drop_tail(bdp_bytes(50, 40, 4))
-
-    def single(
-        name: str, mbps: float = 50, rtt_ms: float = 40, duration_s: float = 25, **more: object
-    ) -> Data:
-        given: Data = {"queue": deep, "probes": [states], **more}
-        return bottleneck(name, mbps, rtt_ms, bulk([("f", tcp)]), duration_s, **given)
-
-    window = probe("flight_size", flows=["f"], period_ms=2)
-    fine = probe("flight_size", flows=["f"], period_ms=0.25)
-    return {
-        "draft-steady": single("draft-steady", duration_s=42, probes=[states, window]),
-        "draft-startup-loss": single(
-            "draft-startup-loss", duration_s=4, queue=drop_tail(bdp_bytes(50, 40, 0.1)), probes=[states]
-        ),
-        "draft-fine": single("draft-fine", duration_s=9, probes=[states, fine]),
-        # The rate falls by a tenth at some time; the claims find the runs in which it is as a state begins.
-        **{
-            f"draft-drain-{at}": single(
-                f"draft-drain-{at}", duration_s=1.5, changes=[{"at": f"{at} ms", "rate": rate_of(45)}],
-                probes=[states, probe("srtt", flows=["f"], period_ms=5)],
-            )
-            for at in DRAIN_CHANGES_MS
-        },
-        **{
-            f"draft-down-{at}": single(
-                f"draft-down-{at}", duration_s=at / 1000 + 6, changes=[{"at": f"{at} ms", "rate": rate_of(45)}]
-            )
-            for at in DOWN_CHANGES_MS
-        },
-        "draft-small": single(
-            "draft-small", mbps=0.5, rtt_ms=4, duration_s=60, from_s=10, queue=drop_tail(50_000),
-            probes=[probe("cwnd", flows=["f"], period_ms=50)],
-        ),
-        "draft-faster": single(
-            "draft-faster", mbps=10, duration_s=40, queue=drop_tail(bdp_bytes(100, 40, 2)),
-            changes=[{"at": "20 s", "rate": rate_of(100)}],
-        ),
-        "draft-slower": single(
-            "draft-slower", mbps=100, duration_s=50, queue=drop_tail(bdp_bytes(100, 40, 2)),
-            changes=[{"at": "20 s", "rate": rate_of(10)}],
-        ),
-        "draft-policer": single(
-            "draft-policer", mbps=40, duration_s=60, from_s=20,
-            queue={"kind": "policer", "rate": "10 Mbit/s", "burst": f"{bdp_bytes(10, 40)} bytes"},
-        ),
-        "draft-lossy": single(
-            "draft-lossy", duration_s=60, from_s=10, impairments=[{"kind": "bernoulli", "probability": 0.01}]
-        ),
-        # A start so slow that the minimum is 5 s old before the pipe is full.
-        "draft-long-start": single(
-            "draft-long-start", mbps=100, rtt_ms=900, duration_s=25, queue=drop_tail(bdp_bytes(100, 900, 2))
-        ),
-    }  # fmt: skip
-
-
 RANDOM = (
     "bbr-steps",
     "loss-",
@@ -232,7 +161,6 @@ RANDOM = (
     "bbr-lossy",
     "cubic-lossy",
     "slow-",
-    "draft-lossy",
 )
 
 
@@ -243,7 +171,6 @@ def model_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         **_lossy(assumptions, quick=quick),
         **_several(assumptions, quick=quick),
         **_single(assumptions, quick=quick),
-        **_draft(assumptions),
     }
     return [
         Case(key=key, stage="models", data=data, is_random=key.startswith(RANDOM))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .assumptions import Assumptions
 from .delay_scenarios import delay_cases
+from .draft_scenarios import draft_cases
 from .evaluation_scenarios import evaluation_cases
 from .model_scenarios import model_cases
 from .network import Case
@@ -23,6 +24,7 @@ def cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
             window_cases,
             sender_cases,
             model_cases,
+            draft_cases,
             sharing_cases,
             delay_cases,
             queue_cases,
