@@ -521,7 +521,7 @@ impl CongestionControl for Bbr {
     const SUMMARY: &'static str =
         "BBR version 1: rate and window from a model of bandwidth and round-trip time, as in Linux.";
     const SOURCE: &'static str = "[cardwell2017]";
-    const RECOVERY: Option<&'static str> = Some("sack");
+    const RECOVERY: Option<&'static str> = Some("rack");
     const PROBES: &'static [ProbeInfo] = &[MODE, BANDWIDTH, BASE_RTT, PACING_GAIN, EXTRA_ACKED];
 
     fn new(params: &BbrParams, setup: &Setup) -> Self {

@@ -103,7 +103,7 @@ impl CongestionControl for Copa {
     type Params = CopaParams;
     const SUMMARY: &'static str = "Copa: steers to a rate inversely proportional to the queueing delay.";
     const SOURCE: &'static str = "[arun2018]";
-    const RECOVERY: Option<&'static str> = Some("sack");
+    const RECOVERY: Option<&'static str> = Some("rack");
     const PROBES: &'static [ProbeInfo] = &[MODE, BASE_RTT, QUEUEING_DELAY, DELTA, VELOCITY];
 
     fn new(params: &CopaParams, setup: &Setup) -> Self {

@@ -78,7 +78,7 @@ impl CongestionControl for Dctcp {
     type Params = DctcpParams;
     const SUMMARY: &'static str = "Data Center TCP: reduces its window by the fraction of marked data.";
     const SOURCE: &'static str = "[RFC 8257]";
-    const RECOVERY: Option<&'static str> = Some("sack");
+    const RECOVERY: Option<&'static str> = Some("rack");
     const ECN_FEEDBACK: Option<&'static str> = Some("dctcp");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[MARKED_FRACTION];

@@ -122,7 +122,7 @@ impl CongestionControl for Prague {
     type Params = PragueParams;
     const SUMMARY: &'static str = "TCP Prague: DCTCP's reaction to marks for L4S, paced, and less dependent on the round-trip time.";
     const SOURCE: &'static str = "[RFC 9331]";
-    const RECOVERY: Option<&'static str> = Some("sack");
+    const RECOVERY: Option<&'static str> = Some("rack");
     const ECN_FEEDBACK: Option<&'static str> = Some("accurate");
     const PROBES: &'static [ProbeInfo] = &[MARKED_FRACTION];
 

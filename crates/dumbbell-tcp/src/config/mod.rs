@@ -542,6 +542,10 @@ mod tests {
         assert_eq!(kind(Rules::Ns3, "tahoe"), None);
         assert_eq!(kind(Rules::Bsd, "sack"), Some("sack"));
         assert_eq!(kind(Rules::Linux, "vegas"), Some("rack"));
+        // A congestion control that asks for RACK gets the selective acknowledgements of a simulator that lacks it.
+        let of_bbr =
+            [Rules::Rfc, Rules::Bsd, Rules::Ns2, Rules::Ns3, Rules::Linux].map(|rules| kind(rules, "bbr"));
+        assert_eq!(of_bbr, ["rack", "rack", "ns2sack", "ns3sack", "rack"].map(Some));
         assert_eq!(kind(Rules::Linux, "tahoe"), None);
     }
 

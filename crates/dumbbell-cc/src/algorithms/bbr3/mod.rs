@@ -193,7 +193,7 @@ impl CongestionControl for Bbr3 {
     const SUMMARY: &'static str =
         "BBR version 3: version 1 with bounds that follow losses, and bandwidth probes of a limited loss.";
     const SOURCE: &'static str = "[bbr2026]";
-    const RECOVERY: Option<&'static str> = Some("sack");
+    const RECOVERY: Option<&'static str> = Some("rack");
     const PROBES: &'static [ProbeInfo] = &[
         STATE,
         BANDWIDTH,

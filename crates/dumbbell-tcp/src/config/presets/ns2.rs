@@ -56,7 +56,7 @@ pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
             max_burst: 2,
             ..NewRenoRules::default()
         })),
-        "sack" => Some(RecoverySpec::Ns2Sack(Ns2SackRules::default())),
+        "sack" | "rack" => Some(RecoverySpec::Ns2Sack(Ns2SackRules::default())),
         _ => None,
     }
 }

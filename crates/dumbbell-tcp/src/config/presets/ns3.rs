@@ -47,7 +47,7 @@ pub(super) fn algorithm(name: &str) -> Option<AlgorithmSpec> {
 }
 
 pub(super) fn recovery(family: &str) -> Option<RecoverySpec> {
-    matches!(family, "newreno" | "sack").then(|| RecoverySpec::Ns3Sack(Ns3SackRules::default()))
+    matches!(family, "newreno" | "sack" | "rack").then(|| RecoverySpec::Ns3Sack(Ns3SackRules::default()))
 }
 
 /// Algorithms other than NewReno reduce the window, not the pipe. The fine timeouts of Vegas belong to a recovery that
