@@ -43,6 +43,38 @@ class Modern(ClaimedPaper[Evidence]):
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    deciding: Mapping[str, str] = {
+        **dict.fromkeys(("rack-reordered", "population"), "sender"),
+        **dict.fromkeys(
+            (
+                "bbr-steps",
+                "bbr-lossy",
+                "cubic-lossy",
+                "slow",
+                "loss",
+                "cliff",
+                "shallow",
+                "deep-four",
+                "draft-lossy",
+            ),
+            "models",
+        ),
+        **dict.fromkeys(("ware", "against", "gigabit", "short-path", "reno-two", "copa-cubic"), "sharing"),
+        **dict.fromkeys(("prague-cubic", "ledbat-reno", "ledbat-codel"), "delay"),
+        **dict.fromkeys(
+            (
+                "fqcodel-voice",
+                "fqcodel-overload",
+                "pie",
+                "red-constant",
+                "dualpi2-cubic",
+                "dualpi2-overload",
+                "netem-delays",
+            ),
+            "queues",
+        ),
+        **dict.fromkeys(("equal", "load", "draft-aggregated", "draft-reordered"), "evaluation"),
+    }
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""

@@ -158,7 +158,9 @@ def _blackouts(assumptions: Assumptions) -> dict[str, Data]:
 def _satellites(assumptions: Assumptions) -> dict[str, Data]:
     """Return the tests of picoquic over satellites."""
 
-    def transfer(key: str, name: str, mbps: float, megabytes: int, duration_s: float, **more: object) -> Data:
+    def transfer(
+        key: str, name: str | Data, mbps: float, megabytes: int, duration_s: float, **more: object
+    ) -> Data:
         tcp = linux(name, assumptions, **QUIC, **more)
         rate = mbps * PICOQUIC_MBPS
         return bottleneck(
@@ -167,9 +169,10 @@ def _satellites(assumptions: Assumptions) -> dict[str, Data]:
         )  # fmt: skip
 
     half = f"{round(bdp_bytes(250 * PICOQUIC_MBPS, SATELLITE_MS, 0.5) / QUIC_PACKET)} segments"
+    slow = {"bbr": "bbr", "bbr3": "bbr3", "bbr-full": {"name": "bbr", "probe_rtt_duration": "0 s"}}
     made = {
-        f"satellite-slow-{name}": transfer(f"satellite-slow-{name}", name, 1, 10, 120)
-        for name in ("bbr", "bbr3")
+        f"satellite-slow-{name}": transfer(f"satellite-slow-{name}", congestion, 1, 10, 120)
+        for name, congestion in slow.items()
     }
     for name in ("bbr", "bbr3", "cubic"):
         made[f"satellite-{name}"] = transfer(f"satellite-{name}", name, 250, 100, 60)

@@ -56,7 +56,9 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
         "bbr-steps": bottleneck(
             "bbr-steps", 10, 40, bulk([("f", bbr)], (0.0, 1.0)), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
             changes=[{"at": "20 s", "rate": rate_of(20)}, {"at": "40 s", "rate": rate_of(10)}],
-            probes=[probe("backlog", link=True, period_ms=10), probe("bandwidth", flows=["f"])],
+            probes=[
+                probe("backlog", link=True, period_ms=10), probe("bandwidth", "pacing_gain", flows=["f"])
+            ],
         ),
         **{
             f"buffer-250ms-{name}": bottleneck(
@@ -135,12 +137,17 @@ def _single(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     made = {}
     for name in ("bbr", "cubic"):
         tcp = linux(name, assumptions)
+        # At 200 ms, what is measured depends on the duration: CUBIC grows for minutes.
         made[f"single-200ms-{name}"] = bottleneck(
-            f"single-200ms-{name}", 500, 200, bulk([("f", tcp)]), duration, queue=drop_tail(100_000)
+            f"single-200ms-{name}", 500, 200, bulk([("f", tcp)]), 60, queue=drop_tail(100_000)
         )
         made[f"single-25ms-{name}"] = bottleneck(
             f"single-25ms-{name}", 500, 25, bulk([("f", tcp)]), duration, queue=drop_tail(100_000)
         )
+    paced = linux("cubic", assumptions, pacing={})
+    made["single-200ms-paced"] = bottleneck(
+        "single-200ms-paced", 500, 200, bulk([("f", paced)]), 60, queue=drop_tail(100_000)
+    )
     made["single-deep-bbr"] = bottleneck(
         "single-deep-bbr",
         500,
