@@ -12,7 +12,7 @@ from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
 
-__all__ = ["Algorithm", "algorithm"]
+__all__ = ["INITIAL_WINDOW", "Algorithm", "algorithm"]
 
 INITIAL_WINDOW = "10 segments"
 """RFC 6928 §2, for every connection of an evaluation."""

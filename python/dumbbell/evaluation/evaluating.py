@@ -271,7 +271,7 @@ def _absent(item: Item, study: Study) -> Judged | None:
         return Judged(item=item, verdict="not applicable", why=reason)
     if item.refers:
         return Judged(item=item, verdict="reported", why=item.refers)
-    lacking = missing(item.needs)
+    lacking = item.lacks or missing(item.needs)
     if lacking:
         return Judged(item=item, verdict="not available", why=lacking)
     return None
@@ -320,7 +320,7 @@ def _tables(work: PlannedRuns[_Planned], plan: Sequence[_Planned]) -> dict[str, 
 
 def _judged(item: Item, results: pd.DataFrame | None) -> Judged:
     """Return an item with its verdict."""
-    lacking = missing(item.partly)
+    lacking = "; ".join(filter(None, (missing(item.partly), item.excludes)))
     if item.summarizes:
         return Judged(item=item, verdict="reported", why="", lacking=lacking)
     if results is None:

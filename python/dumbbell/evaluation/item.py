@@ -170,6 +170,10 @@ class Item:
         Adds columns to the table of results, which need several runs.
     reports
         Quantities that are shown and have no limit.
+    lacks
+        Why the engine cannot run the item, if it cannot.
+    excludes
+        What the item of the standard includes beyond this, and why it is not included.
     needs
         What the registry must have.
     partly
@@ -195,6 +199,8 @@ class Item:
     measure: Callable[[Case, Record], Mapping[str, float]]
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     reports: tuple[Measure, ...] = ()
+    lacks: str = ""
+    excludes: str = ""
     needs: tuple[Need, ...] = ()
     partly: tuple[Need, ...] = ()
     applies: Callable[[Study], str] | None = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -133,7 +133,7 @@ class Path:
         delivered: Iterable[str] = (),
         period: float = 0.1,
         delay: bool = True,
-        opportunities: Any = None,
+        medium: Mapping[str, Any] | None = None,
     ) -> Scenario:
         """Return the scenario of some flows on this path.
 
@@ -151,8 +151,8 @@ class Path:
             The period of these samples, s.
         delay
             Whether the backlog of the bottleneck is sampled, for quantiles of the delay.
-        opportunities
-            Delivery opportunities of the bottleneck in place of its rate.
+        medium
+            Further fields of the bottleneck, such as delivery opportunities in place of its rate.
         """
         rtts = [flow.rtt_s or self.rtt_s for flow in flows]
         ends = list(dict.fromkeys((flow.backward, rtt) for flow, rtt in zip(flows, rtts, strict=True)))
@@ -197,10 +197,8 @@ class Path:
         if observed:
             probes.append(Probe(quantities=["delivered", *sample], flows=observed, period=seconds(period)))
         links: Sequence[Link] = shape.links
-        if opportunities is not None:
-            links = [
-                _with_opportunities(link, opportunities) if link.name == "r1-r2" else link for link in links
-            ]
+        if medium:
+            links = [replace(link, **medium) if link.name == "r1-r2" else link for link in links]
         return Scenario(
             duration=seconds(duration),
             nodes=shape.nodes,
@@ -209,18 +207,6 @@ class Path:
             probes=probes or None,
             measure_from=seconds(measure_from) if measure_from else None,
         )
-
-
-def _with_opportunities(link: Link, opportunities: Any) -> Link:
-    return Link(
-        name=link.name,
-        from_=link.from_,
-        to=link.to,
-        rate=link.rate,
-        delay=link.delay,
-        queue=link.queue,
-        opportunities=opportunities,
-    )
 
 
 def _rate(bps: float) -> str:

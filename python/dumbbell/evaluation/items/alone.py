@@ -15,6 +15,7 @@ from dumbbell.evaluation.items.quantities import (
     COMPLETION_P95,
     DELAY_P95,
     DELAY_REPORTED,
+    UTILIZATION_REPORTED,
     completions,
     flows_text,
     link,
@@ -207,7 +208,7 @@ BUFFERBLOAT = Item(
     limits=(DELAY_P95,),
     reports=(
         DELAY_REPORTED,
-        Measure(column="utilization", name="utilization", unit="%", scale=100.0),
+        UTILIZATION_REPORTED,
     ),
     x_label="buffer [BDP]",
     log_x=True,
@@ -250,7 +251,7 @@ HIGH_LOSS = Item(
             strength="loses less than half of what the baselines lose in small buffers",
         ),
     ),
-    reports=(Measure(column="utilization", name="utilization", unit="%", scale=100.0),),
+    reports=(UTILIZATION_REPORTED,),
     x_label="buffer [BDP]",
     log_x=True,
 )

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
-from dumbbell.evaluation.item import Item, Limit, Measure
-from dumbbell.evaluation.items.quantities import DELAY_MEAN, DELAY_P95, DELAY_REPORTED, UTILIZATION, link
-from dumbbell.evaluation.means import Need
+from dumbbell.evaluation.item import Item
+from dumbbell.evaluation.items.quantities import (
+    DELAY_MEAN,
+    DELAY_P95,
+    GOODPUT,
+    LOSS_REPORTED,
+    UTILIZATION,
+    link,
+)
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, bdp_packets, greedy
-from dumbbell.scenario import Bernoulli, Headers, Opportunities, Scenario, TwoState
+from dumbbell.scenario import Bernoulli, Gilbert, Headers, Opportunities, Scenario, TwoState, Wifi
 
 __all__ = ["TUNNEL", "WIRED", "WIRELESS"]
 
@@ -46,7 +53,7 @@ TUNNEL = Item(
     cases=_tunnel,
     measure=link,
     limits=(UTILIZATION, DELAY_MEAN),
-    partly=(Need("tcp", ("tunnel", "decapsulation"), "ECN at the end of a tunnel (RFC 6040)"),),
+    excludes="ECN at the end of a tunnel (RFC 6040): packets of the engine have one header",
 )
 
 # --- wired paths ---
@@ -79,7 +86,7 @@ WIRED = Item(
     cases=_wired,
     measure=link,
     limits=(UTILIZATION, DELAY_P95),
-    reports=(Measure(column="drop_rate", name="loss rate", unit="%", scale=100.0),),
+    reports=(LOSS_REPORTED,),
     note="The buffer is 1 BDP, and at least 20 packets.",
     x_label="RTT [ms]",
     log_x=True,
@@ -113,14 +120,17 @@ def _cellular_scenario(study: Study, algorithm: Algorithm, run: int) -> Scenario
         greedy(algorithm, 1, "a"),
         duration=study.duration,
         measure_from=study.warm_up,
-        opportunities=cellular(study, run),
+        medium={"opportunities": cellular(study, run)},
     )
 
 
 def _wireless(study: Study) -> Iterator[Case]:
     impaired = [(f"random loss {loss:.1%}", Bernoulli(probability=loss)) for loss in (0.001, 0.01, 0.05)]
-    bursts = TwoState(good="1 s", bad="50 ms", loss=0.3)
-    for point, impairment in [*impaired, ("bursts of losses", bursts)]:
+    bursts = [
+        ("bursts of losses", TwoState(good="1 s", bad="50 ms", loss=0.3)),
+        ("bursts of lost packets", Gilbert(p=0.001, r=0.2)),
+    ]
+    for point, impairment in [*impaired, *bursts]:
         for role, algorithm in study.roles():
             yield Case(
                 point=point,
@@ -134,13 +144,24 @@ def _wireless(study: Study) -> Iterator[Case]:
             point="cellular, 2 to 20 Mbit/s",
             role=role,
             scenario=partial(_cellular_scenario, study, algorithm),
-            facts={"cellular": 1.0},
+            facts={"varies": 1.0},
+        )
+        yield Case(
+            point="Wi-Fi",
+            role=role,
+            scenario=study.path().scenario(
+                greedy(algorithm, 1, "a"),
+                duration=study.duration,
+                measure_from=study.warm_up,
+                medium={"wifi": Wifi()},
+            ),
+            facts={"varies": 1.0},
         )
 
 
 def _wireless_measure(case: Case, record: Record) -> dict[str, float]:
     found = link(case, record) | {"goodput": record.goodput_bps("a")}
-    if "cellular" in case.facts:
+    if "varies" in case.facts:
         # The nominal rate says nothing about the time that a backlog takes, nor about what could have been sent.
         for name in ("delay_p95", "delay_p99", "utilization"):
             found.pop(name, None)
@@ -155,21 +176,8 @@ WIRELESS = Item(
     cases=_wireless,
     measure=_wireless_measure,
     limits=(
-        Limit(
-            column="goodput",
-            name="goodput",
-            unit="Mbit/s",
-            scale=1e-6,
-            better="higher",
-            factor=0.75,
-            breaks="gets less on wireless paths",
-        ),
+        replace(GOODPUT, breaks="gets less on wireless paths"),
         DELAY_MEAN,
-    ),
-    reports=(DELAY_REPORTED,),
-    partly=(
-        Need("opportunities", ("wifi",), "a model of Wi-Fi"),
-        Need("impairments", ("gilbert", "gemodel", "netem"), "further models of losses"),
     ),
     note="The rate of the cellular link is a seeded random walk, the same for all algorithms in a replication.",
 )

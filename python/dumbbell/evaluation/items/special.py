@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.engine import catalogue
 from dumbbell.evaluation.algorithm import Algorithm
 from dumbbell.evaluation.item import Item, Limit, Measure
 from dumbbell.evaluation.items.quantities import (
     COMPLETION_MEAN,
     COMPLETION_P95,
     DELAY_MEAN,
+    DELAY_P95_REPORTED,
+    GOODPUT,
+    LOSS_REPORTED,
     UTILIZATION,
     completions,
     flows_text,
@@ -23,7 +25,7 @@ from dumbbell.evaluation.items.quantities import (
 from dumbbell.evaluation.means import Need, registered
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, bdp_packets, greedy, seconds
-from dumbbell.scenario import Cbr, LinkChange, Scenario, Transfer
+from dumbbell.scenario import Cbr, LinkChange, Reorder, Scenario, Transfer
 
 __all__ = [
     "AQM",
@@ -38,16 +40,6 @@ __all__ = [
     "TRANSIENTS",
     "VARYING_DELAY",
 ]
-
-GOODPUT = Limit(
-    column="goodput",
-    name="goodput",
-    unit="Mbit/s",
-    scale=1e-6,
-    better="higher",
-    factor=0.75,
-    breaks="gets less than the baselines",
-)
 
 # --- active queue management ---
 
@@ -99,7 +91,7 @@ AQM = Item(
     measure=link,
     limits=(UTILIZATION, DELAY_MEAN),
     reports=(
-        Measure(column="drop_rate", name="loss rate", unit="%", scale=100.0),
+        LOSS_REPORTED,
         Measure(column="mark_rate", name="share of marked packets", unit="%", scale=100.0),
     ),
     needs=(Need("queues", DISCIPLINES, "a queue discipline that manages the delay"),),
@@ -338,7 +330,7 @@ MISBEHAVING = Item(
     cases=_nothing,
     measure=_no_measure,
     limits=(),
-    needs=(Need("tcp", ("misbehaviour", "receiver"), "receivers that misbehave"),),
+    lacks="every receiver of the engine acknowledges what it has, once, and echoes every mark; none can be told to misbehave",
 )
 MULTIPATH = Item(
     name="multipath",
@@ -348,43 +340,23 @@ MULTIPATH = Item(
     cases=_nothing,
     measure=_no_measure,
     limits=(),
-    needs=(Need("tcp", ("subflows", "multipath"), "connections over several paths"),),
+    lacks="a connection of the engine has one path at a time, and congestion controls are not coupled",
 )
 
 # --- reordering ---
-
-REORDERING_NAMES = ("reorder", "reordering", "netem")
-
-
-def _reordering_impairment(probability: float, delay_s: float) -> dict[str, Any] | None:
-    """Return the registered impairment that delays a share of the packets; none if its parameters are not known as such."""
-    for entry in catalogue()["impairments"]:
-        if entry["name"] in REORDERING_NAMES:
-            shares = [one for one in entry["parameters"] if one["accepted"].startswith("a probability")]
-            delays = [one for one in entry["parameters"] if one["unit"] == "s"]
-            share = next((one for one in shares if "reorder" in one["name"]), shares[0] if shares else None)
-            if share is not None and delays:
-                return {
-                    "kind": entry["name"],
-                    share["name"]: probability,
-                    delays[0]["name"]: seconds(delay_s),
-                }
-    return None
 
 
 def _reordering(study: Study) -> Iterator[Case]:
     for share in study.pick((0.01, 0.1), (0.001, 0.01, 0.1, 0.3)):
         for delay in study.pick((0.01, 0.04), (0.001, 0.01, 0.04)):
-            impairment = _reordering_impairment(share, delay)
-            if impairment is None:
-                return
+            settings = {"impairments": [Reorder(delay=seconds(delay), probability=share)]}
             for role, algorithm in study.roles():
                 yield Case(
-                    point=f"{share:.1%} late by {1e3 * delay:g} ms",
+                    point=f"{share:.1%} early by {1e3 * delay:g} ms",
                     role=role,
                     x=100.0 * share,
-                    panel=f"late by {1e3 * delay:g} ms",
-                    scenario=study.path(settings={"impairments": [impairment]}).scenario(
+                    panel=f"early by {1e3 * delay:g} ms",
+                    scenario=study.path(settings=settings).scenario(
                         greedy(algorithm, 1, "a"), duration=study.duration, measure_from=study.warm_up
                     ),
                 )
@@ -402,7 +374,7 @@ REORDERING = Item(
     cases=_reordering,
     measure=_goodput_measure,
     limits=(GOODPUT,),
-    needs=(Need("impairments", REORDERING_NAMES, "links that reorder packets"),),
+    note="As in netem, all packets are delayed but some, which overtake those before them.",
     x_label="reordered packets [%]",
     log_x=True,
 )
@@ -505,8 +477,8 @@ TRANSIENTS = Item(
         ),
     ),
     reports=(
-        Measure(column="delay_p95", name="95th percentile of the queueing delay", unit="ms", scale=1e3),
-        Measure(column="drop_rate", name="loss rate", unit="%", scale=100.0),
+        DELAY_P95_REPORTED,
+        LOSS_REPORTED,
     ),
 )
 
@@ -640,7 +612,7 @@ DATA_CENTRE = Item(
     measure=_data_centre_measure,
     limits=(COMPLETION_MEAN, COMPLETION_P95),
     reports=(
-        Measure(column="drop_rate", name="loss rate", unit="%", scale=100.0),
+        LOSS_REPORTED,
         Measure(column="backlog", name="longest queue", unit="packets"),
     ),
     note="The smallest timeout is 1 s (RFC 6298), as everywhere here; data centres use less.",

@@ -10,7 +10,7 @@ import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
 from dumbbell.evaluation.item import Item, Limit, Measure
-from dumbbell.evaluation.items.quantities import DELAY_MEAN, LOSS, UTILIZATION, link
+from dumbbell.evaluation.items.quantities import DELAY_MEAN, LOSS, LOSS_REPORTED, UTILIZATION, link
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets
 from dumbbell.quantities import written_time
@@ -464,7 +464,7 @@ SUITE_FAIRNESS = Item(
             breaks="shares a link less evenly between two flows than the baselines",
         ),
     ),
-    reports=(Measure(column="drop_rate", name="loss rate", unit="%", scale=100.0),),
+    reports=(LOSS_REPORTED,),
     note=f"{DRAFT}; buffers are shares of the BDP at 100 ms.",
     x_label="RTT [ms]",
     log_x=True,
