@@ -17,8 +17,10 @@ pub struct Case {
     pub name: &'static str,
     /// Number of greedy flows, all in the same direction.
     pub flows: u32,
-    /// Their congestion control and recovery.
+    /// Their congestion control, with its recovery unless another one is given.
     pub variant: &'static str,
+    /// Their recovery, if it is not that of the variant.
+    pub recovery: Option<&'static str>,
     /// Letters of Vegas mechanisms that are enabled in addition to those of the variant.
     pub mechanisms: &'static str,
     /// Rate of the bottleneck, in Mbit/s.
@@ -45,6 +47,7 @@ const fn case(
         name,
         flows,
         variant,
+        recovery: None,
         mechanisms: "",
         megabits,
         buffer,
@@ -59,8 +62,15 @@ const fn discipline(name: &'static str, queue: &'static str) -> Case {
     Case { queue, ..case(name, 20, "sack", 100, 1000, 3.0) }
 }
 
+/// Flows with detection of losses by time and proportional rate reduction, as today's senders have them: one at
+/// 10 Mbit/s, or a hundred at 1 Gbit/s.
+const fn today(name: &'static str, flows: u32, variant: &'static str) -> Case {
+    let (megabits, buffer) = if flows == 1 { (10, 100) } else { (1000, 1000) };
+    Case { recovery: Some("rack"), ..case(name, flows, variant, megabits, buffer, 3.0) }
+}
+
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
-pub const CASES: [Case; 13] = [
+pub const CASES: [Case; 19] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     // The same flow with another congestion control.
     case("cubic", 1, "cubic", 10, 100, 3.0),
@@ -78,6 +88,12 @@ pub const CASES: [Case; 13] = [
     Case { queue: "fqcodel", ..case("fq100", 100, "sack", 1000, 1000, 3.0) },
     // Paced senders, for comparison with the case "droptail".
     Case { mechanisms: "J", ..discipline("paced", "droptail") },
+    today("rack", 1, "cubic"),
+    today("rack100", 100, "cubic"),
+    today("bbr", 1, "bbr"),
+    today("bbr100", 100, "bbr"),
+    today("bbr3", 1, "bbr3"),
+    today("bbr3x100", 100, "bbr3"),
 ];
 
 /// The case with this name, or all cases with names that start with it.
@@ -136,13 +152,16 @@ impl Case {
             }
             // Starts are spread over a tenth of the run, so that slow starts are not synchronized.
             let start = duration / 10.0 * f64::from(number) / f64::from(self.flows);
+            let mut tcp = json!({
+                "variant": self.variant, "mechanisms": self.mechanisms, "mss": format!("{PAYLOAD} bytes"),
+                "headers": { "data": format!("{HEADER} bytes"), "ack": format!("{HEADER} bytes") },
+            });
+            if let Some(recovery) = self.recovery {
+                tcp["recovery"] = json!(recovery);
+            }
             flows.push(json!({
                 "name": format!("f{number}"), "from": source, "to": sink, "start": format!("{start} s"),
-                "tcp": {
-                    "variant": self.variant, "mechanisms": self.mechanisms, "mss": format!("{PAYLOAD} bytes"),
-                    "headers": { "data": format!("{HEADER} bytes"), "ack": format!("{HEADER} bytes") },
-                },
-                "source": "greedy",
+                "tcp": tcp, "source": "greedy",
             }));
         }
         Scenario::from_value(&Value::Object(serde_json::Map::from_iter([
