@@ -88,7 +88,7 @@ pub struct FifoLink {
     window: Interval,
     stats: LinkStats,
     /// Packets waiting when the window begins.
-    backlog_at_start: usize,
+    backlog_at_start: u32,
     /// If `None`, packets take the fast path.
     extras: Option<Box<Extras>>,
 }
@@ -112,6 +112,8 @@ struct Extras {
     /// Distribution of queueing times.
     waits: Option<Waits>,
 }
+
+const _: () = assert!(size_of::<FifoLink>() <= 4 * 64);
 
 impl FifoLink {
     /// An idle link. Counters cover only `window`.
@@ -353,7 +355,7 @@ impl FifoLink {
         match fate {
             Fate::Sent => self.count_sent(at, begins, ends, waiting),
             Fate::SentTwice => {
-                self.stats.duplicates += u64::from(self.window.contains(at));
+                self.stats.count_duplicate(self.window.contains(at));
                 self.count_sent(at, begins, ends, waiting);
             }
             Fate::Dropped(reason) => self.count_entered(at, Some(DropReason::Queue(reason))),
@@ -381,7 +383,7 @@ impl FifoLink {
             self.stats.packets += 1;
             self.stats.busy += ends.0 - begins.0;
             self.stats.waited += u128::from(begins.0 - at.0);
-            self.stats.backlog_max = self.stats.backlog_max.max(waiting);
+            self.stats.backlog_max = self.stats.backlog_max.max(waiting as u32);
         } else {
             self.count_entered(at, None);
             self.count_time_within_window(at, begins, ends, waiting);
@@ -396,7 +398,7 @@ impl FifoLink {
         self.stats.waited += u128::from(window.overlap(at, begins).0);
         let mut backlog = 0;
         if window.contains(at) {
-            backlog = waiting;
+            backlog = waiting as u32;
         } else if at < window.from && begins > window.from && window.from <= window.until {
             self.backlog_at_start += 1;
             backlog = self.backlog_at_start;

@@ -183,8 +183,6 @@ pub struct LinkStats {
     pub drops_policer: u64,
     /// Packets lost by impairments and in outages.
     pub drops_impairment: u64,
-    /// Copies that impairments have made and that arrive besides their packets.
-    pub duplicates: u64,
     /// Packets marked "congestion experienced".
     pub marks: u64,
     /// Transmission time, in nanoseconds.
@@ -192,7 +190,9 @@ pub struct LinkStats {
     /// Total queueing time of all packets, in nanoseconds.
     pub waited: u128,
     /// Maximum number of packets waiting behind the one in service, including those waiting when the window begins.
-    pub backlog_max: usize,
+    pub backlog_max: u32,
+    /// Copies that impairments have made and that arrive besides their packets; saturates.
+    pub duplicates: u32,
 }
 
 impl LinkStats {
@@ -207,6 +207,10 @@ impl LinkStats {
         let dropped = self.drops_queue + self.drops_early + self.drops_policer;
         let sent = self.packets.saturating_sub(dropped);
         (sent > 0).then(|| self.waited as f64 * 1e-9 / sent as f64)
+    }
+
+    pub(crate) fn count_duplicate(&mut self, is_counted: bool) {
+        self.duplicates = self.duplicates.saturating_add(u32::from(is_counted));
     }
 
     pub(crate) fn count_drop(&mut self, reason: DropReason) {

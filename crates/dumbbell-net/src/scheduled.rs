@@ -493,7 +493,7 @@ impl ScheduledLink {
         };
         let arrival = self.transmitter.arrival(ends);
         let arrives_again = passed.second.map_or(Time::NEVER, |delay| arrival + delay);
-        self.stats.duplicates += u64::from(passed.second.is_some() && self.window.contains(ends));
+        self.stats.count_duplicate(passed.second.is_some() && self.window.contains(ends));
         let Queued { token, ecn, .. } = packet;
         Some(Departed { token, departs: ends, arrives: arrival + delay, arrives_again, ecn, waited })
     }
@@ -595,10 +595,10 @@ impl ScheduledLink {
         let waiting = self.backlog.packets();
         let (since, before) = self.last_change;
         if since < self.window.from && at > self.window.from {
-            self.stats.backlog_max = self.stats.backlog_max.max(before);
+            self.stats.backlog_max = self.stats.backlog_max.max(before as u32);
         }
         if self.window.contains(at) {
-            self.stats.backlog_max = self.stats.backlog_max.max(waiting);
+            self.stats.backlog_max = self.stats.backlog_max.max(waiting as u32);
         }
         self.last_change = (at, waiting);
         if let Some(extras) = &mut self.extras
@@ -626,7 +626,7 @@ impl ScheduledLink {
             self.stats.waited += u128::from(window.overlap(packet.entered, end).0);
         }
         if self.last_change.0 < window.from && window.from <= window.until {
-            self.stats.backlog_max = self.stats.backlog_max.max(self.last_change.1);
+            self.stats.backlog_max = self.stats.backlog_max.max(self.last_change.1 as u32);
         }
     }
 }

@@ -362,12 +362,12 @@ fn outcome(
             drops_early: stats.drops_early,
             drops_policer: stats.drops_policer,
             drops_impairment: stats.drops_impairment,
-            duplicates: stats.duplicates,
+            duplicates: u64::from(stats.duplicates),
             marks: stats.marks,
             packets: stats.packets,
             wait_mean_s: stats.wait_mean(),
             backlog_mean_packets: stats.waited as f64 / length,
-            backlog_max_packets: stats.backlog_max as u64,
+            backlog_max_packets: u64::from(stats.backlog_max),
             ..LinkOutcome::of_waits(wire.waits(index as u32))
         }
     };
