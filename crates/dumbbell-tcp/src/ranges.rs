@@ -53,10 +53,10 @@ impl RangeSet {
         }
     }
 
-    /// Adds `[start, end)` and calls `on_new` for every part that was not in the set.
-    pub fn insert(&mut self, start: u64, end: u64, mut on_new: impl FnMut(u64, u64)) {
+    /// Adds `[start, end)` and calls `on_new` for every part that was not in the set. Returns the range that contains it.
+    pub fn insert(&mut self, start: u64, end: u64, mut on_new: impl FnMut(u64, u64)) -> (u64, u64) {
         if start >= end {
-            return;
+            return self.containing(start).unwrap_or((start, start));
         }
         let from = match self.ranges.back() {
             Some(last) if last.1 < start => self.ranges.len(),
@@ -81,8 +81,11 @@ impl RangeSet {
             self.ranges.insert(from, merged);
         } else {
             self.ranges[from] = merged;
-            self.ranges.drain(from + 1..to);
+            if to > from + 1 {
+                self.ranges.drain(from + 1..to);
+            }
         }
+        merged
     }
 
     /// Removes everything below `bound`.

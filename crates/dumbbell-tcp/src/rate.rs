@@ -43,6 +43,8 @@ pub struct DeliveryRate {
     newest: Option<Transmission>,
     /// The sample of the last ACK.
     sample: Option<RateSample>,
+    /// The minimum round-trip time in seconds, and as a duration.
+    min_rtt: (f64, Time),
 }
 
 impl DeliveryRate {
@@ -58,6 +60,7 @@ impl DeliveryRate {
             app_limited_until: 0,
             newest: None,
             sample: None,
+            min_rtt: (f64::INFINITY, Time::ZERO),
         }
     }
 
@@ -154,9 +157,13 @@ impl DeliveryRate {
     }
 
     /// The sample of the processed ACK, if it delivered anything. Its interval is at least the minimum round-trip
-    /// time.
-    pub fn take_sample(&mut self, rtt: Option<Time>, min_rtt: Time) -> Option<&RateSample> {
-        self.sample = self.newest_sample(rtt, min_rtt);
+    /// time, in seconds and infinite before the first.
+    #[inline]
+    pub fn take_sample(&mut self, rtt: Option<Time>, min_rtt: f64) -> Option<&RateSample> {
+        if min_rtt != self.min_rtt.0 {
+            self.min_rtt = (min_rtt, if min_rtt.is_finite() { Time::from_secs(min_rtt) } else { Time::ZERO });
+        }
+        self.sample = self.newest_sample(rtt, self.min_rtt.1);
         self.sample.as_ref()
     }
 
@@ -208,14 +215,14 @@ mod tests {
         }
         // The first: 1,000 bytes in the 100 ms since it was sent.
         rate.on_acknowledged(1_000, Time(100 * MS));
-        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        let sample = rate.take_sample(None, f64::INFINITY).unwrap();
         assert_eq!((sample.delivered, sample.interval), (1_000, Time(100 * MS)));
         // A fourth leaves now: 1,000 bytes are delivered, and the newest of them was sent at 0.
         rate.on_sent(Time(100 * MS), 2_000, 3_000);
         rate.on_acknowledged(1_000, Time(110 * MS));
         rate.on_acknowledged(1_000, Time(120 * MS));
         // The third, acknowledged together with the second: 3,000 bytes in 120 ms; sending took 20 ms.
-        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        let sample = rate.take_sample(None, f64::INFINITY).unwrap();
         assert_eq!(
             (sample.delivered, sample.interval, sample.send_elapsed),
             (3_000, Time(120 * MS), Time(20 * MS))
@@ -223,7 +230,7 @@ mod tests {
         assert!((sample.delivery_rate() - 25_000.0).abs() < 1e-6);
         // The fourth: 3,000 bytes since 1,000 were delivered at 100 ms, and sending them took from 0 to 100 ms.
         rate.on_acknowledged(1_000, Time(200 * MS));
-        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        let sample = rate.take_sample(None, f64::INFINITY).unwrap();
         assert_eq!((sample.delivered, sample.prior_delivered), (3_000, 1_000));
         assert_eq!((sample.send_elapsed, sample.ack_elapsed), (Time(100 * MS), Time(100 * MS)));
         assert!((sample.delivery_rate() - 30_000.0).abs() < 1e-6);
@@ -235,16 +242,16 @@ mod tests {
         (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * number, 1_000 * (number + 1)));
         // The third is reported at 50 ms; the first is considered lost and retransmitted.
         rate.on_delivered(2, 1_000, Time(50 * MS));
-        assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().delivered, 1_000);
+        assert_eq!(rate.take_sample(None, f64::INFINITY).unwrap().delivered, 1_000);
         rate.on_lost(0, LostSegment::new(0, 1_000, Time::ZERO));
         rate.on_resent(0, Time(50 * MS), 1_000, 2_000);
         // One ACK of all three at 100 ms: 2,000 bytes are new, in the 50 ms since the retransmission.
         (0..3).for_each(|_| rate.on_acknowledged(1_000, Time(100 * MS)));
-        let sample = rate.take_sample(None, Time::ZERO).unwrap();
+        let sample = rate.take_sample(None, f64::INFINITY).unwrap();
         assert_eq!((sample.delivered, sample.interval, sample.lost), (2_000, Time(50 * MS), 0));
         assert!(sample.is_retransmission);
         assert_eq!((rate.delivered(), rate.lost()), (3_000, 1_000));
-        assert_eq!(rate.take_sample(None, Time::ZERO), None);
+        assert_eq!(rate.take_sample(None, f64::INFINITY), None);
     }
 
     #[test]
@@ -255,10 +262,10 @@ mod tests {
         rate.on_sent(Time(MS), 1_000, 2_000);
         rate.on_marked(1_500);
         rate.on_acknowledged(1_000, Time(100 * MS));
-        assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().marked, 1_500);
+        assert_eq!(rate.take_sample(None, f64::INFINITY).unwrap().marked, 1_500);
         rate.on_marked(2_500);
         rate.on_acknowledged(1_000, Time(101 * MS));
-        assert_eq!(rate.take_sample(None, Time::ZERO).unwrap().marked, 2_000);
+        assert_eq!(rate.take_sample(None, f64::INFINITY).unwrap().marked, 2_000);
     }
 
     #[test]
@@ -268,15 +275,15 @@ mod tests {
         rate.on_app_limited(1_000);
         rate.on_sent(Time(MS), 1_000, 2_000);
         rate.on_acknowledged(1_000, Time(100 * MS));
-        assert!(!rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
+        assert!(!rate.take_sample(None, f64::INFINITY).unwrap().is_app_limited);
         rate.on_acknowledged(1_000, Time(101 * MS));
-        assert!(rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
+        assert!(rate.take_sample(None, f64::INFINITY).unwrap().is_app_limited);
         rate.on_sent(Time(102 * MS), 0, 1_000);
         rate.on_acknowledged(1_000, Time(202 * MS));
-        assert!(!rate.take_sample(None, Time::ZERO).unwrap().is_app_limited);
+        assert!(!rate.take_sample(None, f64::INFINITY).unwrap().is_app_limited);
         // No sample over less than the minimum round-trip time.
         rate.on_sent(Time(203 * MS), 0, 1_000);
         rate.on_acknowledged(1_000, Time(204 * MS));
-        assert_eq!(rate.take_sample(None, Time(100 * MS)), None);
+        assert_eq!(rate.take_sample(None, 0.1), None);
     }
 }

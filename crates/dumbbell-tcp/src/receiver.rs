@@ -44,9 +44,9 @@ impl Marks {
 pub struct Receiver {
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// One byte of each of the ranges that changed last, newest first; one more than is reported, because two may be in
-    /// the same range.
-    recent: [u64; 4],
+    /// The ranges that changed last, newest first, and below `rcv_nxt` what is none; one more than is reported, because
+    /// two may be the same.
+    recent: [(u64, u64); 4],
     uses_sack: bool,
     reports_duplicates: bool,
     ecn: EcnMode,
@@ -72,7 +72,7 @@ impl Receiver {
         Receiver {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            recent: [u64::MAX; 4],
+            recent: [(0, 0); 4],
             uses_sack: params.recovery.uses_sack(),
             reports_duplicates: params.recovery.reports_duplicates(),
             ecn: params.ecn,
@@ -103,7 +103,14 @@ impl Receiver {
         self.rcv_nxt
     }
 
+    /// True if data waits for its acknowledgement.
+    #[inline]
+    pub fn is_delaying(&self) -> bool {
+        self.waiting_segments > 0
+    }
+
     /// When a delayed acknowledgement is due; [`Time::NEVER`] if none is pending.
+    #[inline]
     pub fn next_deadline(&self) -> Time {
         self.deadline
     }
@@ -135,15 +142,11 @@ impl Receiver {
             return Some(self.acknowledge_again(segment, sent));
         }
         if segment.seq > self.rcv_nxt {
-            if self.reports_duplicates
-                && self.out_of_order.containing(segment.seq).is_some_and(|range| end <= range.1)
-            {
-                self.note_recent(segment.seq);
+            let mut is_new = false;
+            let range = self.out_of_order.insert(segment.seq, end, |_, _| is_new = true);
+            self.note_recent(range);
+            if self.reports_duplicates && !is_new {
                 return Some(self.acknowledge_again(segment, sent));
-            }
-            self.out_of_order.insert(segment.seq, end, |_, _| {});
-            if self.uses_sack {
-                self.note_recent(segment.seq);
             }
             return Some(self.acknowledge(sent));
         }
@@ -223,16 +226,16 @@ impl Receiver {
         self.marks.waiting = 0;
         self.deadline = Time::NEVER;
         if self.uses_sack && !self.out_of_order.is_empty() {
-            let mut reported = [u64::MAX; 4];
+            let mut reported = [(0, 0); 4];
             let mut count = 0;
-            for at in self.recent {
-                let Some((start, end)) = self.out_of_order.containing(at) else { continue };
-                if reported[..count].contains(&start) {
+            for range in self.recent {
+                let (start, end) = (range.0.max(self.rcv_nxt), range.1);
+                if end <= self.rcv_nxt || reported[..count].contains(&range) {
                     continue;
                 }
                 let offset = u32::try_from(start - self.rcv_nxt).unwrap_or(u32::MAX);
                 sack.push(offset, u32::try_from(end - start).unwrap_or(u32::MAX));
-                reported[count] = start;
+                reported[count] = range;
                 count += 1;
                 if count == 3 {
                     break;
@@ -254,10 +257,11 @@ impl Receiver {
         }
     }
 
-    /// Moves the range around `seq` to the front and removes ranges merged into it.
-    fn note_recent(&mut self, seq: u64) {
+    /// A range has changed: it comes first, and replaces those merged into it.
+    fn note_recent(&mut self, range: (u64, u64)) {
+        let merged = |other: (u64, u64)| if range.0 <= other.0 && other.1 <= range.1 { range } else { other };
         let [first, second, third, _] = self.recent;
-        self.recent = [seq, first, second, third];
+        self.recent = [range, merged(first), merged(second), merged(third)];
     }
 }
 

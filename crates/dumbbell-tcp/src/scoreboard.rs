@@ -57,6 +57,16 @@ impl Sent {
         if self.flags & EVER_REPORTED == 0 { u64::from(self.len) } else { 0 }
     }
 
+    /// True if its first transmission is neither reported nor lost.
+    fn is_first_out(&self) -> bool {
+        self.transmissions == 1 && self.flags & (SACKED | LOST) == 0
+    }
+
+    /// True if it was neither reported nor retransmitted in this recovery.
+    fn is_hole(&self) -> bool {
+        self.flags & (SACKED | RESENT) == 0
+    }
+
     /// Bytes it contributes to the pipe: once unless reported or lost, plus once if retransmitted.
     fn in_pipe(&self) -> u64 {
         if self.is_sacked() {
@@ -72,12 +82,16 @@ impl Sent {
 pub struct Scoreboard {
     ring: VecDeque<Sent>,
     sacked: RangeSet,
+    /// The ranges reported last. An ACK repeats those of the ACKs before.
+    reported: [(u64, u64); 4],
     /// Holes below this byte are marked lost.
     lost_edge: u64,
     /// No segment from this byte on is marked lost.
     lost_end: u64,
-    /// All holes below this byte have been repaired in this recovery.
+    /// All holes below this byte have been repaired in this recovery, except those `lost_again`.
     repaired_to: u64,
+    /// First bytes of segments lost below that byte, in ascending order; some may have been repaired since.
+    lost_again: VecDeque<u64>,
     pipe: u64,
     rescued: bool,
     /// Bytes delivered since the connection began, by an acknowledgement or a report.
@@ -193,8 +207,7 @@ impl Scoreboard {
     #[inline]
     pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) {
         if let Some(rate) = &mut self.rate {
-            let least = if min_rtt.is_finite() { Time::from_secs(min_rtt) } else { Time::ZERO };
-            rate.take_sample(rtt, least);
+            rate.take_sample(rtt, min_rtt);
         }
     }
 
@@ -248,7 +261,10 @@ impl Scoreboard {
             self.pipe -= sent.in_pipe();
             sent.flags = sent.flags & !RESENT | LOST;
             self.pipe += sent.in_pipe();
-            self.repaired_to = self.repaired_to.min(sent.seq);
+            if sent.seq < self.repaired_to {
+                let at = self.lost_again.partition_point(|&seq| seq < sent.seq);
+                self.lost_again.insert(at, sent.seq);
+            }
             self.lost_end = self.lost_end.max(sent.end());
             self.count_lost(index);
         }
@@ -331,12 +347,13 @@ impl Scoreboard {
     }
 
     /// Index of the segment that contains `seq`, or of the first after it.
+    #[inline]
     fn index_of(&self, seq: u64) -> usize {
-        let Some(head) = self.ring.front() else { return 0 };
+        let Some(head) = self.ring.front().filter(|head| head.end() <= seq) else { return 0 };
         // Nearly all segments have the same size, so the guess is nearly always right.
-        let guess = (seq.saturating_sub(head.seq) / u64::from(head.len.max(1))) as usize;
+        let guess = ((seq - head.seq) / u64::from(head.len.max(1))) as usize;
         match self.ring.get(guess) {
-            Some(sent) if sent.seq == seq => guess,
+            Some(sent) if sent.seq <= seq && seq < sent.end() => guess,
             _ => self.ring.partition_point(|sent| sent.end() <= seq),
         }
     }
@@ -344,14 +361,18 @@ impl Scoreboard {
     /// Records a reported range. Segments covered in part stay outstanding. True if any of it is new.
     pub fn report(&mut self, start: u64, end: u64, now: Time) -> bool {
         let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return false };
-        let (start, end) = (start.max(head.seq), end.min(tail.end()));
-        let mut sacked = std::mem::take(&mut self.sacked);
+        let (from, range) = (head.seq, (start, end.min(tail.end())));
         let mut is_news = false;
-        sacked.insert(start, end, |low, high| {
-            is_news = true;
-            self.mark_sacked(low, high, now);
-        });
-        self.sacked = sacked;
+        if !self.reported.contains(&range) {
+            let mut sacked = std::mem::take(&mut self.sacked);
+            sacked.insert(start.max(from), range.1, |low, high| {
+                is_news = true;
+                self.mark_sacked(low, high, now);
+            });
+            self.sacked = sacked;
+        }
+        let [first, second, third, _] = self.reported;
+        self.reported = [range, first, second, third];
         if self.by_time.is_none() {
             self.raise_lost_edge();
         }
@@ -413,6 +434,14 @@ impl Scoreboard {
         self.lost_end = self.lost_end.max(edge);
     }
 
+    /// True if something was sent before the newest delivery and is neither delivered nor lost.
+    #[inline]
+    pub fn awaits_older(&self) -> bool {
+        let Some(by_time) = &self.by_time else { return false };
+        let is_waiting = |sent: &Sent| !sent.is_first_out() || Some((sent.sent_at, sent.end())) < by_time.newest();
+        !by_time.resent.is_empty() || self.ring.get(self.index_of(by_time.examined)).is_some_and(is_waiting)
+    }
+
     /// Marks as lost what was sent before the newest delivery and has been out for its round-trip time and a reordering
     /// window. Returns when the rest of it will be, unless it is delivered; [`Time::NEVER`] if there is no rest.
     pub fn detect_losses(&mut self, now: Time, reordering_window: Time) -> Time {
@@ -438,7 +467,7 @@ impl Scoreboard {
         let mut index = self.index_of(*examined);
         while let Some(sent) = self.ring.get(index) {
             let end = sent.end();
-            if sent.transmissions == 1 && sent.flags & (SACKED | LOST) == 0 {
+            if sent.is_first_out() {
                 if (sent.sent_at, end) >= newest {
                     return;
                 }
@@ -449,9 +478,7 @@ impl Scoreboard {
                     for start in holes {
                         let top = self.index_of(start).checked_sub(1).and_then(|top| self.ring.get(top));
                         let is_waiting = |top: &&Sent| {
-                            top.transmissions == 1
-                                && top.flags & (SACKED | LOST) == 0
-                                && (top.sent_at, top.end()) < newest
+                            top.is_first_out() && (top.sent_at, top.end()) < newest
                         };
                         if let Some(top) = top.filter(is_waiting) {
                             *latest = (top.sent_at + wait).max(*latest);
@@ -558,6 +585,7 @@ impl Scoreboard {
         }
         self.pipe = pipe;
         self.repaired_to = self.ring.front().map_or(0, |head| head.seq);
+        self.lost_again.clear();
         self.rescued = false;
     }
 
@@ -580,6 +608,13 @@ impl Scoreboard {
     }
 
     fn next_hole(&mut self, below: u64) -> Option<usize> {
+        while let Some(&seq) = self.lost_again.front() {
+            let index = self.index_of(seq);
+            if let Some(sent) = self.ring.get(index).filter(|sent| sent.is_hole()) {
+                return (sent.seq < below).then_some(index);
+            }
+            self.lost_again.pop_front();
+        }
         if self.repaired_to >= below {
             return None;
         }
@@ -588,7 +623,7 @@ impl Scoreboard {
             if sent.seq >= below {
                 break;
             }
-            if sent.flags & (SACKED | RESENT) == 0 {
+            if sent.is_hole() {
                 self.repaired_to = sent.seq;
                 return Some(from + offset);
             }
@@ -616,9 +651,11 @@ impl Scoreboard {
             sent.flags &= EVER_REPORTED;
         }
         self.sacked.clear();
+        self.reported = Default::default();
         self.lost_edge = 0;
         self.lost_end = 0;
         self.repaired_to = 0;
+        self.lost_again.clear();
         if let Some(by_time) = &mut self.by_time {
             by_time.on_cleared();
         }

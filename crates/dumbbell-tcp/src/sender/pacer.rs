@@ -19,6 +19,8 @@ pub(super) enum Urgency {
 /// When the next transmission is allowed.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
+    /// The rate and the burst that were set last, in bytes per second and bytes.
+    set: (f64, f64),
     /// Spacing in seconds per byte of payload; 0 without a rate.
     per_byte: f64,
     /// Burst that may be sent ahead of its spacing, in seconds.
@@ -39,7 +41,7 @@ impl Pacer {
             Pacing::Off => None,
             Pacing::On(pacing) => Some(Box::new(pacing.clone())),
         };
-        Pacer { per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, of_window, spike_suppression }
+        Pacer { set: (0.0, 0.0), per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, of_window, spike_suppression }
     }
 
     /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.
@@ -54,8 +56,10 @@ impl Pacer {
 
     /// Sets the rate of the congestion control, in bytes of payload per second above 0, and the burst, in bytes. No
     /// effect if mechanism J paces.
+    #[inline]
     pub(super) fn set_rate(&mut self, rate: f64, quantum: f64) {
-        if self.spike_suppression.is_none() && rate > 0.0 {
+        if self.set != (rate, quantum) && self.spike_suppression.is_none() && rate > 0.0 {
+            self.set = (rate, quantum);
             self.per_byte = 1.0 / rate;
             self.lead = Time::from_secs(quantum * self.per_byte);
         }

@@ -10,18 +10,28 @@ const WITHOUT_RTT: Time = Time(1_000_000_000);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeTimes {
     /// Added to two round-trip times.
-    pub(super) slack: Time,
+    slack: Time,
     /// Added instead if a single segment is in flight, because its ACK may be delayed.
-    pub(super) max_ack_delay: Time,
+    max_ack_delay: Time,
+    /// The last smoothed round-trip time in seconds, and twice as long.
+    two_rtts: (f64, Time),
 }
 
 impl ProbeTimes {
+    pub(super) fn new(slack: Time, max_ack_delay: Time) -> Self {
+        ProbeTimes { slack, max_ack_delay, two_rtts: (0.0, Time::ZERO) }
+    }
+
     /// Time from the last transmission to a probe, from the smoothed round-trip time in seconds.
-    pub(super) fn timeout(&self, srtt: f64, is_single: bool) -> Time {
+    #[inline]
+    pub(super) fn timeout(&mut self, srtt: f64, is_single: bool) -> Time {
         if !srtt.is_finite() {
             return WITHOUT_RTT;
         }
-        Time::from_secs(2.0 * srtt) + if is_single { self.max_ack_delay.max(self.slack) } else { self.slack }
+        if srtt != self.two_rtts.0 {
+            self.two_rtts = (srtt, Time::from_secs(2.0 * srtt));
+        }
+        self.two_rtts.1 + if is_single { self.max_ack_delay.max(self.slack) } else { self.slack }
     }
 }
 
@@ -88,13 +98,13 @@ mod tests {
 
     #[test]
     fn a_probe_waits_two_round_trip_times() {
-        let rfc = ProbeTimes { slack: Time::ZERO, max_ack_delay: Time(200_000_000) };
+        let mut rfc = ProbeTimes::new(Time::ZERO, Time(200_000_000));
         // 2 * 100 ms; a single segment may wait for a delayed ACK of 200 ms more; without a sample, 1 s.
         assert_eq!(rfc.timeout(0.1, false), Time(200_000_000));
         assert_eq!(rfc.timeout(0.1, true), Time(400_000_000));
         assert_eq!(rfc.timeout(f64::INFINITY, true), Time(1_000_000_000));
         // Linux adds 2 ms.
-        let linux = ProbeTimes { slack: Time(2_000_000), ..rfc };
+        let mut linux = ProbeTimes { slack: Time(2_000_000), ..rfc };
         assert_eq!(
             (linux.timeout(0.1, false), linux.timeout(0.1, true)),
             (Time(202_000_000), Time(400_000_000))

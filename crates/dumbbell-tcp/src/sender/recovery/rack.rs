@@ -154,8 +154,11 @@ impl Rack {
     /// `delivered` bytes were delivered by the event.
     fn detect(&mut self, connection: &mut Connection, now: Time, delivered: u64) -> bool {
         let before = connection.scoreboard.lost();
-        let window = self.reordering_window(connection);
-        let next = connection.scoreboard.detect_losses(now, window);
+        let mut next = Time::NEVER;
+        if connection.scoreboard.awaits_older() {
+            let window = self.reordering_window(connection);
+            next = connection.scoreboard.detect_losses(now, window);
+        }
         if next == Time::NEVER {
             connection.timers.stop(TimerKind::Reordering);
         } else {
@@ -331,7 +334,7 @@ impl LossRecovery for Rack {
     fn new(rules: &RackRules, _start: &Start) -> Self {
         Rack {
             rules: rules.clone(),
-            probe_times: ProbeTimes { slack: rules.pto_slack, max_ack_delay: rules.max_ack_delay },
+            probe_times: ProbeTimes::new(rules.pto_slack, rules.max_ack_delay),
             window: ReorderingWindow::new(),
             recover: 0,
             after_timeout: false,
