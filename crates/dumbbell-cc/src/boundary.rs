@@ -267,7 +267,7 @@ impl RateSample {
     /// Bytes per second.
     #[inline]
     pub fn delivery_rate(&self) -> f64 {
-        self.delivered as f64 / self.interval.secs()
+        real(self.delivered) / (real(self.interval.0) * 1e-9)
     }
 }
 

@@ -173,15 +173,18 @@ pub struct Algorithm {
     /// The window after the last event.
     cwnd: f64,
     ssthresh: f64,
+    /// The pacing rate after the last event or segment.
+    pacing_rate: Option<f64>,
 }
 
-/// Passes an event to the control and reads its window and threshold.
+/// Passes an event to the control and reads its window, threshold and pacing rate.
 macro_rules! notify {
     ($algorithm:ident, $control:ident => $call:expr) => {
         dispatch!(&mut $algorithm.held, $control => {
             $call;
             $algorithm.cwnd = $control.cwnd();
             $algorithm.ssthresh = $control.ssthresh();
+            $algorithm.pacing_rate = $control.pacing_rate();
         })
     };
 }
@@ -201,7 +204,8 @@ impl Algorithm {
         let is_model_based = dispatch!(&held, control => control.is_model_based());
         let is_growth_limited = setup.rules.grow_when == GrowWhen::CwndLimited && !is_model_based;
         let (cwnd, ssthresh) = dispatch!(&held, control => (control.cwnd(), control.ssthresh()));
-        Algorithm { held, is_growth_limited, cwnd, ssthresh }
+        let pacing_rate = dispatch!(&held, control => control.pacing_rate());
+        Algorithm { held, is_growth_limited, cwnd, ssthresh, pacing_rate }
     }
 
     /// See [`Control::cwnd`].
@@ -219,7 +223,7 @@ impl Algorithm {
     /// See [`Control::pacing_rate`].
     #[inline]
     pub fn pacing_rate(&self) -> Option<f64> {
-        dispatch!(&self.held, control => control.pacing_rate())
+        self.pacing_rate
     }
 
     /// See [`Control::send_quantum`].
@@ -331,6 +335,7 @@ impl Algorithm {
         dispatch!(&mut self.held, control => {
             let (context, segment) = arguments();
             control.on_sent(&context, &segment);
+            self.pacing_rate = control.pacing_rate();
             debug_assert_eq!(self.cwnd, control.cwnd(), "a segment that leaves changes no window");
         });
     }

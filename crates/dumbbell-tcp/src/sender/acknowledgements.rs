@@ -73,6 +73,8 @@ impl Sender {
     }
 
     /// `before` is what was delivered and lost before the ACK, in bytes.
+    // Inlined, so that the ACK is built in registers where it is used.
+    #[inline(always)]
     fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: (u64, u64)) {
         let Sender { connection, recovery } = self;
         let mut news = recovery.on_new_ack(connection, now, ack.ack);
@@ -90,8 +92,10 @@ impl Sender {
         }
         let delivered = connection.scoreboard.delivered() - before.0;
         let mut marks = Marks::default();
+        let mut is_signal = false;
         if connection.ecn.is_on() {
             marks = connection.ecn.on_ack(ack, acked, delivered, connection.mss);
+            is_signal = connection.ecn.is_signal(ack.ack, &marks);
             connection.scoreboard.on_marked(connection.ecn.marked());
         }
         connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
@@ -99,7 +103,7 @@ impl Sender {
             connection.scoreboard.clear_sacked();
         }
         // If a recovery has already reduced the window, a mark of the same window of data is no new signal.
-        if connection.ecn.is_signal(ack.ack, &marks) && !connection.in_recovery {
+        if is_signal && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
         let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });

@@ -445,7 +445,7 @@ impl Connection {
     }
 
     /// Updates the pacer if the congestion control paces; its rate may have changed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_pacing_rate(&mut self) {
         if let Some(rate) = self.congestion.pacing_rate() {
             self.pacer.set_rate(rate, self.congestion.send_quantum().unwrap_or(f64::from(self.mss)));
