@@ -381,14 +381,9 @@ impl<'a> Simulation<'a> {
                     self.network.events.pop_other();
                     self.on_departure(link);
                 }
-                Event::Arrival(link) => {
+                Event::Arrival(link) | Event::Unordered(link) => {
                     self.network.current_link = link;
-                    self.on_arrival(link);
-                }
-                Event::Unordered(link) => {
-                    self.network.events.pop_other();
-                    self.network.current_link = link;
-                    self.on_unordered(link);
+                    self.on_arrival(link, matches!(event, Event::Arrival(_)));
                 }
                 Event::Merge(link) => {
                     self.network.events.pop_other();

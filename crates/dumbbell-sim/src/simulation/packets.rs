@@ -73,13 +73,8 @@ impl Forwarding<Payload> for Simulation<'_> {
     #[inline]
     fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let owner = packet.owner;
-        let connection = &self.connections[owner as usize];
-        let due = connection.receiver.next_deadline();
-        if due < at && connection.generation == packet.generation {
-            self.acknowledge_late(due, owner);
-        }
-        if let Some((begin, early)) = self.acknowledge_before(at, packet) {
-            self.forward(at, begin, early);
+        if self.connections[owner as usize].receiver.is_delaying() {
+            self.acknowledge_waiting(at, packet);
         }
         let begin = self.receive(at, packet);
         if begin.is_none() {
@@ -100,11 +95,25 @@ impl Forwarding<Payload> for Simulation<'_> {
 }
 
 impl Simulation<'_> {
+    /// Packets arrive at the host at the far end of a link: the oldest one, or all that are due if the link does not keep
+    /// them in order. They are delivered in one place, so that this is compiled into the event loop.
     #[inline]
-    pub(super) fn on_arrival(&mut self, link: u32) {
+    pub(super) fn on_arrival(&mut self, link: u32, is_ordered: bool) {
+        let number = if is_ordered { None } else { self.begin_unordered(link) };
+        let mut next = if is_ordered { self.take_oldest(link) } else { self.next_unordered(number) };
+        while let Some(slot) = next {
+            let packet = self.network.in_flight.take(slot);
+            self.deliver(packet);
+            next = if is_ordered { None } else { self.next_unordered(number) };
+        }
+    }
+
+    /// The slot of the oldest packet on a link.
+    #[inline]
+    fn take_oldest(&mut self, link: u32) -> Option<u32> {
         let Some((slot, next)) = self.network.in_flight.pop(link) else {
             self.network.events.postpone_arrival(None);
-            return;
+            return None;
         };
         self.network.events.postpone_arrival(next.map(|next| next.at));
         if let Some(next) = next
@@ -112,22 +121,19 @@ impl Simulation<'_> {
         {
             self.prefetch_for(next.slot, next.owner, |connection| connection.sender.prefetch());
         }
-        let packet = self.network.in_flight.take(slot);
-        self.deliver(packet);
+        Some(slot)
     }
 
-    /// Packets arrive over a link that does not keep them in order.
-    #[inline(never)]
-    pub(super) fn on_unordered(&mut self, link: u32) {
-        let now = self.network.now;
-        let Some(number) = self.network.in_flight.begin_unordered(link, now) else { return };
-        let next = |network: &mut Network<Payload>| {
-            network.in_flight.next_unordered(&mut network.events, number, now)
-        };
-        while let Some(slot) = next(&mut self.network) {
-            let packet = self.network.in_flight.take(slot);
-            self.deliver(packet);
-        }
+    /// Begins the event of a link that does not keep packets in order; `None` if the event is obsolete.
+    fn begin_unordered(&mut self, link: u32) -> Option<u32> {
+        self.network.events.pop_other();
+        self.network.in_flight.begin_unordered(link, self.network.now)
+    }
+
+    /// The slot of the next packet that is due on such a link, by the number of the link.
+    fn next_unordered(&mut self, number: Option<u32>) -> Option<u32> {
+        let network = &mut self.network;
+        network.in_flight.next_unordered(&mut network.events, number?, network.now)
     }
 
     /// Prefetches a packet that is handled soon, and the data of its connection.
@@ -138,8 +144,21 @@ impl Simulation<'_> {
         self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
 
-    /// A delayed acknowledgement is due before the next segment arrives.
+    /// A segment arrives at a receiver that answers ahead of the clock while an acknowledgement is delayed, which is due
+    /// before or forced out by the segment.
     #[inline(never)]
+    fn acknowledge_waiting(&mut self, at: Time, packet: &Packet<Payload>) {
+        let connection = &self.connections[packet.owner as usize];
+        let due = connection.receiver.next_deadline();
+        if due < at && connection.generation == packet.generation {
+            self.acknowledge_late(due, packet.owner);
+        }
+        if let Some((begin, early)) = self.acknowledge_before(at, packet) {
+            self.forward(at, begin, early);
+        }
+    }
+
+    /// A delayed acknowledgement is due before the next segment arrives.
     fn acknowledge_late(&mut self, due: Time, owner: u32) {
         if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
             self.note_at(due, 4 << 32 | u64::from(owner), 0);
@@ -187,7 +206,9 @@ impl Simulation<'_> {
     pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
         match packet.kind {
             PacketKind::Data | PacketKind::Syn => {
-                if let Some((begin, early)) = self.acknowledge_before(self.network.now, &packet) {
+                if self.connections[packet.owner as usize].receiver.is_delaying()
+                    && let Some((begin, early)) = self.acknowledge_before(self.network.now, &packet)
+                {
                     self.send(begin, early);
                 }
                 if let Some(begin) = self.receive(self.network.now, &mut packet) {
@@ -225,7 +246,7 @@ impl Simulation<'_> {
     }
 
     /// The acknowledgement of earlier data that the arrival of a segment forces out, and the first hop of its path.
-    #[inline]
+    #[inline(never)]
     fn acknowledge_before(&mut self, at: Time, packet: &Packet<Payload>) -> Option<(u32, Packet<Payload>)> {
         let connection = &mut self.connections[packet.owner as usize];
         if packet.kind == PacketKind::Syn || connection.generation != packet.generation || !connection.is_open
@@ -300,6 +321,7 @@ impl Simulation<'_> {
     }
 
     /// The packet of an acknowledgement, and the first hop of its path.
+    #[inline(never)]
     pub(super) fn packet_of(&mut self, owner: u32, ack: &AckSegment) -> (u32, Packet<Payload>) {
         let Connection { flow, generation, label, .. } = self.connections[owner as usize];
         let mut packet = Packet {
@@ -318,7 +340,7 @@ impl Simulation<'_> {
 
     /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its path. Acknowledgements are not
     /// ECN-capable (RFC 3168 §6.1.4).
-    #[inline]
+    #[inline(always)]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
         self.conservation.sent += 1;
         let hot = &self.hot_flows[flow as usize];
