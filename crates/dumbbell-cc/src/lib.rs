@@ -1,7 +1,7 @@
 //! Congestion control decides how much data may be outstanding, and how fast it is sent. It never sends, sets no timer
 //! and sees no packet.
 //!
-//! An algorithm is one file in `algorithms/` and one line of the registry there. The parser of scenarios, the
+//! An algorithm is one file, or folder, in `algorithms/` and one line of the registry there. The parser of scenarios, the
 //! catalogue, the JSON Schema and the conformance tests iterate over the registry. Windows are `f64` bytes so that an
 //! algorithm may grow by fractions of a segment; whole-byte growth, as in BSD, is exact in them.
 //!
