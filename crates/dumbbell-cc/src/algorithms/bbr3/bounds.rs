@@ -17,6 +17,7 @@ pub(super) struct Saved {
 }
 
 impl Bbr3 {
+    /// The long-term bound less what CRUISE leaves free, in bytes; infinite while there is none.
     pub(super) fn inflight_with_headroom(&self, mss: f64) -> f64 {
         let headroom = mss.max(self.params.headroom * self.inflight_long);
         if self.inflight_long.is_finite() {
@@ -26,16 +27,19 @@ impl Bbr3 {
         }
     }
 
+    /// Forgets the losses and deliveries of the round.
     pub(super) fn reset_signals(&mut self) {
         self.has_loss_in_round = false;
         self.marks.in_round = false;
         (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
     }
 
+    /// Removes the short-term bounds.
     pub(super) fn reset_short_term(&mut self) {
         (self.bw_short, self.inflight_short) = (f64::INFINITY, f64::INFINITY);
     }
 
+    /// Lowers the short-term bounds after a round with losses or marks.
     pub(super) fn lower_bounds(&mut self) {
         let beta = self.params.beta;
         if self.inflight_short.is_infinite() {
@@ -56,6 +60,7 @@ impl Bbr3 {
         self.inflight_short = least(self.inflight_short, by_marks);
     }
 
+    /// True if so many lost bytes are too many of those in flight.
     pub(super) fn is_too_high(&self, lost: u64, tx_in_flight: f64) -> bool {
         real(lost) > tx_in_flight * self.params.loss_threshold
     }
@@ -66,6 +71,7 @@ impl Bbr3 {
             || self.marks.is_eligible && real(rate.marked) > self.params.ecn_threshold * real(rate.delivered)
     }
 
+    /// A probe had too much in flight: the long-term bound follows, and UP ends.
     pub(super) fn handle_too_high(&mut self, now: Time, tx_in_flight: f64, is_app_limited: bool) {
         self.was_too_high = true;
         self.is_probe_sample = false;
@@ -78,6 +84,7 @@ impl Bbr3 {
         }
     }
 
+    /// Doubles the segments by which the long-term bound grows in a round.
     pub(super) fn raise_slope(&mut self, mss: f64) {
         let growth = real(1 << self.up_rounds);
         self.up_rounds = (self.up_rounds + 1).min(30);
@@ -85,7 +92,13 @@ impl Bbr3 {
     }
 
     /// The bounds that probes raise. True if a probe begins.
-    pub(super) fn adapt_long_term(&mut self, context: &Context, ack: &Ack, rate: &RateSample, is_app_limited: bool) -> bool {
+    pub(super) fn adapt_long_term(
+        &mut self,
+        context: &Context,
+        ack: &Ack,
+        rate: &RateSample,
+        is_app_limited: bool,
+    ) -> bool {
         if self.is_round_start && self.ack_phase == AckPhase::Starting {
             self.ack_phase = AckPhase::Feedback;
         } else if self.is_round_start && self.ack_phase == AckPhase::Stopping {
@@ -138,6 +151,7 @@ impl Bbr3 {
         }
     }
 
+    /// The losses are repaired: the window returns.
     pub(super) fn end_repair(&mut self) {
         self.cwnd = self.repair.end(self.cwnd);
         self.is_saved = false;

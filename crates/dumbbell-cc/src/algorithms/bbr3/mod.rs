@@ -34,14 +34,14 @@ use crate::delivery::{Rounds, WindowedMax};
 use crate::model::{Aggregation, Repair, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart, SentSegment,
-    Setup, Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart,
+    SentSegment, Setup, Signal, Undo,
 };
 use bounds::Saved;
-use marks::Marks;
-use states::{AckPhase, State};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Ecn, Stream, Time};
+use marks::Marks;
+use states::{AckPhase, State};
 
 /// State of BBR version 3, with the number that its probe reports.
 const STATE: ProbeInfo = ProbeInfo::new(
@@ -163,7 +163,8 @@ impl Bbr3 {
                 self.ranges.0 = 0;
             }
             if self.state == State::Drain {
-                let is_over = !self.is_kernel() && self.rounds.count > self.drain_start + self.params.drain_rounds;
+                let is_over =
+                    !self.is_kernel() && self.rounds.count > self.drain_start + self.params.drain_rounds;
                 if is_over || ack.in_flight <= self.inflight(self.bandwidth, context.mss) {
                     self.enter_down(now);
                 }

@@ -6,16 +6,19 @@ use dumbbell_units::Time;
 use dumbbell_units::math::{least, real};
 
 impl Bbr3 {
+    /// Largest delivery rate of the last two cycles, in bytes per second.
     #[inline]
     pub(super) fn max_bw(&self) -> f64 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
+    /// What a path of this bandwidth holds, times a gain, in bytes.
     #[inline]
     pub(super) fn bdp(&self, bandwidth: f64, gain: f64) -> f64 {
         if self.min_rtt.is_finite() { gain * bandwidth * self.min_rtt } else { self.initial_window }
     }
 
+    /// What should be in flight: the BDP, or the window if losses have cut it, in bytes.
     pub(super) fn target_inflight(&self) -> f64 {
         least(self.bdp(self.bandwidth, 1.0), self.cwnd)
     }
@@ -42,6 +45,7 @@ impl Bbr3 {
         }
     }
 
+    /// Takes what an acknowledgement reports beyond the bandwidth.
     pub(super) fn update_extra_acked(&mut self, now: Time, acked: f64) {
         let extra = least(self.aggregation.sample(now, acked, self.bandwidth), self.cwnd);
         if self.is_kernel() {
@@ -66,10 +70,12 @@ impl Bbr3 {
         }
     }
 
+    /// Begins to look for a full pipe, from this delivery rate.
     pub(super) fn reset_full(&mut self, full_bw: f64) {
         (self.full_bw, self.full_count, self.is_full_now) = (full_bw, 0, false);
     }
 
+    /// Counts rounds without growth.
     pub(super) fn update_full(&mut self, sample: f64, is_app_limited: bool) {
         if self.is_full_now || is_app_limited || !self.is_round_start && !self.is_kernel() {
             return;
@@ -83,6 +89,7 @@ impl Bbr3 {
         }
     }
 
+    /// Takes a round-trip time, for ProbeRTT and for the model.
     pub(super) fn update_min_rtt(&mut self, now: Time, ack: &Ack) {
         self.is_probe_rtt_due = now > self.probe_rtt_min_at + self.params.probe_rtt_interval;
         if let Some(rtt) = ack.rtt {
@@ -93,7 +100,8 @@ impl Bbr3 {
             }
         }
         let is_expired = now > self.min_rtt_at + self.params.min_rtt_window;
-        let is_lower = self.probe_rtt_min < self.min_rtt || self.is_kernel() && self.probe_rtt_min <= self.min_rtt;
+        let is_lower =
+            self.probe_rtt_min < self.min_rtt || self.is_kernel() && self.probe_rtt_min <= self.min_rtt;
         if self.probe_rtt_min.is_finite() && (is_lower || is_expired) {
             (self.min_rtt, self.min_rtt_at) = (self.probe_rtt_min, self.probe_rtt_min_at);
         }

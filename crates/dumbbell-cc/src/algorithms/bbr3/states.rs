@@ -39,6 +39,7 @@ pub(super) enum AckPhase {
 }
 
 impl Bbr3 {
+    /// Begins a state, with its gains.
     pub(super) fn enter(&mut self, state: State) {
         let params = &self.params;
         let is_kernel = params.form == Form::Kernel;
@@ -55,6 +56,7 @@ impl Bbr3 {
         };
     }
 
+    /// Begins a cycle of ProbeBW: a queue is drained.
     pub(super) fn enter_down(&mut self, now: Time) {
         self.reset_signals();
         self.acked_per_step = f64::INFINITY;
@@ -67,6 +69,7 @@ impl Bbr3 {
         self.enter(State::Down);
     }
 
+    /// The pipe is filled before a probe.
     pub(super) fn enter_refill(&mut self) {
         self.reset_short_term();
         (self.up_rounds, self.up_acked) = (0, 0.0);
@@ -76,6 +79,7 @@ impl Bbr3 {
         self.enter(State::Refill);
     }
 
+    /// A probe begins.
     pub(super) fn enter_up(&mut self, rate: f64, mss: f64) {
         self.ack_phase = AckPhase::Starting;
         self.rounds.restart();
@@ -98,11 +102,14 @@ impl Bbr3 {
         }
     }
 
+    /// True if the wait for the next probe is over, in time or in rounds.
     pub(super) fn is_time_to_probe(&self, now: Time, mss: f64) -> bool {
         now > self.cycle_at + self.wait
-            || real(self.rounds_since_up) >= least(self.target_inflight() / mss, real(self.params.probe_rounds))
+            || real(self.rounds_since_up)
+                >= least(self.target_inflight() / mss, real(self.params.probe_rounds))
     }
 
+    /// True if a probe ends without too much loss.
     pub(super) fn is_time_to_go_down(&mut self, ack: &Ack, sample: f64) -> bool {
         if self.was_too_high && ack.in_flight >= self.inflight_long {
             self.was_precautionary = true;
@@ -115,7 +122,15 @@ impl Bbr3 {
         self.is_full_now
     }
 
-    pub(super) fn update_cycle(&mut self, context: &Context, ack: &Ack, rate: &RateSample, sample: f64, is_app_limited: bool) {
+    /// Moves through the states of ProbeBW.
+    pub(super) fn update_cycle(
+        &mut self,
+        context: &Context,
+        ack: &Ack,
+        rate: &RateSample,
+        sample: f64,
+        is_app_limited: bool,
+    ) {
         if !self.is_full || self.adapt_long_term(context, ack, rate, is_app_limited) {
             return;
         }
@@ -140,6 +155,7 @@ impl Bbr3 {
         }
     }
 
+    /// Begins, holds and ends ProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, context: &Context, ack: &Ack) {
         let now = context.now;
         if self.state != State::ProbeRtt && self.is_probe_rtt_due && !self.is_idle_restart {
@@ -167,6 +183,7 @@ impl Bbr3 {
         }
     }
 
+    /// Ends ProbeRTT if it has lasted.
     pub(super) fn leave_probe_rtt(&mut self, now: Time) {
         if self.probe_rtt_end.is_some_and(|end| now > end) {
             self.probe_rtt_min_at = now;
@@ -181,6 +198,7 @@ impl Bbr3 {
         }
     }
 
+    /// The flow sends again after it was idle.
     pub(super) fn restart_from_idle(&mut self, now: Time) {
         self.is_idle_restart = true;
         self.aggregation.restart(now);

@@ -194,8 +194,7 @@ fn case_6_losses_end_up_but_application_limited_ones_leave_the_bound() {
 #[test]
 fn case_7_application_limited_rounds_without_loss_end_neither_startup_nor_up() {
     let slow = Say { rate: BANDWIDTH / 2.0, is_app_limited: true, in_flight: 10.0 * MSS, ..ACK };
-    for (mut bbr, state) in
-        [(start(Bbr3Params::default()), State::Startup), (probing(State::Up), State::Up)]
+    for (mut bbr, state) in [(start(Bbr3Params::default()), State::Startup), (probing(State::Up), State::Up)]
     {
         for round in 0..100 {
             acknowledge(&mut bbr, Say { ms: 40 * round, ..slow });
