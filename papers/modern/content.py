@@ -110,8 +110,8 @@ BEHIND: dict[str, str] = {
     "hs-04": "The buffer of a bandwidth-delay product overflows in both cases, and hides the difference: without a limit, the "
     "largest queue with HyStart is a tenth. Acknowledgements of two segments are 2.4 ms apart, too far for a train, and the "
     "round-trip time rises in the round in which the buffer overflows.",
-    "cao-01": "Published rates are those of a testbed. The ratio depends on the losses of CUBIC in its slow start, from which it "
-    "recovers slowly at 200 ms.",
+    "cao-01": "CUBIC's rate depends on the bursts of its slow start in a buffer of 66 packets: the published rate lies between "
+    "that without and that with pacing.",
     "bbr-11": "ProbeRTT ends with the first acknowledgement after 200 ms, and acknowledgements of 4 segments come in pairs.",
     "bbr3-04": "The case of the draft contradicts its state: Drain sends at half of the rate, so that a path a tenth slower still "
     "empties the queue by 0.9 - 0.5 of a path per round-trip time, and what the case asks for next, more than a path in flight for "
@@ -134,9 +134,14 @@ BEHIND: dict[str, str] = {
     "eval-05": "All double their timeouts. Vegas and Vegas-A compare the mean of a round's samples: at a few segments, the "
     "acknowledgement of the last one is delayed, the mean rises, and the window stays at six segments. If every segment is "
     "acknowledged at once, both have the whole rate again.",
-    "pico-01": "From a window of 10 segments, slow start takes ten round-trip times of 0.6 s to the 12,500 segments of the path: "
-    "longer than the bound. The test of picoquic counts QUIC, with its own start.",
-    "pico-03": "The packets take longer than the bound, which leaves 1 % for headers.",
+    "pico-01": "A slow start doubles the window every 0.6 s. That of picoquic raises it to half of the path's product by the rate "
+    "of the first packets it sends; with such a window, CUBIC is within its bound, and BBR's Startup loses packets.",
+    "pico-03": "ProbeRTT empties a path of 0.6 s every 10 s. Without it, BBR is within the bound.",
+    "bbr-03": "Linux ends a phase of probing once 1.25 of the bandwidth-delay product are in flight. Without a queue, this product "
+    "rises with each round trip, so one phase lasts until the rate is reached; the publication has three.",
+    "ware-03": "While BBR drains its data, the model leaves to the other flow its part of the buffer. In the runs all its data meet "
+    "in the queue, which leads to a share of 1/2 + 4/(packets of path and buffer), less the time of ProbeRTT: 0.50.",
+    "ware-08": "At 4 bandwidth-delay products, for the same reason as at 10 Mb/s.",
 }
 
 

@@ -531,7 +531,8 @@ impl Scoreboard {
     /// Retransmissions that may be in the network: their number, and when the first was sent.
     pub fn retransmissions_out(&self) -> (u64, Time) {
         let Some(by_time) = &self.by_time else { return (0, Time::NEVER) };
-        let is_out = |resent: &&Resent| self.is_out(self.index_of(resent.end - 1), resent.end, resent.sent_at);
+        let is_out =
+            |resent: &&Resent| self.is_out(self.index_of(resent.end - 1), resent.end, resent.sent_at);
         let mut out = by_time.resent.iter().filter(is_out);
         let first = out.next().map_or(Time::NEVER, |resent| resent.sent_at);
         (u64::from(first != Time::NEVER) + out.count() as u64, first)

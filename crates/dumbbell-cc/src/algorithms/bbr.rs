@@ -380,6 +380,11 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, context: &Context, ack: &Ack) {
         let now = context.now;
+        if self.min_rtt.is_infinite()
+            && let Some(handshake) = context.srtt()
+        {
+            self.min_rtt = handshake;
+        }
         let is_expired = now > self.min_rtt_at + self.params.min_rtt_window;
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.secs();
@@ -394,8 +399,8 @@ impl Bbr {
             && self.mode != Mode::ProbeRtt
             && self.params.probe_rtt_duration > Time::ZERO
         {
-            self.save_cwnd();
             self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
             self.probe_rtt_end = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -769,6 +774,22 @@ mod tests {
         let ack = Ack::new(60_000, 1000);
         bbr.on_ack(&Context::new(Time(90_000_000), MSS), &ack);
         assert!(bbr.cwnd >= before);
+    }
+
+    #[test]
+    fn the_handshake_gives_the_first_minimum_of_the_round_trip_time() {
+        let mut bbr = Bbr::new(&BbrParams::default(), &Setup::new(Time::ZERO, MSS, 10.0 * MSS));
+        let context = Context::new(Time(80_000_000), MSS).with_rtts(0.038, f64::INFINITY);
+        bbr.on_ack(&context, &Ack::new(1000, 1000).with_rtt(Some(Time(40_000_000))));
+        assert_eq!(bbr.min_rtt, 0.038);
+    }
+
+    #[test]
+    fn probe_rtt_returns_to_the_larger_window_of_before_it_and_of_the_last_recovery() {
+        let mut bbr = full();
+        bbr.prior_cwnd = 120.0 * MSS;
+        acknowledge(&mut bbr, 10_001, false, BANDWIDTH, 50.0 * MSS);
+        assert_eq!((bbr.mode, bbr.prior_cwnd), (Mode::ProbeRtt, 120.0 * MSS));
     }
 
     #[test]
