@@ -112,7 +112,6 @@ BEHIND: dict[str, str] = {
     "round-trip time rises in the round in which the buffer overflows.",
     "cao-01": "CUBIC's rate depends on the bursts of its slow start in a buffer of 66 packets: the published rate lies between "
     "that without and that with pacing.",
-    "bbr-11": "ProbeRTT ends with the first acknowledgement after 200 ms, and acknowledgements of 4 segments come in pairs.",
     "bbr3-04": "The case of the draft contradicts its state: Drain sends at half of the rate, so that a path a tenth slower still "
     "empties the queue by 0.9 - 0.5 of a path per round-trip time, and what the case asks for next, more than a path in flight for "
     "several rounds, does not come about. It does if the rate falls by more than half, and then the rounds end Drain.",
@@ -124,8 +123,9 @@ BEHIND: dict[str, str] = {
     "rates of both are within 3 %.",
     "dctcp-06": "The first packets find an empty queue, so that the first window is not marked, and alpha comes back to 1 by a "
     "sixteenth of the rest per window; the windows kept are 1 - alpha/2.",
-    "prague-01": "Two marks per round-trip time follow from smooth marking. The ramp from 0.8 to 1.2 ms is as wide as 1.3 packets: "
-    "one flow that is paced is marked for most of a round trip or not at all, and alpha follows the law of a step.",
+    "prague-01": "Two marks per round-trip time follow from smooth marking. Until a mark is answered, a round trip later, the "
+    "window and the queue have grown by a packet, 0.3 ms: most of the ramp from 0.8 to 1.2 ms. One round trip in four has "
+    "about 30 marks, the others none, and alpha follows the law of a step. The rules of Linux for DualPI2 mark alike.",
     "codel-03": "A queue of 5 ms is a tenth of the path. Reno's window is halved soon after it, so that the link idles. The same "
     "flow uses more than 90 % of the link on a path of 20 ms, and so does CUBIC, which keeps 70 % of its window; without "
     "CoDel, a queue of the same length gives the same utilization.",
