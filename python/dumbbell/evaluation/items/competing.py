@@ -56,7 +56,7 @@ def _coexistence(study: Study) -> Iterator[Case]:
             duration = study.duration * (2.0 if joins or rtt * buffer > 0.08 else 1.0)
             # Who starts with the others keeps for long what slow start gave. Who joins has to gain its share: it begins in
             # congestion avoidance, as in the suite's ramp-up.
-            settings = {"initial_ssthresh": INITIAL_WINDOW} if joins else {}
+            settings: dict[str, Any] = {"initial_ssthresh": INITIAL_WINDOW} if joins else {}
             begin = study.duration / 2.0 if joins else 0.0
             measured = begin + study.warm_up
             which = f"beside {baseline.text}, {'joining, ' if joins else ''}{count}:{count}"
