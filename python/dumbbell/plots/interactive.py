@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-STYLE = "body{font-family:sans-serif;margin:1em;color:#333}h1{font-size:1.2em}"
+# Two panels side by side where there is room, and one below the other on a narrow screen.
+STYLE = (
+    "body{font-family:sans-serif;margin:1em;color:#333}h1{font-size:1.2em;overflow-wrap:anywhere}"
+    "main{display:grid;gap:1em;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr))}main>div{min-width:0}"
+)
 
 
 def page(panels: Sequence[Panel], title: str) -> str:
@@ -30,7 +34,6 @@ def page(panels: Sequence[Panel], title: str) -> str:
     """
     try:
         from bokeh.embed import components
-        from bokeh.layouts import gridplot
         from bokeh.resources import Resources
     except ImportError:
         accepted = "an installed package bokeh: pip install 'dumbbell[plots]'"
@@ -39,17 +42,15 @@ def page(panels: Sequence[Panel], title: str) -> str:
     for panel in panels:
         shared = {} if panel.ticks or not drawn else {"x_range": drawn[0].x_range}
         drawn.append(_panel(panel, shared))
-    # One column on a narrow screen would need scripts of its own; panels shrink with the page instead.
-    columns = min(2, len(drawn))
-    layout = gridplot(drawn, ncols=columns, sizing_mode="stretch_width", toolbar_location="above")
-    script, body = components(layout)
+    script, parts = components(tuple(drawn))
+    body = "".join(f"<div>{part}</div>" for part in parts)
     # Only what the panels need of the scripts, in the page.
     resources = Resources(mode="inline", components=["bokeh"]).render()
     text = html.escape(title or "Dumbbell")
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{text}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
-        f"{resources}</head><body><h1>{text}</h1>{body}{script}</body></html>\n"
+        f"{resources}</head><body><h1>{text}</h1><main>{body}</main>{script}</body></html>\n"
     )
 
 
@@ -59,7 +60,8 @@ def _panel(panel: Panel, shared: dict[str, Any]) -> Any:
 
     x_label, y_label = panel.labels
     made = figure(
-        height=320,
+        height=340,
+        sizing_mode="stretch_width",
         title=panel.title,
         x_axis_label=x_label,
         y_axis_label=y_label,
@@ -99,8 +101,13 @@ def _panel(panel: Panel, shared: dict[str, Any]) -> Any:
     if panel.ticks:
         made.xaxis.ticker = list(range(len(panel.ticks)))
         made.xaxis.major_label_overrides = dict(enumerate(panel.ticks))
-    made.legend.click_policy = "hide"
-    made.legend.label_text_font_size = "9pt"
-    made.legend.background_fill_alpha = 0.6
-    made.legend.visible = len(panel.series) > 1
+    (legend,) = made.legend
+    made.add_layout(legend, "below")
+    legend.update(
+        click_policy="hide",
+        orientation="horizontal",
+        ncols=4,
+        border_line_color=None,
+        visible=len(panel.series) > 1,
+    )
     return made

@@ -91,7 +91,7 @@ def scenario_html(scenario: Scenario) -> str:
             "source": _short(flow.get("source")),
             "start": _short(flow.get("start")),
         }
-        for flow in scenario.resolved()["flows"]
+        for flow in scenario.to_dict()["flows"]
     ]
     head = f"{scenario.name or 'unnamed scenario'}: {scenario.duration}"
     return _block(head, topology_html(scenario), _table(pd.DataFrame(flows), tuple(flows[0])))
@@ -108,9 +108,11 @@ def topology_html(network: Topology | Scenario) -> str:
 def _short(value: Any) -> str:
     """Return the name of a part of a scenario."""
     if isinstance(value, dict):
-        for key in ("variant", "kind"):
+        for key in ("variant", "kind", "congestion"):
             if key in value:
-                return str(value[key])
+                return _short(value[key]) if key == "congestion" else str(value[key])
+        if "name" in value:
+            return str(value["name"])
         return json.dumps(value, ensure_ascii=False)
     return "" if value is None else str(value)
 

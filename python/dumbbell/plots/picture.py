@@ -17,7 +17,7 @@ from dumbbell.arguments import file_path
 from dumbbell.errors import refusal
 from dumbbell.files import replacing
 from dumbbell.plots.curves import lines, sweep
-from dumbbell.plots.look import figure
+from dumbbell.plots.look import figure, literal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,13 +124,17 @@ class Picture:
             else:
                 lines(panel.thinned, steps=panel.steps, **texts)
                 ax.margins(x=0.01)
-            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+            if all(np.nanmin(y, initial=0.0) >= 0.0 for _, y in panel.series.values()):
+                ax.set_ylim(bottom=0.0)
+            legend = ax.get_legend()
+            if legend is not None:
+                # Curves stay visible below the names.
+                legend.set_frame_on(True)
+                legend.get_frame().set(alpha=0.75, linewidth=0.0)
             ax.title.set_fontsize("medium")
             if panel.ticks:
                 ax.set_xticks(range(len(panel.ticks)), panel.ticks)
         if self.title:
-            from dumbbell.plots.look import literal
-
             made.suptitle(literal(self.title), fontsize="large")
         return made
 
@@ -154,6 +158,7 @@ class Picture:
         kind = picture_format(file)
         # Drawn before the file is opened, so that a missing package leaves nothing.
         content = self.to_html().encode() if kind == "html" else self._drawn(kind)
+        file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file) as opened:
             opened.write(content)
 

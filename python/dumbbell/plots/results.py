@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -163,6 +164,9 @@ def _panel(result: RunTables, title: str, trace: pd.DataFrame, label: str, unit:
     for name, rows in trace.groupby("name", sort=False):
         time, value = rows["time_s"].to_numpy(dtype=float), rows["value"].to_numpy(dtype=float)
         series[str(name)] = held_to(end, time, value)
+    if len(series) == 1:
+        # A single curve has no legend.
+        title = f"{title}: {next(iter(series))}"
     return Panel(
         title=title, x_label="time", x_unit="s", y_label=label, y_unit=unit, series=series, steps=True
     )
@@ -204,6 +208,8 @@ def runs_picture(
     ScenarioError
         There is no such column, flow or link, or no completed run.
     """
+    from pandas.api.types import is_numeric_dtype
+
     from dumbbell.statistics import mean_interval
 
     y = "goodput_bps" if y is None else y
@@ -217,7 +223,7 @@ def runs_picture(
     for field, name in (("x", x), ("y", y), ("hue", hue)):
         if name is not None and name not in frame.columns:
             raise refusal(field, name, ", ".join(columns), names=columns, problem="is no column")
-    if not (np.issubdtype(frame[y].dtype, np.number) or frame[y].dtype == bool):
+    if not is_numeric_dtype(frame[y]):
         raise refusal("y", y, "a column of numbers")
     if names is not None:
         known = list(dict.fromkeys(frame["name"]))
@@ -233,8 +239,10 @@ def runs_picture(
     per_run = frame.groupby(by, sort=False, dropna=False)[y].mean().mul(scale).reset_index()
     series: dict[str, Curve] = {}
     intervals: dict[str, Curve] = {}
-    groups = [("", per_run)] if hue is None else list(per_run.groupby(hue, sort=False, dropna=False))
-    for name, rows in groups:
+    groups: list[tuple[Any, Any]] = [(y, per_run)]
+    if hue is not None:
+        groups = list(per_run.groupby(hue, sort=False, dropna=False))
+    for group, rows in groups:
         found: list[tuple[float, float, float, float]] = []
         for value, some in rows.groupby(x, sort=False, dropna=False):
             sample = some[y].dropna().to_numpy(dtype=float)
@@ -244,7 +252,7 @@ def runs_picture(
             elif len(sample):
                 found.append((places[value], float(sample[0]), np.nan, np.nan))
         table = np.array(sorted(found), dtype=float).reshape(-1, 4)
-        curve = str(name) if hue is not None else y
+        curve = str(group)
         series[curve] = (table[:, 0], table[:, 1])
         intervals[curve] = (table[:, 2], table[:, 3])
     panel = Panel(
@@ -264,16 +272,16 @@ def _axis(name: str, values: Sequence[Any]) -> tuple[str, str | None, Mapping[An
     units = {part[1] for part in split if len(part) == 2}
     if len(units) == 1 and all(len(part) == 2 and _is_number(part[0]) for part in split):
         return name, units.pop(), {v: float(p[0]) for v, p in zip(values, split, strict=True)}, ()
-    for read, unit, factor in (
-        (bits_per_second, "Mbit/s", 1e-6),
-        (nanoseconds, "ms", 1e-6),
-        (size_bytes, "kB", 1e-3),
+    for read, unit, size in (
+        (bits_per_second, "Mbit/s", 1e6),
+        (nanoseconds, "ms", 1e6),
+        (size_bytes, "kB", 1e3),
     ):
         try:
             return (
                 name,
                 unit,
-                {value: read(text, name) * factor for value, text in zip(values, texts, strict=True)},
+                {value: read(text, name) / size for value, text in zip(values, texts, strict=True)},
                 (),
             )
         except ScenarioError:
@@ -283,7 +291,7 @@ def _axis(name: str, values: Sequence[Any]) -> tuple[str, str | None, Mapping[An
 
 def _is_number(text: str) -> bool:
     try:
-        return np.isfinite(float(text)).item()
+        return math.isfinite(float(text))
     except ValueError:
         return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -60,9 +61,10 @@ def drawn(panels: Sequence[Panel], title: str) -> str:
         x_label, y_label = panel.labels
         if panel.ticks:
             plotext.xticks(list(range(len(panel.ticks))), [printable(tick) for tick in panel.ticks])
-        plotext.ylim(lower=0.0)
-        plotext.title(printable(f"{panel.title} ({y_label} over {x_label})"))
-        text = plotext.build()
+        if all(np.nanmin(y, initial=0.0) >= 0.0 for _, y in panel.series.values()):
+            plotext.ylim(lower=0.0)
+        blocks += textwrap.wrap(printable(f"{panel.title}: {y_label} over {x_label}"), width)
+        text = plotext.build().rstrip("\n")
         blocks.append(text if sys.stdout.isatty() else plotext.uncolorize(text))
     plotext.clear_figure()
     return "\n".join(blocks)

@@ -1,0 +1,351 @@
+"""Pictures of results: what they show, and where they can be drawn."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dumbbell
+from dumbbell import Job, ScenarioError, statistics, topologies
+from dumbbell.cli import app, progress
+from dumbbell.plots import Panel, Picture, curves, notebook
+from dumbbell.traces import StepFunction
+
+
+@pytest.fixture(scope="module")
+def result(two_hosts):
+    return dumbbell.run(two_hosts)
+
+
+@pytest.fixture(scope="module")
+def runs(two_hosts):
+    jobs = [
+        Job(
+            two_hosts.with_values(
+                {"links.r1-r2.rate": rate, "flows.fg.tcp": tcp, "flows.fg.start": {"uniform": ["0 s", "1 s"]}}
+            ),
+            run=run,
+            parameters={"rate": rate, "tcp": tcp},
+        )
+        for rate in ("900 kbit/s", "2 Mbit/s")
+        for tcp in ("reno", "vegas")
+        for run in range(4)
+    ]
+    return dumbbell.run_many(jobs, progress=False)
+
+
+def invoke(*args):
+    return CliRunner().invoke(app, [str(argument) for argument in args])
+
+
+def panel(picture, start):
+    (found,) = [one for one in picture.panels if one.title.startswith(start)]
+    return found
+
+
+# One run
+
+
+def test_a_run_shows_windows_queues_goodput_and_losses(result):
+    picture = result.plot()
+    assert [one.title for one in picture.panels] == [
+        "congestion window: fg", "queue", "goodput: fg", "losses",
+    ]  # fmt: skip
+    window = panel(picture, "congestion window")
+    assert window.labels == ("time [s]", "cwnd [segments]")
+    # What was recorded is drawn as it is, and the last value holds to the end of the run.
+    recorded = StepFunction.of(result.traces["cwnd"])
+    x, y = window.series["fg"]
+    assert x[:-1].tolist() == recorded.time.tolist()
+    assert (x[-1], y[-1]) == (5.0, recorded.value[-1])
+    assert recorded.time[-1] < 5.0
+
+
+def test_what_was_not_recorded_is_sampled_in_the_same_run(result, two_hosts):
+    silent = dumbbell.run(two_hosts.with_values({"probes": None}))
+    assert silent.arrow_traces == {}
+    x, y = silent.plot("cwnd").panels[0].series["fg"]
+    assert len(x) > 1000
+    np.testing.assert_array_equal(y, StepFunction.of(result.traces["cwnd"]).at(x))
+    assert silent.arrow_traces == {}
+
+
+def test_the_goodput_of_a_picture_adds_up_to_what_was_delivered(result):
+    x, y = panel(result.plot(), "goodput").series["fg"]
+    assert len(x) == 50
+    width = x[1] - x[0]
+    assert (y * width).sum() * 1e6 / 8 == pytest.approx(result.flow("fg").bytes_delivered, rel=0.01)
+
+
+def test_the_losses_of_a_picture_are_those_of_the_links(result):
+    _, y = panel(result.plot(), "losses").series["r1-r2"]
+    assert y[-1] == result.link("r1-r2").drops_queue > 0
+
+
+def test_names_choose_flows_and_links(result):
+    picture = result.plot(names=["fg", "h1-r1", "r1-r2"])
+    assert list(panel(picture, "queue").series) == ["h1-r1", "r1-r2"]
+    assert [one.title for one in result.plot(names=["r1-r2"]).panels] == ["queue: r1-r2", "losses: r1-r2"]
+
+
+def test_a_source_of_datagrams_has_goodput_and_no_window(two_hosts):
+    source = {"kind": "cbr", "rate": "2 Mbit/s", "packet": "1000 bytes"}
+    run = dumbbell.run(
+        two_hosts.with_values({"probes": None, "flows.fg.tcp": None, "flows.fg.source": source})
+    )
+    assert [one.title for one in run.plot().panels] == ["queue: r1-r2", "goodput: fg", "losses: r1-r2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"quantity": "cwmd"}, ("quantity", "did you mean `cwnd`")),
+        ({"quantity": 3}, ("quantity", "cwnd")),
+        ({"quantity": "tcp_events"}, ("quantity", "cwnd")),
+        ({"quantity": "w_max"}, ("w_max", "was not recorded")),
+        ({"names": ["fgg"]}, ("names", "fg")),
+        ({"names": "fg"}, ("names", "a list")),
+        ({"names": [3]}, ("names", "a list")),
+    ],
+)
+def test_a_wrong_picture_of_a_run_is_refused(result, arguments, words):
+    with pytest.raises(ScenarioError) as refused:
+        result.plot(**arguments)
+    for word in words:
+        assert word in str(refused.value)
+
+
+def test_a_trace_figure_holds_the_last_value_to_the_end(result):
+    made = curves.trace_figure("cwnd", result.traces["cwnd"], end_s=9.0)
+    (line,) = made.axes[0].get_lines()
+    assert line.get_xdata()[-1] == 9.0
+    assert line.get_ydata()[-1] == line.get_ydata()[-2]
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_extremes():
+    y = np.zeros(1_000_000)
+    y[123_456], y[765_432] = 5.0, -7.0
+    one = Panel(title="t", x_label="x", y_label="y", series={"a": (np.arange(1e6), y)})
+    x, thin = one.thinned["a"]
+    assert len(x) < 5000
+    assert (thin.max(), thin.min(), x[0], x[-1]) == (5.0, -7.0, 0.0, 999_999.0)
+    assert (np.diff(x) > 0).all()
+
+
+# Many runs
+
+
+def test_runs_show_means_with_intervals_against_their_parameters(runs):
+    one = runs.plot().panels[0]
+    assert one.labels == ("rate [Mbit/s]", "goodput [Mbit/s]")
+    assert set(one.series) == {"reno", "vegas"}
+    x, y = one.series["reno"]
+    assert x.tolist() == [0.9, 2.0]
+    sample = runs.flows.query("rate == '2 Mbit/s' and tcp == 'reno'").goodput_bps.to_numpy() / 1e6
+    expected = statistics.mean_interval(sample)
+    assert y[1] == pytest.approx(expected.estimate)
+    low, high = one.intervals["reno"]
+    assert (low[1], high[1]) == pytest.approx((expected.low, expected.high))
+
+
+def test_columns_of_links_and_names_can_be_axes(runs):
+    one = runs.plot(x="tcp", y="utilization", hue="rate", names=["r1-r2"]).panels[0]
+    assert list(one.ticks) == ["reno", "vegas"]
+    assert set(one.series) == {"900 kbit/s", "2 Mbit/s"}
+    expected = runs.links[runs.links.name == "r1-r2"].groupby(["tcp", "rate"]).utilization.mean()
+    assert one.series["2 Mbit/s"][1] == pytest.approx(
+        [expected["reno", "2 Mbit/s"], expected["vegas", "2 Mbit/s"]]
+    )
+
+
+def test_runs_without_parameters_show_their_flows(two_hosts):
+    runs = dumbbell.run_many(two_hosts, runs=2, progress=False, warn=False)
+    assert list(runs.plot().panels[0].ticks) == ["fg"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"x": "rates"}, ("x: ", "did you mean `rate`")),
+        ({"y": "goodput"}, ("y: ", "goodput_bps")),
+        ({"y": "name"}, ("y: ", "a column of numbers")),
+        ({"hue": "colour"}, ("hue: ", "tcp")),
+        ({"names": ["gf"]}, ("names: ", "fg")),
+    ],
+)
+def test_a_wrong_picture_of_runs_is_refused(runs, arguments, words):
+    with pytest.raises(ScenarioError) as refused:
+        runs.plot(**arguments)
+    for word in words:
+        assert word in str(refused.value)
+
+
+# Where pictures are drawn
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"),
+    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>")],
+)
+def test_a_picture_is_saved_in_the_format_of_its_name(result, runs, tmp_path, ending, start):
+    for name, picture in (("run", result.plot()), ("runs", runs.plot())):
+        path = tmp_path / "new" / f"{name}.{ending}"
+        picture.save(path)
+        assert path.read_bytes().startswith(start)
+
+
+def test_a_page_needs_no_network_and_shows_names_as_they_are(two_hosts):
+    name = "</script><b>&"
+    values = {"name": name, "flows.fg.name": name, "probes": None}
+    text = dumbbell.run(two_hosts.with_values(values)).plot().to_html()
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+    assert "<title>&lt;/script&gt;&lt;b&gt;&amp;, seed 1, run 0</title>" in text
+    assert "<b>" not in text.replace("Bokeh", "").split("<main>")[0].split("<h1>")[1]
+    assert '"</script><b>' not in text
+
+
+def test_print_draws_with_characters_that_fit(result, runs, monkeypatch):
+    for columns in (50, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for picture in (result.plot(), runs.plot()):
+            lines = str(picture).splitlines()
+            assert max(map(len, lines)) <= columns
+            assert "\x1b" not in str(picture)
+    text = str(result.plot())
+    for word in ("congestion window: fg: cwnd [segments] over time [s]", "queue", "goodput", "losses", "┤"):
+        assert word in text
+    assert "reno" in str(runs.plot())
+    assert "\n" not in repr(runs.plot())
+
+
+@pytest.mark.parametrize("name", ["out.jpg", "out", "out.htm", 3, None, ""])
+def test_another_ending_is_refused(result, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScenarioError, match="picture: "):
+        result.plot("cwnd").save(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "draw"), [("bokeh.embed", Picture.to_html), ("plotext", Picture.__str__)]
+)
+def test_a_missing_package_is_named_with_the_command_that_installs_it(result, monkeypatch, package, draw):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ScenarioError, match=rf"{package.split('.')[0]}: pip install 'dumbbell\[plots\]'"):
+        draw(result.plot("cwnd"))
+
+
+def test_results_scenarios_and_topologies_show_themselves_in_a_notebook(result, runs, two_hosts):
+    assert result._repr_html_().count("data:image/png;base64,") == 1
+    assert "r1-r2" in result._repr_html_()
+    assert "16 of 16 runs" in runs._repr_html_()
+    for shown in (
+        two_hosts._repr_html_(),
+        topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")._repr_html_(),
+    ):
+        assert '<svg style="max-width:100%;height:auto" ' in shown
+    assert "greedy" in two_hosts._repr_html_()
+    assert dumbbell.run(two_hosts).plot("cwnd")._repr_png_().startswith(b"\x89PNG")
+
+
+def test_names_are_no_markup_in_a_notebook(two_hosts):
+    named = two_hosts.with_values({"name": "<i>", "flows.fg.name": "<b>\x07", "probes": None})
+    for shown in (named._repr_html_(), dumbbell.run(named)._repr_html_()):
+        assert "<i>" not in shown
+        assert "<b>\x07" not in shown
+        assert "&lt;i&gt;" in shown
+
+
+def test_a_notebook_does_not_repeat_a_long_run(two_hosts, monkeypatch):
+    silent = dumbbell.run(two_hosts.with_values({"probes": None}))
+    monkeypatch.setattr(notebook, "MOST_EVENTS", silent.events - 1)
+    assert "data:image" not in silent._repr_html_()
+    assert "plot()" in silent._repr_html_()
+
+
+# The command line
+
+
+@pytest.fixture
+def file(tmp_path, two_hosts):
+    path = tmp_path / "two-hosts.toml"
+    path.write_text(two_hosts.to_toml(), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("ending", ["png", "html"])
+def test_run_draws_a_picture_where_asked(file, tmp_path, ending):
+    path = tmp_path / f"out.{ending}"
+    done = invoke("run", file, "--plot", path)
+    assert done.exit_code == 0, done.output
+    assert path.stat().st_size > 1000
+    assert f"wrote {path}" in done.stderr
+
+
+def test_run_draws_in_the_terminal(file):
+    done = invoke("run", file, "--plot", "-")
+    assert done.exit_code == 0, done.output
+    assert "cwnd [segments] over time [s]" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_picture_of_another_format_is_refused_before_the_run(file, tmp_path):
+    done = invoke("run", file, "--plot", tmp_path / "out.pgn")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "did you mean `png`" in done.stderr
+
+
+def test_columns_that_say_nothing_are_listed_instead_of_shown(file):
+    done = invoke("run", file)
+    head, _, left_out = done.stdout.rpartition("0 or missing everywhere: ")
+    assert left_out.strip() == "completed s, early drops, policer drops, impairment drops, marks"
+    assert "policer" not in head
+    assert max(map(len, head.splitlines())) < 105
+
+
+def test_a_watched_file_runs_again_when_it_changes(file, two_hosts):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dumbbell.cli", "run", str(file), "--watch"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        for name in ("two hosts", "error: ", "edited"):
+            shown = []
+            while not (shown and shown[-1].startswith("watching ")):
+                shown.append(process.stdout.readline())
+                assert shown[-1], shown
+            assert any(line.startswith(name) for line in shown), shown
+            if name == "two hosts":
+                file.write_text("duration = 5", encoding="utf-8")
+            elif name == "error: ":
+                file.write_text(two_hosts.with_values({"name": "edited"}).to_toml(), encoding="utf-8")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 2
+    assert "Traceback" not in rest
+
+
+def test_a_long_run_says_that_it_runs(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LINE_S", 0.05)
+    with progress.running(sys.stderr):
+        time.sleep(0.4)
+    assert "running for 0 s" in capsys.readouterr().err
+    with progress.running(sys.stderr):
+        pass
+    assert capsys.readouterr().err == ""
