@@ -343,12 +343,19 @@ def exit_from_up_by_loss_of_a_limited_flow(evidence: Evidence) -> Outcome:
 
 
 @claim("bbr3-07")
-def end_of_startup_of_a_limited_flow(evidence: Evidence) -> Outcome:
+def end_of_startup_and_up_of_a_limited_flow(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-limited")
-    states = run.trace("bbr3_state").values
-    others = sorted({int(state) for state in states} - {STARTUP, PROBE_RTT})
+    others = sorted({int(state) for state in run.trace("bbr3_state").values} - {STARTUP, PROBE_RTT})
+    following = [
+        float(run.trace("bbr3_state").at(end))
+        for run in evidence.runs("draft-answers")
+        for _, end in _limited_stays(run, UP)
+    ]
+    left = sum(state != PROBE_RTT for state in following)
     return Outcome(
-        measured=float(len(others)), holds=not others, note=f"other states: {others}" if others else ""
+        measured=float(len(others) + left),
+        holds=not others and not left and len(following) > 0,
+        note=f"other states than Startup: {others or 'none'}; {left} of {len(following)} stays in UP ended but for ProbeRTT",
     )
 
 
