@@ -53,13 +53,18 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             "bbr-probe-rtt", 100, 4, bulk([("f", bbr)]), 32, queue=drop_tail(bdp_bytes(100, 4, 10)),
             probes=[probe("flight_size", flows=["f"], period_ms=1), probe("bbr_mode", flows=["f"])],
         ),
-        "bbr-steps": bottleneck(
-            "bbr-steps", 10, 40, bulk([("f", bbr)], (0.0, 1.0)), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
-            changes=[{"at": "20 s", "rate": rate_of(20)}, {"at": "40 s", "rate": rate_of(10)}],
-            probes=[
-                probe("backlog", link=True, period_ms=10), probe("bandwidth", "pacing_gain", flows=["f"])
-            ],
-        ),
+        **{
+            name: bottleneck(
+                name, 10, 40, bulk([("f", tcp)], (0.0, 1.0)), 60, queue=drop_tail(bdp_bytes(10, 40, 50)),
+                changes=[{"at": "20 s", "rate": rate_of(20)}, {"at": "40 s", "rate": rate_of(10)}],
+                probes=[
+                    probe("backlog", link=True, period_ms=10), probe("bandwidth", "pacing_gain", flows=["f"])
+                ],
+            )
+            for name, tcp in (
+                ("bbr-steps", bbr), ("bbr-steps-lean", linux({"name": "bbr", "burst_budget": 0.0}, assumptions)),
+            )
+        },
         **{
             f"buffer-250ms-{name}": bottleneck(
                 f"buffer-250ms-{name}", 10, 40, bulk([("f", tcp)]), 120, from_s=10,
