@@ -23,11 +23,15 @@ __all__ = [
     "HIGH_LOSS",
     "SHALLOW",
     "SLOW_BUFFERS_KB",
+    "WITHOUT_SEARCH",
     "model_cases",
 ]
 
 HIGH_LOSS = (0.0, 0.05, 0.1, 0.15, 0.18, 0.25)
 """Loss rates on the path of 100 Mb/s and 25 ms."""
+
+WITHOUT_SEARCH = (0.15, 0.18)
+"""Loss rates of the runs in which BBR does not look for policers."""
 
 CLIFF = (0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.11, 0.12, 0.14)
 """Loss rates around the limit of a probe gain of 1.1."""
@@ -106,6 +110,14 @@ def _lossy(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     made = {}
     for loss in HIGH_LOSS:
         name, flows = f"loss-{loss:g}", bulk([("f", linux("bbr", assumptions))])
+        made[name] = lossy_way(
+            bottleneck(name, 100, 25, flows, duration, from_s=3, queue=drop_tail(bdp_bytes(100, 25, 2))), loss
+        )
+    for loss in WITHOUT_SEARCH:
+        name, flows = (
+            f"loss-{loss:g}-free",
+            bulk([("f", linux({"name": "bbr", "policer": False}, assumptions))]),
+        )
         made[name] = lossy_way(
             bottleneck(name, 100, 25, flows, duration, from_s=3, queue=drop_tail(bdp_bytes(100, 25, 2))), loss
         )

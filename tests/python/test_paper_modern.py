@@ -87,20 +87,20 @@ def test_the_mean_window_is_segments_per_round_trip_between_losses():
 def test_shares_of_several_runs_have_an_interval():
     def shared(run, bbr):
         flows = {"bbr": {"goodput_bps": bbr * 1e7}, "cubic": {"goodput_bps": (1 - bbr) * 1e7}}
-        return row("ware-10-4", run, flows=flows)
+        return row("ware-10-8", run, flows=flows)
 
-    close = findings([shared(run, share) for run, share in enumerate((0.62, 0.63, 0.64))])["ware-03"]
+    close = findings([shared(run, share) for run, share in enumerate((0.53, 0.54, 0.55))])["ware-04"]
     assert close.verdict == "reproduced"
-    assert close.low < 0.63 < close.high
-    wide = findings([shared(run, share) for run, share in enumerate((0.3, 0.6, 0.9))])["ware-03"]
+    assert close.low < 0.54 < close.high
+    wide = findings([shared(run, share) for run, share in enumerate((0.3, 0.6, 0.9))])["ware-04"]
     assert wide.verdict == "undecided"
-    far = findings([shared(run, share) for run, share in enumerate((0.2, 0.21, 0.22))])["ware-03"]
+    far = findings([shared(run, share) for run, share in enumerate((0.2, 0.21, 0.22))])["ware-04"]
     assert far.verdict == "not-reproduced"
 
 
 def test_a_value_that_a_run_lacks_is_no_number():
     flows = {"bbr": {"goodput_bps": float("nan")}, "cubic": {"goodput_bps": 1e7}}
-    assert findings([row("ware-10-4", flows=flows)])["ware-03"].verdict == "not-checkable"
+    assert findings([row("ware-10-8", flows=flows)])["ware-04"].verdict == "not-checkable"
 
 
 def test_stays_of_a_trace_end_with_the_next_value():
