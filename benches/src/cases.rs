@@ -70,7 +70,7 @@ const fn today(name: &'static str, flows: u32, variant: &'static str) -> Case {
 }
 
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
-pub const CASES: [Case; 19] = [
+pub const CASES: [Case; 21] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     // The same flow with another congestion control.
     case("cubic", 1, "cubic", 10, 100, 3.0),
@@ -94,6 +94,9 @@ pub const CASES: [Case; 19] = [
     today("bbr100", 100, "bbr"),
     today("bbr3", 1, "bbr3"),
     today("bbr3x100", 100, "bbr3"),
+    // A buffer of more than a BDP. In one of a fifth, flows of BBR lose many packets, and every ACK has reports.
+    Case { buffer: 6000, ..today("bbr100deep", 100, "bbr") },
+    Case { buffer: 6000, ..today("bbr3x100deep", 100, "bbr3") },
 ];
 
 /// The case with this name, or all cases with names that start with it.

@@ -263,7 +263,9 @@ impl Scoreboard {
             self.pipe += sent.in_pipe();
             if sent.seq < self.repaired_to {
                 let at = self.lost_again.partition_point(|&seq| seq < sent.seq);
-                self.lost_again.insert(at, sent.seq);
+                if self.lost_again.get(at) != Some(&sent.seq) {
+                    self.lost_again.insert(at, sent.seq);
+                }
             }
             self.lost_end = self.lost_end.max(sent.end());
             self.count_lost(index);
@@ -438,7 +440,8 @@ impl Scoreboard {
     #[inline]
     pub fn awaits_older(&self) -> bool {
         let Some(by_time) = &self.by_time else { return false };
-        let is_waiting = |sent: &Sent| !sent.is_first_out() || Some((sent.sent_at, sent.end())) < by_time.newest();
+        let is_waiting =
+            |sent: &Sent| !sent.is_first_out() || Some((sent.sent_at, sent.end())) < by_time.newest();
         !by_time.resent.is_empty() || self.ring.get(self.index_of(by_time.examined)).is_some_and(is_waiting)
     }
 
@@ -477,9 +480,8 @@ impl Scoreboard {
                     let holes = self.sacked.descending().map(|(start, _)| start).filter(|start| *start > end);
                     for start in holes {
                         let top = self.index_of(start).checked_sub(1).and_then(|top| self.ring.get(top));
-                        let is_waiting = |top: &&Sent| {
-                            top.is_first_out() && (top.sent_at, top.end()) < newest
-                        };
+                        let is_waiting =
+                            |top: &&Sent| top.is_first_out() && (top.sent_at, top.end()) < newest;
                         if let Some(top) = top.filter(is_waiting) {
                             *latest = (top.sent_at + wait).max(*latest);
                             return;

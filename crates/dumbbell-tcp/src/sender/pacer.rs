@@ -41,7 +41,14 @@ impl Pacer {
             Pacing::Off => None,
             Pacing::On(pacing) => Some(Box::new(pacing.clone())),
         };
-        Pacer { set: (0.0, 0.0), per_byte: 0.0, lead: Time::ZERO, until: Time::ZERO, of_window, spike_suppression }
+        Pacer {
+            set: (0.0, 0.0),
+            per_byte: 0.0,
+            lead: Time::ZERO,
+            until: Time::ZERO,
+            of_window,
+            spike_suppression,
+        }
     }
 
     /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.
