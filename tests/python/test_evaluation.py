@@ -369,6 +369,14 @@ def test_vegas_loses_to_reno_keeps_queues_short_and_is_fair_to_itself(place):
     assert all(one["state"] == "kept" for one in same)
 
 
+def test_the_folder_of_many_items_has_a_name_that_file_systems_accept(place):
+    items = [item.name for item in ITEMS if item.refers or item.lacks]
+    done = evaluated(place, "reno", *(items * 10))
+    assert len(done.report.parent.name) == 120
+    other = evaluated(place, "reno", *(items * 11))
+    assert other.report.parent != done.report.parent
+
+
 def test_a_second_evaluation_reuses_the_runs(place):
     first = evaluated(place, "reno", "iot")
     again = evaluated(place, "reno", "iot")

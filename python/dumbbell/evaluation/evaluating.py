@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -37,6 +38,9 @@ BASELINES = ("reno", "cubic")
 """The default baselines, as far as they are registered."""
 
 LEAST_RUNS = 2
+
+LONGEST_NAME = 120
+"""Characters of the name of a report's folder; file systems accept 255 bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -374,7 +378,10 @@ def _folder_name(study: Study, only: Iterable[str]) -> str:
     if study.quick:
         parts.append("quick")
     parts += list(only)
-    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", "-".join(parts))
+    name = re.sub(r"[^A-Za-z0-9_.=-]+", "-", "-".join(parts))
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}-{zlib.crc32(name.encode()):08x}"
 
 
 def _facts(study: Study, data: Mapping[str, Any]) -> list[tuple[str, str]]:
