@@ -15,7 +15,7 @@ import typer
 
 from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, refuse, say, say_json
-from dumbbell.cli.tables import Column, in_large_units, in_one_line, print_table
+from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning
 from dumbbell.files import replacing
@@ -214,7 +214,8 @@ def _print_tables(result: Run) -> None:
         left_out += [in_one_line(column.heading) for column in columns if column not in shown]
         print_table([in_large_units(column, records) for column in shown], records)
     if left_out:
-        say(f"0 or missing everywhere: {', '.join(left_out)}")
+        # Words that are folded to fit a terminal.
+        console().print(f"0 or missing everywhere: {', '.join(left_out)}", markup=False)
 
 
 def _says_something(value: Any) -> bool:
