@@ -139,7 +139,7 @@ class RunTables:
         >>> scenario = shape.scenario(duration="10 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="reno")])
         >>> picture = dumbbell.run(scenario).plot()
         >>> [panel.title for panel in picture.panels]
-        ['congestion window', 'queue', 'goodput', 'losses']
+        ['congestion window: fg', 'queue', 'goodput: fg', 'losses']
         """
         from dumbbell.plots.results import run_picture
 
