@@ -110,6 +110,8 @@ BEHIND: dict[str, str] = {
     "hs-04": "The buffer of a bandwidth-delay product overflows in both cases, and hides the difference: without a limit, the "
     "largest queue with HyStart is a tenth. Acknowledgements of two segments are 2.4 ms apart, too far for a train, and the "
     "round-trip time rises in the round in which the buffer overflows.",
+    "bbr-01": "Linux ends a phase of probing once 1.25 of the bandwidth-delay product and three bursts are in flight, later than "
+    "the publication, which has no allowance for bursts.",
     "bbr-03": "Linux ends a phase of probing once 1.25 of the bandwidth-delay product are in flight. Without a queue, this product "
     "rises with each round trip, so one phase lasts until the rate is reached; the publication has three.",
     "bbr-04": "Linux allows three bursts beyond twice the bandwidth-delay product: more is in flight when the rate falls, and the "
@@ -129,6 +131,13 @@ BEHIND: dict[str, str] = {
     "rates of both are within 3 %.",
     "cao-05": "Up to 10 %, BBR sends 95 Mb/s or more. At 15 % and above, it takes the losses for those of a policer; without this "
     "search it sends more at 15 %, and the losses of a round trip decide about the rest.",
+    "cao-08": "BBR has more than half at 2 bandwidth-delay products, as at 10 Mb/s, and by the model of Ware et al. still more.",
+    "cao-09": "At 4 bandwidth-delay products, both have about half, for the reason given at ware-03; by the model of Ware et al., BBR "
+    "would have 0.6.",
+    "bbr3-04": "At half of the rate, Drain empties the queue also if the path is a tenth slower: 0.9 - 0.5 of the rate are left. "
+    "Its other condition ends it before three rounds have passed.",
+    "dctcp-04": "The fluid model of DCTCP gives an alpha of 0.21 here, which the engine has. The stated numbers are those of ns-3.",
+    "dctcp-05": "As for 10 ms: the stated numbers are those of ns-3.",
     "dctcp-06": "The first packets find an empty queue, so that the first window is not marked, and alpha comes back to 1 by a "
     "sixteenth of the rest per window; the windows kept are 1 - alpha/2.",
     "prague-01": "Two marks per round-trip time follow from smooth marking. Until a mark is answered, a round trip later, the "
