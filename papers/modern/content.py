@@ -134,12 +134,6 @@ BEHIND: dict[str, str] = {
     "cao-08": "BBR has more than half at 2 bandwidth-delay products, as at 10 Mb/s, and by the model of Ware et al. still more.",
     "cao-09": "At 4 bandwidth-delay products, both have about half, for the reason given at ware-03; by the model of Ware et al., BBR "
     "would have 0.6.",
-    "bbr3-04": "At half of the rate, Drain empties the queue also if the path is a tenth slower: 0.9 - 0.5 of the rate are left. "
-    "Its other condition ends it before three rounds have passed.",
-    "dctcp-04": "The fluid model of DCTCP gives an alpha of 0.21 here, which the engine has. The stated numbers are those of ns-3.",
-    "dctcp-05": "As for 10 ms: the stated numbers are those of ns-3.",
-    "dctcp-06": "The first packets find an empty queue, so that the first window is not marked, and alpha comes back to 1 by a "
-    "sixteenth of the rest per window; the windows kept are 1 - alpha/2.",
     "prague-01": "Two marks per round-trip time follow from smooth marking. Until a mark is answered, a round trip later, the "
     "window and the queue have grown by a packet, 0.3 ms: most of the ramp from 0.8 to 1.2 ms. One round trip in four has "
     "about 30 marks, the others none, and alpha follows the law of a step. The rules of Linux for DualPI2 mark alike.",

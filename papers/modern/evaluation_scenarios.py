@@ -169,7 +169,11 @@ def _satellites(assumptions: Assumptions) -> dict[str, Data]:
         )  # fmt: skip
 
     half = f"{round(bdp_bytes(250 * PICOQUIC_MBPS, SATELLITE_MS, 0.5) / QUIC_PACKET)} segments"
-    slow = {"bbr": "bbr", "bbr3": "bbr3", "bbr-full": {"name": "bbr", "probe_rtt_duration": "0 s"}}
+    slow: dict[str, str | Data] = {
+        "bbr": "bbr",
+        "bbr3": "bbr3",
+        "bbr-full": {"name": "bbr", "probe_rtt_duration": "0 s"},
+    }
     made = {
         f"satellite-slow-{name}": transfer(f"satellite-slow-{name}", congestion, 1, 10, 120)
         for name, congestion in slow.items()

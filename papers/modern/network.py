@@ -239,14 +239,14 @@ def lossy_way(data: Data, probability: float) -> Data:
 
     What is lost there takes no time of the bottleneck.
     """
-    there, back = (
+    ways: list[Data] = [
         {"name": f"{one}-{other}", "from": one, "to": other, "rate": rate_of(UNLIMITED_MBPS), "delay": "0 ns"}
         for one, other in (("s", "a"), ("a", "s"))
-    )
-    there["impairments"] = [{"kind": "bernoulli", "probability": probability}]
+    ]
+    ways[0]["impairments"] = [{"kind": "bernoulli", "probability": probability}]
     return data | {
         "nodes": ["s", *data["nodes"]],
-        "links": [*data["links"], there, back],
+        "links": [*data["links"], *ways],
         "flows": [one | {"from": "s"} for one in data["flows"]],
     }
 
