@@ -787,9 +787,9 @@ mod tests {
     #[test]
     fn probe_rtt_returns_to_the_larger_window_of_before_it_and_of_the_last_recovery() {
         let mut bbr = full();
-        bbr.prior_cwnd = 120.0 * MSS;
+        bbr.repair.save(120.0 * MSS, false);
         acknowledge(&mut bbr, 10_001, false, BANDWIDTH, 50.0 * MSS);
-        assert_eq!((bbr.mode, bbr.prior_cwnd), (Mode::ProbeRtt, 120.0 * MSS));
+        assert_eq!((bbr.mode, bbr.repair.restored(0.0)), (Mode::ProbeRtt, 120.0 * MSS));
     }
 
     #[test]
