@@ -21,22 +21,33 @@ VARIANTS = (*KERNELS, *TWINS)
 # belong to the sender, which is the kernel's.
 MECHANISMS = dict.fromkeys(("vegas", "newvegas", "vegasa", "code", "rovegas"), "ABFI")
 
-# With whole numbers, a window that just fills the path is a tie: its difference is the threshold, and microseconds decide
-# whether it grows by another segment. The fractions of the differences on these grids are 0.132, 0.299, 0.465, ...: 0.55 is
-# in the middle of a gap.
 THRESHOLDS = {key: {"alpha": 1.55, "beta": 3.55} for key in ("vegas", "newvegas", "code", "rovegas")}
 
 # Equal round-trip times are a tie as well.
 TOLERANCE = {key: {"rtt_tolerance": "100 us"} for key in ("newvegas", "code")}
 
 
-def table(variant: str, **changes: Any) -> dict[str, Any]:
+def _thresholds(base_packets: float) -> dict[str, float]:
+    """Return thresholds between which one window of a single flow is, half a segment from both.
+
+    A window that fills the path has a difference of the window less the packets that fit into the path without queueing.
+    With a whole number as a threshold, a difference beside it is a tie: microseconds decide whether the window grows. With
+    two windows between the thresholds, a stall decides which one remains.
+    """
+    lower = round(1.0 + (0.5 - base_packets) % 1.0, 2)
+    return {"alpha": lower, "beta": lower + 1.0}
+
+
+def table(variant: str, *, base_packets: float | None = None, **changes: Any) -> dict[str, Any]:
     """Return the ``tcp`` table that states the kernel's rules for a congestion control.
 
     Parameters
     ----------
     variant
         One of `VARIANTS`.
+    base_packets
+        Packets of a flow that is alone on its path and fills it without queueing, for thresholds far from the differences of
+        all windows.
     changes
         Fields of the table to change.
 
@@ -48,12 +59,15 @@ def table(variant: str, **changes: Any) -> dict[str, Any]:
     if variant not in VARIANTS:
         raise refusal("variant", variant, f"one of {', '.join(VARIANTS)}", names=VARIANTS)
     stated: dict[str, Any] = {"rules": "linux", "congestion": variant, "delayed_ack": "off"}
+    thresholds = THRESHOLDS.get(variant, {})
+    if thresholds and base_packets is not None:
+        thresholds = _thresholds(base_packets)
     if variant in MECHANISMS:
         stated["mechanisms"] = MECHANISMS[variant]
         stated["congestion"] = {
             "name": variant,
             "increase": "at-once",
-            **THRESHOLDS.get(variant, {}),
+            **thresholds,
             **TOLERANCE.get(variant, {}),
         }
     if variant == "rovegas":
@@ -131,8 +145,8 @@ RULES: tuple[Rule, ...] = (
         aspect="Vegas, NewVegas, CODE and RoVegas: thresholds",
         peer="A window that just fills the path has a difference of almost 1 segment, the next one of almost 2. Round-trip "
         "times that are a few microseconds longer then decide whether the window grows.",
-        matched="Thresholds of 1.55 and 3.55 segments on both sides: with the rates and delays of the grids, differences are "
-        "at least 0.08 segments away from them.",
+        matched="On both sides, thresholds of single flows leave one window between them, whose difference is half a segment "
+        "from both. Those of pairs are 1.55 and 3.55 segments.",
     ),
     Rule(
         aspect="NewVegas and CODE: ties",

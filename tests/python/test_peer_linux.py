@@ -70,8 +70,15 @@ def test_every_variant_has_a_table_that_the_simulator_accepts(variant):
 
 
 def test_another_variant_is_refused():
-    with pytest.raises(ScenarioError, match="cubic"):
-        PEER.tcp("cubic")
+    with pytest.raises(ScenarioError, match="htcp"):
+        PEER.tcp("htcp")
+
+
+def test_thresholds_of_single_flows_are_half_a_segment_from_the_differences_of_windows():
+    # 3 Mbit/s over 10 ms: 2.5 packets of 1500 bytes in propagation, one in transmission, and an ACK of 52 bytes. The
+    # difference of a window of 5 segments is 5 - 3.535 = 1.465, that of 6 is 2.465.
+    congestion = PEER.tcp("vegas", base_packets=2.5 + 1.0 + 52 / 1500)["congestion"]
+    assert (congestion["alpha"], congestion["beta"]) == (1.97, 2.97)
 
 
 def test_without_what_it_needs_the_peer_is_absent(monkeypatch):

@@ -42,6 +42,7 @@ LEAST_BUFFER = 3
 """The smallest buffer, packets. With a shorter one, losses end in timeouts."""
 
 PACKET_BITS = 8 * 1500
+ACK_BITS = 8 * 52
 
 BOTTLENECK = "a-b"
 
@@ -74,6 +75,11 @@ class Path:
     def bdp(self) -> float:
         """Product of rate and round-trip propagation delay, packets."""
         return 1e3 * self.rate_mbps * self.rtt_ms / PACKET_BITS
+
+    @property
+    def base_packets(self) -> float:
+        """Packets on the path of a flow that fills it without queueing: in propagation, one in transmission, and its ACK."""
+        return self.bdp + 1.0 + ACK_BITS / PACKET_BITS
 
     @property
     def buffer(self) -> int:
