@@ -20,8 +20,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import topologies
+from dumbbell.conformance import check
+from dumbbell.control import Control
 from dumbbell.engine import catalogue, schema, version
 from dumbbell.errors import (
+    ControlError,
     EngineError,
     IdenticalRunsWarning,
     RunsInterrupted,
@@ -113,6 +116,8 @@ __all__ = [
     "Cbr",
     "CoDel",
     "Cobalt",
+    "Control",
+    "ControlError",
     "CorrelatedLoss",
     "DelayedAck",
     "DropTail",
@@ -185,6 +190,7 @@ __all__ = [
     "WindowRules",
     "__version__",
     "catalogue",
+    "check",
     "evaluate",
     "run",
     "run_many",

@@ -4,7 +4,8 @@ Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field,
 and, for a misspelt name, a near miss. A setting that is accepted but has no effect gives a `ScenarioWarning`, and
 replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `RunsInterrupted` (a
 `KeyboardInterrupt`) with the completed runs. A run in real time raises `MachineError` if the machine lacks
-something, and `RealTimeError` if something else went wrong. An engine that detects an internal error raises `EngineError`. Files
+something, and `RealTimeError` if something else went wrong. A congestion control in Python with an invalid window raises
+`ControlError`. An engine that detects an internal error raises `EngineError`. Files
 that cannot be read raise `OSError`; result files raise `ResultsError`.
 """
 
@@ -14,7 +15,7 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dumbbell._engine import EngineError, ScenarioError
+from dumbbell._engine import ControlError, EngineError, ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.run import Runs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 LONGEST_SHOWN = 200
 
 __all__ = [
+    "ControlError",
     "EngineError",
     "IdenticalRunsWarning",
     "MachineError",

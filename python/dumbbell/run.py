@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import _engine
+from dumbbell import _engine, control, processes
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
 from dumbbell.parameters import columns, shown
@@ -401,7 +401,7 @@ def run(scenario: Scenario | Data | str | os.PathLike[str], *, seed: int = 1, ru
 
     job = Job(Scenario.of(scenario), seed, run)
     warn_of([job.scenario])
-    result = _engine.run(job.scenario.canonical_json, job.seed, job.run)
+    result = _engine.run(job.scenario.canonical_json, job.seed, job.run, control.factory)
     return Run(
         scenario=job.scenario,
         seed=job.seed,
@@ -437,7 +437,7 @@ def run_many(
         and run two scenarios draw the same numbers for components of the same name.
     threads
         Number of threads; the default is the number of cores this process may use. Results do not depend on
-        it.
+        it. Scenarios with a `dumbbell.Control` run on as many processes instead.
     progress
         ``True`` shows a bar on a terminal or in a notebook; a function is called instead; ``False`` is silent.
     finished
@@ -508,21 +508,29 @@ def run_many(
                 failures.append(error)
                 raise
 
-        def hand_over(result: _engine.ManyResult) -> None:
+        def hand_over(result: _engine.ManyResult | processes.Tables) -> None:
             if finished is not None:
                 some = _runs(listed, result)
                 if warn:
                     fingerprints.update(_fingerprints(some))
                 finished(some)
 
-        result = _engine.run_many(
-            list(texts),
-            indexed,
-            threads or cores(),
-            report,
-            finished=None if finished is None else hand_over,
-            partial=True,
-        )
+        handed_over = None if finished is None else hand_over
+        workers = min(threads or cores(), len(listed))
+        controls = processes.pickled_controls(list(texts)) if workers > 1 else None
+        result: _engine.ManyResult | processes.Tables
+        if controls is not None:
+            result = processes.run_many(list(texts), indexed, workers, controls, report, finished=handed_over)
+        else:
+            result = _engine.run_many(
+                list(texts),
+                indexed,
+                threads or cores(),
+                report,
+                finished=handed_over,
+                partial=True,
+                controls=control.factory,
+            )
     if failures:
         raise failures[0]
     done = _runs(listed, result)
@@ -534,7 +542,7 @@ def run_many(
     return replace(done, completed=result.completed)
 
 
-def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult) -> Runs:
+def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult | processes.Tables) -> Runs:
     """Return the output of the engine as `Runs`."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -12,8 +12,10 @@
 pub mod algorithms;
 pub mod bandwidth;
 pub mod boundary;
+pub mod conformance;
 pub mod delay;
 pub mod delivery;
+pub mod external;
 pub mod mechanisms;
 pub mod model;
 #[cfg(test)]
@@ -27,6 +29,7 @@ pub use boundary::{
     Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup,
     Signal, Undo, UnusedWindow,
 };
+pub use external::{External, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec};
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use slow_start::SlowStartSpec;
@@ -157,17 +160,6 @@ pub trait CongestionControl: Control + Clone + Sized {
     /// Why these parameters contradict each other: the field and what is accepted.
     fn contradiction(_params: &Self::Params) -> Option<(&'static str, &'static str)> {
         None
-    }
-}
-
-/// A congestion control from outside the registry.
-pub trait ExternalControl: Control + std::fmt::Debug + Send + Sync {
-    /// Required: an independent copy.
-    fn fork(&self) -> Box<dyn ExternalControl>;
-
-    /// Optional: its probes, in the order of [`Control::probe`].
-    fn probes(&self) -> &'static [ProbeInfo] {
-        &[]
     }
 }
 

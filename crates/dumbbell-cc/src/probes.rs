@@ -1,6 +1,9 @@
 //! Quantities that an algorithm exposes while it runs. It declares their names and returns their values; recording code
 //! iterates over the declaration.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 /// One quantity that an algorithm exposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeInfo {
@@ -17,7 +20,35 @@ impl ProbeInfo {
     pub const fn new(name: &'static str, unit: &'static str, about: &'static str) -> Self {
         ProbeInfo { name, unit, about }
     }
+
+    /// True for a name of a quantity of an external congestion control, which has the prefix [`OWN`] in a probe.
+    pub fn is_own_name(name: &str) -> bool {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        (1..=40).contains(&name.len()) && name.chars().all(is_plain)
+    }
+
+    /// A quantity of an external congestion control by its name in a probe, with the prefix [`OWN`]; `None` for other
+    /// names.
+    pub fn own(name: &str) -> Option<ProbeInfo> {
+        name.strip_prefix(OWN).filter(|rest| ProbeInfo::is_own_name(rest))?;
+        let mut known = OWN_NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = match known.get(name) {
+            Some(known) => known,
+            None => {
+                let new: &'static str = Box::leak(name.to_owned().into_boxed_str());
+                known.insert(new);
+                new
+            }
+        };
+        Some(ProbeInfo::new(name, "-", "A quantity of an external congestion control, in its unit."))
+    }
 }
+
+/// The prefix of the quantities of external congestion controls in probes.
+pub const OWN: &str = "own.";
+
+/// Their names. A [`ProbeInfo`] is copied with every recording, so names live as long as the process.
+static OWN_NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// Base round-trip time of an algorithm.
 pub const BASE_RTT: ProbeInfo =

@@ -4,15 +4,20 @@
 //! itself uses no threads.
 
 mod columns;
+mod control;
+mod events;
 mod many;
 
 use columns::ArrowColumns;
+use control::{Fault, PythonHost};
+use dumbbell_sim::congestion::{Algorithm, ExternalHost, ExternalSpec, conformance};
 use dumbbell_sim::{Outcome, Scenario, catalogue};
-use dumbbell_units::spec::SpecError;
+use dumbbell_units::spec::{Field, Node, SpecError};
 use many::{Listeners, ManyResult};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::Arc;
 
 pyo3::create_exception!(
     _engine,
@@ -27,6 +32,13 @@ pyo3::create_exception!(
     EngineError,
     PyRuntimeError,
     "The engine violated one of its invariants, such as the conservation of packets. The results of the run are invalid."
+);
+
+pyo3::create_exception!(
+    _engine,
+    ControlError,
+    PyValueError,
+    "A congestion control in Python was rejected: the message names the class, the method, the value and what is accepted."
 );
 
 fn refused(error: &SpecError) -> PyErr {
@@ -44,6 +56,13 @@ fn refused(error: &SpecError) -> PyErr {
 
 fn scenario(json_text: &str) -> PyResult<Scenario> {
     Scenario::from_json(json_text).map_err(|error| refused(&error))
+}
+
+/// A scenario whose controls in Python are bound.
+fn runnable(json_text: &str, host: &PythonHost) -> PyResult<Scenario> {
+    let mut scenario = scenario(json_text)?;
+    scenario.bind(&[host]).map_err(|error| host.fault.take().unwrap_or_else(|| refused(&error)))?;
+    Ok(scenario)
 }
 
 /// Version of the engine.
@@ -97,6 +116,32 @@ fn warnings(json_text: &str) -> PyResult<Vec<String>> {
     Ok(scenario(json_text)?.warnings())
 }
 
+/// How a congestion control in Python violates a property that every algorithm has, as a sentence; `None` if it has all.
+#[pyfunction]
+fn check(name: String, digest: String, parameters: &str, controls: Py<PyAny>) -> PyResult<Option<String>> {
+    let host = PythonHost { find: Some(controls), fault: Arc::<Fault>::default() };
+    let stated = dumbbell_units::Value::from_iter([
+        ("name", name.into()),
+        ("digest", digest.into()),
+        ("parameters", parameters.parse::<dumbbell_units::Value>().unwrap_or_default()),
+    ]);
+    let spec = ExternalSpec::decode(&Node::root(&stated)).map_err(|error| refused(&error))?;
+    let taken = |error: &SpecError| host.fault.take().unwrap_or_else(|| refused(error));
+    let factory = host.factory("check", &spec).map_err(|error| taken(&error))?;
+    let setup = conformance::setup();
+    let create = || Algorithm::external(factory.control(&setup), &setup);
+    for property in conformance::PROPERTIES {
+        let found = property(&create);
+        if let Some(error) = host.fault.take() {
+            return Err(error);
+        }
+        if let Err(violation) = found {
+            return Ok(Some(violation));
+        }
+    }
+    Ok(None)
+}
+
 /// One run with its tables and traces.
 #[pyclass(frozen)]
 struct RunResult(Outcome);
@@ -127,18 +172,27 @@ impl RunResult {
     }
 }
 
-/// Runs a scenario once.
+/// Runs a scenario once. `controls` finds congestion controls in Python; see [`PythonHost`].
 #[pyfunction]
-fn run(py: Python<'_>, json_text: &str, seed: u64, run: u64) -> PyResult<RunResult> {
-    let scenarios = [scenario(json_text)?];
-    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &Listeners::default(), false)?;
+#[pyo3(signature = (json_text, seed, run, controls=None))]
+fn run(
+    py: Python<'_>,
+    json_text: &str,
+    seed: u64,
+    run: u64,
+    controls: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let host = PythonHost { find: controls, fault: Arc::<Fault>::default() };
+    let scenarios = [runnable(json_text, &host)?];
+    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &Listeners::default(), false, &host.fault)?;
     let outcome = done.into_outcomes().pop().map(|(_, outcome)| outcome);
     outcome.map(RunResult).ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
 }
 
-/// Runs many jobs on threads; see [`many`].
+/// Runs many jobs on threads; see [`many`] and [`run`].
 #[pyfunction]
-#[pyo3(signature = (json_texts, jobs, threads, progress=None, *, finished=None, partial=false))]
+#[pyo3(signature = (json_texts, jobs, threads, progress=None, *, finished=None, partial=false, controls=None))]
+#[allow(clippy::too_many_arguments, reason = "arguments of Python, most by name")]
 fn run_many(
     py: Python<'_>,
     json_texts: Vec<String>,
@@ -147,15 +201,17 @@ fn run_many(
     progress: Option<Py<PyAny>>,
     finished: Option<Py<PyAny>>,
     partial: bool,
+    controls: Option<Py<PyAny>>,
 ) -> PyResult<ManyResult> {
-    let scenarios = json_texts.iter().map(|text| scenario(text)).collect::<PyResult<Vec<_>>>()?;
+    let host = PythonHost { find: controls, fault: Arc::<Fault>::default() };
+    let scenarios = json_texts.iter().map(|text| runnable(text, &host)).collect::<PyResult<Vec<_>>>()?;
     if let Some(&(index, ..)) = jobs.iter().find(|&&(index, ..)| index >= scenarios.len()) {
         return Err(PyValueError::new_err(format!(
             "jobs: scenario {index} is not accepted; expected an index below {}",
             scenarios.len()
         )));
     }
-    many::run(py, &scenarios, &jobs, threads, &Listeners { progress, finished }, partial)
+    many::run(py, &scenarios, &jobs, threads, &Listeners { progress, finished }, partial, &host.fault)
 }
 
 /// The native engine. Private: the `dumbbell` package documents and types its results.
@@ -163,6 +219,15 @@ fn run_many(
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add("ControlError", module.py().get_type::<ControlError>())?;
+    module.add_class::<events::Ack>()?;
+    module.add_class::<events::Congestion>()?;
+    module.add_class::<events::Connection>()?;
+    module.add_class::<events::RecoveryExit>()?;
+    module.add_class::<events::Restart>()?;
+    module.add_class::<events::Segment>()?;
+    module.add_class::<events::Setup>()?;
+    module.add_class::<events::Undo>()?;
     module.add_class::<ArrowColumns>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<ManyResult>()?;
@@ -170,6 +235,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(digest, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(normalize, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_hash, module)?)?;
     module.add_function(wrap_pyfunction!(warnings, module)?)?;

@@ -2,12 +2,13 @@
 
 use crate::EngineError;
 use crate::columns::{self, ArrowColumns};
+use crate::control::Fault;
 use dumbbell_sim::{Batch, Job, Outcome, Scenario};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -72,7 +73,8 @@ impl ManyResult {
 /// State shared by the threads.
 struct Shared<'a> {
     batch: Batch<'a>,
-    stop: AtomicBool,
+    /// Stops the batch, possibly with an exception of a control in Python.
+    end: &'a Fault,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
     completed: AtomicUsize,
     /// The error message of a failed engine.
@@ -91,8 +93,8 @@ impl Shared<'_> {
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(&self.stop, on_outcome))) {
-            self.stop.store(true, Ordering::Relaxed);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(&self.end.stop, on_outcome))) {
+            self.end.stop.store(true, Ordering::Relaxed);
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,8 +155,8 @@ pub struct Listeners {
     pub finished: Option<Py<PyAny>>,
 }
 
-/// Runs every job. An interrupt, an exception of a listener or a fault of the engine stops all jobs and is raised
-/// again, except an interrupt with `partial`, which returns the completed jobs.
+/// Runs every job. An interrupt, an exception of a listener or of a control in Python, or a fault of the engine stops
+/// all jobs and is raised again, except an interrupt with `partial`, which returns the completed jobs.
 pub fn run(
     py: Python<'_>,
     scenarios: &[Scenario],
@@ -162,31 +164,36 @@ pub fn run(
     threads: usize,
     listeners: &Listeners,
     partial: bool,
+    end: &Fault,
 ) -> PyResult<ManyResult> {
     let threads = threads.clamp(1, jobs.len().max(1));
     let shared = Shared {
         batch: Batch::new(scenarios, jobs),
-        stop: AtomicBool::new(false),
+        end,
         outcomes: Mutex::new(Vec::new()),
         completed: AtomicUsize::new(0),
         fault: Mutex::new(None),
         working: Mutex::new(threads),
         one_ended: Condvar::new(),
     };
-    let watched = std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| shared.work());
-        }
-        let watched = watch(py, &shared, listeners);
-        shared.stop.store(true, Ordering::Relaxed);
-        py.detach(|| while shared.wait() {});
-        watched
+    // Threads detach from the interpreter before they end, so whoever joins them must not hold its lock.
+    let watched = py.detach(|| {
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                // Controls in Python attach at less cost from a thread that the interpreter knows.
+                scope.spawn(|| Python::attach(|py| py.detach(|| shared.work())));
+            }
+            let watched = Python::attach(|py| watch(py, &shared, listeners));
+            end.stop.store(true, Ordering::Relaxed);
+            while shared.wait() {}
+            watched
+        })
     });
     if let Some(finished) = &listeners.finished {
         hand_over(py, &shared, finished)?;
     }
-    if let Some(fault) = shared.fault() {
-        return Err(fault);
+    if let Some(error) = shared.fault().or_else(|| end.take()) {
+        return Err(error);
     }
     match watched {
         Err(error) if !(partial && error.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),

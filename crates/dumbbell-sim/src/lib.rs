@@ -17,6 +17,7 @@ pub mod trace;
 pub mod warnings;
 
 pub use batch::{Batch, Job};
+pub use dumbbell_cc as congestion;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use paths::Paths;
 pub use prefix::{Families, SharedPrefix};

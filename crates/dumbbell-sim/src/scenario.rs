@@ -4,7 +4,7 @@
 use crate::network::{Names, Routes};
 use crate::trace::{Measure, Quantity};
 use crate::warnings::largest_packets;
-use dumbbell_cc::ProbeInfo;
+use dumbbell_cc::ExternalHost;
 use dumbbell_net::link::Downtime;
 use dumbbell_net::queues::Setup;
 use dumbbell_net::synthetic;
@@ -321,6 +321,20 @@ impl Scenario {
         name_hash(&self.to_json())
     }
 
+    /// Binds the external congestion controls of its flows to their hosts, without which they cannot run.
+    ///
+    /// # Errors
+    ///
+    /// A control has no host here, or its host refuses it.
+    pub fn bind(&mut self, hosts: &[&dyn ExternalHost]) -> Result<(), SpecError> {
+        for flow in &mut self.flows {
+            if let Some(external) = flow.tcp.as_mut().and_then(|tcp| tcp.0.external.as_mut()) {
+                external.bind(&flow.name, hosts)?;
+            }
+        }
+        Ok(())
+    }
+
     /// End of the measurement window, if the run lasts its full duration.
     pub fn measure_until(&self) -> Time {
         self.measure_until.unwrap_or(self.duration).min(self.duration)
@@ -534,8 +548,8 @@ impl Scenario {
 }
 
 /// The probes of a flow's congestion control.
-fn probes_of(flow: &FlowSpec) -> &'static [ProbeInfo] {
-    flow.tcp.as_ref().map_or(&[], |tcp| tcp.0.congestion.probes())
+fn probes_of(flow: &FlowSpec) -> Vec<String> {
+    flow.tcp.as_ref().map_or_else(Vec::new, |tcp| tcp.0.probe_names())
 }
 
 /// True if a flow has a quantity that only some flows have.
@@ -543,14 +557,14 @@ fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
     match quantity {
         Quantity::Measured(Measure::Transfers) => flow.source.is_workload(),
         Quantity::Measured(_) => flow.tcp.is_some(),
-        Quantity::Declared(_) => probes_of(flow).iter().any(|probe| probe.name == quantity.name()),
+        Quantity::Declared(_) => probes_of(flow).iter().any(|name| name == quantity.name()),
     }
 }
 
 /// The probes of a flow's congestion control, as text for users.
 fn shown_by(flow: &FlowSpec) -> String {
-    let names: Vec<&str> = probes_of(flow).iter().map(|probe| probe.name).collect();
-    let control = flow.tcp.as_ref().map_or("no congestion control", |tcp| tcp.0.congestion.name());
+    let names = probes_of(flow);
+    let control = flow.tcp.as_ref().map_or("no congestion control", |tcp| tcp.0.control_name());
     let shown = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
     format!("a probe that the congestion control of the flow \"{}\" has: {control} has {shown}", flow.name)
 }

@@ -3,8 +3,9 @@
 use crate::scenario::ProbeSpec;
 use dumbbell_cc::{AlgorithmSpec, ProbeInfo};
 use dumbbell_tcp::{TcpEvent, TcpEventKind};
-use dumbbell_units::spec::{Field, Node, SpecError, choice_schema};
+use dumbbell_units::spec::{Field, Node, SpecError, any_of, choice_schema};
 use dumbbell_units::{Time, Value, choice};
+use serde_json::json;
 
 choice! {
     /// Quantities that the engine measures for flows and links.
@@ -120,7 +121,8 @@ impl Quantity {
     }
 
     fn named(name: &str) -> Option<Quantity> {
-        Quantity::all().into_iter().find(|quantity| quantity.name() == name)
+        let registered = Quantity::all().into_iter().find(|quantity| quantity.name() == name);
+        registered.or_else(|| ProbeInfo::own(name).map(Quantity::Declared))
     }
 }
 
@@ -138,7 +140,8 @@ impl Field for Quantity {
         format!("one of {}", Quantity::names().join(", "))
     }
     fn schema() -> Value {
-        choice_schema(&Quantity::names())
+        let own = json!({ "type": "string", "pattern": "^own\\.[A-Za-z0-9_]{1,40}$" });
+        any_of(vec![choice_schema(&Quantity::names()), own])
     }
 }
 

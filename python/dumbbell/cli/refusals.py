@@ -14,7 +14,13 @@ from typing import NoReturn, ParamSpec, TextIO
 
 import typer
 
-from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioError, ScenarioWarning
+from dumbbell.errors import (
+    ControlError,
+    IdenticalRunsWarning,
+    RunsInterrupted,
+    ScenarioError,
+    ScenarioWarning,
+)
 from dumbbell.printable import printable
 
 __all__ = ["UNFINISHED", "guarded", "note", "open_outputs", "refuse", "say", "say_json"]
@@ -81,7 +87,7 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 warnings.showwarning = show
                 command(*args, **kwargs)
             sys.stdout.flush()
-        except ScenarioError as error:
+        except (ControlError, ScenarioError) as error:
             refuse(str(error))
         except BrokenPipeError:
             # The pipe was closed, as by `head`. The rest of the buffer cannot be written.

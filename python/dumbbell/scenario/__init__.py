@@ -25,6 +25,7 @@ import tomli_w
 
 from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
+from dumbbell.control import with_controls
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
 from dumbbell.scenario.impairments import (
@@ -302,7 +303,7 @@ class Scenario(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "canonical_json", _normalize(self.to_dict()))
+        object.__setattr__(self, "canonical_json", _normalize(with_controls(self.to_dict())))
 
     def __eq__(self, other: object) -> bool:
         return self.canonical_json == other.canonical_json if isinstance(other, Scenario) else NotImplemented
@@ -348,7 +349,7 @@ class Scenario(Part):
         if not isinstance(data, Mapping):
             raise refusal("scenario", type(data).__name__, "a table of fields", quoted=False)
         # The engine speaks first: its errors name the whole path of a field and a near miss.
-        stated = plain(data, "")
+        stated = with_controls(plain(data, ""))
         _normalize(stated)
         return super().from_dict(stated)
 
@@ -365,7 +366,7 @@ class Scenario(Part):
         """
         file = file_path("file", path)
         text = _read_text(file)
-        completed = _with_traces(text, tomllib.loads, file.parent)
+        completed = _completed(text, tomllib.loads, file.parent)
         if completed is not None:
             return cls.from_dict(completed)
         _normal(text, "toml")
@@ -390,7 +391,7 @@ class Scenario(Part):
         """
         file = file_path("file", path)
         text = _read_text(file)
-        completed = _with_traces(text, json.loads, file.parent)
+        completed = _completed(text, json.loads, file.parent)
         if completed is not None:
             return cls.from_dict(completed)
         _normal(text, "json")
@@ -521,14 +522,17 @@ def _refuse_unwritable(value: Any, path: str) -> None:
         raise refusal(path or "scenario", value, "a number of at most 64 bits")
 
 
-def _with_traces(text: str, load: Callable[[str], Any], folder: Path) -> dict[str, Any] | None:
-    """Return the data of a file with the traces that it names; ``None`` if it names none, or cannot be parsed."""
+def _completed(text: str, load: Callable[[str], Any], folder: Path) -> dict[str, Any] | None:
+    """Return the data of a file with the traces and controls that it names; ``None`` if it names none, or cannot be parsed."""
     try:
         data = load(text)
     except (ValueError, RecursionError):
         # The engine says what is wrong, and where.
         return None
-    return with_traces(data, folder) if isinstance(data, dict) else None
+    if not isinstance(data, dict):
+        return None
+    completed = with_controls(with_traces(data, folder) or data)
+    return None if completed == data else completed
 
 
 def _read_text(path: Path) -> str:

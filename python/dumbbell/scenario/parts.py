@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from dumbbell.errors import refusal
 
-__all__ = ["Data", "Part", "Reader", "each", "one_of", "plain", "table"]
+__all__ = ["Data", "Part", "Reader", "Stated", "each", "one_of", "plain", "table"]
 
 Data = Mapping[str, Any]
 Reader = Callable[[Any], Any]
@@ -26,7 +26,7 @@ def plain(value: Any, path: str, level: int = 0) -> Any:
     """Return `value` as the plain data TOML and JSON share; `path` names it in an error, `level` counts from the root."""
     if type(value) in PLAIN:
         return value
-    if isinstance(value, Part):
+    if isinstance(value, Stated):
         return value.to_dict()
     for kind in (bool, int, str):
         if isinstance(value, kind):
@@ -80,8 +80,16 @@ def table(cls: type[Part]) -> Reader:
     return lambda value: cls.from_dict(value) if isinstance(value, Mapping) else value
 
 
+class Stated:
+    """Something that states itself as plain data."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plain table that states it."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(Stated):
     """A part of a scenario: frozen, keyword-only, its fields spelled as the engine's schema spells them.
 
     A trailing underscore in a field's name only avoids a word of Python: `from_` is ``from`` in the schema.

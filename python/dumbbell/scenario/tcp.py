@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dumbbell.control import Control
 from dumbbell.scenario.parts import Data, Part, one_of, table
 
 __all__ = [
@@ -444,6 +445,9 @@ class Tcp(Part):
         Whether the connection opens with a three-way handshake.
     idle_restart
         Whether a window that is not used is reduced, as `WindowRules.validation` says.
+    external
+        A congestion control from outside the registry: a `dumbbell.Control`, the name of one as
+        ``"python:module.Class"``, or a table of that name and its parameters.
     """
 
     readers: ClassVar = {
@@ -478,3 +482,9 @@ class Tcp(Part):
     ecn: str | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None
+    external: str | Control | Data | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.external, Control):
+            object.__setattr__(self, "external", self.external.stated())

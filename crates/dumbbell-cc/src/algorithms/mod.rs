@@ -114,7 +114,7 @@ macro_rules! registry {
                 }
             }
 
-            fn probes(&self) -> &'static [ProbeInfo] {
+            fn probes(&self) -> &[ProbeInfo] {
                 match self {
                     $( Held::$Type(_) => <$module::$Type as CongestionControl>::PROBES, )+
                     Held::External(control) => control.probes(),
@@ -341,7 +341,7 @@ impl Algorithm {
     }
 
     /// The algorithm's probes, in the order of [`probe`](Self::probe).
-    pub fn probes(&self) -> &'static [ProbeInfo] {
+    pub fn probes(&self) -> &[ProbeInfo] {
         self.held.probes()
     }
 

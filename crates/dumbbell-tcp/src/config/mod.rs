@@ -8,7 +8,8 @@ mod presets;
 use crate::rtt::{RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
 use crate::sender::recovery::RecoverySpec;
-use dumbbell_cc::{AlgorithmSpec, Mechanisms, ReductionBase, WindowRules};
+use dumbbell_cc::probes::OWN;
+use dumbbell_cc::{AlgorithmSpec, External, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 pub use presets::Rules;
@@ -202,6 +203,8 @@ params! {
         /// Reduce a window that is not used, as `window.validation` says: by default, restart from the initial window after
         /// an idle period of one retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
+        /// A congestion control from outside the registry in place of `congestion`.
+        external: Option<External> = None, "-", "-";
     }
 }
 
@@ -238,6 +241,19 @@ impl TcpParams {
         }
     }
 
+    /// The name of its congestion control.
+    pub fn control_name(&self) -> &str {
+        self.external.as_ref().map_or(self.congestion.name(), |external| &external.spec.name)
+    }
+
+    /// The names by which probes record the quantities of its congestion control.
+    pub fn probe_names(&self) -> Vec<String> {
+        match &self.external {
+            Some(external) => external.spec.probes.iter().map(|name| format!("{OWN}{name}")).collect(),
+            None => self.congestion.probes().iter().map(|probe| probe.name.to_owned()).collect(),
+        }
+    }
+
     /// True if the receiver delays acknowledgements.
     pub fn delays_acknowledgements(&self) -> bool {
         matches!(self.delayed_ack, DelayedAck::On(_))
@@ -262,6 +278,10 @@ impl TcpParams {
             if window.bytes(mss) < f64::from(mss) {
                 return Err(refuse(name, window.to_string(), "at least one segment"));
             }
+        }
+        if self.external.is_some() && self.congestion.name() != "reno" {
+            let accepted = "no congestion control of the registry beside `external`";
+            return Err(refuse("congestion", format!("\"{}\"", self.congestion.name()), accepted));
         }
         if let Some((name, accepted)) = self.congestion.contradiction() {
             let members = self.congestion.encode();
@@ -418,7 +438,9 @@ impl Field for Tcp {
         Ok(Tcp(params))
     }
     fn encode(&self) -> Value {
-        Value::Object(self.0.members())
+        let mut members = self.0.members();
+        members.retain(|_, value| !value.is_null());
+        Value::Object(members)
     }
     fn accepted() -> String {
         format!("one of {}, or a table with `variant`, `rules` and overrides", Tcp::variants().join(", "))

@@ -45,7 +45,10 @@ pub struct Sender {
 impl Sender {
     /// A sender whose connection starts at `now`. `random` is the random stream of its congestion control.
     pub fn new(params: &TcpParams, clock: HostClock, now: Time, random: Stream) -> Self {
-        Sender::with(params, clock, now, random, |setup| Algorithm::new(&params.congestion, setup))
+        Sender::with(params, clock, now, random, |setup| match &params.external {
+            Some(external) => Algorithm::external(external.control(setup), setup),
+            None => Algorithm::new(&params.congestion, setup),
+        })
     }
 
     /// The same with a congestion control from outside the registry instead of the one in the parameters.

@@ -1,0 +1,382 @@
+"""A congestion control of your own, in Python.
+
+A subclass of `Control` has a window and reacts to acknowledgements and congestion. An instance of it states parameters,
+and is passed as ``tcp`` of a flow; each connection then has a new object of the class. A scenario states the name of the
+class, a digest of its source and the parameters, so that results of two versions have different hashes.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import importlib
+import inspect
+import json
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast, dataclass_transform
+
+from dumbbell._engine import Ack, Congestion, Connection, RecoveryExit, Restart, Segment, Setup, Undo
+from dumbbell.errors import refusal
+from dumbbell.scenario.parts import Stated, plain
+
+__all__ = [
+    "Ack",
+    "Congestion",
+    "Connection",
+    "Control",
+    "RecoveryExit",
+    "Restart",
+    "Segment",
+    "Setup",
+    "Undo",
+    "class_of",
+    "factory",
+    "remember",
+    "with_controls",
+]
+
+PREFIX = "python:"
+
+# Methods that the engine need not call unless a class has its own.
+OPTIONAL = ("on_duplicate_ack", "on_loss", "on_recovery_enter", "on_sent")
+
+HOOKS = ("on_ack", "on_congestion", "on_recovery_exit", "on_undo", "on_restart", *OPTIONAL)
+
+# The classes of this process by name and digest, also those that cannot be imported.
+known: dict[tuple[str, str], type[Control]] = {}
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+class Control(Stated):
+    """The base of congestion controls in Python.
+
+    A subclass has `on_ack` and `on_congestion`, which set `cwnd`. Its parameters are annotated attributes with defaults,
+    as those of a keyword-only dataclass; other state is set in `start`. After each method, the engine reads `cwnd`,
+    `ssthresh` and `pacing_rate`. A value out of range, or an exception, ends the run with that exception.
+
+    Attributes
+    ----------
+    cwnd : float
+        Congestion window, in bytes, finite, at least one segment. At the start, the initial window of the scenario.
+    ssthresh : float
+        Slow-start threshold, in bytes, above 0, possibly infinite. At the start, that of the scenario.
+    pacing_rate : float or None
+        Pacing rate, in bytes/s of payload, above 0; ``None`` if segments leave as the window allows.
+    setup : Setup
+        The setup of the connection: segment size, initial window and threshold, and a seed for random numbers.
+    probes : sequence of str
+        Attributes to expose, numbers or ``None``; a probe names them with the prefix ``own.``.
+    rate_samples : bool
+        Whether acknowledgements carry delivery rates.
+    model_based : bool
+        Whether the window follows from a model instead of growing. It then may also grow while it does not limit the sender.
+    reacts_to_marks : bool
+        Whether `on_ack` reacts to marks by itself; with exact feedback, `on_congestion` is then not called for them.
+
+    Examples
+    --------
+    >>> import dumbbell
+    >>> class Halving(dumbbell.Control):
+    ...     decrease: float = 0.5
+    ...
+    ...     def on_ack(self, ack):
+    ...         if not ack.in_recovery:
+    ...             self.cwnd = ack.grown(self.cwnd, ack.mss * ack.mss / self.cwnd)
+    ...
+    ...     def on_congestion(self, congestion):
+    ...         rest = max(congestion.flight_size * self.decrease, 2 * congestion.mss)
+    ...         self.cwnd = congestion.loss_window if congestion.restarts else rest
+    >>> Halving(decrease=0.7).parameters
+    {'decrease': 0.7}
+    """
+
+    cwnd: float
+    ssthresh: float
+    pacing_rate: float | None = None
+    setup: Setup
+    probes: ClassVar[Sequence[str]] = ()
+    rate_samples: ClassVar[bool] = False
+    model_based: ClassVar[bool] = False
+    reacts_to_marks: ClassVar[bool] = False
+    source_digest: ClassVar[str | None] = None
+    """Digest of the source of the class and its bases; ``None`` if the source cannot be read."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            text = f"{cls.__qualname__} has an __init__; expected parameters as annotated attributes, and state set in start"
+            raise TypeError(text)
+        dataclass(kw_only=True, eq=False)(cls)
+        cls.source_digest = _digest(cls)
+
+    def __new__(cls, **_parameters: Any) -> Self:
+        """Return an instance of a class that has what a control needs."""
+        for name in ("on_ack", "on_congestion"):
+            if getattr(cls, name) is getattr(Control, name):
+                raise TypeError(
+                    f"{cls.__qualname__} has no {name}; expected a class with on_ack and on_congestion"
+                )
+        return super().__new__(cls)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # An object that arrives from another process brings a class that this one may not be able to import.
+        self.__dict__.update(state)
+        remember(type(self))
+
+    def start(self, setup: Setup) -> None:
+        """Set the state at the start of a connection; `cwnd` and `ssthresh` are those of the scenario already."""
+
+    def on_ack(self, ack: Ack) -> None:
+        """Required: new data is acknowledged."""
+        raise NotImplementedError
+
+    def on_congestion(self, congestion: Congestion) -> None:
+        """Required: congestion is detected; afterwards `cwnd` is the window of the recovery."""
+        raise NotImplementedError
+
+    def on_duplicate_ack(self, ack: Ack) -> None:
+        """React to a duplicate acknowledgement, which may report data as delivered."""
+
+    def on_loss(self, segment: Segment) -> None:
+        """React to each segment considered lost, before the reaction to congestion."""
+
+    def on_recovery_enter(self, connection: Connection) -> None:
+        """React to the beginning of a fast recovery."""
+
+    def on_recovery_exit(self, exit: RecoveryExit) -> None:  # noqa: A002 - the term of the field
+        """React to the end of a fast recovery: by default, the window keeps the inflation that the environment keeps."""
+        self.cwnd += exit.kept_inflation
+
+    def on_undo(self, undo: Undo) -> None:
+        """React to an undone reaction: by default, window and threshold return to their values, unless they are larger."""
+        self.cwnd = max(self.cwnd, undo.cwnd)
+        self.ssthresh = max(self.ssthresh, undo.ssthresh)
+
+    def on_restart(self, restart: Restart) -> None:
+        """React to an idle period: by default, the window is at most the initial window (RFC 5681 §4.1)."""
+        self.cwnd = min(self.cwnd, self.setup.initial_window)
+
+    def on_sent(self, segment: Segment) -> None:
+        """React to a segment that is about to be sent; this changes neither window nor threshold."""
+
+    def fork(self) -> Self:
+        """Return an independent copy, from which another run continues."""
+        return copy.deepcopy(self)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as plain data."""
+        fields = dataclasses.fields(cast(Any, self))
+        return {item.name: plain(getattr(self, item.name), item.name) for item in fields if item.init}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table of a flow's ``tcp`` that names this control."""
+        return {"external": self.stated()}
+
+    def stated(self) -> dict[str, Any]:
+        """Return what a scenario states: name, digest of the source, parameters and probes.
+
+        Raises
+        ------
+        ScenarioError
+            The source of the class cannot be read, so that the scenario would have no identity.
+        """
+        cls = type(self)
+        if cls.source_digest is None:
+            accepted = "a class defined in a file or a notebook, whose source can be read"
+            raise refusal("tcp", name_of(cls), accepted)
+        remember(cls)
+        return {
+            "name": name_of(cls),
+            "digest": cls.source_digest,
+            "parameters": self.parameters,
+            "probes": list(cls.probes),
+        }
+
+
+def name_of(cls: type[Control]) -> str:
+    """Return the name by which a scenario names a class."""
+    return f"{PREFIX}{cls.__module__}.{cls.__qualname__}"
+
+
+def remember(cls: type[Control]) -> None:
+    """Let scenarios of this process find a class that cannot be imported, such as that of a script."""
+    if cls.source_digest is not None:
+        known[name_of(cls), cls.source_digest] = cls
+
+
+def _digest(cls: type[Control]) -> str | None:
+    """Return a digest of the sources of a class and of its bases below `Control`."""
+    bases = [base for base in cls.__mro__ if issubclass(base, Control) and base is not Control]
+    sources = [_source(base) for base in bases]
+    if any(source is None for source in sources):
+        return None
+    return hashlib.sha256("\0".join(map(str, sources)).encode()).hexdigest()[:16]
+
+
+def _source(cls: type) -> str | None:
+    try:
+        return textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError):
+        pass
+    # A class of a notebook has no file; its functions have.
+    functions = [item for item in vars(cls).values() if isinstance(item, types.FunctionType)]
+    own = [item for item in functions if item.__qualname__.startswith(cls.__qualname__ + ".")]
+    try:
+        sources = [
+            textwrap.dedent(inspect.getsource(item)) for item in own if not item.__name__.startswith("__")
+        ]
+    except (OSError, TypeError):
+        return None
+    return "\n".join(sources) or None
+
+
+def _found(name: str, field: str) -> type[Control]:
+    """Return the class with this name, which is imported if necessary."""
+    accepted = (
+        f'the name of a subclass of dumbbell.Control that can be imported, such as "{PREFIX}module.Class"'
+    )
+    parts = name.removeprefix(PREFIX).split(".")
+    problem = "cannot be imported"
+    for length in range(len(parts) - 1, 0, -1):
+        module = ".".join(parts[:length])
+        try:
+            found: Any = sys.modules.get(module) or importlib.import_module(module)
+            for part in parts[length:]:
+                found = getattr(found, part)
+        except ModuleNotFoundError as error:
+            if error.name is not None and not module.startswith(error.name):
+                raise
+            continue
+        except (AttributeError, ValueError, TypeError):
+            continue
+        if isinstance(found, type) and issubclass(found, Control) and found is not Control:
+            return found
+        problem = "is no congestion control"
+    raise refusal(field, name, accepted, problem=problem)
+
+
+def _made(cls: type[Control], parameters: Mapping[str, Any], field: str) -> Control:
+    names = [item.name for item in dataclasses.fields(cast(Any, cls)) if item.init]
+    for name, value in parameters.items():
+        if name not in names:
+            accepted = ", ".join(names) or "no parameters"
+            problem = f"is not a parameter of {cls.__qualname__}"
+            raise refusal(
+                f"{field}.parameters.{name}", value, accepted, names=names, near=name, problem=problem
+            )
+    return cls(**parameters)
+
+
+def _stated(external: Any, field: str) -> Any:
+    """Return the statement of a control that is named; what is complete or not as it should be is left to the engine."""
+    if isinstance(external, Control):
+        return external.stated()
+    if isinstance(external, str) and external.startswith(PREFIX):
+        external = {"name": external}
+    if not isinstance(external, Mapping) or "digest" in external:
+        return external
+    name, parameters = external.get("name"), external.get("parameters", {})
+    if not isinstance(name, str) or not name.startswith(PREFIX) or not isinstance(parameters, Mapping):
+        return external
+    return {**_made(_found(name, f"{field}.name"), parameters, field).stated(), **external}
+
+
+def with_controls(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a scenario in which controls that flows name as ``python:module.Class`` are stated completely.
+
+    Raises
+    ------
+    ScenarioError
+        A class cannot be imported, is no `Control`, or lacks a parameter.
+    """
+    flows = data.get("flows")
+    if not isinstance(flows, Sequence) or isinstance(flows, str):
+        return dict(data)
+    return {**data, "flows": [_with_control(flow) for flow in flows]}
+
+
+def _with_control(flow: Any) -> Any:
+    tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
+    if isinstance(tcp, str) and tcp.startswith(PREFIX):
+        tcp = {"external": tcp}
+    if not isinstance(tcp, Mapping) or "external" not in tcp:
+        return flow
+    stated = _stated(tcp["external"], f"flows.{flow.get('name')}.tcp.external")
+    return {**flow, "tcp": {**tcp, "external": stated}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factory:
+    """What the engine needs of a class.
+
+    Parameters
+    ----------
+    new
+        Returns a new object, which has not started.
+    title
+        The name of the class in errors.
+    hooks
+        The methods to call.
+    rate_samples, model_based, reacts_to_marks
+        As of `Control`.
+    """
+
+    new: Callable[[], Control]
+    title: str
+    hooks: tuple[str, ...]
+    rate_samples: bool
+    model_based: bool
+    reacts_to_marks: bool
+
+
+def class_of(name: str, digest: str) -> type[Control]:
+    """Return the class with this name and digest of its source.
+
+    Raises
+    ------
+    ScenarioError
+        The class cannot be imported, or has another digest.
+    """
+    cls = known.get((name, digest)) or _found(name, "tcp.external.name")
+    if cls.source_digest != digest:
+        accepted = f"{cls.source_digest}, the digest of {name} as it is now"
+        raise refusal("tcp.external.digest", digest, accepted, problem="is that of another version")
+    return cls
+
+
+def factory(name: str, digest: str, parameters: str) -> Factory:
+    """Return the factory of a control that a scenario states.
+
+    Parameters
+    ----------
+    name
+        As ``python:module.Class``.
+    digest
+        Digest of the source of the class.
+    parameters
+        Parameters, as JSON text.
+
+    Raises
+    ------
+    ScenarioError
+        The class cannot be imported, or has another digest.
+    """
+    cls = class_of(name, digest)
+    stated = json.loads(parameters)
+    _made(cls, stated, "tcp.external")
+    return Factory(
+        new=lambda: cls(**copy.deepcopy(stated)),
+        title=cls.__qualname__,
+        hooks=tuple(
+            hook for hook in HOOKS if hook not in OPTIONAL or getattr(cls, hook) is not getattr(Control, hook)
+        ),
+        rate_samples=bool(cls.rate_samples),
+        model_based=bool(cls.model_based),
+        reacts_to_marks=bool(cls.reacts_to_marks),
+    )

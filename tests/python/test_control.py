@@ -1,0 +1,301 @@
+"""Congestion controls in Python: the same bits as in Rust, errors in a sentence, and an identity."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+import sys
+import traceback
+
+import pytest
+
+import dumbbell
+from dumbbell import Control, ControlError, Flow, Probe, ScenarioError, Tcp, Uniform, topologies
+from dumbbell.control import factory
+
+SHAPE = topologies.dumbbell(
+    pairs=2, rate="4 Mbit/s", delay="20 ms", queue={"kind": "droptail", "limit": "10 packets"}
+)
+START = Uniform(uniform=("0 s", "1 s"))
+
+
+class Aimd(Control):
+    """Additive increase, multiplicative decrease."""
+
+    increase: float = 1.0
+    decrease: float = 0.5
+    probes = ("losses", "w_max")
+
+    def start(self, setup):
+        self.losses = 0
+        self.w_max = None
+
+    def on_ack(self, ack):
+        if ack.in_recovery:
+            return
+        count = self.cwnd / (ack.mss * self.increase)
+        growth = ack.mss if self.cwnd < self.ssthresh else ack.mss / count
+        self.cwnd = ack.grown(self.cwnd, growth)
+
+    def on_congestion(self, congestion):
+        self.losses += 1
+        self.w_max = self.cwnd
+        most = max(self.cwnd, 2 * congestion.mss)
+        rest = max(congestion.flight_size * self.decrease, 2 * congestion.mss)
+        self.ssthresh = min(rest, most)
+        self.cwnd = min(congestion.loss_window if congestion.restarts else rest, most)
+
+
+class Reno(Aimd):
+    """The window of RFC 5681."""
+
+    def on_ack(self, ack):
+        if not ack.in_recovery:
+            growth = ack.mss if self.cwnd < self.ssthresh else ack.mss * ack.mss / self.cwnd
+            self.cwnd = ack.grown(self.cwnd, growth)
+
+    def on_congestion(self, congestion):
+        self.ssthresh = max(congestion.flight_size / 2, 2 * congestion.mss)
+        self.cwnd = congestion.loss_window if congestion.restarts else self.ssthresh
+
+
+class Reacting(Aimd):
+    """Does something wrong at the first congestion."""
+
+    wrong: str = "raises"
+
+    def on_congestion(self, congestion):
+        if self.wrong == "raises":
+            raise ZeroDivisionError("a bug of the user's")
+        self.cwnd = {"nan": math.nan, "negative": -1.0, "small": 100.0, "text": "big"}[self.wrong]
+
+
+def scenario(tcp, *, quantities=("cwnd", "ssthresh"), duration="20 s", **rest):
+    flows = [
+        Flow(name="fg", from_="s1", to="d1", tcp=tcp, start=START),
+        Flow(name="bg", from_="s2", to="d2", tcp="reno", start=START),
+    ]
+    probes = [Probe(flows=["fg"], quantities=list(quantities))] if quantities else None
+    return SHAPE.scenario(duration=duration, flows=flows, probes=probes, **rest)
+
+
+@pytest.mark.parametrize(("increase", "decrease"), [(1.0, 0.5), (2.5, 0.7)])
+@pytest.mark.parametrize("rules", [{}, {"recovery": "sack", "initial_window": "10 segments"}])
+def test_aimd_in_python_has_the_bits_of_the_registered_one(increase, decrease, rules):
+    registered = {"name": "aimd", "increase": increase, "decrease": decrease}
+    ours = dumbbell.run(scenario(Tcp(external=Aimd(increase=increase, decrease=decrease), **rules)), seed=3)
+    theirs = dumbbell.run(scenario(Tcp(congestion=registered, **rules)), seed=3)
+    assert ours.fingerprint == theirs.fingerprint
+    for quantity in ("cwnd", "ssthresh"):
+        assert ours.traces[quantity].equals(theirs.traces[quantity])
+    # The runs depend on the constants.
+    assert ours.fingerprint != dumbbell.run(scenario(Aimd(increase=4.0)), seed=3).fingerprint
+
+
+def test_reno_in_python_has_the_bits_of_the_registered_one():
+    ours, theirs = (dumbbell.run(scenario(tcp)) for tcp in (Reno(), Tcp(congestion="reno")))
+    assert ours.fingerprint == theirs.fingerprint
+
+
+def test_an_exception_ends_the_run_with_its_traceback():
+    with pytest.raises(ZeroDivisionError, match="a bug of the user's") as caught:
+        dumbbell.run(scenario(Reacting()))
+    assert "on_congestion" in "".join(traceback.format_tb(caught.value.__traceback__))
+    [note] = caught.value.__notes__
+    assert note.startswith('in Reacting.on_congestion of the flow "fg" at ')
+    # The process goes on.
+    assert dumbbell.run(scenario(Aimd())).flow("fg")["goodput_bps"] > 1e5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shown"), [("nan", "nan"), ("negative", "-1.0"), ("small", "100.0"), ("text", "'big'")]
+)
+def test_a_window_out_of_range_is_an_error_in_one_sentence(wrong, shown):
+    with pytest.raises(ControlError) as caught:
+        dumbbell.run(scenario(Reacting(wrong=wrong)))
+    expected = f"Reacting.on_congestion: cwnd is {shown}; expected a finite number of bytes, at least one segment (1460)"
+    assert str(caught.value) == expected
+
+
+def test_a_batch_ends_with_the_exception_and_keeps_what_was_handed_over():
+    jobs = [scenario(Aimd(), duration="2 s"), scenario(Reacting())]
+    completed = []
+    with pytest.raises(ZeroDivisionError):
+        dumbbell.run_many(
+            jobs, runs=2, threads=1, progress=False, finished=lambda runs: completed.append(len(runs))
+        )
+    assert sum(completed) == 2
+
+
+def test_the_identity_is_name_digest_and_parameters():
+    base, other = scenario(Aimd()), scenario(Aimd(decrease=0.7))
+    stated = base.resolved()["flows"][0]["tcp"]["external"]
+    assert stated["name"] == f"python:{__name__}.Aimd"
+    assert stated["digest"] == Aimd.source_digest
+    assert stated["parameters"] == {"increase": 1.0, "decrease": 0.5}
+    assert len({base.hash, other.hash, scenario(Reacting()).hash, scenario("aimd").hash}) == 4
+    assert base.hash == scenario(Aimd()).hash
+
+
+def test_a_scenario_without_external_controls_does_not_mention_them():
+    assert "external" not in scenario("reno").canonical_json
+
+
+def defined(folder, name, increase):
+    """Import a module with a class whose source differs by a number."""
+    (folder / f"{name}.py").write_text(
+        "import dumbbell\n\n\n"
+        "class Mine(dumbbell.Control):\n"
+        "    beta: float = 0.5\n\n"
+        "    def on_ack(self, ack):\n"
+        f"        self.cwnd = ack.grown(self.cwnd, {increase})\n\n"
+        "    def on_congestion(self, congestion):\n"
+        "        self.cwnd = congestion.loss_window\n"
+    )
+
+
+def test_a_file_names_a_class_that_can_be_imported(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    defined(tmp_path, "own_control", "100.0")
+    named = scenario("python:own_control.Mine", quantities=())
+    file = tmp_path / "scenario.toml"
+    file.write_text(named.to_toml())
+    read = dumbbell.Scenario.from_file(file)
+    import own_control
+
+    assert read == named == scenario(own_control.Mine(), quantities=())
+    assert (
+        dumbbell.run(read).fingerprint
+        == dumbbell.run(scenario(own_control.Mine(), quantities=())).fingerprint
+    )
+    table = Tcp(external={"name": "python:own_control.Mine", "parameters": {"beta": 0.7}})
+    assert scenario(table).hash == scenario(own_control.Mine(beta=0.7)).hash
+
+
+def test_a_changed_class_has_another_hash_and_an_old_scenario_is_refused(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    defined(tmp_path, "changing", "100.0")
+    before = scenario("python:changing.Mine")
+    defined(tmp_path, "changing", "200.0")
+    del sys.modules["changing"]
+    import importlib
+    import linecache
+
+    importlib.invalidate_caches()
+    linecache.checkcache()
+    sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
+    try:
+        after = scenario("python:changing.Mine")
+    finally:
+        sys.dont_write_bytecode = kept
+    assert before.hash != after.hash
+    name, digest = (before.resolved()["flows"][0]["tcp"]["external"][key] for key in ("name", "digest"))
+    from dumbbell import control
+
+    monkeypatch.delitem(control.known, (name, digest))
+    with pytest.raises(ScenarioError, match="is that of another version"):
+        dumbbell.run(before)
+
+
+@pytest.mark.parametrize(
+    ("tcp", "text"),
+    [
+        ("python:nowhere.Mine", '"python:nowhere.Mine" cannot be imported'),
+        ("python:json.JSONDecoder", "is no congestion control"),
+        (
+            Tcp(external={"name": f"python:{__name__}.Aimd", "parameters": {"incease": 1}}),
+            "did you mean `increase`",
+        ),
+        (Tcp(congestion="cubic", external=Aimd()), "no congestion control of the registry beside `external`"),
+        (
+            Tcp(external={"name": "wasm:x", "digest": "1"}),
+            "a congestion control of a host that runs here: python",
+        ),
+    ],
+)
+def test_what_cannot_run_is_refused(tcp, text):
+    with pytest.raises(ScenarioError, match=text):
+        dumbbell.run(scenario(tcp, quantities=()))
+
+
+def test_a_class_states_what_a_control_needs():
+    class Half(Control):
+        def on_ack(self, ack):
+            pass
+
+    with pytest.raises(TypeError, match="has no on_congestion"):
+        Half()
+    with pytest.raises(TypeError, match="expected parameters as annotated attributes"):
+
+        class Initialized(Control):
+            def __init__(self):
+                pass
+
+
+def test_own_quantities_are_probed():
+    run = dumbbell.run(scenario(Aimd(), quantities=("cwnd", "own.losses", "own.w_max")))
+    losses = run.traces["own.losses"]["value"]
+    assert losses.iloc[-1] > 2
+    assert losses.is_monotonic_increasing
+    assert run.traces["own.w_max"]["value"].min() >= 1460
+    with pytest.raises(ScenarioError, match=r"Aimd has own\.losses, own\.w_max"):
+        scenario(Aimd(), quantities=("own.other",))
+
+
+def test_a_copy_continues_as_its_original_and_shared_prefixes_do_not_matter():
+    jobs = [
+        SHAPE.scenario(
+            duration="15 s",
+            flows=[
+                Flow(name="bg", from_="s1", to="d1", tcp=Aimd()),
+                Flow(name="fg", from_="s2", to="d2", tcp=tcp, start="5 s"),
+            ],
+        )
+        for tcp in ("reno", "vegas", Aimd(decrease=0.7), Aimd(decrease=0.8))
+    ]
+    together = dumbbell.run_many(jobs, threads=1, progress=False).flows
+    alone = [int(dumbbell.run(job).fingerprint, 16) for job in jobs]
+    assert together[together["name"] == "fg"]["fingerprint"].tolist() == alone
+
+
+def test_many_runs_do_not_depend_on_threads():
+    base = scenario(Aimd(), quantities=(), duration="5 s")
+    one = dumbbell.run_many(base, runs=4, threads=1, progress=False)
+    two = dumbbell.run_many(base, runs=4, threads=2, progress=False)
+    assert one.flows.equals(two.flows)
+    assert one.flows["fingerprint"].nunique() == 4
+
+
+def test_a_pacing_rate_paces():
+    class Paced(Aimd):
+        def start(self, setup):
+            super().start(setup)
+            self.pacing_rate = 50_000.0
+
+    run = dumbbell.run(scenario(Paced(), quantities=()))
+    assert run.flow("fg")["goodput_bps"] < 400_000
+
+
+def test_random_numbers_follow_from_the_run():
+    seeds = []
+
+    class Drawing(Aimd):
+        def start(self, setup):
+            super().start(setup)
+            seeds.append(setup.seed)
+
+    job = scenario(Drawing(), quantities=(), duration="2 s")
+    for run in (0, 0, 1):
+        dumbbell.run(job, run=run)
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_a_control_survives_pickling_and_is_known_afterwards():
+    control = pickle.loads(pickle.dumps(Aimd(decrease=0.6)))
+    assert control.parameters == {"increase": 1.0, "decrease": 0.6}
+    assert copy.deepcopy(control).stated() == control.stated()
+    stated = control.stated()
+    made = factory(stated["name"], stated["digest"], json.dumps(stated["parameters"]))
+    assert made.new().decrease == 0.6
