@@ -16,6 +16,7 @@ import json
 import sys
 import textwrap
 import types
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast, dataclass_transform
@@ -114,15 +115,6 @@ class Control(Stated):
         dataclass(kw_only=True, eq=False)(cls)
         cls.source_digest = _digest(cls)
 
-    def __new__(cls, **_parameters: Any) -> Self:
-        """Return an instance of a class that has what a control needs."""
-        for name in ("on_ack", "on_congestion"):
-            if getattr(cls, name) is getattr(Control, name):
-                raise TypeError(
-                    f"{cls.__qualname__} has no {name}; expected a class with on_ack and on_congestion"
-                )
-        return super().__new__(cls)
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         # An object that arrives from another process brings a class that this one may not be able to import.
         self.__dict__.update(state)
@@ -131,13 +123,13 @@ class Control(Stated):
     def start(self, setup: Setup) -> None:
         """Set the state at the start of a connection; `cwnd` and `ssthresh` are those of the scenario already."""
 
+    @abstractmethod
     def on_ack(self, ack: Ack) -> None:
-        """Required: new data is acknowledged."""
-        raise NotImplementedError
+        """React to an acknowledgement of new data. Required."""
 
+    @abstractmethod
     def on_congestion(self, congestion: Congestion) -> None:
-        """Required: congestion is detected; afterwards `cwnd` is the window of the recovery."""
-        raise NotImplementedError
+        """React to congestion; afterwards `cwnd` is the window of the recovery. Required."""
 
     def on_duplicate_ack(self, ack: Ack) -> None:
         """React to a duplicate acknowledgement, which may report data as delivered."""
@@ -148,7 +140,7 @@ class Control(Stated):
     def on_recovery_enter(self, connection: Connection) -> None:
         """React to the beginning of a fast recovery."""
 
-    def on_recovery_exit(self, exit: RecoveryExit) -> None:  # noqa: A002 - the term of the field
+    def on_recovery_exit(self, exit: RecoveryExit) -> None:
         """React to the end of a fast recovery: by default, the window keeps the inflation that the environment keeps."""
         self.cwnd += exit.kept_inflation
 
@@ -157,7 +149,7 @@ class Control(Stated):
         self.cwnd = max(self.cwnd, undo.cwnd)
         self.ssthresh = max(self.ssthresh, undo.ssthresh)
 
-    def on_restart(self, restart: Restart) -> None:
+    def on_restart(self, restart: Restart) -> None:  # noqa: ARG002 - a subclass uses it
         """React to an idle period: by default, the window is at most the initial window (RFC 5681 §4.1)."""
         self.cwnd = min(self.cwnd, self.setup.initial_window)
 

@@ -274,11 +274,11 @@ def work() -> None:
 def _answer(texts: list[str], jobs: list[tuple[int, int, int]], numbers: list[int]) -> Tables | BaseException:
     try:
         return _tables(_engine.run_many(texts, jobs, 1, controls=control.factory), numbers)
-    except Exception as error:  # noqa: BLE001 - the caller raises it
+    except Exception as error:
         text = "".join(traceback.format_exception(error))
         error.add_note(f"Traceback of the process that ran the job:\n{text}")
         try:
             pickle.loads(pickle.dumps(error))
-        except Exception:  # noqa: BLE001 - any class may fail in its own way
+        except Exception:
             return RuntimeError(text)
         return error

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import math
 import pickle
+import random
+import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +19,7 @@ import dumbbell
 from dumbbell import Control, ControlError, Flow, Probe, ScenarioError, Tcp, Uniform, topologies
 from dumbbell.control import factory
 
+ROOT = Path(__file__).resolve().parents[2]
 SHAPE = topologies.dumbbell(
     pairs=2, rate="4 Mbit/s", delay="20 ms", queue={"kind": "droptail", "limit": "10 packets"}
 )
@@ -28,7 +33,7 @@ class Aimd(Control):
     decrease: float = 0.5
     probes = ("losses", "w_max")
 
-    def start(self, setup):
+    def start(self, setup):  # noqa: ARG002 - the signature of Control
         self.losses = 0
         self.w_max = None
 
@@ -66,7 +71,7 @@ class Reacting(Aimd):
 
     wrong: str = "raises"
 
-    def on_congestion(self, congestion):
+    def on_congestion(self, congestion):  # noqa: ARG002 - the signature of Control
         if self.wrong == "raises":
             raise ZeroDivisionError("a bug of the user's")
         self.cwnd = {"nan": math.nan, "negative": -1.0, "small": 100.0, "text": "big"}[self.wrong]
@@ -225,7 +230,7 @@ def test_a_class_states_what_a_control_needs():
         def on_ack(self, ack):
             pass
 
-    with pytest.raises(TypeError, match="has no on_congestion"):
+    with pytest.raises(TypeError, match="abstract method on_congestion"):
         Half()
     with pytest.raises(TypeError, match="expected parameters as annotated attributes"):
 
@@ -299,3 +304,129 @@ def test_a_control_survives_pickling_and_is_known_afterwards():
     stated = control.stated()
     made = factory(stated["name"], stated["digest"], json.dumps(stated["parameters"]))
     assert made.new().decrease == 0.6
+
+
+@pytest.mark.parametrize("control", [Aimd, Aimd(decrease=0.7), Reno])
+def test_sound_controls_pass_the_check(control):
+    dumbbell.check(control)
+
+
+class Growing(Aimd):
+    def on_ack(self, ack):
+        self.cwnd += ack.mss
+
+
+class Careless(Aimd):
+    def on_ack(self, ack):
+        self.cwnd = ack.grown(self.cwnd, ack.mss)
+
+
+class Frozen(Aimd):
+    def on_ack(self, ack):
+        pass
+
+
+class Rising(Aimd):
+    def on_congestion(self, congestion):
+        self.cwnd = congestion.loss_window if congestion.restarts else 2 * self.cwnd
+
+
+class Hasty(Aimd):
+    def on_congestion(self, congestion):
+        self.cwnd = max(self.cwnd / 2, congestion.mss)
+
+
+class Forgetful(Aimd):
+    def fork(self):
+        copied = super().fork()
+        copied.cwnd = copied.setup.mss
+        return copied
+
+
+class Random(Aimd):
+    drawn = random.Random(1)
+
+    def on_ack(self, ack):
+        if not ack.in_recovery:
+            self.cwnd = ack.grown(self.cwnd, self.drawn.random() * ack.mss)
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        (Frozen, "Frozen: the window never grows: it is 2000 bytes after 50 acknowledgements without a loss"),
+        (
+            Growing,
+            r"Growing: the window grows to \d+ bytes where the receiver allows 10000; grow it by grown",
+        ),
+        (
+            Careless,
+            r"Careless: the window grows from \d+ to \d+ bytes during a recovery; look at in_recovery",
+        ),
+        (Rising, r"Rising: a loss raises the window from \d+"),
+        (Hasty, r"Hasty: after a timeout the window is [\d.]+ bytes; expected the loss window \(1000\)"),
+        (Forgetful, "Forgetful: after the same events, a copy has a window of "),
+        (Random, r"Random: .* draw from the seed of the setup|Random: after the same events, a copy"),
+        (Reacting(wrong="nan"), r"Reacting\.on_congestion: cwnd is nan"),
+    ],
+)
+def test_the_check_says_what_is_wrong(control, text):
+    with pytest.raises(ControlError, match=text) as caught:
+        dumbbell.check(control)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_check_raises_what_the_control_raises():
+    with pytest.raises(ZeroDivisionError):
+        dumbbell.check(Reacting)
+    with pytest.raises(ScenarioError, match="a dumbbell.Control"):
+        dumbbell.check("reno")
+
+
+def test_an_exception_in_another_process_is_raised_with_its_traceback():
+    with pytest.raises(ZeroDivisionError, match="a bug") as caught:
+        dumbbell.run_many(scenario(Reacting(), quantities=()), runs=2, threads=2, progress=False)
+    assert any("in on_congestion" in note for note in caught.value.__notes__)
+
+
+def test_controls_of_a_script_run_in_other_processes(tmp_path):
+    script = tmp_path / "script.py"
+    source = inspect.getsource(Reno).replace("class Reno(Aimd)", "class Reno(dumbbell.Control)")
+    script.write_text(
+        "import dumbbell\nfrom dumbbell import Flow, Uniform, topologies\n\n\n" + source + "\n"
+        'shape = topologies.dumbbell(pairs=1, rate="4 Mbit/s", delay="20 ms")\n'
+        'start = Uniform(uniform=("0 s", "1 s"))\n'
+        'flow = lambda tcp: Flow(name="fg", from_="s1", to="d1", tcp=tcp, start=start)\n'
+        'jobs = [shape.scenario(duration="5 s", flows=[flow(tcp)]) for tcp in (Reno(), "newreno")]\n'
+        "runs = dumbbell.run_many(jobs, runs=2, threads=2, progress=False)\n"
+        'assert len(runs) == 4 and runs.flows["goodput_bps"].min() > 1e6\n'
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_new_writes_a_start_that_passes_its_own_test(tmp_path):
+    command = [sys.executable, "-m", "dumbbell.cli", "new", "algorithm", "mine", "--output", str(tmp_path)]
+    assert subprocess.run(command, timeout=100, check=False).returncode == 0
+    assert len((tmp_path / "mine.py").read_text().splitlines()) <= 40
+    test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    done = subprocess.run(test, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout
+    again = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert again.returncode == 2
+    assert "exists" in again.stderr
+
+
+def test_new_registers_an_algorithm_in_rust(tmp_path, monkeypatch):
+    from dumbbell.cli import new
+
+    folder = tmp_path / "dumbbell-cc" / "src" / "algorithms"
+    folder.mkdir(parents=True)
+    source = ROOT / "crates" / "dumbbell-cc" / "src" / "algorithms" / "mod.rs"
+    before = source.read_text("utf-8")
+    (folder / "mod.rs").write_text(before, "utf-8")
+    monkeypatch.setenv("DUMBBELL_CRATES", str(tmp_path))
+    new.algorithm("mine", rust=True, output=tmp_path)
+    after = (folder / "mod.rs").read_text("utf-8")
+    assert after.replace('    "mine" => mine::Mine,\n', "") == before != after
+    assert "pub struct Mine {" in (folder / "mine.rs").read_text("utf-8")

@@ -418,6 +418,40 @@ def bench_scale_command(
     bench.scale(quick=quick, json_output=json, output=output)
 
 
+new_app = typer.Typer(
+    help="Write a start for something of your own.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(new_app, name="new")
+
+
+@new_app.callback()
+def new_group() -> None:
+    """Write a start for something of your own."""
+
+
+@new_app.command("algorithm")
+@guarded
+def new_algorithm_command(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="At most nine lower-case letters and digits.", show_default=False
+        ),
+    ],
+    rust: Annotated[
+        bool,
+        typer.Option("--rust", help="Write a file of the engine in the checkout and register it there."),
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder of the files in Python.")
+    ] = Path(),
+) -> None:
+    """Write a congestion control, in Python or Rust, and its test."""
+    from dumbbell.cli import new
+
+    new.algorithm(name, rust=rust, output=output)
+
+
 trace_app = typer.Typer(
     help="Make and describe traces of delivery opportunities, in the format of Mahimahi.",
     no_args_is_help=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
@@ -80,12 +81,12 @@ def table(cls: type[Part]) -> Reader:
     return lambda value: cls.from_dict(value) if isinstance(value, Mapping) else value
 
 
-class Stated:
+class Stated(ABC):
     """Something that states itself as plain data."""
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the plain table that states it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,204 @@
+"""``dumbbell new``: a start for an algorithm of your own, with its test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dumbbell.checkout import folder_of
+from dumbbell.cli.refusals import say
+from dumbbell.errors import refusal
+
+__all__ = ["algorithm"]
+
+PYTHON = '''\
+"""TYPE: what it does, and where it is described."""
+
+from __future__ import annotations
+
+import dumbbell
+
+
+class TYPE(dumbbell.Control):
+    """Additive increase, multiplicative decrease.
+
+    Parameters
+    ----------
+    increase
+        Growth per round trip, in segments, above 0.
+    decrease
+        Fraction of the window that remains after a loss, above 0 and below 1.
+    """
+
+    increase: float = 1.0
+    decrease: float = 0.5
+
+    def on_ack(self, ack: dumbbell.control.Ack) -> None:
+        if ack.in_recovery:
+            return
+        if self.cwnd < self.ssthresh:
+            growth = ack.mss
+        else:
+            growth = self.increase * ack.mss * ack.mss / self.cwnd
+        self.cwnd = ack.grown(self.cwnd, growth)
+
+    def on_congestion(self, congestion: dumbbell.control.Congestion) -> None:
+        rest = max(congestion.flight_size * self.decrease, 2 * congestion.mss)
+        self.ssthresh = min(rest, max(self.cwnd, 2 * congestion.mss))
+        self.cwnd = congestion.loss_window if congestion.restarts else self.ssthresh
+'''
+
+PYTHON_TEST = """\
+from NAME import TYPE
+
+import dumbbell
+from dumbbell import Flow, topologies
+
+
+def test_it_has_the_properties_of_every_algorithm():
+    dumbbell.check(TYPE)
+
+
+def test_it_fills_a_link_alone():
+    shape = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
+    flow = Flow(name="fg", from_="s1", to="d1", tcp=TYPE())
+    run = dumbbell.run(shape.scenario(duration="30 s", flows=[flow]))
+    assert run.flow("fg").goodput_bps > 8e6
+"""
+
+RUST = """\
+//! TYPE, after additive increase and multiplicative decrease [RFC 5681 §3.1].
+//!
+//! Where it departs from the RFC: the fraction that remains after a loss is a parameter.
+
+use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, Undo};
+use dumbbell_units::params;
+
+params! {
+    /// Parameters of TYPE.
+    pub struct TYPEParams {
+        /// Fraction of the window that remains after a loss.
+        decrease: f64 = 0.5, "-", "[RFC 5681 §3.1]",
+            |decrease| *decrease > 0.0 && *decrease < 1.0, "a fraction above 0 and below 1";
+    }
+}
+
+/// The state of the window.
+#[derive(Clone, Debug)]
+pub struct TYPE {
+    params: TYPEParams,
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+impl CongestionControl for TYPE {
+    type Params = TYPEParams;
+    const SUMMARY: &'static str = "Additive increase, multiplicative decrease.";
+    const SOURCE: &'static str = "[RFC 5681 §3.1]";
+
+    fn new(params: &TYPEParams, setup: &Setup) -> Self {
+        TYPE { params: params.clone(), cwnd: setup.initial_window, ssthresh: setup.initial_ssthresh }
+    }
+}
+
+impl Control for TYPE {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if ack.in_recovery {
+            return;
+        }
+        let growth =
+            if self.cwnd < self.ssthresh { context.mss } else { context.mss * context.mss / self.cwnd };
+        self.cwnd = context.grown(self.cwnd, growth);
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        let rest = (context.flight_size * self.params.decrease).max(2.0 * context.mss);
+        self.ssthresh = rest.min(self.cwnd.max(2.0 * context.mss));
+        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { self.ssthresh };
+    }
+
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.cwnd);
+        self.ssthresh = self.ssthresh.max(undo.ssthresh);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use dumbbell_units::Time;
+
+    #[test]
+    fn an_ack_adds_a_share_of_a_segment_and_a_loss_keeps_half() {
+        let setup = Setup::new(Time::ZERO, 1000.0, 10_000.0).with_initial_ssthresh(5000.0);
+        let mut control = TYPE::new(&TYPEParams::default(), &setup);
+        let context = Context::new(Time::ZERO, 1000.0).with_sent(0, 10_000);
+        // One of ten segments is acknowledged: 1000 * 1000 / 10000 = 100 bytes more.
+        control.on_ack(&context, &Ack::new(1000, 1000));
+        assert_eq!(control.cwnd(), 10_100.0);
+        // Half of the ten segments in flight remain.
+        control.on_congestion(&context, &Congestion::new(Signal::FastRetransmit));
+        assert_eq!((control.cwnd(), control.ssthresh()), (5000.0, 5000.0));
+    }
+}
+"""
+
+REGISTRY_END = "}\n\n/// The congestion control of one connection"
+
+
+def algorithm(name: str, *, rust: bool, output: Path) -> None:
+    """Write the start of an algorithm and its test, and print what to do next.
+
+    Raises
+    ------
+    ScenarioError
+        The name is not accepted, or a file exists.
+    OSError
+        A file cannot be written.
+    """
+    if re.fullmatch(r"[a-z][a-z0-9]{0,8}", name) is None:
+        raise refusal("NAME", name, "at most nine lower-case letters and digits, a letter first")
+    type_name = name.capitalize()
+    if rust:
+        _write_rust(name, type_name)
+        return
+    files = {output / f"{name}.py": PYTHON, output / f"test_{name}.py": PYTHON_TEST}
+    for file in files:
+        _refuse_existing(file)
+    output.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        file.write_text(text.replace("NAME", name).replace("TYPE", type_name), encoding="utf-8")
+        say(f"wrote {file}")
+    say(f"Test it with: python -m pytest {output / f'test_{name}.py'}")
+    say(f'Use it with: tcp={type_name}(), or in a file tcp = "python:{name}.{type_name}"')
+
+
+def _write_rust(name: str, type_name: str) -> None:
+    folder = folder_of("crates") / "dumbbell-cc" / "src" / "algorithms"
+    file, registry = folder / f"{name}.rs", folder / "mod.rs"
+    _refuse_existing(file)
+    text = registry.read_text(encoding="utf-8")
+    before, found, after = text.partition(REGISTRY_END)
+    if not found:
+        raise refusal(
+            str(registry), "the registry", "a list of algorithms", problem="was not found", quoted=False
+        )
+    file.write_text(RUST.replace("TYPE", type_name), encoding="utf-8")
+    registry.write_text(f'{before}    "{name}" => {name}::{type_name},\n{found}{after}', encoding="utf-8")
+    say(f"wrote {file}")
+    say(f"added a line to {registry}")
+    say("Test it with: cargo test -p dumbbell-cc")
+
+
+def _refuse_existing(file: Path) -> None:
+    if file.exists():
+        raise refusal("NAME", str(file), "a name without such a file", problem="exists")
