@@ -1,7 +1,7 @@
 """The native engine. Private: the `dumbbell` package documents and types what this module returns."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 __all__ = [
     "Ack",
@@ -84,6 +84,7 @@ class Setup:
     def is_ecn_capable(self) -> bool: ...
     @property
     def seed(self) -> int: ...
+    def __deepcopy__(self, _memo: object, /) -> Setup: ...
 
 class Connection:
     @property
@@ -119,6 +120,7 @@ class Connection:
     @property
     def is_app_limited(self) -> bool: ...
     def grown(self, cwnd: float, growth: float) -> float: ...
+    def __deepcopy__(self, _memo: object, /) -> Self: ...
 
 @final
 class Ack(Connection):

@@ -39,10 +39,11 @@ def check(algorithm: Control | type[Control]) -> None:
     ...
     ...     def on_congestion(self, congestion):
     ...         self.cwnd = congestion.loss_window
-    >>> dumbbell.check(Frozen)
-    Traceback (most recent call last):
-    ...
-    dumbbell.ControlError: Frozen: the window never grows: it is 2000 bytes after 50 acknowledgements without a loss, and was 2000
+    >>> try:
+    ...     dumbbell.check(Frozen)
+    ... except dumbbell.ControlError as error:
+    ...     print(error)
+    Frozen: the window never grows: it is 2000 bytes after 50 acknowledgements without a loss, and was 2000
     """
     made = algorithm() if isinstance(algorithm, type) and issubclass(algorithm, Control) else algorithm
     if not isinstance(made, Control):

@@ -365,7 +365,7 @@ class Random(Aimd):
         ),
         (Rising, r"Rising: a loss raises the window from \d+"),
         (Hasty, r"Hasty: after a timeout the window is [\d.]+ bytes; expected the loss window \(1000\)"),
-        (Forgetful, "Forgetful: after the same events, a copy has a window of "),
+        (Forgetful, r"Forgetful: after the same events, a copy has a window of "),
         (Random, r"Random: .* draw from the seed of the setup|Random: after the same events, a copy"),
         (Reacting(wrong="nan"), r"Reacting\.on_congestion: cwnd is nan"),
     ],
@@ -379,7 +379,7 @@ def test_the_check_says_what_is_wrong(control, text):
 def test_the_check_raises_what_the_control_raises():
     with pytest.raises(ZeroDivisionError):
         dumbbell.check(Reacting)
-    with pytest.raises(ScenarioError, match="a dumbbell.Control"):
+    with pytest.raises(ScenarioError, match=r"a dumbbell\.Control"):
         dumbbell.check("reno")
 
 
@@ -430,3 +430,13 @@ def test_new_registers_an_algorithm_in_rust(tmp_path, monkeypatch):
     after = (folder / "mod.rs").read_text("utf-8")
     assert after.replace('    "mine" => mine::Mine,\n', "") == before != after
     assert "pub struct Mine {" in (folder / "mine.rs").read_text("utf-8")
+
+
+def test_the_example_of_the_documentation_runs(tmp_path):
+    page = (ROOT / "docs" / "algorithms-in-python.md").read_text("utf-8")
+    example = page.split("```python\n", 1)[1].partition("```")[0]
+    script = tmp_path / "example.py"
+    script.write_text(example, "utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(" losses\n")

@@ -1,6 +1,6 @@
 //! Properties of every registered congestion control, whatever the events.
 
-use dumbbell_cc::conformance::{Drive, MSS, PROPERTIES, setup};
+use dumbbell_cc::conformance::{Drive, MSS, PROPERTIES, setup, the_window_grows_while_nothing_is_lost};
 use dumbbell_cc::{
     Algorithm, AlgorithmSpec, GrowPer, GrowWhen, Growth, Mechanisms, ProbeInfo, SlowStartSpec, WindowRules,
 };
@@ -31,6 +31,14 @@ fn every_algorithm_has_all_properties() {
             assert_eq!(found, Ok(()), "{name}");
         }
     });
+}
+
+#[test]
+fn every_window_grows_while_nothing_is_lost() {
+    for name in AlgorithmSpec::NAMES {
+        let found = the_window_grows_while_nothing_is_lost(&|| algorithm(WindowRules::default(), name, 0));
+        assert_eq!(found, Ok(()), "{name}");
+    }
 }
 
 #[test]

@@ -130,7 +130,8 @@ fn check(name: String, digest: String, parameters: &str, controls: Py<PyAny>) ->
     let factory = host.factory("check", &spec).map_err(|error| taken(&error))?;
     let setup = conformance::setup();
     let create = || Algorithm::external(factory.control(&setup), &setup);
-    for property in conformance::PROPERTIES {
+    let grows: conformance::Property = conformance::the_window_grows_while_nothing_is_lost;
+    for property in std::iter::once(&grows).chain(conformance::PROPERTIES) {
         let found = property(&create);
         if let Some(error) = host.fault.take() {
             return Err(error);
