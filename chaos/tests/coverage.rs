@@ -43,19 +43,17 @@ fn used(value: &Value, of: &str, names: &mut Names) {
     }
 }
 
+/// The member that states a control of the user's own. Only a host can run one, and chaos has none.
+const NOT_REGISTERED: &str = "external";
+
 /// Members of all tables of a schema.
 fn members_of(schema: &Value, members: &mut BTreeSet<String>) {
     match schema {
         Value::Object(parts) => {
-            members.extend(
-                parts
-                    .get("properties")
-                    .and_then(Value::as_object)
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, _)| name.clone()),
-            );
-            parts.values().for_each(|part| members_of(part, members));
+            let properties = parts.get("properties").and_then(Value::as_object).into_iter().flatten();
+            members.extend(properties.map(|(name, _)| name.clone()).filter(|name| name != NOT_REGISTERED));
+            let registered = parts.iter().filter(|(name, _)| *name != NOT_REGISTERED);
+            registered.for_each(|(_, part)| members_of(part, members));
         }
         Value::Array(parts) => parts.iter().for_each(|part| members_of(part, members)),
         _ => {}
@@ -74,12 +72,15 @@ fn members_used(value: &Value, members: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn everything_registered_occurs_among_six_thousand_scenarios() {
+fn everything_registered_occurs_among_twelve_thousand_scenarios() {
     let schema = Scenario::schema();
     let (mut wanted, mut members) = (Names::new(), BTreeSet::new());
     offered(&schema, "scenario", &mut wanted);
     members_of(&schema, &mut members);
-    for number in 0..6_000 {
+    for number in 0..12_000 {
+        if wanted.is_empty() && members.is_empty() {
+            break;
+        }
         let Some(value) = generator::scenario(1, number).value else { continue };
         let mut names = Names::new();
         used(&value, "scenario", &mut names);
