@@ -35,7 +35,7 @@ def _thresholds(base_packets: float) -> dict[str, float]:
     two windows between the thresholds, a stall decides which one remains.
     """
     lower = round(1.0 + (0.5 - base_packets) % 1.0, 2)
-    return {"alpha": lower, "beta": lower + 1.0}
+    return {"alpha": lower, "beta": round(lower + 1.0, 2)}
 
 
 def table(variant: str, *, base_packets: float | None = None, **changes: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dumbbell import _engine, control
@@ -77,8 +78,27 @@ def pickled_controls(texts: Sequence[str]) -> bytes | None:
         if any(cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ for cls in classes):
             return None
         return pickle.dumps(classes)
-    made: bytes = cloudpickle.dumps(classes)
+    modules = {sys.modules[cls.__module__] for cls in classes if not _can_be_imported(cls.__module__)}
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        made: bytes = cloudpickle.dumps(classes)
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
     return made
+
+
+def _can_be_imported(name: str) -> bool:
+    """Return whether another process with the same path finds a module. Tests and notebooks load theirs in other ways."""
+    path: Sequence[str] | None = None
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        found = PathFinder.find_spec(".".join(parts[:end]), path)
+        if found is None:
+            return False
+        path = found.submodule_search_locations
+    return True
 
 
 @dataclass

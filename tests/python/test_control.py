@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import json
 import math
@@ -168,8 +169,7 @@ def test_a_file_names_a_class_that_can_be_imported(tmp_path, monkeypatch):
     file = tmp_path / "scenario.toml"
     file.write_text(named.to_toml())
     read = dumbbell.Scenario.from_file(file)
-    import own_control
-
+    own_control = importlib.import_module("own_control")
     assert read == named == scenario(own_control.Mine(), quantities=())
     assert (
         dumbbell.run(read).fingerprint

@@ -2,7 +2,6 @@ import doctest
 import itertools
 import math
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -542,11 +541,11 @@ def test_errors_name_the_field_the_value_and_what_is_accepted(call, message):
 # Designs over scenarios
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(dumbbell.Scenario):
     """A substitute for a scenario: values by path."""
 
-    by_path: dict = field(default_factory=dict)
+    def __init__(self, by_path=()):
+        object.__setattr__(self, "by_path", dict(by_path))
 
     def with_values(self, values):
         return Parameters({**self.by_path, **values})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,11 @@ class Call(NamedTuple):
     what: str
     call: Any
     words: tuple[str, ...]
+
+
+def named(value: object) -> str:
+    """Return the representation of a value without its address, which differs between the processes of the tests."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def containing_itself() -> dict[str, Any]:
@@ -84,7 +90,7 @@ NAMED = {
 
 PRODUCTS = [
     *(
-        Call(f"{what}: {value!r}", lambda s, f=call, v=value: f(s, v), ("scenario", SCENARIO))
+        Call(f"{what}: {named(value)}", lambda s, f=call, v=value: f(s, v), ("scenario", SCENARIO))
         for (what, call), value in itertools.product(CALLED.items(), NO_SCENARIOS)
     ),
     *(
@@ -96,16 +102,16 @@ PRODUCTS = [
         for (what, (name, call)), value in itertools.product(COUNTED.items(), NO_COUNTS)
     ),
     *(
-        Call(f"{what}: {value!r}", lambda s, f=call, v=value: f(s, v), (name, "the name of a f"))
+        Call(f"{what}: {named(value)}", lambda s, f=call, v=value: f(s, v), (name, "the name of a f"))
         for (what, (name, call)), value in itertools.product(NAMED.items(), NO_FILES)
     ),
     *(
-        Call(f"with_values: {value!r}", lambda s, v=value: s.with_values(v), ("values", "by address"))
+        Call(f"with_values: {named(value)}", lambda s, v=value: s.with_values(v), ("values", "by address"))
         for value in NO_TABLES
     ),
     *(
         Call(
-            f"from_dict: {value!r}",
+            f"from_dict: {named(value)}",
             lambda _, v=value: Scenario.from_dict(v),
             ("scenario", "a table of fields"),
         )

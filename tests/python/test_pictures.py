@@ -312,6 +312,13 @@ def test_columns_that_say_nothing_are_listed_instead_of_shown(file):
     assert max(map(len, head.splitlines())) < 105
 
 
+def replaced(file, text):
+    """Replace a file at once: who watches it never finds a part of it."""
+    new = file.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(file)
+
+
 def test_a_watched_file_runs_again_when_it_changes(file, two_hosts):
     process = subprocess.Popen(
         [sys.executable, "-m", "dumbbell.cli", "run", str(file), "--watch"],
@@ -328,9 +335,9 @@ def test_a_watched_file_runs_again_when_it_changes(file, two_hosts):
                 assert shown[-1], shown
             assert any(line.startswith(name) for line in shown), shown
             if name == "two hosts":
-                file.write_text("duration = 5", encoding="utf-8")
+                replaced(file, "duration = 5")
             elif name == "error: ":
-                file.write_text(two_hosts.with_values({"name": "edited"}).to_toml(), encoding="utf-8")
+                replaced(file, two_hosts.with_values({"name": "edited"}).to_toml())
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=30)

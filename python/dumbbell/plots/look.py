@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.printable import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -168,8 +170,8 @@ def axes_or_new(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
 
 
 def literal(text: str) -> str:
-    """Text to draw literally: otherwise, two dollar signs in a name would enclose a formula."""
-    return text.replace("$", r"\$")
+    """Text to draw literally: otherwise, two dollar signs in a name would enclose a formula. Fonts lack control characters."""
+    return printable(text).replace("$", r"\$")
 
 
 def with_unit(label: str, unit: str | None) -> str:
