@@ -1,6 +1,7 @@
 """Examples in the documentation run as shown, links resolve, and commands exist."""
 
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -33,9 +34,12 @@ def test_links_resolve(page: Path) -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.name != "CONTRIBUTING.md"], ids=lambda page: page.name
 )
-def test_python_runs_as_shown(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_runs_as_shown(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for block in code(page, "python"):
-        exec(compile(block, page.name, "exec"), {"__name__": "__main__"})
+        # From a file, so that the source of its classes can be read.
+        file = tmp_path / "example.py"
+        file.write_text(block, encoding="utf-8")
+        runpy.run_path(str(file), run_name="__main__")
         assert capsys.readouterr().out
 
 
