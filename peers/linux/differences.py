@@ -11,7 +11,7 @@ from dumbbell import Scenario
 from dumbbell.crossvalidation import Counterfactual
 from dumbbell.quantities import nanoseconds
 
-__all__ = ["LATENESS", "REMAINING", "late"]
+__all__ = ["LATENESS", "REMAINING", "STALLS", "late", "stalled"]
 
 LATENESS = "Delivery times: exact in the simulator; tens of microseconds late in real time, so that equal round-trip times differ"
 
@@ -20,6 +20,16 @@ MEDIAN_US = 3.5
 LOG_DEVIATION = 1.45
 
 PERIOD_NS = 10_000_000
+
+STALLS = "Stalls: none in the simulator; in real time, the emulator stands still for a millisecond or more now and then"
+
+# Of a thread that wakes every 0.5 ms under the emulator's policy, for 40 s on each core while a grid ran: stalls of more
+# than a millisecond, and by how much they exceed it on average.
+STALLS_PER_S = 1.8
+LEAST_STALL_NS = 1e6
+MEAN_EXCESS_NS = 1e6
+# A delay falls from one change to the next, so that packets leave in order at the end of a stall.
+STEPS = 8
 
 
 def late(scenario: Scenario) -> Scenario:
@@ -41,4 +51,43 @@ def late(scenario: Scenario) -> Scenario:
     return Scenario.from_dict(data)
 
 
-REMAINING: Sequence[Counterfactual] = (Counterfactual(difference=LATENESS, ours=late),)
+def stalled(scenario: Scenario) -> Scenario:
+    """Return a scenario whose links stand still as the testbed does: all of them at once, at random times.
+
+    A packet that is due during a stall is delivered at its end. The times between stalls are exponential with a mean of
+    0.56 s, and their length is 1 ms and an exponential time with a mean of 1 ms. They are seeded by the scenario's name.
+    """
+    data = scenario.to_dict()
+    resolved = scenario.resolved()
+    stalls = _stalls(str(scenario.name), nanoseconds(resolved["duration"], "duration"))
+    for stated, link in zip(data["links"], resolved["links"], strict=True):
+        delay = nanoseconds(link["delay"], "delay")
+        stated["changes"] = [
+            {
+                "at": f"{start + length * step // STEPS} ns",
+                "delay": f"{delay + length - length * step // STEPS} ns",
+            }
+            for start, length in stalls
+            for step in range(STEPS + 1)
+        ]
+    return Scenario.from_dict(data)
+
+
+def _stalls(name: str, until: int) -> list[tuple[int, int]]:
+    """Return start and length of the stalls before a time, ns. They do not overlap."""
+    drawn = np.random.default_rng(zlib.crc32(name.encode()))
+    found: list[tuple[int, int]] = []
+    end = 0
+    while True:
+        start = end + 1 + round(drawn.exponential(1e9 / STALLS_PER_S))
+        if start >= until:
+            return found
+        length = round(LEAST_STALL_NS + drawn.exponential(MEAN_EXCESS_NS))
+        found.append((start, length))
+        end = start + length
+
+
+REMAINING: Sequence[Counterfactual] = (
+    Counterfactual(difference=LATENESS, ours=late),
+    Counterfactual(difference=STALLS, ours=stalled),
+)

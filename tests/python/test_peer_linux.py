@@ -191,6 +191,42 @@ def test_thresholds_that_compare_round_trip_times_rise_with_late_links():
     assert late > 1.2 * exact
 
 
+def test_packets_that_leave_during_a_stall_arrive_at_its_end():
+    scenario = shortened(cases("vegas")[0], "200 s", "5 s").scenario
+    stalled = DIFFERENCES.stalled(scenario)
+    assert stalled.hash == DIFFERENCES.stalled(scenario).hash != scenario.hash
+    stalls = []
+    for link, exact in zip(stalled.resolved()["links"], scenario.resolved()["links"], strict=True):
+        delay = nanoseconds(exact["delay"], "delay")
+        changes = np.array(
+            [
+                (nanoseconds(change["at"], "at"), nanoseconds(change["delay"], "delay"))
+                for change in link["changes"]
+            ]
+        )
+        steps = changes.reshape(-1, 9, 2)
+        ends = steps[:, :, 0] + steps[:, :, 1] - delay
+        np.testing.assert_array_equal(ends, np.repeat(ends[:, :1], 9, axis=1))
+        np.testing.assert_array_equal(steps[:, 8, 1], delay)
+        stalls.append((steps[:, 0, 0], ends[:, 0]))
+    (starts, ends), (others, _) = stalls
+    np.testing.assert_array_equal(starts, others)
+    # 1.8 stalls per second of 2 ms: three standard deviations of 360 stalls.
+    assert abs(len(starts) - 360) < 57
+    assert abs(np.mean(ends - starts) / 1e6 - 2.0) < 0.16
+    assert np.all(starts[1:] > ends[:-1])
+
+
+def test_stalls_end_slow_starts_that_watch_the_delay():
+    """A delay of two packets' time is above gamma: slow start ends early, and a long path is not filled in time."""
+    case = next(case for case in cases("vegas") if "30 Mbit/s, 100 ms" in case.key)
+    exact, stalled = (
+        dumbbell.run(scenario).flows["goodput_bps"][0]
+        for scenario in (case.scenario, DIFFERENCES.stalled(case.scenario))
+    )
+    assert stalled < 0.99 * exact
+
+
 def test_a_counterfactual_changes_one_side():
     with pytest.raises(ValueError, match="one of peer and ours"):
         Counterfactual(difference="none")

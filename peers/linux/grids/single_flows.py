@@ -45,7 +45,7 @@ QUANTITIES = (
     RETRANSMITTED,
 )
 
-# CUBIC and BBR are larger programs than the twins, and BBR draws at random.
+# Aims of CUBIC and BBR, fixed before the runs: wider for goodput, because BBR draws its phases at random.
 MODERN = ("cubic", "bbr")
 MODERN_QUANTITIES = (
     Quantity(column="goodput", label="goodput", unit="Mbit/s", scale=1e-6, bound=0.03, aim=0.90, digits=3),
@@ -73,13 +73,14 @@ class SingleFlow:
         self.name = variant
         self.title = f"Single flows: {variant}"
         self.order = order
+        self._variant = variant
+        self._quantities = MODERN_QUANTITIES if variant in MODERN else QUANTITIES
+        *labels, last = (quantity.label for quantity in self._quantities)
         self.question = (
-            f"Does a single flow of {variant} have the same goodput, backlog and retransmissions in the kernel as in the "
+            f"Does a single flow of {variant} have the same {', '.join(labels)} and {last} in the kernel as in the "
             f"simulator? At each of {len(networks.RATES_MBPS) * len(networks.RTTS_MS)} points, means of {RUNS} runs of "
             f"{DURATION_S:g} s are compared, from {FROM_S:g} s on."
         )
-        self._variant = variant
-        self._quantities = MODERN_QUANTITIES if variant in MODERN else QUANTITIES
 
     def cases(self, peer: Peer) -> list[Case]:
         """Return the cases: every path of `networks.covering`, several times."""
