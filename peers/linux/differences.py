@@ -74,15 +74,15 @@ def stalled(scenario: Scenario) -> Scenario:
 
 
 def _stalls(name: str, until: int) -> list[tuple[int, int]]:
-    """Return start and length of the stalls before a time, ns. They do not overlap."""
+    """Return start and length of the stalls that end before a time, ns. They do not overlap."""
     drawn = np.random.default_rng(zlib.crc32(name.encode()))
     found: list[tuple[int, int]] = []
     end = 0
     while True:
         start = end + 1 + round(drawn.exponential(1e9 / STALLS_PER_S))
-        if start >= until:
-            return found
         length = round(LEAST_STALL_NS + drawn.exponential(MEAN_EXCESS_NS))
+        if start + length >= until:
+            return found
         found.append((start, length))
         end = start + length
 

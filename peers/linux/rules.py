@@ -24,7 +24,7 @@ MECHANISMS = dict.fromkeys(("vegas", "newvegas", "vegasa", "code", "rovegas"), "
 THRESHOLDS = {key: {"alpha": 1.55, "beta": 3.55} for key in ("vegas", "newvegas", "code", "rovegas")}
 
 # Equal round-trip times are a tie as well.
-TOLERANCE = {key: {"rtt_tolerance": "100 us"} for key in ("newvegas", "code")}
+TOLERANCE_US = dict.fromkeys(("newvegas", "code"), 100)
 
 
 def _thresholds(base_packets: float) -> dict[str, float]:
@@ -38,7 +38,19 @@ def _thresholds(base_packets: float) -> dict[str, float]:
     return {"alpha": lower, "beta": round(lower + 1.0, 2)}
 
 
-def table(variant: str, *, base_packets: float | None = None, **changes: Any) -> dict[str, Any]:
+def _tolerance_us(packet_us: float) -> int:
+    """Return the growth of a single flow's round-trip time that is none: twice the serialization time of a packet.
+
+    A growth of the window by a segment then leaves the band alone, and so does hardly ever a late packet. With less, the
+    thresholds of CODE rise by chance: in the simulator, delays that vary as in real time change its mean window by more
+    than 2 % at 29 of 40 points with 100 µs, at 14 with one packet, and at one with two.
+    """
+    return max(100, round(2.0 * packet_us))
+
+
+def table(
+    variant: str, *, base_packets: float | None = None, packet_us: float | None = None, **changes: Any
+) -> dict[str, Any]:
     """Return the ``tcp`` table that states the kernel's rules for a congestion control.
 
     Parameters
@@ -48,6 +60,8 @@ def table(variant: str, *, base_packets: float | None = None, **changes: Any) ->
     base_packets
         Packets of a flow that is alone on its path and fills it without queueing, for thresholds far from the differences of
         all windows.
+    packet_us
+        Serialization time of a packet of this flow, µs, for a band that late packets do not move.
     changes
         Fields of the table to change.
 
@@ -68,8 +82,10 @@ def table(variant: str, *, base_packets: float | None = None, **changes: Any) ->
             "name": variant,
             "increase": "at-once",
             **thresholds,
-            **TOLERANCE.get(variant, {}),
         }
+    if variant in TOLERANCE_US:
+        tolerance = TOLERANCE_US[variant] if packet_us is None else _tolerance_us(packet_us)
+        stated["congestion"] |= {"rtt_tolerance": f"{tolerance} us"}
     if variant == "rovegas":
         # The option takes 8 bytes of the payload.
         stated |= {"aqt": True, "mss": "1440 bytes"}

@@ -82,6 +82,13 @@ def test_thresholds_of_single_flows_are_half_a_segment_from_the_differences_of_w
     assert (congestion["alpha"], congestion["beta"]) == (1.97, 2.97)
 
 
+def test_the_band_of_a_single_flow_tolerates_two_packets_and_that_of_a_pair_the_noise_of_timers():
+    # A packet of 1500 bytes takes 1.2 ms at 10 Mbit/s. At 200 Mbit/s, two of them would be 120 us; at 300, 80.
+    for packet_us, tolerance in ((1200.0, "2400 us"), (60.0, "120 us"), (40.0, "100 us"), (None, "100 us")):
+        assert PEER.tcp("code", packet_us=packet_us)["congestion"]["rtt_tolerance"] == tolerance
+    assert "rtt_tolerance" not in PEER.tcp("vegas", packet_us=1200.0)["congestion"]
+
+
 def test_without_what_it_needs_the_peer_is_absent(monkeypatch):
     lacks = testbed.Check(check="root", status="missing", detail="user 1000", remedy="run with sudo")
     warns = testbed.Check(check="real-time priority", status="warning", detail="refused", remedy="")
@@ -181,14 +188,20 @@ def test_late_links_vary_around_their_lateness_and_repeat():
     assert first != second
 
 
-def test_thresholds_that_compare_round_trip_times_rise_with_late_links():
+@pytest.mark.parametrize(("tolerance", "rises"), [("100 us", True), (None, False)])
+def test_a_band_rises_with_late_links_unless_it_tolerates_them(tolerance, rises):
     """On exact links, CODE compares equal times; on late ones, its band rises as in the kernel."""
     case = shortened(next(case for case in cases("code") if "10 Mbit/s, 70 ms" in case.key), "20 s", "5 s")
+    data = case.scenario.to_dict()
+    if tolerance:
+        data["flows"][0]["tcp"]["congestion"]["rtt_tolerance"] = tolerance
+    scenario = dumbbell.Scenario.from_dict(data)
     exact, late = (
-        dumbbell.run(scenario).links.set_index("name").loc["a-b", "backlog_mean_packets"]
-        for scenario in (case.scenario, DIFFERENCES.late(case.scenario))
+        dumbbell.run(each).links.set_index("name").loc["a-b", "backlog_mean_packets"]
+        for each in (scenario, DIFFERENCES.late(scenario))
     )
-    assert late > 1.2 * exact
+    assert (late > 1.2 * exact) == rises
+    assert rises or late == pytest.approx(exact, rel=0.02)
 
 
 def test_packets_that_leave_during_a_stall_arrive_at_its_end():

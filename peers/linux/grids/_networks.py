@@ -82,6 +82,11 @@ class Path:
         return self.bdp + 1.0 + ACK_BITS / PACKET_BITS
 
     @property
+    def packet_us(self) -> float:
+        """Serialization time of a packet, µs."""
+        return PACKET_BITS / self.rate_mbps
+
+    @property
     def buffer(self) -> int:
         """Packets that may wait."""
         return round(self.buffer_bdp * self.bdp)

@@ -97,7 +97,7 @@ class SingleFlow:
         key = f"{point}, run {run + 1}"
         scenario = path.scenario(
             key,
-            [peer.tcp(self._variant, base_packets=path.base_packets)],
+            [peer.tcp(self._variant, base_packets=path.base_packets, packet_us=path.packet_us)],
             starts_s=networks.starts_s(key, 1),
             duration_s=DURATION_S,
             from_s=FROM_S,
