@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_kernels_own_congestion_controls_have_its_parameters_only() {
-        for name in OWN {
+        for name in control::OWN {
             let plan = planned(json!({ "rules": "linux", "congestion": name }));
             let plan = plan.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(plan.tcp.map(|tcp| tcp.control), Some(Control::Kernel(name.into())));

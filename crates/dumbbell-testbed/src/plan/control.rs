@@ -8,7 +8,7 @@ use dumbbell_cc::AlgorithmSpec;
 use dumbbell_tcp::TcpParams;
 use dumbbell_tcp::config;
 use dumbbell_units::Value;
-use dumbbell_units::spec::{Members, SpecError};
+use dumbbell_units::spec::{Field, Members, SpecError};
 
 /// A congestion control of the kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Control {
 }
 
 /// Congestion controls of the kernel whose rules the engine has, with the parameters of the environment `linux`.
-const OWN: [&str; 3] = ["reno", "cubic", "bbr"];
+pub(super) const OWN: [&str; 3] = ["reno", "cubic", "bbr"];
 
 /// Replacement by the twin of the scenario's algorithm.
 const TWIN: &str = "twin";

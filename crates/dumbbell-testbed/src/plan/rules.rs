@@ -285,7 +285,10 @@ impl Rules<'_> {
     }
 
     /// The hosts of the flow.
-    pub(super) fn hosts(&self, (sender, receiver): (Ipv4Addr, Ipv4Addr)) -> Result<(HostSpec, HostSpec), SpecError> {
+    pub(super) fn hosts(
+        &self,
+        (sender, receiver): (Ipv4Addr, Ipv4Addr),
+    ) -> Result<(HostSpec, HostSpec), SpecError> {
         let p = self.params;
         let (minimum, maximum) = self.timer()?;
         let flag = |is_on: bool| if is_on { "1" } else { "0" }.to_owned();
