@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import _engine, control, processes
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
 from dumbbell.parameters import columns, shown
+from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dumbbell.plots.picture import Picture
+    from dumbbell.why import Explanation
 
 __all__ = ["Job", "Progress", "Run", "Runs", "run", "run_many"]
 
@@ -184,6 +186,43 @@ class Run(RunTables):
     def events(self) -> int:
         """Number of events the engine handled."""
         return int(self.summary["events"])
+
+    def why(self, flow: str, *, at: str | None = None, window: str | None = None) -> Explanation:
+        """Return what the sender of a flow learned and did around a time.
+
+        The run is repeated with a journal of this flow: acknowledgements, samples, decisions of the congestion control
+        with their numbers, transmissions, retransmissions with their cause, timers and recoveries. The fingerprints of
+        both runs are compared.
+
+        Parameters
+        ----------
+        flow
+            Name of a flow over TCP.
+        at
+            A time since the start of the run, such as ``"12.3 s"``; all of the run by default.
+        window
+            Width of the part of the run around it, above 0; ``"200 ms"`` by default.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such flow or time, or there are more than 200,000 entries.
+        ControlError
+            A congestion control in Python behaved differently in the repeated run.
+
+        Examples
+        --------
+        >>> import dumbbell
+        >>> from dumbbell import Flow, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+        >>> scenario = shape.scenario(duration="10 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="reno")])
+        >>> why = dumbbell.run(scenario).why("fg", at="5 s")
+        >>> bool((why.events.kind == "ack").any())
+        True
+        """
+        from dumbbell.why import explain
+
+        return explain(self, flow, at, window)
 
     def __repr__(self) -> str:
         return (
@@ -356,7 +395,13 @@ class Runs:
         return f"Runs({self.completed} of {len(self.jobs)} runs)"
 
 
-def run(scenario: Scenario | Data | str | os.PathLike[str], *, seed: int = 1, run: int = 0) -> Run:
+def run(
+    scenario: Scenario | Data | str | os.PathLike[str],
+    *,
+    seed: int = 1,
+    run: int = 0,
+    progress: Callable[[float, float], None] | None = None,
+) -> Run:
     """Run a scenario once.
 
     Parameters
@@ -367,6 +412,8 @@ def run(scenario: Scenario | Data | str | os.PathLike[str], *, seed: int = 1, ru
         Seed of the random streams, from 0 to 2**64 - 1.
     run
         Number of the replication, from 0 to 2**64 - 1.
+    progress
+        Called about ten times a second with the simulated time so far and the duration of the scenario, s.
 
     Returns
     -------
@@ -401,7 +448,11 @@ def run(scenario: Scenario | Data | str | os.PathLike[str], *, seed: int = 1, ru
 
     job = Job(Scenario.of(scenario), seed, run)
     warn_of([job.scenario])
-    result = _engine.run(job.scenario.canonical_json, job.seed, job.run, control.factory)
+    clock = None
+    if progress is not None:
+        function("progress", progress, "a function of the simulated time so far and of the duration, s")
+        clock = partial(_report, progress, nanoseconds(job.scenario.duration, "duration") * 1e-9)
+    result = _engine.run(job.scenario.canonical_json, job.seed, job.run, control.factory, clock=clock)
     return Run(
         scenario=job.scenario,
         seed=job.seed,
@@ -411,6 +462,10 @@ def run(scenario: Scenario | Data | str | os.PathLike[str], *, seed: int = 1, ru
         arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
         summary=json.loads(result.summary()),
     )
+
+
+def _report(progress: Callable[[float, float], None], duration_s: float, reached_s: float) -> None:
+    progress(reached_s, duration_s)
 
 
 def run_many(

@@ -155,6 +155,13 @@ impl FifoLink {
         self.extras.get_or_insert_default().samples = Some(Samples::new(with_waits));
     }
 
+    /// Number of changes of the backlog, queueing times and marks recorded so far.
+    pub fn samples(&self) -> usize {
+        let Some(extras) = &self.extras else { return 0 };
+        let changes = extras.backlog_changes.as_ref().map_or(0, Vec::len);
+        changes + extras.samples.as_ref().map_or(0, Samples::len)
+    }
+
     /// Queueing times and marks so far, some of them ahead of the clock, if a probe requests them.
     pub fn take_samples(&mut self) -> Samples {
         let samples = self.extras.as_mut().and_then(|extras| extras.samples.as_mut());

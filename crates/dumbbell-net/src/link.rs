@@ -267,6 +267,14 @@ impl Link {
         }
     }
 
+    /// Number of changes of the backlog, queueing times and marks recorded so far.
+    pub fn samples(&self) -> usize {
+        match self {
+            Link::Fifo(link) => link.samples(),
+            Link::Scheduled(link) => link.samples(),
+        }
+    }
+
     /// Queueing times and marks so far, some of them ahead of the clock, if a probe requests them.
     pub fn take_samples(&mut self) -> Samples {
         match self {

@@ -41,6 +41,11 @@ impl Samples {
         Samples { keeps_waits, ..Samples::default() }
     }
 
+    /// Their number since the last call of `take`.
+    pub(crate) fn len(&self) -> usize {
+        self.waits.len() + self.marks.len()
+    }
+
     /// Those since the last call.
     pub(crate) fn take(&mut self) -> Samples {
         std::mem::replace(self, Samples::new(self.keeps_waits))

@@ -39,7 +39,8 @@ impl ArrowColumns {
         Field::new("", self.0.data_type().clone(), false)
     }
 
-    fn new(columns: Vec<(&str, ArrayRef)>) -> PyResult<Self> {
+    /// A table of columns of the same length, by name.
+    pub fn new(columns: Vec<(&str, ArrayRef)>) -> PyResult<Self> {
         let fields: Vec<Field> = columns
             .iter()
             .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.is_nullable()))

@@ -25,7 +25,7 @@ pub struct Fault {
 
 impl Fault {
     /// Ends the batch with an exception, unless it has one.
-    fn set(&self, error: PyErr) {
+    pub fn set(&self, error: PyErr) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -6,12 +6,15 @@
 mod columns;
 mod control;
 mod events;
+mod journal;
 mod many;
 
 use columns::ArrowColumns;
 use control::{Fault, PythonHost};
 use dumbbell_sim::congestion::{Algorithm, ExternalHost, ExternalSpec, conformance};
+use dumbbell_sim::journal::Request;
 use dumbbell_sim::{Outcome, Scenario, catalogue};
+use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node, SpecError};
 use many::{Listeners, ManyResult};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -171,21 +174,38 @@ impl RunResult {
     fn summary(&self) -> String {
         self.0.summary().to_string()
     }
+
+    /// The journal: its entries, names and units of the quantities of the congestion control, and the number of entries
+    /// that found no room. `None` unless the run was asked for one.
+    fn journal(&self) -> PyResult<Option<JournalTables>> {
+        let Some(journal) = &self.0.journal else { return Ok(None) };
+        let quantities = journal.quantities.iter().map(|probe| (probe.name, probe.unit)).collect();
+        Ok(Some((journal::entries(journal)?, quantities, journal.omitted)))
+    }
 }
 
-/// Runs a scenario once. `controls` finds congestion controls in Python; see [`PythonHost`].
+/// The entries of a journal, its quantities with their units, and the number of entries omitted.
+type JournalTables = (ArrowColumns, Vec<(&'static str, &'static str)>, u64);
+
+/// Runs a scenario once. `controls` finds congestion controls in Python; see [`PythonHost`]. `clock` is called about ten
+/// times a second with the simulated time, in s. `journal` is the position of a flow with the first and the last
+/// nanosecond for which a journal is kept.
 #[pyfunction]
-#[pyo3(signature = (json_text, seed, run, controls=None))]
+#[pyo3(signature = (json_text, seed, run, controls=None, *, clock=None, journal=None))]
 fn run(
     py: Python<'_>,
     json_text: &str,
     seed: u64,
     run: u64,
     controls: Option<Py<PyAny>>,
+    clock: Option<Py<PyAny>>,
+    journal: Option<(u32, u64, u64)>,
 ) -> PyResult<RunResult> {
     let host = PythonHost { find: controls, fault: Arc::<Fault>::default() };
     let scenarios = [runnable(json_text, &host)?];
-    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &Listeners::default(), false, &host.fault)?;
+    let journal = journal.map(|(flow, from, until)| Request { flow, window: (Time(from), Time(until)) });
+    let listeners = Listeners { clock, journal, ..Listeners::default() };
+    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &listeners, false, &host.fault)?;
     let outcome = done.into_outcomes().pop().map(|(_, outcome)| outcome);
     outcome.map(RunResult).ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
 }
@@ -212,7 +232,8 @@ fn run_many(
             scenarios.len()
         )));
     }
-    many::run(py, &scenarios, &jobs, threads, &Listeners { progress, finished }, partial, &host.fault)
+    let listeners = Listeners { progress, finished, ..Listeners::default() };
+    many::run(py, &scenarios, &jobs, threads, &listeners, partial, &host.fault)
 }
 
 /// The native engine. Private: the `dumbbell` package documents and types its results.

@@ -1,16 +1,23 @@
 //! Runs a batch on threads, with progress reports to Python and interruptions.
 
-use crate::EngineError;
 use crate::columns::{self, ArrowColumns};
 use crate::control::Fault;
-use dumbbell_sim::{Batch, Job, Outcome, Scenario};
+use crate::{EngineError, refused};
+use dumbbell_sim::journal::Request;
+use dumbbell_sim::supervision::MAX_SAMPLES;
+use dumbbell_sim::{Batch, Job, Outcome, Overflow, Scenario, Supervision};
+use dumbbell_units::Time;
+use dumbbell_units::spec::SpecError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+
+/// The environment variable that states how many samples the probes of a run may record.
+const MAX_SAMPLES_NAME: &str = "DUMBBELL_MAX_SAMPLES";
 
 /// Interval between progress reports and checks for interrupts.
 const HEARTBEAT: Duration = Duration::from_millis(100);
@@ -77,6 +84,10 @@ struct Shared<'a> {
     end: &'a Fault,
     outcomes: Mutex<Vec<(u32, Outcome)>>,
     completed: AtomicUsize,
+    /// Simulated time of the run in progress, in ns; of any run if there are several.
+    clock: AtomicU64,
+    max_samples: u64,
+    journal: Option<Request>,
     /// The error message of a failed engine.
     fault: Mutex<Option<String>>,
     /// Threads still at work, with a signal when one ends.
@@ -88,12 +99,22 @@ impl Shared<'_> {
     /// Runs jobs. If the engine fails, no thread starts another one.
     fn work(&self) {
         let _guard = Ended(self);
-        let on_outcome = |job, outcome| {
+        let on_outcome = |job, outcome: Outcome| {
+            if let Some(overflow) = outcome.overflow {
+                self.end.set(refused(&too_many(overflow)));
+                return;
+            }
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push((job as u32, outcome));
             self.completed.fetch_add(1, Ordering::Relaxed);
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(&self.end.stop, on_outcome))) {
+        let supervision = Supervision {
+            stop: &self.end.stop,
+            clock: Some(&self.clock),
+            max_samples: self.max_samples,
+            journal: self.journal,
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(supervision, on_outcome))) {
             self.end.stop.store(true, Ordering::Relaxed);
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
@@ -135,6 +156,34 @@ impl Shared<'_> {
     }
 }
 
+/// The error of a run whose probes recorded too much.
+fn too_many(overflow: Overflow) -> SpecError {
+    let Overflow { samples, max_samples, at } = overflow;
+    SpecError {
+        field: "probes".to_owned(),
+        value: format!("{samples} samples in the first {:.6} s", at.secs()),
+        accepted: format!(
+            "at most {max_samples} samples in a run: a period, fewer flows, links or quantities, or a larger number in \
+             the environment variable {MAX_SAMPLES_NAME}"
+        ),
+        suggestion: None,
+    }
+}
+
+/// How many samples the probes of a run may record.
+fn max_samples() -> PyResult<u64> {
+    let Some(stated) = std::env::var_os(MAX_SAMPLES_NAME) else { return Ok(MAX_SAMPLES) };
+    let stated = stated.to_string_lossy().into_owned();
+    stated.trim().parse().ok().filter(|&samples| samples > 0).ok_or_else(|| {
+        refused(&SpecError {
+            field: MAX_SAMPLES_NAME.to_owned(),
+            value: format!("\"{stated}\""),
+            accepted: "a whole number, at least 1".to_owned(),
+            suggestion: None,
+        })
+    })
+}
+
 /// Signals that a thread has ended for any reason.
 struct Ended<'a>(&'a Shared<'a>);
 
@@ -145,7 +194,7 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Listeners for running jobs.
+/// Listeners for running jobs, and what they want to know.
 #[derive(Default)]
 pub struct Listeners {
     /// Called with the number of completed jobs and of all jobs.
@@ -153,6 +202,10 @@ pub struct Listeners {
     /// Called about once per second with the results of the jobs completed since, which are then not among those
     /// returned. Results for which it raises an exception are passed again at the end.
     pub finished: Option<Py<PyAny>>,
+    /// Called with the simulated time of the run in progress, in seconds.
+    pub clock: Option<Py<PyAny>>,
+    /// The flow and the time for which runs keep a journal.
+    pub journal: Option<Request>,
 }
 
 /// Runs every job. An interrupt, an exception of a listener or of a control in Python, or a fault of the engine stops
@@ -172,6 +225,9 @@ pub fn run(
         end,
         outcomes: Mutex::new(Vec::new()),
         completed: AtomicUsize::new(0),
+        clock: AtomicU64::new(0),
+        max_samples: max_samples()?,
+        journal: listeners.journal,
         fault: Mutex::new(None),
         working: Mutex::new(threads),
         one_ended: Condvar::new(),
@@ -225,6 +281,10 @@ fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners) -> PyResult
         }
         if let Some(progress) = &listeners.progress {
             progress.call1(py, (shared.completed(), shared.batch.jobs()))?;
+        }
+        if let Some(clock) = &listeners.clock {
+            let reached = Time(shared.clock.load(Ordering::Relaxed));
+            clock.call1(py, (reached.secs(),))?;
         }
         if !working {
             return Ok(());

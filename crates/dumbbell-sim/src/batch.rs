@@ -4,8 +4,9 @@
 use crate::outcome::Outcome;
 use crate::prefix::{Families, SharedPrefix};
 use crate::scenario::Scenario;
+use crate::supervision::Supervision;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The position of a scenario, a seed and a run.
 pub type Job = (usize, u64, u64);
@@ -66,21 +67,31 @@ impl<'a> Batch<'a> {
         self.prefixes.load(Ordering::Relaxed)
     }
 
-    /// Runs jobs until none is left or `stop` is true, and reports each outcome with the position of its job. Several
+    /// Runs jobs until none is left or they are to stop, and reports each outcome with the position of its job. Several
     /// threads may call this and share the jobs.
-    pub fn work(&self, stop: &AtomicBool, mut on_outcome: impl FnMut(usize, Outcome)) {
+    pub fn work<'s>(
+        &self,
+        supervision: impl Into<Supervision<'s>>,
+        mut on_outcome: impl FnMut(usize, Outcome),
+    ) {
+        let supervision = &supervision.into();
         while let Some(group) = self.groups.get(self.next_group.fetch_add(1, Ordering::Relaxed)) {
-            self.work_on(group, stop, &mut on_outcome);
+            self.work_on(group, supervision, &mut on_outcome);
         }
-        self.groups.iter().for_each(|group| self.work_on(group, stop, &mut on_outcome));
+        self.groups.iter().for_each(|group| self.work_on(group, supervision, &mut on_outcome));
     }
 
     /// Runs the remaining jobs of a group.
-    fn work_on(&self, group: &Group, stop: &AtomicBool, on_outcome: &mut impl FnMut(usize, Outcome)) {
+    fn work_on(
+        &self,
+        group: &Group,
+        supervision: &Supervision<'_>,
+        on_outcome: &mut impl FnMut(usize, Outcome),
+    ) {
         let mut prefix = None;
-        while !stop.load(Ordering::Relaxed) {
+        while !supervision.stop.load(Ordering::Relaxed) {
             let Some((job, is_followed)) = group.take() else { break };
-            let Some(outcome) = self.run(stop, job, is_followed, &mut prefix) else { break };
+            let Some(outcome) = self.run(supervision, job, is_followed, &mut prefix) else { break };
             on_outcome(job, outcome);
         }
     }
@@ -88,7 +99,7 @@ impl<'a> Batch<'a> {
     /// Runs a job, from the shared prefix of its group if that exists or other jobs need it.
     fn run(
         &self,
-        stop: &AtomicBool,
+        supervision: &Supervision<'_>,
         job: usize,
         is_followed: bool,
         prefix: &mut Option<SharedPrefix<'a>>,
@@ -99,12 +110,13 @@ impl<'a> Batch<'a> {
             && is_followed
             && let Some(family) = self.families.of(index)
         {
-            *prefix = Some(SharedPrefix::simulate(stop, &self.families, family, scenario, (seed, run))?);
+            *prefix =
+                Some(SharedPrefix::simulate(supervision, &self.families, family, scenario, (seed, run))?);
             self.prefixes.fetch_add(1, Ordering::Relaxed);
         }
         match prefix {
-            Some(prefix) => prefix.branch(stop, scenario),
-            None => crate::run_unless(stop, scenario, seed, run),
+            Some(prefix) => prefix.branch(supervision, scenario),
+            None => crate::run_unless(*supervision, scenario, seed, run),
         }
     }
 }

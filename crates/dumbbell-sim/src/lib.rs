@@ -7,12 +7,14 @@ pub mod catalogue;
 pub mod events;
 mod forwarding;
 pub mod in_flight;
+pub mod journal;
 pub mod network;
 pub mod outcome;
 pub mod paths;
 pub mod prefix;
 pub mod scenario;
 pub mod simulation;
+pub mod supervision;
 pub mod trace;
 pub mod warnings;
 
@@ -23,6 +25,7 @@ pub use paths::Paths;
 pub use prefix::{Families, SharedPrefix};
 pub use scenario::Scenario;
 pub use simulation::{run, run_unless};
+pub use supervision::{Overflow, Supervision};
 
 /// Version of the engine; results are only comparable within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,5 +1,7 @@
 //! The results of a run: rows per flow, rows per link, traces and a fingerprint.
 
+use crate::journal::Journal;
+use crate::supervision::Overflow;
 use crate::trace::Recording;
 use dumbbell_net::Playback;
 use dumbbell_net::waits::Waits;
@@ -257,6 +259,10 @@ pub struct Outcome {
     pub conservation: Conservation,
     /// The recordings of the probes.
     pub recordings: Vec<Recording>,
+    /// What a flow did, if the caller asked.
+    pub journal: Option<Box<Journal>>,
+    /// The run was ended because its probes recorded too much; nothing else is known of it.
+    pub overflow: Option<Overflow>,
 }
 
 impl Outcome {

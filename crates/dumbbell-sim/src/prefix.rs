@@ -8,9 +8,9 @@
 use crate::outcome::Outcome;
 use crate::scenario::{Scenario, Start};
 use crate::simulation::Simulation;
+use crate::supervision::Supervision;
 use dumbbell_tcp::TcpParams;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 /// Groups scenarios that share a prefix.
 #[derive(Clone, Debug)]
@@ -77,24 +77,24 @@ fn prefix_key(scenario: &Scenario) -> String {
 pub struct SharedPrefix<'a>(Simulation<'a>);
 
 impl<'a> SharedPrefix<'a> {
-    /// Simulates the prefix of a scenario's family for one seed and run. `None` if `stop` became true.
+    /// Simulates the prefix of a scenario's family for one seed and run. `None` if it was stopped.
     pub fn simulate(
-        stop: &AtomicBool,
+        supervision: &Supervision<'_>,
         families: &Families,
         family: usize,
         scenario: &'a Scenario,
         (seed, run): (u64, u64),
     ) -> Option<Self> {
-        let mut simulation = Simulation::new(scenario, seed, run);
-        simulation.run_before_starts(stop, &families.differing[family])?;
+        let mut simulation = Simulation::new(scenario, (seed, run), supervision);
+        simulation.run_before_starts(supervision, &families.differing[family])?;
         Some(SharedPrefix(simulation))
     }
 
-    /// Continues the run as a scenario of the same family. `None` if `stop` became true.
-    pub fn branch(&self, stop: &AtomicBool, scenario: &'a Scenario) -> Option<Outcome> {
+    /// Continues the run as a scenario of the same family. `None` if it was stopped.
+    pub fn branch(&self, supervision: &Supervision<'_>, scenario: &'a Scenario) -> Option<Outcome> {
         let mut simulation = self.0.clone();
         simulation.take_scenario(scenario);
-        simulation.run(stop)?;
+        simulation.run(supervision)?;
         Some(simulation.finish())
     }
 }

@@ -208,6 +208,7 @@ pub struct Recording {
     pub transfers: Vec<TransferRow>,
     period: Option<Time>,
     next_sample: Time,
+    max_samples: u64,
     last: Option<f64>,
 }
 
@@ -223,9 +224,15 @@ impl Recording {
             transfers: Vec::new(),
             period: probe.period,
             next_sample: Time::ZERO,
+            max_samples: u64::MAX,
             // Drops and marks are counted from 0.
             last: (quantity.is(Measure::Drops) || quantity.is(Measure::Marks)).then_some(0.0),
         }
+    }
+
+    /// The same recording, which stops sampling once it has more than so many samples.
+    pub fn limited_to(self, max_samples: u64) -> Self {
+        Recording { max_samples, ..self }
     }
 
     /// The last recorded value.
@@ -245,10 +252,15 @@ impl Recording {
         self.last = Some(value);
     }
 
+    /// How many samples it has. An event or a transfer takes as much memory as eight.
+    pub fn samples(&self) -> usize {
+        self.values.len() + 8 * (self.events.len() + self.transfers.len())
+    }
+
     /// Adds the periodic samples before `at`, which have the previous value.
     fn sample_before(&mut self, at: Time) {
         let Some(period) = self.period else { return };
-        while self.next_sample < at {
+        while self.next_sample < at && self.values.len() as u64 <= self.max_samples {
             if let Some(last) = self.last {
                 self.times.push(self.next_sample.secs());
                 self.values.push(last);
@@ -298,6 +310,16 @@ mod tests {
         recording.record(Time(25), Some(2.0));
         recording.finish(Time(41));
         assert_eq!(recording.values, [1.0, 1.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn a_limited_recording_ends_one_sample_above_its_limit() {
+        let probe = ProbeSpec { period: Some(Time(1)), ..ProbeSpec::default() };
+        let quantity = Quantity::Measured(Measure::Cwnd);
+        let mut recording = Recording::new("f", quantity, &probe).limited_to(100);
+        recording.record(Time(0), Some(1.0));
+        recording.record(Time(1_000_000_000_000), Some(2.0));
+        assert_eq!(recording.samples(), 101);
     }
 
     #[test]

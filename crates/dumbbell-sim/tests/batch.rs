@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::late;
+use common::{late, unlimited};
 use dumbbell_sim::{Batch, Job, Scenario};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn run_batch(scenarios: &[Scenario], jobs: &[Job], threads: usize) -> (BTreeMap<
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                batch.work(&never, |job, outcome| {
+                batch.work(unlimited(&never), |job, outcome| {
                     let twice = results.lock().unwrap().insert(job, format!("{outcome:?}"));
                     assert!(twice.is_none());
                 });

@@ -2,25 +2,12 @@
 
 mod common;
 
-use common::{described, flow, outcome, two_hosts, with_flow};
+use common::{described, flow, outcome, transfer};
 use dumbbell_sim::trace::FlowEvent;
 use dumbbell_sim::{Outcome, Scenario};
 use serde_json::{Value, json};
 
 const MSS: u64 = 960;
-
-/// A transfer of 40 segments with a window of at most eight; the bottleneck loses the given ones.
-fn transfer(recovery: &str, lost: &[u64]) -> Value {
-    let mut network =
-        two_hosts("1 Mbit/s", "96 ms", json!({ "impairments": [{ "kind": "forced", "packets": lost }] }));
-    network["links"][4]["rate"] = json!("10 Gbit/s");
-    let tcp = json!({
-        "variant": recovery, "mss": "960 bytes", "headers": { "data": "40 bytes", "ack": "40 bytes" },
-        "initial_window": "1 segment", "initial_ssthresh": "4 segments", "receive_buffer": "8 segments",
-        "handshake": false, "delayed_ack": "off", "limited_transmit": false,
-    });
-    with_flow(network, "f", tcp, json!({ "kind": "transfer", "size": "38400 bytes" }))
-}
 
 fn probed(mut scenario: Value) -> Value {
     scenario["probes"] = json!([{ "flows": ["f"], "quantities": ["tcp_events"] }]);

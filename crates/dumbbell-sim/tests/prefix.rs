@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::late;
+use common::{late, unlimited};
 use dumbbell_sim::{Families, Scenario, SharedPrefix};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -17,10 +17,11 @@ fn a_branch_is_bit_identical_to_a_complete_run() {
     let families = Families::new(&scenarios);
     let never = AtomicBool::new(false);
     for run in 0..3 {
-        let prefix = SharedPrefix::simulate(&never, &families, 0, &scenarios[0], (7, run)).unwrap();
+        let prefix =
+            SharedPrefix::simulate(&unlimited(&never), &families, 0, &scenarios[0], (7, run)).unwrap();
         let mut fingerprints = Vec::new();
         for scenario in &scenarios {
-            let branch = prefix.branch(&never, scenario).unwrap();
+            let branch = prefix.branch(&unlimited(&never), scenario).unwrap();
             let whole = dumbbell_sim::run(scenario, 7, run);
             assert_eq!(format!("{branch:?}"), format!("{whole:?}"));
             fingerprints.push(branch.fingerprint);
@@ -52,8 +53,8 @@ fn a_run_that_ends_within_the_prefix_is_complete() {
     scenarios.iter_mut().for_each(|scenario| scenario.stop_when_complete.clear());
     let families = Families::new(&scenarios);
     let never = AtomicBool::new(false);
-    let prefix = SharedPrefix::simulate(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
-    let branch = prefix.branch(&never, &scenarios[1]).unwrap();
+    let prefix = SharedPrefix::simulate(&unlimited(&never), &families, 0, &scenarios[0], (1, 0)).unwrap();
+    let branch = prefix.branch(&unlimited(&never), &scenarios[1]).unwrap();
     assert_eq!(format!("{branch:?}"), format!("{:?}", dumbbell_sim::run(&scenarios[1], 1, 0)));
 }
 
@@ -62,14 +63,14 @@ fn a_stop_ends_prefix_and_branch() {
     let scenarios = ["reno", "vegas"].map(|variant| late(variant, between()));
     let families = Families::new(&scenarios);
     let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
-    let prefix = SharedPrefix::simulate(&never, &families, 0, &scenarios[0], (1, 0)).unwrap();
-    assert!(prefix.branch(&never, &scenarios[1]).is_some());
+    let prefix = SharedPrefix::simulate(&unlimited(&never), &families, 0, &scenarios[0], (1, 0)).unwrap();
+    assert!(prefix.branch(&unlimited(&never), &scenarios[1]).is_some());
     let mut busy = scenarios.clone();
     for scenario in &mut busy {
         scenario.duration.0 *= 100;
         scenario.stop_when_complete.clear();
     }
     let families = Families::new(&busy);
-    let prefix = SharedPrefix::simulate(&never, &families, 0, &busy[0], (1, 0)).unwrap();
-    assert!(prefix.branch(&now, &busy[1]).is_none());
+    let prefix = SharedPrefix::simulate(&unlimited(&never), &families, 0, &busy[0], (1, 0)).unwrap();
+    assert!(prefix.branch(&unlimited(&now), &busy[1]).is_none());
 }

@@ -20,4 +20,4 @@ pub use receiver::Receiver;
 pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};
 pub use sender::recovery::RecoverySpec;
-pub use sender::{Sender, SenderStats, TcpEvent, TcpEventKind};
+pub use sender::{Cause, Observation, Sender, SenderStats, TIMERS, TcpEvent, TcpEventKind};

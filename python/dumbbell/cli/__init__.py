@@ -1,4 +1,4 @@
-"""The command line: ``dumbbell run``, ``campaign``, ``list``, ``shell``, ``testbed``, ``version``, and others.
+"""The command line: ``dumbbell run``, ``why``, ``campaign``, ``list``, ``shell``, ``testbed``, ``version``, and others.
 
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
 keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the
@@ -80,6 +80,39 @@ def run_command(
     from dumbbell.cli import simulate
 
     simulate.simulate(file, seed=seed, run=run, json_output=json, trace=trace, plot=plot, watch=watch)
+
+
+@app.command("why")
+@guarded
+def why_command(
+    file: File,
+    flow: Annotated[str, typer.Option("--flow", metavar="NAME", help="Flow to explain.", show_default=False)],
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="TIME", help="Time in the run, such as 12.3s; default: all of the run."),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="TIME", help="Width of the part around it; default: 200 ms."),
+    ] = None,
+    seed: Seed = 1,
+    run: Annotated[
+        int, typer.Option("--run", min=0, max=LARGEST_SEED, help="Run number of the replication.")
+    ] = 0,
+    json: Json = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="PAGE",
+            help="Write a page with the window's curve, on which a click shows what happened around that time.",
+        ),
+    ] = None,
+) -> None:
+    """Show what the sender of a flow learned and did around a time: acknowledgements, decisions, retransmissions."""
+    from dumbbell.cli import why
+
+    why.explain(file, flow=flow, at=at, window=window, seed=seed, run=run, json_output=json, html=html)
 
 
 @app.command("campaign")

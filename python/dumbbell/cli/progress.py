@@ -1,45 +1,125 @@
-"""Signs of life of a single run, which reports nothing until it ends."""
+"""Progress of a single run: how much of its time is simulated, and how long the rest takes."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dumbbell.campaign.progress import LINE_S, duration
 
-__all__ = ["running"]
+__all__ = ["Pace", "running"]
 
 # A shorter run shows nothing.
 QUIET_S = 1.0
+# Time between two looks, s.
+LOOK_S = 0.25
+# Before this share of a run is simulated, its pace is not known.
+LEAST_SHARE = 0.002
+
+
+class Pace:
+    """The time that the rest of a run takes, at the pace of the second half of the time it has taken so far.
+
+    The pace of a run changes, as flows start and stop; only what is recent tells about the rest, and a single moment
+    tells little.
+    """
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
+
+    def see(self, elapsed_s: float, reached_s: float) -> None:
+        """Record the simulated time reached after some time, both ascending, s."""
+        self._seen.append((elapsed_s, reached_s))
+        while len(self._seen) > 2 and self._seen[1][0] <= elapsed_s / 2.0:
+            self._seen.popleft()
+
+    def left(self, end_s: float) -> float | None:
+        """Return the remaining time, s, up to the simulated time `end_s`; ``None`` while the pace is not known."""
+        (begin, start), (elapsed, reached) = self._seen[0], self._seen[-1]
+        if reached < LEAST_SHARE * end_s or reached <= start or elapsed <= begin:
+            return None
+        return (end_s - reached) * (elapsed - begin) / (reached - start)
+
+
+class _Clock:
+    """The simulated time reached, and that of the end, s; written by the run and read by the display."""
+
+    def __init__(self) -> None:
+        self.reached = self.end = 0.0
+
+    def __call__(self, reached_s: float, end_s: float) -> None:
+        self.reached, self.end = reached_s, end_s
 
 
 @contextmanager
-def running(stream: TextIO) -> Iterator[None]:
-    """Show how long a run has taken, on a terminal from the first second on, elsewhere in a line every half minute."""
+def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[float, float], None]]:
+    """Show the progress of a run, on a terminal from the first second on, elsewhere in a line every half minute.
+
+    Parameters
+    ----------
+    stream
+        Where to.
+    is_at_most
+        Whether the run may end earlier than its duration.
+
+    Yields
+    ------
+    Callable
+        To be called with the simulated time so far and the duration, s.
+    """
     console = Console(file=stream, highlight=False)
     ended = threading.Event()
+    clock = _Clock()
 
     def show() -> None:
         if not console.is_terminal:
-            begin = time.monotonic()
-            while not ended.wait(LINE_S):
-                console.print(f"running for {duration(time.monotonic() - begin)}")
+            _print_lines(console, clock, ended, is_at_most)
         elif not ended.wait(QUIET_S):
-            columns = (SpinnerColumn(), TextColumn("running"), TimeElapsedColumn())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("running"),
+                BarColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}"),
+            )
+            begin, pace = time.monotonic() - QUIET_S, Pace()
             with Progress(*columns, console=console, transient=True) as bar:
-                bar.add_task("running", total=None)
-                ended.wait()
+                task = bar.add_task("", total=None)
+                while not ended.wait(LOOK_S):
+                    text = _progress(clock, pace, time.monotonic() - begin, is_at_most)
+                    bar.update(task, total=clock.end or None, completed=clock.reached, description=text)
 
     shown = threading.Thread(target=show, daemon=True)
     shown.start()
     try:
-        yield
+        yield clock
     finally:
         ended.set()
         shown.join()
+
+
+def _print_lines(console: Console, clock: _Clock, ended: threading.Event, is_at_most: bool) -> None:
+    begin, pace, lines = time.monotonic(), Pace(), 0
+    while not ended.wait(LOOK_S):
+        elapsed = time.monotonic() - begin
+        text = _progress(clock, pace, elapsed, is_at_most)
+        if elapsed >= (lines + 1) * LINE_S:
+            lines += 1
+            console.print(f"running for {duration(elapsed)}: {text}", soft_wrap=True)
+
+
+def _progress(clock: _Clock, pace: Pace, elapsed_s: float, is_at_most: bool) -> str:
+    """Return how much of a run is done, and the time that the rest takes."""
+    if clock.end <= 0.0:
+        return "starting"
+    pace.see(elapsed_s, clock.reached)
+    left = pace.left(clock.end)
+    text = f"{clock.reached:.4g} of {clock.end:.4g} s simulated"
+    return text if left is None else f"{text}, {'at most ' if is_at_most else ''}{duration(left)} left"

@@ -25,12 +25,12 @@ from dumbbell.run import Run, run
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # In place of a file: the picture is drawn with characters.
 TERMINAL = "-"
 
-__all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "make_directory", "read_scenario", "simulate"]
+__all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "make_directory", "read_scenario", "run_quietly", "simulate"]
 
 FLOW_COLUMNS: Sequence[Column] = (
     Column("flow", "name"),
@@ -119,8 +119,8 @@ def _simulate(
     for text in scenario.warnings:
         note(f"warning: {text}")
     try:
-        with running(sys.stderr):
-            result = _run(scenario, seed, run)
+        with running(sys.stderr, is_at_most=bool(scenario.stop_when_complete)) as reached:
+            result = run_quietly(scenario, seed, run, progress=reached)
             picture = None if plot is None else result.plot()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: the run of {file} was stopped; nothing was written") from None
@@ -163,11 +163,13 @@ def read_scenario(file: Path) -> Scenario:
         refuse(text if text.startswith(str(file)) else f"{file}: {text}")
 
 
-def _run(scenario: Scenario, seed: int, number: int) -> Run:
+def run_quietly(
+    scenario: Scenario, seed: int, number: int, *, progress: Callable[[float, float], None]
+) -> Run:
+    """Run a scenario whose warnings were printed before."""
     with warnings.catch_warnings():
-        # Said before, a line each.
         warnings.simplefilter("ignore", ScenarioWarning)
-        return run(scenario, seed=seed, run=number)
+        return run(scenario, seed=seed, run=number, progress=progress)
 
 
 def make_directory(directory: Path) -> None:

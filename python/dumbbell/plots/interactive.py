@@ -15,7 +15,7 @@ from dumbbell.plots.look import styles
 if TYPE_CHECKING:
     from dumbbell.plots.picture import Panel
 
-__all__ = ["page"]
+__all__ = ["document", "need_bokeh", "page"]
 
 # Two panels side by side where there is room, and one below the other on a narrow screen.
 STYLE = (
@@ -32,25 +32,50 @@ def page(panels: Sequence[Panel], title: str) -> str:
     ScenarioError
         The package ``bokeh`` is missing.
     """
-    try:
-        from bokeh.embed import components
-        from bokeh.resources import Resources
-    except ImportError:
-        accepted = "an installed package bokeh: pip install 'dumbbell[plots]'"
-        raise refusal("picture", "html", accepted, problem="needs a package that is missing") from None
+    need_bokeh()
     drawn: list[Any] = []
     for panel in panels:
         shared = {} if panel.ticks or not drawn else {"x_range": drawn[0].x_range}
         drawn.append(_panel(panel, shared))
+    return document(drawn, title or "Dumbbell", STYLE)
+
+
+def need_bokeh() -> None:
+    """Refuse to draw a page without the package ``bokeh``."""
+    try:
+        import bokeh.embed
+        import bokeh.resources  # noqa: F401 - only whether they are there
+    except ImportError:
+        accepted = "an installed package bokeh: pip install 'dumbbell[plots]'"
+        raise refusal("picture", "html", accepted, problem="needs a package that is missing") from None
+
+
+def document(drawn: Sequence[Any], title: str, style: str, below: str = "") -> str:
+    """Return a page of Bokeh figures; its scripts are in it.
+
+    Parameters
+    ----------
+    drawn
+        The figures.
+    title
+        A text, never markup.
+    style
+        Rules of the page.
+    below
+        Markup after the figures.
+    """
+    from bokeh.embed import components
+    from bokeh.resources import Resources
+
     script, parts = components(tuple(drawn))
     body = "".join(f"<div>{part}</div>" for part in parts)
     # Only what the panels need of the scripts, in the page.
     resources = Resources(mode="inline", components=["bokeh"]).render()
-    text = html.escape(title or "Dumbbell")
+    text = html.escape(title)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{text}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
-        f"{resources}</head><body><h1>{text}</h1><main>{body}</main>{script}</body></html>\n"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style>'
+        f"{resources}</head><body><h1>{text}</h1><main>{body}</main>{below}{script}</body></html>\n"
     )
 
 

@@ -21,8 +21,20 @@ impl<'a> Simulation<'a> {
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
-        while let Some(segment) = self.connections[index].sender.poll_transmit(self.network.now) {
+        let is_observed = self.journal.is_some();
+        loop {
+            if is_observed {
+                self.begin_step(owner);
+            }
+            let segment = self.connections[index].sender.poll_transmit(self.network.now);
+            let Some(segment) = segment else { break };
+            if is_observed {
+                self.note_segment(owner, &segment);
+            }
             self.send_segment(owner, flow, segment);
+        }
+        if is_observed {
+            self.end_sending(owner);
         }
         if self.hot_flows[flow as usize].is_traced {
             self.record_flow(owner, flow);
@@ -118,9 +130,14 @@ impl<'a> Simulation<'a> {
             // What was lost by now is recorded before the timeout that repairs it.
             self.merge_all_arrived();
         }
-        let connection = &mut self.connections[owner as usize];
-        connection.sender.on_deadline(self.network.now);
-        if connection.sender.has_given_up() {
+        if self.journal.is_some() {
+            self.begin_deadline(owner);
+        }
+        self.connections[owner as usize].sender.on_deadline(self.network.now);
+        if self.journal.is_some() {
+            self.end_deadline(owner);
+        }
+        if self.connections[owner as usize].sender.has_given_up() {
             self.give_up(owner);
         }
         self.pump(owner);

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use super::payload::Payload;
+use crate::journal::Place;
 use crate::trace::{FlowEvent, Measure, Recording};
 use dumbbell_net::Packet;
 use dumbbell_tcp::{DataSegment, TcpEventKind};
@@ -20,6 +21,11 @@ impl Tracer {
     pub(super) fn new(number: u64) -> Self {
         Tracer { number, awaits_new_data: false }
     }
+
+    /// Number of the connection within its flow, counted from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 /// Adds an event to the event recordings of a flow.
@@ -33,10 +39,16 @@ fn push(recordings: &mut [Recording], probes: &[u32], event: FlowEvent) {
 }
 
 impl Simulation<'_> {
-    /// True if a probe records the events of a flow.
+    /// True if a flow has a journal.
+    pub(super) fn is_journaled(&self, flow: u32) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.is_of(flow))
+    }
+
+    /// True if a probe or a journal records the events of a flow.
     pub(super) fn keeps_events(&self, flow: u32) -> bool {
         let mut probes = self.flow_probes[flow as usize].iter();
-        probes.any(|&probe| self.recordings[probe as usize].quantity.is(Measure::TcpEvents))
+        self.is_journaled(flow)
+            || probes.any(|&probe| self.recordings[probe as usize].quantity.is(Measure::TcpEvents))
     }
 
     /// Records the events reported by a sender.
@@ -44,11 +56,17 @@ impl Simulation<'_> {
         let connection = &mut self.connections[owner as usize];
         let Some(tracer) = &mut connection.tracer else { return };
         let probes = &self.flow_probes[connection.flow as usize];
+        let now = self.network.now;
+        let journal = self.journal.as_deref_mut().filter(|journal| journal.covers(connection.flow, now));
+        let mut journal = journal.map(|journal| (journal, connection.sender.observe()));
         for event in connection.sender.drain_events() {
             match event.kind {
                 TcpEventKind::FastRetransmit => tracer.awaits_new_data = true,
                 TcpEventKind::Timeout => tracer.awaits_new_data = false,
                 _ => {}
+            }
+            if let Some((journal, state)) = &mut journal {
+                journal.on_event(Place { at: now, connection: tracer.number }, event, state);
             }
             push(&mut self.recordings, probes, FlowEvent::of_sender(tracer.number, event));
         }

@@ -5,6 +5,7 @@ mod counts;
 mod events;
 mod feedback;
 mod flows;
+mod observing;
 mod packets;
 mod payload;
 mod results;
@@ -12,9 +13,11 @@ mod work;
 
 use crate::events::Event;
 use crate::forwarding::{Forwarding, Network};
+use crate::journal::Journal;
 use crate::network::{Names, NewRoute, Routes};
 use crate::outcome::{Conservation, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
+use crate::supervision::{Overflow, Supervision};
 use crate::trace::{Measure, Recording};
 use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
@@ -169,30 +172,46 @@ pub(crate) struct Simulation<'a> {
     /// Recordings of each flow and of each link.
     flow_probes: Vec<Vec<u32>>,
     link_probes: Vec<Vec<u32>>,
+    /// What a flow does, if the caller asks.
+    journal: Option<Box<Journal>>,
+    /// Samples that the probes may record.
+    max_samples: u64,
+    /// They have recorded more.
+    overflow: Option<Overflow>,
 }
 
 /// Runs a scenario once. The scenario must come from one of its checked constructors.
 pub fn run(scenario: &Scenario, seed: u64, run: u64) -> Outcome {
     let never = AtomicBool::new(false);
-    let mut simulation = Simulation::new(scenario, seed, run);
-    simulation.run(&never);
-    simulation.finish()
+    let supervision = Supervision { max_samples: u64::MAX, ..Supervision::from(&never) };
+    run_unless(supervision, scenario, seed, run).unwrap_or_default()
 }
 
-/// Like [`run`], but stops soon after `stop` becomes true.
-pub fn run_unless(stop: &AtomicBool, scenario: &Scenario, seed: u64, run: u64) -> Option<Outcome> {
-    let mut simulation = Simulation::new(scenario, seed, run);
-    simulation.run(stop)?;
+/// Like [`run`], but under supervision: `None` if it was stopped. If its probes record too much, the outcome says only
+/// that.
+pub fn run_unless<'a>(
+    supervision: impl Into<Supervision<'a>>,
+    scenario: &Scenario,
+    seed: u64,
+    run: u64,
+) -> Option<Outcome> {
+    let supervision = supervision.into();
+    let mut simulation = Simulation::new(scenario, (seed, run), &supervision);
+    simulation.run(&supervision)?;
     Some(simulation.finish())
 }
 
 /// Events between two checks of the stop flag, a power of two. An event may send a hundred thousand packets.
 const EVENTS_PER_STOP_CHECK: u64 = 1 << 6;
-/// Events between two settlements if the run may end early; a multiple of the above.
+/// Events between two of the other checks, such as settlements if the run may end early; a multiple of the above.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 
 impl<'a> Simulation<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        (seed, run): (u64, u64),
+        supervision: &Supervision<'_>,
+    ) -> Self {
         let mut routes = Routes::new(scenario).unwrap_or_default();
         let network = Network::new(scenario, &routes, (seed, run));
         let window = Interval { from: scenario.measure_from, until: scenario.measure_until() };
@@ -222,12 +241,17 @@ impl<'a> Simulation<'a> {
             recordings: Vec::new(),
             flow_probes: vec![Vec::new(); scenario.flows.len()],
             link_probes: vec![Vec::new(); scenario.links.len()],
+            journal: supervision.journal.map(|request| Box::new(Journal::new(request))),
+            max_samples: supervision.max_samples,
+            overflow: None,
         };
         simulation.add_probes();
         // Transfers are recorded when they end, not with every packet.
         let of_packets =
             |&probe: &u32| !simulation.recordings[probe as usize].quantity.is(Measure::Transfers);
-        let is_traced = |flow: usize| simulation.flow_probes[flow].iter().any(of_packets);
+        let is_traced = |flow: usize| {
+            simulation.is_journaled(flow as u32) || simulation.flow_probes[flow].iter().any(of_packets)
+        };
         routes.find_receivers(scenario, is_traced);
         let measures_delays = scenario.delay_percentiles;
         let hot = |(flow, &begins)| {
@@ -281,7 +305,8 @@ impl<'a> Simulation<'a> {
                 for (index, name) in names.iter().enumerate() {
                     if chosen(wanted, name) {
                         probes[index].push(self.recordings.len() as u32);
-                        self.recordings.push(Recording::new(name, quantity, probe));
+                        let recording = Recording::new(name, quantity, probe);
+                        self.recordings.push(recording.limited_to(self.max_samples));
                     }
                 }
             }
@@ -325,9 +350,9 @@ impl<'a> Simulation<'a> {
         self.network.events.push(started_at, Event::Flow(index));
     }
 
-    /// Runs to the end. `None` if `stop` became true before.
-    pub(crate) fn run(&mut self, stop: &AtomicBool) -> Option<()> {
-        self.handle_until(stop, self.scenario.duration)?;
+    /// Runs to the end, or until the probes have recorded too much. `None` if it was stopped before.
+    pub(crate) fn run(&mut self, supervision: &Supervision<'_>) -> Option<()> {
+        self.handle_until(supervision, self.scenario.duration)?;
         if !self.is_complete() {
             self.network.now = self.scenario.duration;
         }
@@ -335,11 +360,11 @@ impl<'a> Simulation<'a> {
         Some(())
     }
 
-    /// Runs until just before the first of these flows starts. `None` if `stop` became true before.
-    pub(crate) fn run_before_starts(&mut self, stop: &AtomicBool, flows: &[usize]) -> Option<()> {
+    /// Runs until just before the first of these flows starts. `None` if it was stopped before.
+    pub(crate) fn run_before_starts(&mut self, supervision: &Supervision<'_>, flows: &[usize]) -> Option<()> {
         let starts = flows.iter().map(|&flow| self.flows[flow].started_at);
         let before = starts.min().map_or(Time::ZERO, |start| Time(start.0.saturating_sub(1)));
-        self.handle_until(stop, before.min(self.scenario.duration))
+        self.handle_until(supervision, before.min(self.scenario.duration))
     }
 
     /// Switches to another scenario with identical events up to now.
@@ -352,10 +377,10 @@ impl<'a> Simulation<'a> {
         self.to_complete == 0 && self.scenario.may_end_early()
     }
 
-    /// Handles the events up to `last` or to the completion of the run, including all events at that time. `None` if
-    /// `stop` became true before.
-    fn handle_until(&mut self, stop: &AtomicBool, mut last: Time) -> Option<()> {
-        if self.is_complete() {
+    /// Handles the events up to `last` or to the completion of the run, including all events at that time, or until
+    /// the probes have recorded too much. `None` if it was stopped before.
+    fn handle_until(&mut self, supervision: &Supervision<'_>, mut last: Time) -> Option<()> {
+        if self.is_complete() || self.overflow.is_some() {
             return Some(());
         }
         while let Some((at, event)) = self.network.events.peek() {
@@ -368,11 +393,11 @@ impl<'a> Simulation<'a> {
                 self.apply_changes();
             }
             if self.event_count.is_multiple_of(EVENTS_PER_STOP_CHECK) {
-                if stop.load(Ordering::Relaxed) {
+                if supervision.stop.load(Ordering::Relaxed) {
                     return None;
                 }
-                if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && self.scenario.may_end_early() {
-                    self.settle_counts();
+                if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && !self.look_around(supervision) {
+                    return Some(());
                 }
             }
             self.network.current_link = u32::MAX;
@@ -407,6 +432,19 @@ impl<'a> Simulation<'a> {
             }
         }
         Some(())
+    }
+
+    /// What is done every thousand events. False if the probes have recorded too much.
+    #[inline(never)]
+    fn look_around(&mut self, supervision: &Supervision<'_>) -> bool {
+        if let Some(clock) = supervision.clock {
+            clock.store(self.network.now.0, Ordering::Relaxed);
+        }
+        if self.scenario.may_end_early() {
+            self.settle_counts();
+        }
+        self.check_samples();
+        self.overflow.is_none()
     }
 
     /// Adds a current event to the fingerprint.

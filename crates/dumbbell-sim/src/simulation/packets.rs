@@ -223,7 +223,14 @@ impl Simulation<'_> {
                 self.note(2 << 32 | u64::from(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
+                    if self.journal.is_some() {
+                        self.begin_step(packet.owner);
+                    }
+                    let connection = &mut self.connections[packet.owner as usize];
                     connection.sender.on_ack(self.network.now, &ack, packet.queueing);
+                    if self.journal.is_some() {
+                        self.end_ack(packet.owner, &ack);
+                    }
                     self.pump(packet.owner);
                 }
             }

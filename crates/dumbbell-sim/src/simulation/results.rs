@@ -3,7 +3,8 @@
 use super::Simulation;
 use crate::forwarding::Forwarding;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, Percentiles};
-use crate::trace::{Measure, Quantity};
+use crate::supervision::Overflow;
+use crate::trace::{Measure, Quantity, Recording};
 use dumbbell_net::PacketKind;
 use dumbbell_tcp::Sender;
 use dumbbell_units::Time;
@@ -66,7 +67,27 @@ impl Simulation<'_> {
         }
     }
 
+    /// Finds out whether the probes have recorded too much.
+    pub(super) fn check_samples(&mut self) {
+        if self.recordings.is_empty() {
+            return;
+        }
+        let kept: usize = self.recordings.iter().map(Recording::samples).sum();
+        let traced =
+            self.network.links.iter().zip(&self.link_probes).filter(|(_, probes)| !probes.is_empty());
+        let waiting: usize = traced.map(|(link, _)| link.samples()).sum();
+        let samples = (kept + waiting) as u64;
+        if samples > self.max_samples {
+            let max_samples = self.max_samples;
+            self.overflow = Some(Overflow { samples, max_samples, at: self.network.now });
+        }
+    }
+
+    /// The results. After an overflow there are none but the overflow.
     pub(crate) fn finish(mut self) -> Outcome {
+        if self.overflow.is_some() {
+            return self.overflowed();
+        }
         self.merge_all_arrived();
         self.settle_counts();
         for owner in 0..self.connections.len() as u32 {
@@ -77,6 +98,10 @@ impl Simulation<'_> {
         self.record_unfinished();
         self.conservation.in_flight = (self.unsettled_drops.len() + self.network.packet_count()) as u64;
         self.finish_recordings();
+        self.check_samples();
+        if self.overflow.is_some() {
+            return self.overflowed();
+        }
         self.window.until = self.window.until.min(self.network.now);
         for link in &mut self.network.links {
             link.end(self.network.now);
@@ -95,7 +120,14 @@ impl Simulation<'_> {
             links,
             conservation: self.conservation,
             recordings: self.recordings,
+            journal: self.journal,
+            overflow: None,
         }
+    }
+
+    fn overflowed(&self) -> Outcome {
+        let (seed, run) = (self.seed, self.run);
+        Outcome { seed, run, overflow: self.overflow, ..Outcome::default() }
     }
 
     /// Checks that no packet appeared or vanished, and that links, flows and traces agree.

@@ -2,8 +2,9 @@
 
 #![allow(dead_code, reason = "no test needs all of them")]
 
-use dumbbell_sim::{FlowOutcome, Outcome, Scenario, run};
+use dumbbell_sim::{FlowOutcome, Outcome, Scenario, Supervision, run};
 use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
 
 /// Two hosts behind two routers; `bottleneck` overrides members of the link r1-r2.
 pub fn two_hosts(rate: &str, delay: &str, bottleneck: Value) -> Value {
@@ -36,6 +37,24 @@ pub fn with_flow(mut scenario: Value, name: &str, tcp: Value, source: Value) -> 
         flows.push(flow);
     }
     scenario
+}
+
+/// What [`dumbbell_sim::run`] applies, but for the stop: no limit of samples.
+pub fn unlimited(stop: &AtomicBool) -> Supervision<'_> {
+    Supervision { max_samples: u64::MAX, ..Supervision::from(stop) }
+}
+
+/// A transfer of 40 segments of 960 bytes with a window of at most eight; the bottleneck loses the given ones.
+pub fn transfer(recovery: &str, lost: &[u64]) -> Value {
+    let mut network =
+        two_hosts("1 Mbit/s", "96 ms", json!({ "impairments": [{ "kind": "forced", "packets": lost }] }));
+    network["links"][4]["rate"] = json!("10 Gbit/s");
+    let tcp = json!({
+        "variant": recovery, "mss": "960 bytes", "headers": { "data": "40 bytes", "ack": "40 bytes" },
+        "initial_window": "1 segment", "initial_ssthresh": "4 segments", "receive_buffer": "8 segments",
+        "handshake": false, "delayed_ack": "off", "limited_transmit": false,
+    });
+    with_flow(network, "f", tcp, json!({ "kind": "transfer", "size": "38400 bytes" }))
 }
 
 /// Conversations from time 0, and a transfer of a variant that starts at `start`.

@@ -3,6 +3,7 @@
 use super::duplicates::Duplicates;
 use super::ecn::{EcnFeedback, Marks};
 use super::limits::Limits;
+use super::observation::Cause;
 use super::pacer::{Pacer, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::send_queue::SendQueue;
@@ -20,6 +21,15 @@ use dumbbell_units::{Stream, Time};
 
 /// Segments that mechanism H of Vegas sends back to back [hengartner2000 §VI].
 const BURST_LIMIT: u64 = 3;
+
+/// What is sent again, and why.
+#[derive(Clone, Debug)]
+pub(super) struct Resend {
+    /// The oldest segment is sent next, for this reason.
+    pub(super) head: Option<Cause>,
+    /// Why the connection last went back to the oldest segment.
+    pub(super) went_back: Cause,
+}
 
 /// Segments sent on the current event, and their limit.
 #[derive(Clone, Debug)]
@@ -96,8 +106,7 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
-    /// The oldest segment is sent next.
-    pub(super) resend_head: bool,
+    pub(super) resend: Resend,
     pub(super) burst: Burst,
 
     pub(super) timers: Timers,
@@ -184,7 +193,7 @@ impl Connection {
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
             in_recovery: false,
-            resend_head: false,
+            resend: Resend { head: None, went_back: Cause::Timeout },
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
@@ -227,10 +236,11 @@ impl Connection {
     }
 
     /// Retransmits everything outstanding from the oldest segment on.
-    pub(super) fn go_back(&mut self) {
+    pub(super) fn go_back(&mut self, cause: Cause) {
+        self.resend.went_back = cause;
         self.snd_nxt = self.snd_una;
         self.next_index = 0;
-        self.resend_head = false;
+        self.resend.head = None;
     }
 
     /// Reports a loss or a mark to the congestion control. The bytes in flight exclude those sent by limited transmit.

@@ -1,5 +1,7 @@
 //! Duplicate ACKs: their count, and the inflation of the window.
 
+use super::observation::Cause;
+
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 
@@ -32,6 +34,11 @@ impl Duplicates {
     /// True if the last one was the third.
     pub(super) fn reach_threshold(&self) -> bool {
         self.count == DUPLICATE_THRESHOLD
+    }
+
+    /// Why they cause a retransmission: their number, or else the fine timeout.
+    pub(super) fn cause(&self) -> Cause {
+        if self.reach_threshold() { Cause::DuplicateAcks } else { Cause::FineTimeout }
     }
 
     /// Before the third, limited transmit grants one segment for each; nothing more if the count continues after a

@@ -11,6 +11,7 @@ mod connection;
 mod duplicates;
 mod ecn;
 mod limits;
+mod observation;
 mod opening;
 mod pacer;
 pub mod recovery;
@@ -23,6 +24,7 @@ mod trace;
 mod transmission;
 mod validation;
 
+pub use observation::{Cause, Observation, TIMERS};
 pub use stats::SenderStats;
 pub use trace::{TcpEvent, TcpEventKind};
 

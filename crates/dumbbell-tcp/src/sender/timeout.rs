@@ -1,6 +1,7 @@
 //! Expired timers.
 
 use super::Sender;
+use super::observation::Cause;
 use super::opening::Phase;
 use super::timers::TimerKind;
 use super::trace::TcpEventKind;
@@ -46,7 +47,7 @@ impl Sender {
             if connection.scoreboard.has_sacked() {
                 connection.scoreboard.clear_sacked();
             }
-            connection.go_back();
+            connection.go_back(Cause::Timeout);
         }
         connection.restart_retransmission_timer(now);
         connection.take_pacing_rate();

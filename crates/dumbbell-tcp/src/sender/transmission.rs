@@ -15,11 +15,11 @@ impl Sender {
         if connection.opening.phase != Phase::Open {
             return connection.poll_open(now);
         }
-        if connection.resend_head {
+        if connection.resend.head.is_some() {
             if connection.is_paced(now, Urgency::Retransmission) {
                 return None;
             }
-            connection.resend_head = false;
+            connection.resend.head = None;
             if let Some(segment) = recovery.poll_head(connection, now) {
                 connection.pacer.on_sent(segment.len, now, Urgency::Retransmission);
                 return Some(segment);

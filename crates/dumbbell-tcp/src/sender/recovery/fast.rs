@@ -1,6 +1,7 @@
 //! Steps shared by the fast recoveries.
 
 use super::super::connection::Connection;
+use super::super::observation::Cause;
 use super::super::trace::TcpEventKind;
 use dumbbell_cc::{Congestion, RecoveryExit, Signal};
 use dumbbell_units::Time;
@@ -48,8 +49,8 @@ impl Connection {
         self.note(now, TcpEventKind::FastRetransmit, head.cwnd);
     }
 
-    /// A recovery begins or begins again: the oldest segment is retransmitted at once.
-    pub(super) fn enter_recovery(&mut self, now: Time) {
+    /// A recovery begins or begins again: the oldest segment is retransmitted at once, for this reason.
+    pub(super) fn enter_recovery(&mut self, now: Time, cause: Cause) {
         if !self.in_recovery {
             let context = self.context(now);
             let cwnd_before = self.congestion.cwnd();
@@ -57,17 +58,18 @@ impl Connection {
             self.note(now, TcpEventKind::RecoveryEnter, cwnd_before);
         }
         self.in_recovery = true;
-        self.resend_head = true;
+        self.resend.head = Some(cause);
     }
 
     /// A recovery based on reports begins: the window is reduced, not inflated, and no hole is repaired yet. False if
     /// nothing is outstanding.
     pub(super) fn enter_sack_recovery(&mut self, now: Time) -> bool {
         let Some(head) = self.begin_fast_retransmit(now) else { return false };
+        let cause = if self.duplicates.reach_threshold() { Cause::DuplicateAcks } else { Cause::Sack };
         self.duplicates.inflation = 0.0;
         self.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
         self.end_fast_retransmit(now, &head);
-        self.enter_recovery(now);
+        self.enter_recovery(now, cause);
         self.scoreboard.begin_recovery();
         true
     }

@@ -14,6 +14,7 @@ mod prr;
 mod undo;
 
 use super::connection::Connection;
+use super::observation::Cause;
 use super::timers::TimerKind;
 use crate::segment::DataSegment;
 use dumbbell_cc::Mechanisms;
@@ -136,6 +137,11 @@ pub(super) trait LossRecovery: Sized {
     /// Optional: the urgent retransmission of the oldest segment; `None` if nothing is outstanding.
     fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
         (!connection.scoreboard.is_empty()).then(|| connection.send_again(0, now))
+    }
+
+    /// Optional: why [`poll`](Self::poll) would repeat a segment now. Only a recording asks.
+    fn cause(&self, connection: &Connection) -> Cause {
+        if Self::USES_SACK && connection.in_recovery { Cause::Sack } else { connection.resend.went_back }
     }
 
     /// Optional: the next segment during a recovery, if one is allowed.
@@ -335,6 +341,11 @@ macro_rules! recoveries {
             /// See [`LossRecovery::poll_head`].
             pub(super) fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
                 match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection, now), )+ }
+            }
+
+            /// See [`LossRecovery::cause`].
+            pub(super) fn cause(&self, connection: &Connection) -> Cause {
+                match self { $( Recovery::$Type(recovery) => recovery.cause(connection), )+ }
             }
 
             /// See [`LossRecovery::poll`].

@@ -3,6 +3,7 @@
 use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::sender::connection::Connection;
+use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::{Time, choice, params};
 
@@ -119,7 +120,7 @@ impl LossRecovery for NewReno {
         self.recover = Some(connection.snd_max);
         self.saw_partial_ack = false;
         connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now);
+        connection.enter_recovery(now, Cause::DuplicateAcks);
     }
 
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
@@ -148,7 +149,7 @@ impl LossRecovery for NewReno {
             connection.duplicates.count = 0;
             self.deflate(connection, acked);
             connection.count_head_lost(now);
-            connection.resend_head = true;
+            connection.resend.head = Some(Cause::PartialAck);
         }
     }
 

@@ -13,6 +13,7 @@ use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
+use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
 
@@ -42,6 +43,7 @@ impl Ns2Vegas {
 
     fn retransmit(&mut self, connection: &mut Connection, now: Time) {
         let Some(head) = connection.begin_fast_retransmit(now) else { return };
+        let cause = connection.duplicates.cause();
         self.checks.on_fast_retransmit(&head, connection.next_index as u32 + 1);
         if self.checks.may_reduce(|reduced| reduced < head.sent_at) {
             if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
@@ -56,7 +58,7 @@ impl Ns2Vegas {
         self.recover = Some(connection.snd_max);
         connection.retransmission.back_off();
         connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now);
+        connection.enter_recovery(now, cause);
     }
 
     /// The rest of the single window, which includes the inflation: after more than three duplicate ACKs it returns to
@@ -125,7 +127,7 @@ impl LossRecovery for Ns2Vegas {
         if self.checks.check(has_expired) {
             connection.duplicates.count = DUPLICATE_THRESHOLD;
             connection.count_head_lost(now);
-            connection.enter_recovery(now);
+            connection.enter_recovery(now, Cause::FineTimeout);
         }
     }
 
@@ -145,7 +147,7 @@ impl LossRecovery for Ns2Vegas {
         let len = connection.unsent_segment();
         (len > 0).then(|| {
             let segment = connection.send_new(len, now);
-            connection.go_back();
+            connection.go_back(Cause::FineTimeout);
             segment
         })
     }

@@ -22,6 +22,7 @@ use super::{LossRecovery, NewAck, Start};
 use crate::by_time::Deliveries;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
+use crate::sender::observation::Cause;
 use crate::sender::timers::TimerKind;
 use crate::sender::trace::TcpEventKind;
 use dumbbell_cc::Signal;
@@ -190,8 +191,8 @@ impl Rack {
         connection.retransmission.stop_timing();
         connection.restart_retransmission_timer(now);
         connection.note(now, TcpEventKind::FastRetransmit, cwnd);
-        connection.enter_recovery(now);
-        connection.resend_head = false;
+        connection.enter_recovery(now, Cause::Rack);
+        connection.resend.head = None;
         self.recover = connection.snd_max;
         self.must_send = true;
         if self.reduces(connection) {
@@ -454,6 +455,14 @@ impl LossRecovery for Rack {
                 connection.restart_retransmission_timer(now);
             }
             TimerKind::Retransmission | TimerKind::Pacing => {}
+        }
+    }
+
+    fn cause(&self, _connection: &Connection) -> Cause {
+        match (self.probe.is_due, self.after_timeout) {
+            (true, _) => Cause::TailProbe,
+            (false, true) => Cause::Timeout,
+            (false, false) => Cause::Rack,
         }
     }
 

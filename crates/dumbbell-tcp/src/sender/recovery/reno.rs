@@ -6,6 +6,7 @@ use super::fine::FineChecks;
 use super::{LossRecovery, NewAck, Start};
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
+use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
 
@@ -48,6 +49,7 @@ impl Reno {
 
     fn retransmit(&mut self, connection: &mut Connection, now: Time) {
         let Some(head) = connection.begin_fast_retransmit(now) else { return };
+        let cause = connection.duplicates.cause();
         self.checks.on_fast_retransmit(&head, connection.next_index as u32);
         // A retransmission is sent after the reduction that caused it, at the same instant of the clock.
         if self.checks.may_reduce(|reduced| reduced <= head.sent_at) {
@@ -61,7 +63,7 @@ impl Reno {
         self.last_cut = LastCut::DuplicateAcks;
         self.recover = Some(connection.snd_max);
         connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now);
+        connection.enter_recovery(now, cause);
     }
 }
 
@@ -122,7 +124,7 @@ impl LossRecovery for Reno {
             connection.retransmission.stop_timing();
             connection.duplicates.count = DUPLICATE_THRESHOLD;
             connection.count_head_lost(now);
-            connection.enter_recovery(now);
+            connection.enter_recovery(now, Cause::FineTimeout);
         }
     }
 

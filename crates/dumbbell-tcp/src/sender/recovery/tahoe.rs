@@ -2,6 +2,7 @@
 
 use super::{LossRecovery, NewAck, Start};
 use crate::sender::connection::Connection;
+use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::{Time, params};
 
@@ -44,7 +45,7 @@ impl LossRecovery for Tahoe {
         connection.reduce(now, Signal::Restart, head.retransmitted_before);
         self.recover = Some(connection.snd_max);
         connection.end_fast_retransmit(now, &head);
-        connection.go_back();
+        connection.go_back(Cause::DuplicateAcks);
     }
 
     fn on_new_ack(&mut self, connection: &mut Connection, _now: Time, _ack: u64) -> NewAck {

@@ -1,0 +1,142 @@
+//! The journal of a flow as Arrow columns.
+
+use crate::columns::ArrowColumns;
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
+use dumbbell_sim::journal::{Entry, Journal, Kind, Observation, TimerChange};
+use dumbbell_units::Time;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// The column of texts that some entries have.
+fn text(entries: &[Entry], value: impl Fn(&Entry) -> Option<String>) -> ArrayRef {
+    Arc::new(entries.iter().map(value).collect::<StringArray>())
+}
+
+/// The column of whole numbers that some entries have.
+fn whole(entries: &[Entry], value: impl Fn(&Entry) -> Option<u64>) -> ArrayRef {
+    Arc::new(entries.iter().map(value).collect::<UInt64Array>())
+}
+
+/// The column of finite numbers that some entries have.
+fn real(entries: &[Entry], value: impl Fn(&Entry) -> Option<f64>) -> ArrayRef {
+    let finite = |entry: &Entry| value(entry).filter(|value| value.is_finite());
+    Arc::new(entries.iter().map(finite).collect::<Float64Array>())
+}
+
+/// What an entry tells, in a word.
+fn kind(entry: &Entry) -> &'static str {
+    match &entry.kind {
+        Kind::Ack(_) => "ack",
+        Kind::Sent(_) => "sent",
+        Kind::Retransmission(_) => "retransmission",
+        Kind::Decision(_) => "decision",
+        Kind::Timer(_, TimerChange::Armed(_)) => "timer_armed",
+        Kind::Timer(_, TimerChange::Stopped) => "timer_stopped",
+        Kind::Timer(_, TimerChange::Fired) => "timer_fired",
+        Kind::Application(true) => "application_limited",
+        Kind::Application(false) => "application_unlimited",
+        Kind::Event(event) => event.kind.name(),
+    }
+}
+
+/// Why a segment was sent again, on what occasion something was decided, or which timer changed.
+fn cause(entry: &Entry) -> Option<&'static str> {
+    match &entry.kind {
+        Kind::Retransmission(cause) => Some(cause.name()),
+        Kind::Decision(name) | Kind::Timer(name, _) => Some(*name),
+        Kind::Ack(_) | Kind::Sent(_) | Kind::Application(_) | Kind::Event(_) => None,
+    }
+}
+
+/// Ranges of bytes, as `1000-2000 3000-4000`.
+fn written(ranges: impl Iterator<Item = (u64, u64)>) -> Option<String> {
+    let texts: Vec<String> = ranges.map(|(start, end)| format!("{start}-{end}")).collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+/// One row per entry.
+pub fn entries(journal: &Journal) -> PyResult<ArrowColumns> {
+    let rows = journal.entries.as_slice();
+    let acked = |entry: &Entry| match entry.kind {
+        Kind::Ack(ack) => Some(ack),
+        _ => None,
+    };
+    let of_ack = |entry: &Entry, value: &dyn Fn(&Observation, &Observation) -> Option<f64>| {
+        acked(entry).and_then(|_| value(&entry.before, &entry.after))
+    };
+    let running = |deadline: Time| (deadline != Time::NEVER).then(|| deadline.secs());
+    let bits = |rate: Option<f64>| rate.map(|rate| rate * 8.0);
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("time_s", real(rows, |entry| Some(entry.at.secs()))),
+        ("connection", whole(rows, |entry| Some(entry.connection))),
+        ("kind", text(rows, |entry| Some(kind(entry).to_owned()))),
+        ("cause", text(rows, |entry| cause(entry).map(str::to_owned))),
+        ("seq", whole(rows, |entry| entry.range.map(|range| range.0))),
+        ("end", whole(rows, |entry| entry.range.map(|range| range.1))),
+        (
+            "segments",
+            whole(rows, |entry| match entry.kind {
+                Kind::Sent(segments) => Some(segments),
+                Kind::Retransmission(_) => Some(1),
+                _ => None,
+            }),
+        ),
+        ("sack", text(rows, |entry| acked(entry).and_then(|ack| written(ack.sack.ranges(ack.ack))))),
+        (
+            "duplicate_sack",
+            text(rows, |entry| acked(entry).and_then(|ack| written(ack.sack.duplicate(ack.ack).into_iter()))),
+        ),
+        (
+            "ecn_echo",
+            Arc::new(rows.iter().map(|entry| acked(entry).map(|ack| ack.is_ece)).collect::<BooleanArray>()),
+        ),
+        (
+            "rtt_s",
+            real(rows, |entry| {
+                of_ack(entry, &|before, after| (after.rtt.0 > before.rtt.0).then_some(after.rtt.1))
+            }),
+        ),
+        ("delivery_rate_bps", real(rows, |entry| of_ack(entry, &|_, after| bits(after.delivery_rate)))),
+        (
+            "newly_delivered_bytes",
+            whole(rows, |entry| {
+                acked(entry).map(|_| entry.after.delivered.saturating_sub(entry.before.delivered))
+            }),
+        ),
+        (
+            "newly_lost_bytes",
+            whole(rows, |entry| acked(entry).map(|_| entry.after.lost.saturating_sub(entry.before.lost))),
+        ),
+        (
+            "deadline_s",
+            real(rows, |entry| match entry.kind {
+                Kind::Timer(_, TimerChange::Armed(deadline)) => running(deadline),
+                Kind::Ack(_) => running(entry.after.retransmission_deadline()),
+                _ => None,
+            }),
+        ),
+        ("duplicate_acks", whole(rows, |entry| Some(u64::from(entry.after.duplicates)))),
+        (
+            "in_recovery",
+            Arc::new(rows.iter().map(|entry| Some(entry.after.in_recovery)).collect::<BooleanArray>()),
+        ),
+        ("in_flight_bytes", whole(rows, |entry| Some(entry.after.in_flight))),
+        ("srtt_s", real(rows, |entry| entry.after.srtt)),
+        ("cwnd_before_bytes", real(rows, |entry| Some(entry.before.cwnd))),
+        ("cwnd_bytes", real(rows, |entry| Some(entry.after.cwnd))),
+        ("inflation_before_bytes", real(rows, |entry| Some(entry.before.inflation))),
+        ("inflation_bytes", real(rows, |entry| Some(entry.after.inflation))),
+        ("ssthresh_before_bytes", real(rows, |entry| Some(entry.before.ssthresh))),
+        ("ssthresh_bytes", real(rows, |entry| Some(entry.after.ssthresh))),
+        ("pacing_rate_before_bps", real(rows, |entry| bits(entry.before.pacing_rate))),
+        ("pacing_rate_bps", real(rows, |entry| bits(entry.after.pacing_rate))),
+    ];
+    let names: Vec<(String, &str)> =
+        journal.quantities.iter().map(|probe| (format!("{}_before", probe.name), probe.name)).collect();
+    for (index, &(ref before, after)) in names.iter().enumerate() {
+        let value = |state: &Observation| state.quantities.get(index).copied().flatten();
+        columns.push((before, real(rows, |entry| value(&entry.before))));
+        columns.push((after, real(rows, |entry| value(&entry.after))));
+    }
+    ArrowColumns::new(columns)
+}

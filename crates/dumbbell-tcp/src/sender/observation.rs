@@ -1,0 +1,113 @@
+//! What a sender shows to those who ask why it acted: its state at a moment, and why it would repeat a segment. Only a
+//! recording asks; the sender itself uses none of it.
+
+use super::Sender;
+use super::opening::Phase;
+use super::timers::TimerKind;
+use dumbbell_units::{Time, choice};
+
+choice! {
+    /// Why a segment is sent again.
+    pub enum Cause {
+        /// The connection request was not answered in time.
+        Handshake = "handshake",
+        /// Three duplicate ACKs signal a loss [RFC 5681 §3.2].
+        DuplicateAcks = "duplicate_acks",
+        /// The fine timeout of Vegas: its mechanism C or D [brakmo1995 §3.1].
+        FineTimeout = "fine_timeout",
+        /// A partial ACK shows the next hole [RFC 6582 §3.2].
+        PartialAck = "partial_ack",
+        /// Selective acknowledgements leave a hole [RFC 6675 §4].
+        Sack = "sack",
+        /// A segment sent later was delivered, and the reordering window has passed [RFC 8985 §6].
+        Rack = "rack",
+        /// A tail loss probe [RFC 8985 §7].
+        TailProbe = "tail_probe",
+        /// The retransmission timer expired: what was outstanding is sent again [RFC 6298 §5].
+        Timeout = "timeout",
+    }
+}
+
+/// Kinds of timers that a recording distinguishes, in the order in which simultaneous ones are handled. The pacer, which
+/// waits before nearly every segment, is none of them.
+pub const TIMERS: [&str; 3] = ["reordering", "tail_probe", "retransmission"];
+
+/// The state of a sender at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Congestion window without inflation, in bytes.
+    pub cwnd: f64,
+    /// What duplicate ACKs add to the window, in bytes; below 0 if a recovery has reduced it.
+    pub inflation: f64,
+    /// Slow-start threshold, in bytes, possibly infinite.
+    pub ssthresh: f64,
+    /// Pacing rate, in bytes/s; `None` for a congestion control that does not pace.
+    pub pacing_rate: Option<f64>,
+    /// Oldest unacknowledged byte.
+    pub snd_una: u64,
+    /// Bytes in the network as far as the sender knows.
+    pub in_flight: u64,
+    /// Bytes delivered since the connection began.
+    pub delivered: u64,
+    /// Bytes considered lost since the connection began.
+    pub lost: u64,
+    /// Duplicate ACKs since new data was last acknowledged.
+    pub duplicates: u32,
+    /// True if only the application limits the sender.
+    pub is_app_limited: bool,
+    /// True if a fast recovery is in progress.
+    pub in_recovery: bool,
+    /// Number of round-trip times measured, and the latest of them in seconds.
+    pub rtt: (u64, f64),
+    /// The delivery rate of the latest sample, in bytes/s; only for a congestion control that uses such samples.
+    pub delivery_rate: Option<f64>,
+    /// Smoothed round-trip time, in seconds.
+    pub srtt: Option<f64>,
+    /// Deadlines of [`TIMERS`]; [`Time::NEVER`] for one that is not running.
+    pub deadlines: [Time; TIMERS.len()],
+    /// Values of the probes of the congestion control, in their order.
+    pub quantities: Vec<Option<f64>>,
+}
+
+impl Observation {
+    /// When the retransmission timer expires; [`Time::NEVER`] if it is not running.
+    pub fn retransmission_deadline(&self) -> Time {
+        let [_, _, retransmission] = self.deadlines;
+        retransmission
+    }
+}
+
+impl Sender {
+    /// The current state.
+    pub fn observe(&self) -> Observation {
+        let connection = &self.connection;
+        let control = &connection.congestion;
+        let kinds = [TimerKind::Reordering, TimerKind::Probe, TimerKind::Retransmission];
+        Observation {
+            cwnd: control.cwnd(),
+            inflation: connection.duplicates.inflation,
+            ssthresh: control.ssthresh(),
+            pacing_rate: control.pacing_rate(),
+            snd_una: connection.snd_una,
+            in_flight: connection.scoreboard.pipe(),
+            delivered: connection.scoreboard.delivered(),
+            lost: connection.scoreboard.lost(),
+            duplicates: connection.duplicates.count,
+            is_app_limited: connection.limits.is_app_limited(),
+            in_recovery: connection.in_recovery,
+            rtt: (connection.stats.rtt_count, connection.stats.rtt_latest),
+            delivery_rate: connection.scoreboard.rate_sample().map(|rate| rate.delivery_rate()),
+            srtt: self.srtt(),
+            deadlines: kinds.map(|kind| connection.timers.deadline(kind)),
+            quantities: (0..control.probes().len()).map(|index| control.probe(index)).collect(),
+        }
+    }
+
+    /// Why [`poll_transmit`](Self::poll_transmit) would repeat a segment now.
+    pub fn retransmission_cause(&self) -> Cause {
+        if self.connection.opening.phase != Phase::Open {
+            return Cause::Handshake;
+        }
+        self.connection.resend.head.unwrap_or_else(|| self.recovery.cause(&self.connection))
+    }
+}

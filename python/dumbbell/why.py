@@ -1,0 +1,366 @@
+"""Why a sender did what it did: its journal around a time, in the numbers it had.
+
+The engine is deterministic, so a run is explained by repeating it with a journal of one flow: see `Run.why`. A journal
+has an entry for each acknowledgement, decision of the congestion control, transmission, timer and recovery, with the
+state of the sender before and after. It is the same for every congestion control; quantities that one exposes as probes
+are columns.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import _engine, control
+from dumbbell.arguments import file_path
+from dumbbell.errors import ControlError, EngineError, refusal
+from dumbbell.files import replacing
+from dumbbell.quantities import nanoseconds, size_bytes, written_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from dumbbell.run import Run
+
+__all__ = ["DEFAULT_WINDOW", "Explanation", "Line", "explain"]
+
+DEFAULT_WINDOW = "200 ms"
+"""Width of the part of a run around a time, unless another is given."""
+
+CAUSES = {
+    "handshake": "the connection request was not answered in time",
+    "duplicate_acks": "fast retransmit after three duplicate ACKs",
+    "fine_timeout": "the fine timeout of Vegas",
+    "partial_ack": "a partial acknowledgement",
+    "sack": "a hole between SACK blocks",
+    "rack": "RACK: data sent later was delivered",
+    "tail_probe": "tail loss probe",
+    "timeout": "retransmission timeout",
+}
+
+OCCASIONS = {
+    "ack": "acknowledgement",
+    "duplicate_ack": "duplicate ACK",
+    "timer": "timer",
+    "sent": "transmission",
+}
+
+LIMITS = {
+    "application_limited": "nothing to send: only the application limits the sender",
+    "application_unlimited": "the application no longer limits the sender",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """An entry in words.
+
+    Parameters
+    ----------
+    time_s
+        Time, s.
+    kind
+        What it tells.
+    text
+        Its numbers.
+    """
+
+    time_s: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Explanation:
+    """What the sender of a flow learned and did in a part of a run.
+
+    ``print`` shows it as a table, a notebook too; `save` writes a page on which a click on the window's curve shows the
+    entries around that time.
+
+    Parameters
+    ----------
+    run
+        The run.
+    flow
+        Name of the flow.
+    at_s
+        The time asked for, s; ``None`` for all of the run.
+    window_s
+        First and last time of the entries, s.
+    quantities
+        Units of the quantities that the congestion control exposes, by name: columns of `events`.
+    arrow_events
+        The entries as an Arrow table.
+    """
+
+    run: Run
+    flow: str
+    at_s: float | None
+    window_s: tuple[float, float]
+    quantities: Mapping[str, str]
+    arrow_events: pa.Table
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """One row per entry, in order; what an entry does not have is missing.
+
+        ``time_s``; ``connection`` of the flow, counted from 1; ``kind``: ``ack``, ``decision``, ``sent``,
+        ``retransmission``, ``timer_armed``, ``timer_stopped``, ``timer_fired``, ``application_limited``,
+        ``application_unlimited``, or a kind of `Run.traces`' ``tcp_events``; ``cause`` of a retransmission, occasion of a
+        decision, or name of a timer; ``seq`` and ``end`` of what was acknowledged or sent, and its ``segments``.
+
+        Of acknowledgements: ``sack`` and ``duplicate_sack`` (ranges of bytes), ``ecn_echo``, the samples ``rtt_s`` and
+        ``delivery_rate_bps`` (only for a congestion control that uses delivery rates), ``newly_delivered_bytes``,
+        ``newly_lost_bytes``. ``deadline_s`` is that of the timer, and of the retransmission timer after an acknowledgement.
+
+        State of the sender after the entry: ``duplicate_acks``, ``in_recovery``, ``in_flight_bytes``, ``srtt_s``, the
+        window ``cwnd_bytes`` without its ``inflation_bytes``, ``ssthresh_bytes`` (missing if unlimited),
+        ``pacing_rate_bps``, and the quantities of the congestion control. The last four and the quantities have their
+        value before in ``*_before_bytes``, ``*_before_bps`` and ``*_before``.
+        """
+        from dumbbell.run import frame
+
+        return frame(self.arrow_events)
+
+    @cached_property
+    def mss(self) -> int:
+        """Payload of a full segment, bytes."""
+        return _mss(self.run, self.flow)
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The entries in words. Windows are in segments."""
+        rows = self.arrow_events.to_pylist()
+        several = len({row["connection"] for row in rows}) > 1
+        return tuple(self._line(row, several) for row in rows)
+
+    @property
+    def title(self) -> str:
+        """The run, the flow and the time, in a line."""
+        name = self.run.scenario.name or "unnamed scenario"
+        first, last = self.window_s
+        return f"{name}, seed {self.run.seed}, run {self.run.run}: {self.flow} from {first:g} s to {last:g} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain objects; what an entry does not have is left out."""
+        rows = self.arrow_events.to_pylist()
+        return {
+            "scenario": self.run.scenario.name,
+            "seed": self.run.seed,
+            "run": self.run.run,
+            "fingerprint": self.run.fingerprint,
+            "flow": self.flow,
+            "at_s": self.at_s,
+            "window_s": list(self.window_s),
+            "quantities": dict(self.quantities),
+            "events": [{key: value for key, value in row.items() if value is not None} for row in rows],
+        }
+
+    def to_html(self) -> str:
+        """Return a page with the window's curve; a click shows the entries around that time. It needs no network.
+
+        Raises
+        ------
+        ScenarioError
+            The package ``bokeh`` is missing, or the entries are too many for a page.
+        """
+        from dumbbell.plots.why import page
+
+        return page(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path
+            A name that ends in ``.html``.
+
+        Raises
+        ------
+        ScenarioError
+            Another ending, or see `to_html`.
+        ResultsError
+            The file cannot be written.
+        """
+        file = file_path("page", path)
+        if file.suffix.lower() != ".html":
+            raise refusal("page", str(path), "a name that ends in .html")
+        content = self.to_html().encode()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as opened:
+            opened.write(content)
+
+    def __len__(self) -> int:
+        return int(self.arrow_events.num_rows)
+
+    def __str__(self) -> str:
+        """Return the entries as a table of text."""
+        width = max((len(line.kind) for line in self.lines), default=0)
+        rows = [f"{line.time_s:.6f} s  {line.kind:<{width}}  {line.text}".rstrip() for line in self.lines]
+        return "\n".join([self.title, *(rows or ["no entries: the sender learned and did nothing"])])
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.flow!r}: {len(self)} entries, print() or save() it>"
+
+    def _repr_html_(self) -> str:
+        from dumbbell.plots.why import table
+
+        return table(self)
+
+    def _line(self, row: Mapping[str, Any], several: bool) -> Line:
+        kind, cause = row["kind"], row["cause"]
+        if kind == "ack":
+            parts = self._of_ack(row)
+            kind = "duplicate ACK" if row["seq"] == row["end"] and row["duplicate_acks"] else "ACK"
+        elif kind == "sent":
+            parts = [_counted(row["segments"], "segment"), f"bytes {row['seq']}–{row['end']}"]
+            if row["seq"] == row["end"]:
+                parts = ["connection request"]
+        elif kind == "retransmission":
+            parts = [CAUSES.get(cause, cause), f"bytes {row['seq']}–{row['end']}"]
+        elif kind == "decision":
+            parts = [f"on {OCCASIONS.get(cause, cause)}", *self._changes(row)]
+        elif kind.startswith("timer_"):
+            until = "" if row["deadline_s"] is None else f", until {row['deadline_s']:.6f} s"
+            parts = [cause.replace("_", " ") + until]
+        elif kind in LIMITS:
+            parts = [LIMITS[kind]]
+        else:
+            parts = [self._change(row, "cwnd", "cwnd_before_bytes", "cwnd_bytes", 1 / self.mss, "segments")]
+        if several:
+            parts.append(f"connection {row['connection']}")
+        return Line(row["time_s"], kind.replace("_", " "), ", ".join(part for part in parts if part))
+
+    def _of_ack(self, row: Mapping[str, Any]) -> list[str]:
+        acked, parts = row["end"] - row["seq"], [f"up to byte {row['end']}"]
+        if acked:
+            parts.append(f"{acked} bytes acknowledged")
+        elif row["duplicate_acks"]:
+            parts.append(f"number {row['duplicate_acks']}")
+        if row["sack"]:
+            parts.append(f"SACK {row['sack'].replace('-', '–')}")
+        if row["duplicate_sack"]:
+            parts.append(f"arrived twice {row['duplicate_sack'].replace('-', '–')}")
+        if row["ecn_echo"]:
+            parts.append("ECN echo")
+        if row["rtt_s"] is not None:
+            parts.append(f"RTT {row['rtt_s'] * 1e3:.3f} ms")
+        if row["delivery_rate_bps"] is not None:
+            parts.append(f"delivery rate {row['delivery_rate_bps'] * 1e-6:.4g} Mbit/s")
+        if row["newly_lost_bytes"]:
+            parts.append(f"{row['newly_lost_bytes']} bytes considered lost")
+        parts.append(f"{row['in_flight_bytes']} bytes in flight")
+        if row["deadline_s"] is not None:
+            parts.append(f"RTO at {row['deadline_s']:.3f} s")
+        return parts
+
+    def _changes(self, row: Mapping[str, Any]) -> list[str]:
+        segments = 1 / self.mss
+        changes = [
+            self._change(row, "cwnd", "cwnd_before_bytes", "cwnd_bytes", segments, "segments"),
+            self._change(row, "inflation", "inflation_before_bytes", "inflation_bytes", segments, "segments"),
+            self._change(row, "ssthresh", "ssthresh_before_bytes", "ssthresh_bytes", segments, "segments"),
+            self._change(row, "pacing rate", "pacing_rate_before_bps", "pacing_rate_bps", 1e-6, "Mbit/s"),
+        ]
+        for name, unit in self.quantities.items():
+            changes.append(self._change(row, name, f"{name}_before", name, 1.0, "" if unit == "-" else unit))
+        return changes
+
+    def _change(
+        self, row: Mapping[str, Any], name: str, before: str, after: str, scale: float, unit: str
+    ) -> str:
+        was, now = row[before], row[after]
+        if was == now:
+            return ""
+        # Only a threshold is missing while it is unlimited.
+        nothing = "unlimited" if name == "ssthresh" else "none"
+        texts = [nothing if value is None else f"{value * scale:.6g}" for value in (was, now)]
+        return f"{name} {texts[0]} → {texts[1]} {unit}".rstrip()
+
+
+def explain(run: Run, flow: str, at: str | None, window: str | None) -> Explanation:
+    """Return what the sender of a flow learned and did around a time; see `Run.why`."""
+    import pyarrow as pa
+
+    place = _found(run, flow)
+    first, last, at_ns = _window(run, at, window)
+    repeated = _engine.run(
+        run.scenario.canonical_json, run.seed, run.run, control.factory, journal=(place, first, last)
+    )
+    fingerprint = json.loads(repeated.summary())["fingerprint"]
+    if fingerprint != run.fingerprint:
+        text = f"the run was repeated to explain it, and differs: fingerprint {fingerprint} instead of {run.fingerprint}"
+        if any((known.get("tcp") or {}).get("external") for known in _flows(run)):
+            raise ControlError(
+                f"{text}; expected a congestion control that depends on nothing but its events"
+            )
+        raise EngineError(text)
+    journal = repeated.journal()
+    if journal is None:
+        raise EngineError("the repeated run kept no journal")
+    entries, quantities, omitted = journal
+    table = pa.table(entries)
+    if omitted:
+        raise refusal(
+            "window",
+            f"{table.num_rows + omitted} entries",
+            f"a shorter one: at most {table.num_rows} entries",
+            problem="are too many",
+            quoted=False,
+        )
+    return Explanation(
+        run=run,
+        flow=flow,
+        at_s=None if at_ns is None else at_ns * 1e-9,
+        window_s=(first * 1e-9, last * 1e-9),
+        quantities=dict(quantities),
+        arrow_events=table,
+    )
+
+
+def _flows(run: Run) -> list[dict[str, Any]]:
+    return list(run.scenario.resolved()["flows"])
+
+
+def _found(run: Run, name: str) -> int:
+    """Return the position of a flow over TCP in its scenario."""
+    names = [flow["name"] for flow in _flows(run)]
+    if not isinstance(name, str) or name not in names:
+        raise refusal("flow", name, ", ".join(names), names=names)
+    place = names.index(name)
+    if _flows(run)[place].get("tcp") is None:
+        raise refusal("flow", name, "a flow over TCP", problem="sends datagrams and has no window")
+    return place
+
+
+def _window(run: Run, at: str | None, window: str | None) -> tuple[int, int, int | None]:
+    """Return the first and the last nanosecond of the entries, and the time asked for."""
+    end = round(run.simulated_s * 1e9)
+    if at is None:
+        if window is not None:
+            raise refusal("window", window, "none without a time (at)")
+        return 0, end, None
+    at_ns = nanoseconds(at, "at")
+    if at_ns > end:
+        raise refusal("at", at, f"a time within the run, which ends after {written_time(end)}")
+    width = nanoseconds(DEFAULT_WINDOW if window is None else window, "window")
+    if width == 0:
+        raise refusal("window", window, "a time above 0")
+    half = math.ceil(width / 2)
+    return max(0, at_ns - half), min(end, at_ns + half), at_ns
+
+
+def _mss(run: Run, flow: str) -> int:
+    (tcp,) = (known["tcp"] for known in _flows(run) if known["name"] == flow)
+    return size_bytes(tcp["mss"], "mss")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
