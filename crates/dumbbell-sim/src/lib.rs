@@ -24,7 +24,7 @@ pub use outcome::{FlowOutcome, LinkOutcome, Outcome};
 pub use paths::Paths;
 pub use prefix::{Families, SharedPrefix};
 pub use scenario::Scenario;
-pub use simulation::{run, run_unless};
+pub use simulation::{Steps, run, run_unless};
 pub use supervision::{Overflow, Supervision};
 
 /// Version of the engine; results are only comparable within one.

@@ -9,6 +9,7 @@ mod observing;
 mod packets;
 mod payload;
 mod results;
+mod steps;
 mod work;
 
 use crate::events::Event;
@@ -30,6 +31,8 @@ use feedback::Feedback;
 use payload::{Payload, Reports};
 use std::sync::atomic::{AtomicBool, Ordering};
 use work::{Task, Work};
+
+pub use steps::Steps;
 
 /// No connection.
 const NONE: u32 = u32::MAX;
