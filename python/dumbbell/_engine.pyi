@@ -1,7 +1,7 @@
 """The native engine. Private: the `dumbbell` package documents and types what this module returns."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
@@ -12,6 +12,7 @@ __all__ = [
     "Connection",
     "ControlError",
     "EngineError",
+    "Episodes",
     "ManyResult",
     "RecoveryExit",
     "Restart",
@@ -69,6 +70,24 @@ class ManyResult:
     def completed(self) -> int: ...
     @property
     def interrupted(self) -> bool: ...
+
+@final
+class Episodes:
+    COLUMNS: ClassVar[list[str]]
+    def __new__(
+        cls,
+        count: int,
+        flow: str,
+        *,
+        interval_ns: int | None,
+        rtts: float | None,
+        paces: bool,
+        factor: float,
+        threads: int,
+        controls: _Controls | None = None,
+    ) -> Self: ...
+    def reset(self, places: Sequence[int], json_texts: Sequence[str], seeds: Sequence[int]) -> bytes: ...
+    def step(self, places: Sequence[int], actions: Sequence[float]) -> bytes: ...
 
 # Returns the `dumbbell.control.Factory` of a name, a digest and parameters as JSON text.
 _Controls: TypeAlias = Callable[[str, str, str], Any]

@@ -3,11 +3,13 @@
 //! The Python package documents the public interface. This module converts values and runs jobs on threads; the engine
 //! itself uses no threads.
 
+mod agent;
 mod columns;
 mod control;
 mod events;
 mod journal;
 mod many;
+mod steps;
 
 use columns::ArrowColumns;
 use control::{Fault, PythonHost};
@@ -253,6 +255,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ArrowColumns>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<ManyResult>()?;
+    module.add_class::<steps::Episodes>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(digest, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

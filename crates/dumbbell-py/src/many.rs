@@ -11,6 +11,7 @@ use dumbbell_units::spec::SpecError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -77,6 +78,18 @@ impl ManyResult {
     }
 }
 
+/// The message of a panic.
+pub fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    text.unwrap_or_else(|| "no message".to_owned())
+}
+
+/// The exception of an engine that failed.
+pub fn internal_error(text: &str) -> PyErr {
+    EngineError::new_err(format!("internal error of the engine, please report it: {text}"))
+}
+
 /// State shared by the threads.
 struct Shared<'a> {
     batch: Batch<'a>,
@@ -116,17 +129,15 @@ impl Shared<'_> {
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(supervision, on_outcome))) {
             self.end.stop.store(true, Ordering::Relaxed);
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-            fault.get_or_insert(text.unwrap_or_else(|| "no message".to_owned()));
+            fault.get_or_insert_with(|| message(&*panic));
         }
     }
 
     /// The error of an engine that failed.
     fn fault(&self) -> Option<PyErr> {
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(EngineError::new_err(format!("internal error of the engine, please report it: {fault}")))
+        Some(internal_error(&fault))
     }
 
     fn completed(&self) -> usize {
