@@ -399,6 +399,85 @@ def evaluate_command(
     )
 
 
+@app.command("search")
+@guarded
+def search_command(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="Registered algorithm or TCP variant, with parameters if need be (vegas:alpha=2,beta=4), or a control in "
+            "Python (python:module.Class).",
+            show_default=False,
+        ),
+    ],
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective", metavar="NAME", help="low-utilization, starvation or delay.", show_default=False
+        ),
+    ],
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="N|TIME", help='Number of points, or a time such as "5 min".')
+    ] = "300",
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            "--vary",
+            metavar="PARTS",
+            help="What varies, of rate,rtt,buffer,loss,reroute,competitor,pulses; default: that of the objective.",
+        ),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bound",
+            metavar="NAME=LOW..HIGH",
+            help="Bounds of a dimension, such as rtt=10..100, rate=5 or competitor=reno,cubic; may be repeated.",
+        ),
+    ] = None,
+    bounds: Annotated[
+        Path | None,
+        typer.Option("--bounds", metavar="FILE", help="Bounds of dimensions as TOML: rtt = [10, 100]."),
+    ] = None,
+    seed: Seed = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="DIR",
+            help="Folder of the scenario and the journal; default: results/search-ALGORITHM-OBJECTIVE.",
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Number of threads; default: all cores.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again instead of going on.")] = False,
+    json: Json = False,
+) -> None:
+    """Search for the scenario in which an algorithm does worst.
+
+    Links, buffers, losses, routes, competitors and bursts vary within bounds. The worst scenario is reduced to what makes
+    it bad and written to worst.toml, which `dumbbell run` reproduces. After an interruption, the same command goes on.
+    docs/search.md lists the dimensions. Needs the package optuna.
+    """
+    from dumbbell.cli import search
+
+    search.search(
+        algorithm,
+        objective,
+        budget=budget,
+        vary=vary,
+        bound=bound or (),
+        bounds=bounds,
+        seed=seed,
+        output=output,
+        threads=threads,
+        fresh=fresh,
+        json_output=json,
+    )
+
+
 bench_app = typer.Typer(help="Measure the speed of Dumbbell.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench_app, name="bench")
 

@@ -12,7 +12,7 @@ from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
 
-__all__ = ["INITIAL_WINDOW", "Algorithm", "algorithm"]
+__all__ = ["INITIAL_WINDOW", "RECOVERY", "Algorithm", "algorithm", "written_parameters"]
 
 INITIAL_WINDOW = "10 segments"
 """RFC 6928 §2, for every connection of an evaluation."""
@@ -103,21 +103,41 @@ def algorithm(text: str, field: str = "algorithm") -> Algorithm:
     names = [*known, *(one for one in _variants() if one not in known)]
     if name not in names:
         raise refusal(field, name, ", ".join(names), names=names, problem="is not registered")
-    parameters: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not key or not value:
-            raise refusal(field, text, FORM)
-        accepted = known.get(name, ())
+    parameters = written_parameters(rest, field, text)
+    accepted = known.get(name, ())
+    for key in parameters:
         if key not in accepted:
             listed = ", ".join(accepted) or "none for this name"
             raise refusal(f"{field}.{name}", key, listed, names=accepted, problem="is not a parameter")
-        parameters[key] = _value(value)
     shown = ",".join(f"{key}={_written(value)}" for key, value in parameters.items())
     made = Algorithm(name=name, parameters=parameters, text=f"{name}:{shown}" if shown else name)
     # The engine says what it does not accept.
     _smallest(made.tcp())
     return made
+
+
+def written_parameters(rest: str, field: str, text: str) -> dict[str, Any]:
+    """Return parameters that are written as ``"alpha=2,beta=4"``.
+
+    Parameters
+    ----------
+    rest
+        The parameters.
+    field, text
+        Where they were found, and the whole text there, for the error.
+
+    Raises
+    ------
+    ScenarioError
+        They are not of this form.
+    """
+    parameters: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key or not value:
+            raise refusal(field, text, FORM)
+        parameters[key] = _value(value)
+    return parameters
 
 
 def _value(text: str) -> Any:

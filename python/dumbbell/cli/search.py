@@ -1,0 +1,130 @@
+"""``dumbbell search``: the scenario in which an algorithm does worst."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from dumbbell import search as searches
+from dumbbell.campaign import duration
+from dumbbell.campaign.progress import LINE_S
+from dumbbell.cli.refusals import refuse, say_json
+from dumbbell.cli.tables import Column, console, print_table
+from dumbbell.search import Found
+from dumbbell.search.dimensions import bounds_from_file, written_bounds
+from dumbbell.search.writing import record
+
+__all__ = ["search"]
+
+
+def search(
+    algorithm: str,
+    objective: str,
+    *,
+    budget: str,
+    vary: str | None,
+    bound: Sequence[str],
+    bounds: Path | None,
+    seed: int,
+    output: Path | None,
+    threads: int | None,
+    fresh: bool,
+    json_output: bool,
+) -> None:
+    """Search, print what was found and where its scenario is."""
+    given = {} if bounds is None else bounds_from_file(bounds)
+    given |= written_bounds(bound)
+    with _Progress(quiet=json_output) as progress:
+        try:
+            found = searches.search(
+                algorithm,
+                objective,
+                budget=budget,
+                vary=None if vary is None else vary.split(","),
+                bounds=given,
+                seed=seed,
+                output=output,
+                threads=threads,
+                fresh=fresh,
+                progress=progress,
+            )
+        except ModuleNotFoundError as error:
+            refuse(str(error))
+    if json_output:
+        say_json(record(found))
+    else:
+        _print(found)
+
+
+class _Progress:
+    """Shows the points of a search as a bar on a terminal, and as occasional lines in a log."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        self._lines = not quiet and not self._console.is_terminal
+        self._bar = Progress(
+            TextColumn("points"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("worst so far {task.fields[worst]:.3f}"),
+            console=self._console,
+            disable=quiet or self._lines,
+            transient=True,
+        )
+        self._task = self._bar.add_task("points", total=None, worst=0.0)
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, done: int, points: int | None, worst: float) -> None:
+        self._bar.update(self._task, completed=done, total=points, worst=worst)
+        now = time.monotonic()
+        if self._lines and now - self._last > LINE_S:
+            self._last = now
+            of = "" if points is None else f" of {points}"
+            self._console.print(f"points: {done}{of}, worst so far {worst:.3f}")
+
+
+def _print(found: Found) -> None:
+    out = console()
+    out.print(
+        f"{found.objective} of {found.subject}: {found.value:.3f}, plain: {found.plain_value:.3f}",
+        soft_wrap=True,
+        markup=False,
+    )
+    if found.changes:
+        columns = [
+            Column("dimension", "name"),
+            Column("plain", "plain"),
+            Column("worst", "value"),
+            Column("meaning", "meaning"),
+        ]
+        print_table(columns, found.changes)
+    else:
+        out.print("nothing within the bounds is worse than the plain scenario", soft_wrap=True)
+    out.print(f"{found.points} points, {duration(found.elapsed_s)}", soft_wrap=True)
+    out.print(f"scenario: {found.file.resolve()}", soft_wrap=True, markup=False)
