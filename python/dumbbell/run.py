@@ -20,6 +20,7 @@ from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, 
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
 from dumbbell.parameters import columns, shown
 from dumbbell.quantities import nanoseconds
+from dumbbell.results import described
 from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:
@@ -65,32 +66,24 @@ class RunTables:
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row per flow. Units are in the columns' names; a time that did not come is missing (NaN).
-
-        Workloads have completion times and slowdowns with percentiles (``fct_*``, ``slowdown_*``), adaptive video has
-        bitrates and stalls; with ``delay_percentiles``, ``rtt_*`` and ``delay_*`` have percentiles of delays.
-        """
+        """One row per flow. `dumbbell.results` says what the columns are."""
         return frame(self.arrow_flows)
+
+    flows.__doc__ = described("flows", "One row per flow. A value that does not exist is missing (NaN).")
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per link."""
+        """One row per link. `dumbbell.results` says what the columns are."""
         return frame(self.arrow_links)
+
+    links.__doc__ = described("links", "One row per link. A value that does not exist is missing (NaN).")
 
     @cached_property
     def traces(self) -> dict[str, pd.DataFrame]:
         """One frame per probed quantity: ``time_s``, ``name``, ``value``.
 
-        ``tcp_events`` has a row for each event and no ``value``: the ``connection`` of the flow, counted from 1; the ``kind``
-        (``slow_start_exit``, ``fast_retransmit``, ``new_data``, ``recovery_enter``, ``recovery_exit``, ``timeout``,
-        ``give_up``, ``ecn_reduction``, ``undo``, ``idle_restart``, ``loss``); the first byte ``seq`` of a segment that was
-        lost, or is the first new one after a fast retransmission; and the state of the sender: ``snd_una``, ``snd_max``,
-        the window without inflation before and after (``cwnd_before_bytes``, ``cwnd_bytes``) and the mean round-trip time
-        so far (``rtt_mean_s``). Of a ``loss`` the sender does not know yet. `dumbbell.tcp_events` reads such a trace.
-
-        ``transfers`` has a row for each transfer of a workload, and for each page or request, at the time when it began: its
-        ``kind``, the ``connection``, ``size_bytes``, ``completion_s`` and ``slowdown`` (missing if it did not complete),
-        ``segments_retransmitted`` and ``timeouts``.
+        ``tcp_events``, which `dumbbell.tcp_events` reads, and ``transfers`` have a row for each event or transfer, and
+        columns of their own: `dumbbell.results.COLUMNS` has the meaning of each.
         """
         return Traces((quantity, frame(table)) for quantity, table in self.arrow_traces.items())
 

@@ -1,4 +1,4 @@
-"""The command line: ``dumbbell run``, ``why``, ``campaign``, ``list``, ``shell``, ``testbed``, ``version``, and others.
+"""The command line: ``dumbbell init``, ``run``, ``why``, ``campaign``, ``list``, ``shell``, ``testbed``, and others.
 
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
 keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the
@@ -23,7 +23,6 @@ app = typer.Typer(
     name="dumbbell",
     help="A laboratory for TCP congestion control.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -32,7 +31,10 @@ app = typer.Typer(
 LARGEST_SEED = 2**64 - 1
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Scenario file, TOML or JSON.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Scenario file, TOML or JSON; - for standard input.", show_default=False
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of the random streams.")]
 Scheduler = Annotated[
@@ -44,6 +46,54 @@ Scheduler = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from dumbbell.cli import catalogue
+
+        catalogue.show_version()
+        raise typer.Exit
+
+
+@app.callback()
+def dumbbell_group(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Take the options of the command itself."""
+
+
+@app.command("init")
+@guarded
+def init_command(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Name of the scenario file.")] = Path(
+        "scenario.toml"
+    ),
+) -> None:
+    """Write a commented scenario to begin with, and the JSON Schema by which editors complete and check it."""
+    from dumbbell.cli import start
+
+    start.begin(file)
+
+
+@app.command("validate")
+@guarded
+def validate_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Scenario files, TOML or JSON; - for standard input.", show_default=False
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with a table per file.")] = False,
+) -> None:
+    """Check scenario files without running them, and list settings without effect."""
+    from dumbbell.cli import start
+
+    start.validate(files, json_output=json)
 
 
 @app.command("run")
@@ -63,6 +113,14 @@ def run_command(
             help="Write each probed quantity to this folder, as Parquet and PNG.",
         ),
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv",
+            metavar="DIR",
+            help="Write flows.csv, links.csv and one file per probed quantity to this folder.",
+        ),
+    ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
@@ -76,10 +134,15 @@ def run_command(
         bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Run a scenario file once."""
+    """Run a scenario file once.
+
+    The columns of the tables are described by `dumbbell list columns`.
+    """
     from dumbbell.cli import simulate
 
-    simulate.simulate(file, seed=seed, run=run, json_output=json, trace=trace, plot=plot, watch=watch)
+    simulate.simulate(
+        file, seed=seed, run=run, json_output=json, trace=trace, csv=csv, plot=plot, watch=watch
+    )
 
 
 @app.command("why")
@@ -165,7 +228,10 @@ def campaign_command(
 def list_command(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[KIND]", help="algorithms, recoveries, queues, sources, …; default: all."),
+        typer.Argument(
+            metavar="[KIND]",
+            help="algorithms, recoveries, queues, sources, columns, …; default: all but columns.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -721,4 +787,5 @@ def shell_command(context: typer.Context) -> None:
 def main() -> None:
     """Run the command line; the entry point of the ``dumbbell`` script."""
     open_outputs()
-    app()
+    # The name by which completions are asked for, also with `python -m dumbbell`.
+    app(prog_name="dumbbell")

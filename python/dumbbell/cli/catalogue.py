@@ -14,6 +14,7 @@ from dumbbell import engine
 from dumbbell.cli.refusals import say, say_json
 from dumbbell.cli.tables import console
 from dumbbell.errors import refusal
+from dumbbell.results import COLUMNS
 
 __all__ = ["show", "show_schema", "show_version"]
 
@@ -21,9 +22,16 @@ __all__ = ["show", "show_schema", "show_version"]
 def show(kind: str | None, *, json_output: bool) -> None:
     """Print the catalogue, or one kind of it."""
     catalogue = engine.catalogue()
+    if kind == "columns":
+        _show_columns(json_output=json_output)
+        return
     if kind is not None and kind not in catalogue:
         raise refusal(
-            "kind", kind, ", ".join(catalogue), names=catalogue, problem="is not a catalogue section"
+            "kind",
+            kind,
+            ", ".join([*catalogue, "columns"]),
+            names=[*catalogue, "columns"],
+            problem="is not a catalogue section",
         )
     chosen = catalogue if kind is None else {kind: catalogue[kind]}
     if json_output:
@@ -31,6 +39,25 @@ def show(kind: str | None, *, json_output: bool) -> None:
         return
     for name, entries in chosen.items():
         _show_kind(name, entries)
+
+
+def _show_columns(*, json_output: bool) -> None:
+    """Print what the columns of results are."""
+    if json_output:
+        say_json(
+            {table: [column._asdict() for column in found] for table, found in COLUMNS.items()}, indent=2
+        )
+        return
+    out = console(reader=True)
+    for table, found in COLUMNS.items():
+        out.print(Text(f"{table}\n", style="bold"))
+        for column in found:
+            line = Text(column.name, style="bold")
+            facts = ", ".join(fact for fact in (column.unit, column.window) if fact != "-")
+            line.append(f"  [{facts}]" if facts else "", style="dim not bold")
+            out.print(line)
+            out.print(Padding(Text(column.meaning), (0, 0, 0, 4), expand=False))
+        out.print()
 
 
 def show_schema() -> None:

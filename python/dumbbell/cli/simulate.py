@@ -14,23 +14,34 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dumbbell.cli.progress import running
-from dumbbell.cli.refusals import note, refuse, say, say_json
+from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, print_table
 from dumbbell.engine import catalogue
-from dumbbell.errors import ScenarioError, ScenarioWarning
+from dumbbell.errors import ScenarioError, ScenarioWarning, refusal
 from dumbbell.files import replacing
 from dumbbell.plots import trace_figure
 from dumbbell.plots.picture import picture_format
 from dumbbell.run import Run, run
-from dumbbell.scenario import Scenario
+from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# In place of a file: the picture is drawn with characters.
+# In place of the file of a picture: it is drawn with characters.
 TERMINAL = "-"
 
-__all__ = ["FLOW_COLUMNS", "LINK_COLUMNS", "make_directory", "read_scenario", "run_quietly", "simulate"]
+# In place of a scenario file.
+STANDARD_INPUT = "-"
+
+__all__ = [
+    "FLOW_COLUMNS",
+    "LINK_COLUMNS",
+    "is_standard_input",
+    "make_directory",
+    "read_scenario",
+    "run_quietly",
+    "simulate",
+]
 
 FLOW_COLUMNS: Sequence[Column] = (
     Column("flow", "name"),
@@ -72,16 +83,19 @@ def simulate(
     run: int,
     json_output: bool,
     trace: Path | None,
+    csv: Path | None = None,
     plot: str | None = None,
     watch: bool = False,
 ) -> None:
     """Run a scenario file, print its results, and write its traces and its picture where asked; again if it changes."""
     if plot not in (None, TERMINAL):
         picture_format(plot)
+    if watch and is_standard_input(file):
+        raise refusal("--watch", str(file), "a file, whose changes can be seen")
     while True:
         seen = _state(file)
         try:
-            _simulate(file, seed=seed, run=run, json_output=json_output, trace=trace, plot=plot)
+            _simulate(file, seed=seed, run=run, json_output=json_output, trace=trace, csv=csv, plot=plot)
         except (typer.Exit, ScenarioError) as error:
             # Being edited; what is wrong was said, or is said now.
             if not watch:
@@ -106,9 +120,18 @@ def _state(file: Path) -> tuple[int, int] | None:
 
 
 def _simulate(
-    file: Path, *, seed: int, run: int, json_output: bool, trace: Path | None, plot: str | None
+    file: Path,
+    *,
+    seed: int,
+    run: int,
+    json_output: bool,
+    trace: Path | None,
+    csv: Path | None,
+    plot: str | None,
 ) -> None:
     scenario = read_scenario(file)
+    if csv is not None:
+        make_directory(csv)
     if trace is not None:
         # Found out now rather than after a long run.
         make_directory(trace)
@@ -128,16 +151,19 @@ def _simulate(
     try:
         if trace is not None:
             _write_traces(result, trace, written)
+        if csv is not None:
+            _write_csv(result, csv, written)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"interrupted: the run is complete; {len(written)} trace files were written to {trace}"
+            f"interrupted: the run is complete; {len(written)} files were written: {_listed(written)}"
         ) from None
     if json_output:
         say_json(result.summary, indent=2)
     else:
         _print_tables(result)
-    if written:
-        note(f"wrote {len(written)} files to {trace}: {', '.join(path.name for path in written)}")
+    for folder in dict.fromkeys(path.parent for path in written):
+        files = [path for path in written if path.parent == folder]
+        note(f"wrote {len(files)} files to {folder}: {_listed(files)}")
     if picture is not None and plot is not None:
         if plot == TERMINAL:
             say(str(picture), controls=sys.stdout.isatty())
@@ -146,21 +172,44 @@ def _simulate(
             note(f"wrote {plot}")
 
 
+def _listed(files: Sequence[Path]) -> str:
+    return ", ".join(path.name for path in files)
+
+
+def is_standard_input(file: Path) -> bool:
+    """Return whether ``-`` is given in place of a file."""
+    return str(file) == STANDARD_INPUT
+
+
 def read_scenario(file: Path) -> Scenario:
-    """Read a scenario file, or refuse it."""
-    if file.is_dir():
+    """Return the scenario in a file, or on standard input if the file is ``-``.
+
+    Raises
+    ------
+    ScenarioError
+        It is not a valid scenario; the message names the file.
+    OSError
+        The file cannot be read.
+    """
+    if is_standard_input(file):
+        name = "standard input"
+    elif file.is_dir():
         raise IsADirectoryError(
             errno.EISDIR, "is a directory; accepted: a scenario file, TOML or JSON", str(file)
         )
-    if not file.exists():
+    elif not file.exists():
         raise FileNotFoundError(
             errno.ENOENT, "no such file; accepted: a scenario file, TOML or JSON", str(file)
         )
+    else:
+        name = str(file)
     try:
+        if is_standard_input(file):
+            return Scenario.from_text(sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1), source=name)
         return Scenario.from_file(file)
     except ScenarioError as error:
         text = str(error)
-        refuse(text if text.startswith(str(file)) else f"{file}: {text}")
+        raise ScenarioError(text if text.startswith(name) else f"{name}: {text}") from None
 
 
 def run_quietly(
@@ -189,7 +238,7 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
     # The engine's own words for a quantity, with its unit.
     meanings = {entry["name"]: entry["summary"] for entry in catalogue()["probes"]}
     for quantity, table in result.arrow_traces.items():
-        stem = re.sub(r"[^\w.-]+", "_", quantity)
+        stem = _stem(quantity)
         path = directory / f"{stem}.parquet"
         with replacing(path) as file:
             pyarrow.parquet.write_table(table, file)
@@ -203,6 +252,22 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
         with replacing(picture) as file:
             figure.savefig(file, format="png", dpi=150)
         written.append(picture)
+
+
+def _write_csv(result: Run, directory: Path, written: list[Path]) -> None:
+    """Write one CSV file per table, with a header and all digits; what is missing is an empty field."""
+    from pyarrow.csv import write_csv
+
+    tables = {"flows": result.arrow_flows, "links": result.arrow_links, **result.arrow_traces}
+    for name, table in tables.items():
+        path = directory / f"{_stem(name)}.csv"
+        with replacing(path) as file:
+            write_csv(table, file)
+        written.append(path)
+
+
+def _stem(quantity: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", quantity)
 
 
 def _print_tables(result: Run) -> None:

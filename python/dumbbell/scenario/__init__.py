@@ -354,8 +354,58 @@ class Scenario(Part):
         return super().from_dict(stated)
 
     @classmethod
+    def from_text(
+        cls,
+        text: str | bytes,
+        *,
+        form: Literal["toml", "json"] | None = None,
+        folder: str | os.PathLike[str] = ".",
+        source: str = "text",
+    ) -> Self:
+        """Return the scenario that a TOML or JSON document describes.
+
+        Parameters
+        ----------
+        text
+            The document; bytes are read as UTF-8.
+        form
+            Its format; by default JSON if it begins with a brace, which no TOML document does.
+        folder
+            Where the traces are that links name as ``opportunities = { file = "..." }``.
+        source
+            What an error names, such as the file.
+
+        Raises
+        ------
+        ScenarioError
+            The text is not such a document, or not a valid scenario.
+
+        Examples
+        --------
+        >>> from dumbbell import Flow, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="50 ms")
+        >>> scenario = shape.scenario(duration="10 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="reno")])
+        >>> Scenario.from_text(scenario.to_toml()) == scenario
+        True
+        """
+        decoded = _decoded(text, source)
+        if form is None:
+            form = "json" if decoded.lstrip().startswith("{") else "toml"
+        load: Callable[[str], Any] = json.loads if form == "json" else tomllib.loads
+        completed = _completed(decoded, load, Path(folder))
+        if completed is not None:
+            return cls.from_dict(completed)
+        _normal(decoded, form)
+        try:
+            data = load(decoded)
+        except ValueError as error:
+            accepted = f"a {form.upper()} document"
+            raise refusal(source, str(error), accepted, problem="could not be parsed", quoted=False) from None
+        return cls.from_dict(data)
+
+    @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a scenario from a TOML file. Its links may name traces as ``opportunities = { file = "..." }``.
+        """Read a scenario from a TOML file; see `from_text`.
 
         Raises
         ------
@@ -364,23 +414,11 @@ class Scenario(Part):
         OSError
             The file cannot be read.
         """
-        file = file_path("file", path)
-        text = _read_text(file)
-        completed = _completed(text, tomllib.loads, file.parent)
-        if completed is not None:
-            return cls.from_dict(completed)
-        _normal(text, "toml")
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise refusal(
-                str(path), str(error), "a TOML document", problem="could not be parsed", quoted=False
-            ) from None
-        return cls.from_dict(data)
+        return cls._from_file(path, "toml")
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a scenario from a JSON file. Its links may name traces as ``"opportunities": {"file": "..."}``.
+        """Read a scenario from a JSON file; see `from_text`.
 
         Raises
         ------
@@ -389,19 +427,14 @@ class Scenario(Part):
         OSError
             The file cannot be read.
         """
+        return cls._from_file(path, "json")
+
+    @classmethod
+    def _from_file(cls, path: str | os.PathLike[str], form: Literal["toml", "json"]) -> Self:
         file = file_path("file", path)
-        text = _read_text(file)
-        completed = _completed(text, json.loads, file.parent)
-        if completed is not None:
-            return cls.from_dict(completed)
-        _normal(text, "json")
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise refusal(
-                str(path), str(error), "a JSON document", problem="could not be parsed", quoted=False
-            ) from None
-        return cls.from_dict(data)
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST_FILE_BYTES + 1)
+        return cls.from_text(content, form=form, folder=file.parent, source=str(path))
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
@@ -535,17 +568,16 @@ def _completed(text: str, load: Callable[[str], Any], folder: Path) -> dict[str,
     return None if completed == data else completed
 
 
-def _read_text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(LARGEST_FILE_BYTES + 1)
+def _decoded(content: str | bytes, source: str) -> str:
+    """Return the text of a document."""
     accepted = "a scenario as TOML or JSON text in UTF-8"
     if len(content) > LARGEST_FILE_BYTES:
         size = f"more than {LARGEST_FILE_BYTES} bytes"
-        raise refusal(str(path), size, accepted, problem="is too large for a scenario", quoted=False)
+        raise refusal(source, size, accepted, problem="is too large for a scenario", quoted=False)
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
+        text = (content if isinstance(content, bytes) else content.encode()).decode("utf-8-sig")
+    except UnicodeError:
         text = "\0"
     if "\0" in text:
-        raise refusal(str(path), f"{len(content)} bytes", accepted, problem="are not text", quoted=False)
+        raise refusal(source, f"{len(content)} bytes", accepted, problem="are not text", quoted=False)
     return text

@@ -1,0 +1,5 @@
+"""``python -m dumbbell``: the command line."""
+
+from dumbbell.cli import main
+
+main()

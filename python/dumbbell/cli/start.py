@@ -1,0 +1,92 @@
+"""``dumbbell init`` and ``dumbbell validate``: a scenario to begin with, and what is wrong with one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dumbbell import engine
+from dumbbell.cli.refusals import UNFINISHED, note, say, say_json
+from dumbbell.cli.simulate import is_standard_input, read_scenario
+from dumbbell.errors import ScenarioError, refusal
+from dumbbell.files import write_text
+from dumbbell.scenario import Scenario
+
+__all__ = ["SCHEMA_FILE", "begin", "validate"]
+
+SCHEMA_FILE = "scenario.schema.json"
+"""The JSON Schema beside a scenario, which its line ``#:schema`` names for editors."""
+
+
+def begin(file: Path) -> None:
+    """Write a commented scenario, and the JSON Schema by which editors complete and check it.
+
+    Raises
+    ------
+    ScenarioError
+        The file exists, or its name does not end in ``.toml``.
+    OSError
+        A file cannot be written.
+    """
+    if file.suffix != ".toml":
+        raise refusal("FILE", str(file), "a name that ends in .toml")
+    if file.exists():
+        raise refusal("FILE", str(file), "a name without such a file", problem="exists")
+    text = files("dumbbell.cli").joinpath("start.toml").read_text(encoding="utf-8")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    schema = file.with_name(SCHEMA_FILE)
+    write_text(schema, json.dumps(engine.schema(), indent=1) + "\n")
+    write_text(file, text)
+    say(f"wrote {file} and {schema}")
+    say(f"Run it with: dumbbell run {file} --plot {file.with_suffix('.png')}")
+
+
+def validate(given: Sequence[Path], *, json_output: bool) -> None:
+    """Say of each file whether it is a valid scenario; end with an exit code if one is not."""
+    found = [_judged(file) for file in given]
+    if json_output:
+        say_json([one.to_dict() for one in found], indent=2)
+    for one in found if not json_output else ():
+        if one.scenario is None:
+            note(f"error: {one.error}")
+            continue
+        say(f"{one.file}: valid, {len(one.scenario.flows)} flows, {len(one.scenario.links)} links")
+        for text in one.scenario.warnings:
+            note(f"warning: {one.file}: {text}")
+    if any(one.scenario is None for one in found):
+        raise typer.Exit(UNFINISHED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    """A file, and the scenario in it or what is wrong with it."""
+
+    file: str
+    scenario: Scenario | None = None
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        found = self.scenario
+        return {
+            "file": self.file,
+            "valid": found is not None,
+            "error": self.error,
+            "hash": None if found is None else found.hash,
+            "warnings": [] if found is None else [*found.warnings],
+        }
+
+
+def _judged(file: Path) -> _Judged:
+    name = "standard input" if is_standard_input(file) else str(file)
+    try:
+        return _Judged(file=name, scenario=read_scenario(file))
+    except ScenarioError as error:
+        return _Judged(file=name, error=" ".join(str(error).split()))
+    except OSError as error:
+        return _Judged(file=name, error=f"{name}: {error.strerror or error}")

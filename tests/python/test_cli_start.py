@@ -1,0 +1,138 @@
+"""``dumbbell init``, ``validate``, standard input, CSV, completion and ``--version``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+import dumbbell
+from dumbbell import Scenario
+from dumbbell.cli import app
+from dumbbell.cli.start import SCHEMA_FILE
+
+
+def invoke(*args, **options):
+    return CliRunner().invoke(app, [str(argument) for argument in args], **options)
+
+
+@pytest.fixture
+def file(tmp_path, two_hosts):
+    path = tmp_path / "two-hosts.toml"
+    path.write_text(two_hosts.to_toml(), encoding="utf-8")
+    return path
+
+
+def test_init_writes_a_valid_scenario_and_the_schema_that_it_names(tmp_path):
+    file = tmp_path / "new" / "mine.toml"
+    assert invoke("init", file).exit_code == 0
+    scenario = Scenario.from_file(file)
+    assert scenario.warnings == ()
+    assert [flow.name for flow in scenario.flows] == ["cubic", "reno"]
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith(f"#:schema ./{SCHEMA_FILE}\n")
+    schema = json.loads(file.with_name(SCHEMA_FILE).read_text(encoding="utf-8"))
+    assert schema == dumbbell.schema()
+    jsonschema.validate(tomllib.loads(text), schema)
+    run = dumbbell.run(scenario)
+    assert run.flows.goodput_bps.sum() > 9e6
+
+
+def test_init_keeps_what_exists(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("# mine", encoding="utf-8")
+    result = invoke("init", file)
+    assert result.exit_code == 2
+    assert "exists" in result.stderr
+    assert file.read_text(encoding="utf-8") == "# mine"
+    assert invoke("init", tmp_path / "mine.json").exit_code == 2
+
+
+def test_the_schema_states_defaults():
+    queue = json.dumps(dumbbell.schema())
+    assert '"default": "5 ms"' in queue  # the target of CoDel, RFC 8289
+
+
+def test_validate_says_of_each_file_whether_it_is_valid(tmp_path, file, two_hosts):
+    bad = tmp_path / "bad.toml"
+    bad.write_text(two_hosts.to_toml().replace('duration = "5 s"', 'duration = "5"'), encoding="utf-8")
+    result = invoke("validate", file, bad, tmp_path / "none.toml")
+    assert result.exit_code == 2
+    assert result.stdout == f"{file}: valid, 1 flows, 6 links\n"
+    errors = result.stderr.splitlines()
+    assert len(errors) == 2
+    assert errors[0].startswith(f"error: {bad}: duration: ")
+    assert "no such file" in errors[1]
+    judged = json.loads(invoke("validate", file, bad, "--json").stdout)
+    assert [one["valid"] for one in judged] == [True, False]
+    assert judged[0]["hash"] == two_hosts.hash
+
+
+def test_validate_lists_settings_without_effect(tmp_path, two_hosts):
+    late = tmp_path / "late.toml"
+    late.write_text(two_hosts.with_values({"flows.fg.start": "20 s"}).to_toml(), encoding="utf-8")
+    result = invoke("validate", late)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"warning: {late}: ")
+
+
+@pytest.mark.parametrize("form", ["toml", "json"])
+def test_a_dash_is_standard_input(two_hosts, form):
+    text = two_hosts.to_toml() if form == "toml" else two_hosts.to_json()
+    assert invoke("validate", "-", input=text).stdout == "standard input: valid, 1 flows, 6 links\n"
+    summary = json.loads(invoke("run", "-", "--json", input=text).stdout)
+    assert summary["fingerprint"] == dumbbell.run(two_hosts).fingerprint
+    refused = invoke("run", "-", input="duration = 1")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("error: standard input: ")
+    assert invoke("run", "-", "--watch", input=text).exit_code == 2
+
+
+def test_csv_has_every_table_with_all_digits(tmp_path, file, two_hosts):
+    folder = tmp_path / "tables"
+    assert invoke("run", file, "--csv", folder).exit_code == 0
+    assert {path.name for path in folder.iterdir()} == {"flows.csv", "links.csv", "cwnd.csv", "backlog.csv"}
+    with (folder / "flows.csv").open(encoding="utf-8", newline="") as opened:
+        (row,) = csv.DictReader(opened)
+    run = dumbbell.run(two_hosts)
+    assert float(row["goodput_bps"]) == run.flow("fg").goodput_bps
+    assert row["name"] == "fg"
+    assert row["completion_s"] == ""
+    with (folder / "cwnd.csv").open(encoding="utf-8", newline="") as opened:
+        assert sum(1 for _ in csv.DictReader(opened)) == len(run.traces["cwnd"])
+
+
+def test_the_version_is_an_option_and_the_package_a_command():
+    assert invoke("--version").stdout == f"dumbbell {dumbbell.__version__}\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "dumbbell", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"dumbbell {dumbbell.__version__}\n"
+
+
+def test_shells_complete_commands():
+    done = subprocess.run(
+        [sys.executable, "-m", "dumbbell"],
+        env=os.environ
+        | {"_DUMBBELL_COMPLETE": "complete_bash", "COMP_WORDS": "dumbbell val", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["validate"]
+
+
+def test_a_text_is_read_as_a_file_is(two_hosts):
+    for text in (two_hosts.to_toml(), two_hosts.to_json(), two_hosts.to_toml().encode()):
+        assert Scenario.from_text(text) == two_hosts
+    with pytest.raises(dumbbell.ScenarioError, match="are not text"):
+        Scenario.from_text(b"\xff\xfe")
+    with pytest.raises(dumbbell.ScenarioError):
+        Scenario.from_text("duration = ", source="mine")
