@@ -3,6 +3,7 @@
 use super::Simulation;
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
+use crate::supervision::Supervision;
 use dumbbell_units::Time;
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +19,9 @@ pub struct Steps<'a> {
 impl<'a> Steps<'a> {
     /// The run before its first event. The scenario must come from one of its checked constructors.
     pub fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
-        Steps { simulation: Simulation::new(scenario, seed, run), now: Time::ZERO }
+        let never = AtomicBool::new(false);
+        let supervision = Supervision { max_samples: u64::MAX, ..Supervision::from(&never) };
+        Steps { simulation: Simulation::new(scenario, (seed, run), &supervision), now: Time::ZERO }
     }
 
     /// Time up to which the run has come.
@@ -41,7 +44,7 @@ impl<'a> Steps<'a> {
     /// Runs until a time, or to the end if that is earlier. `None` if `stop` became true before.
     pub fn run_until(&mut self, stop: &AtomicBool, until: Time) -> Option<()> {
         let until = until.min(self.simulation.scenario.duration);
-        self.simulation.handle_until(stop, until)?;
+        self.simulation.handle_until(&stop.into(), until)?;
         self.now = if self.simulation.is_complete() { self.simulation.network.now } else { until };
         Some(())
     }
@@ -54,7 +57,7 @@ impl<'a> Steps<'a> {
 
     /// Runs to the end and returns the results. `None` if `stop` became true before.
     pub fn finish(mut self, stop: &AtomicBool) -> Option<Outcome> {
-        self.simulation.run(stop)?;
+        self.simulation.run(&stop.into())?;
         Some(self.simulation.finish())
     }
 }
