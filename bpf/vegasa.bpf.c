@@ -28,6 +28,8 @@ PARAMETER(flag, round_diff, 0, 0, 1);
 PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
 /* Numerator of the expected rate. */
 PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
+/* Change of the round-trip time that explains a change of the throughput which counts as none. */
+PARAMETER(microseconds, rtt_tolerance, 0, 0, 1000000);
 
 struct probes {
 	microseconds base_rtt;
@@ -78,8 +80,9 @@ static __always_inline void shrink_and_sink(struct tcp_sock *tp, struct vegasa *
 static __always_inline void step(struct tcp_sock *tp, struct vegasa *vegasa, const struct check *check)
 {
 	struct vegas *vegas = &vegasa->vegas;
-	bool rises = vegas->has_throughput && check->actual > vegasa->throughput;
-	bool falls = vegas->has_throughput && check->actual < vegasa->throughput;
+	u64 tolerated = vegasa->throughput * rtt_tolerance / most(check->rtt_ns / 1000, 1);
+	bool rises = vegas->has_throughput && check->actual > vegasa->throughput + tolerated;
+	bool falls = vegas->has_throughput && check->actual + tolerated < vegasa->throughput;
 	s64 diff = check->diff;
 	bool is_within = inclusive ? vegasa->alpha <= diff && diff <= vegasa->beta
 				   : vegasa->alpha < diff && diff < vegasa->beta;

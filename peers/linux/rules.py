@@ -23,8 +23,15 @@ MECHANISMS = dict.fromkeys(("vegas", "newvegas", "vegasa", "code", "rovegas"), "
 
 THRESHOLDS = {key: {"alpha": 1.55, "beta": 3.55} for key in ("vegas", "newvegas", "code", "rovegas")}
 
-# Equal round-trip times are a tie as well.
-TOLERANCE_US = dict.fromkeys(("newvegas", "code"), 100)
+# Equal round-trip times are a tie as well, and equal throughputs, which Vegas-A compares.
+TOLERANCE_US = dict.fromkeys(("newvegas", "code", "vegasa"), 100)
+
+# Of a single flow, as serialization times of a packet. In the throughput of Vegas-A, that is a quarter of what a segment
+# more adds to it.
+TOLERANCE_PACKETS = {"newvegas": 2.0, "code": 2.0, "vegasa": 0.25}
+
+# With moving thresholds that are never below 1 segment; those of pairs are its own.
+OWN_THRESHOLDS = ("vegasa",)
 
 
 def _thresholds(base_packets: float) -> dict[str, float]:
@@ -38,14 +45,16 @@ def _thresholds(base_packets: float) -> dict[str, float]:
     return {"alpha": lower, "beta": round(lower + 1.0, 2)}
 
 
-def _tolerance_us(packet_us: float) -> int:
-    """Return the growth of a single flow's round-trip time that is none: twice the serialization time of a packet.
+def _tolerance_us(variant: str, packet_us: float) -> int:
+    """Return the change of a single flow's round-trip time that is none.
 
-    A growth of the window by a segment then leaves the band alone, and so does hardly ever a late packet. With less, the
-    thresholds of CODE rise by chance: in the simulator, delays that vary as in real time change its mean window by more
-    than 2 % at 29 of 40 points with 100 µs, at 14 with one packet, and at one with two.
+    For NewVegas and CODE it is twice the serialization time of a packet. A growth of the window by a segment then leaves
+    the band alone, and so does hardly ever a late packet. With less, the thresholds of CODE rise by chance: in the
+    simulator, delays that vary as in real time change its mean window by more than 2 % at 29 of 40 points with 100 µs, at
+    14 with one packet, and at one with two. Vegas-A has to notice the throughput of a segment more, so that its tolerance
+    is a quarter of this time: without one, such delays change its mean window at 17 points, with a quarter at two.
     """
-    return max(100, round(2.0 * packet_us))
+    return max(TOLERANCE_US[variant], round(TOLERANCE_PACKETS[variant] * packet_us))
 
 
 def table(
@@ -74,7 +83,7 @@ def table(
         raise refusal("variant", variant, f"one of {', '.join(VARIANTS)}", names=VARIANTS)
     stated: dict[str, Any] = {"rules": "linux", "congestion": variant, "delayed_ack": "off"}
     thresholds = THRESHOLDS.get(variant, {})
-    if thresholds and base_packets is not None:
+    if base_packets is not None and (thresholds or variant in OWN_THRESHOLDS):
         thresholds = _thresholds(base_packets)
     if variant in MECHANISMS:
         stated["mechanisms"] = MECHANISMS[variant]
@@ -84,7 +93,7 @@ def table(
             **thresholds,
         }
     if variant in TOLERANCE_US:
-        tolerance = TOLERANCE_US[variant] if packet_us is None else _tolerance_us(packet_us)
+        tolerance = TOLERANCE_US[variant] if packet_us is None else _tolerance_us(variant, packet_us)
         stated["congestion"] |= {"rtt_tolerance": f"{tolerance} us"}
     if variant == "rovegas":
         # The option takes 8 bytes of the payload.
@@ -127,7 +136,8 @@ RULES: tuple[Rule, ...] = (
         aspect="Recovery",
         peer="Proportional rate reduction moves the window to the threshold during a recovery; the threshold is half of the "
         "whole window.",
-        matched="The same: prr of the recovery, reduction_base whole-window.",
+        matched="The same: prr of the recovery, reduction_base whole-window. The thresholds of Westwood and Westwood+ are "
+        "whole segments on both sides.",
     ),
     Rule(
         aspect="Loss detection",
@@ -158,11 +168,11 @@ RULES: tuple[Rule, ...] = (
         "segment by a rounding error of floating point; then one segment fewer is sent until the next change.",
     ),
     Rule(
-        aspect="Vegas, NewVegas, CODE and RoVegas: thresholds",
+        aspect="Vegas, NewVegas, Vegas-A, CODE and RoVegas: thresholds",
         peer="A window that just fills the path has a difference of almost 1 segment, the next one of almost 2. Round-trip "
         "times that are a few microseconds longer then decide whether the window grows.",
         matched="On both sides, thresholds of single flows leave one window between them, whose difference is half a segment "
-        "from both. Those of pairs are 1.55 and 3.55 segments.",
+        "from both. Those of pairs are 1.55 and 3.55 segments, and those of Vegas-A its own.",
     ),
     Rule(
         aspect="NewVegas and CODE: ties",
@@ -170,6 +180,12 @@ RULES: tuple[Rule, ...] = (
         "microseconds, so that the thresholds rise by chance; in ours they are equal.",
         matched="A round-trip time counts as longer if it is so by 100 µs (rtt_tolerance), on both sides: less than the time "
         "of a packet at 50 Mbit/s, more than most delays of the testbed.",
+    ),
+    Rule(
+        aspect="Vegas-A: ties",
+        peer="The thresholds rise if the throughput is higher than in the round before, however little.",
+        matched="A throughput counts as the same if round-trip times that differ by 100 µs explain the change "
+        "(rtt_tolerance), in single flows by a quarter of the time of a packet if that is more, on both sides.",
     ),
     Rule(
         aspect="Mechanisms of Vegas",

@@ -89,6 +89,13 @@ def test_the_band_of_a_single_flow_tolerates_two_packets_and_that_of_a_pair_the_
     assert "rtt_tolerance" not in PEER.tcp("vegas", packet_us=1200.0)["congestion"]
 
 
+def test_the_throughput_of_a_single_vegasa_tolerates_a_quarter_of_a_packet():
+    single = PEER.tcp("vegasa", base_packets=3.5347, packet_us=12_000.0)["congestion"]
+    assert (single["alpha"], single["beta"], single["rtt_tolerance"]) == (1.97, 2.97, "3000 us")
+    pair = PEER.tcp("vegasa")["congestion"]
+    assert pair["rtt_tolerance"] == "100 us" and "alpha" not in pair
+
+
 def test_without_what_it_needs_the_peer_is_absent(monkeypatch):
     lacks = testbed.Check(check="root", status="missing", detail="user 1000", remedy="run with sudo")
     warns = testbed.Check(check="real-time priority", status="warning", detail="refused", remedy="")

@@ -84,7 +84,7 @@ impl BandwidthWindow {
             self.window.on_congestion(context, congestion);
             return;
         };
-        let ssthresh = (bandwidth * rtt_min).max(2.0 * context.mss);
+        let ssthresh = self.window.rules().threshold(bandwidth * rtt_min, context.mss);
         let most = if only_reduce { self.cwnd() } else { context.max_window };
         self.window.reduce(ssthresh, ssthresh.min(most), context, congestion);
     }
@@ -113,7 +113,7 @@ impl BandwidthWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Signal;
+    use crate::{ReductionBase, Signal, WindowRules};
     use dumbbell_units::Time;
 
     const MSS: f64 = 1000.0;
@@ -159,12 +159,29 @@ mod tests {
     }
 
     fn after(signal: Signal, bandwidth: Option<f64>, only_reduce: bool) -> (f64, f64) {
-        let mut window = BandwidthWindow::new(&Setup::new(Time::ZERO, MSS, 40.0 * MSS));
+        after_by(WindowRules::default(), signal, bandwidth, only_reduce)
+    }
+
+    fn after_by(rules: WindowRules, signal: Signal, bandwidth: Option<f64>, only_reduce: bool) -> (f64, f64) {
+        let setup = Setup::new(Time::ZERO, MSS, 40.0 * MSS).with_rules(rules);
+        let mut window = BandwidthWindow::new(&setup);
         window.rtt_min = 0.1;
         let context = Context::new(Time::ZERO, MSS).with_sent(0, 40_000);
         let congestion = Congestion::new(signal);
         window.on_congestion(&context, &congestion, bandwidth, only_reduce);
         (window.cwnd() / MSS, window.ssthresh() / MSS)
+    }
+
+    #[test]
+    fn thresholds_are_whole_segments_where_halved_windows_are() {
+        // 259 000 bytes/s * 0.1 s = 25.9 segments.
+        let loss = |reduction_base| {
+            let rules = WindowRules { reduction_base, ..WindowRules::default() };
+            after_by(rules, Signal::FastRetransmit, Some(259_000.0), true)
+        };
+        assert_eq!(loss(ReductionBase::WholeWindow), (25.0, 25.0));
+        assert_eq!(loss(ReductionBase::RealWindow), (25.9, 25.9));
+        assert_eq!(loss(ReductionBase::Flight), (25.9, 25.9));
     }
 
     #[test]

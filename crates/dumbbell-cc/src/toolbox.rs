@@ -63,7 +63,8 @@ choice! {
         /// The bytes in the network by the scoreboard of selective acknowledgements; the result is whole bytes, at
         /// least two segments.
         Pipe = "pipe",
-        /// The usable window; the result is whole segments, at least two (BSD).
+        /// The usable window; the result is whole segments, at least two (BSD). So are thresholds from an estimate of
+        /// the bandwidth.
         WholeWindow = "whole-window",
         /// The usable window; the threshold becomes whole segments, at least two, and the window itself is not rounded.
         RealWindow = "real-window",
@@ -145,6 +146,14 @@ impl WindowRules {
             GrowPer::Ack => additions,
             GrowPer::Segment => least(additions, ((ssthresh - cwnd) / mss).ceil().max(1.0)),
         }
+    }
+
+    /// A threshold that does not come from the window, in bytes: at least two segments, and whole ones if those from
+    /// the window are.
+    pub fn threshold(&self, bytes: f64, mss: f64) -> f64 {
+        let is_whole = self.reduction_base == ReductionBase::WholeWindow;
+        let rest = if is_whole { (bytes / mss).floor() * mss } else { bytes };
+        rest.max(2.0 * mss)
     }
 
     /// Threshold and window after a loss that halves them, in bytes.

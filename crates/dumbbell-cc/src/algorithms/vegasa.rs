@@ -9,12 +9,13 @@
 //! throughput is cleared, and everything else is as in Vegas. A band with fractional thresholds stops at its minimum of
 //! 1 instead of passing it. The window grows by fractions of a segment, as in the authors' ns-2 code, not at once; that
 //! code includes the thresholds in the band, which is `inclusive` here. The three corrections of Vegas
-//! [hengartner2000 §VII] are on.
+//! [hengartner2000 §VII] are on. On real paths, microseconds decide whether the throughput rises: `rtt_tolerance` is the
+//! change that counts as none.
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
-use dumbbell_units::params;
+use dumbbell_units::{Time, params};
 
 /// Minimum of `alpha`, in segments [chan2010 §2.5].
 const FLOOR: f64 = 1.0;
@@ -41,6 +42,9 @@ params! {
         rtt: RttChoice = RttChoice::Mean, "-", "[chan2010 §2.2]";
         /// Numerator of the expected rate, which is divided by the base RTT.
         numerator: Numerator = Numerator::InTransit, "-", "[hengartner2000 §VII.C]";
+        /// A change of the throughput counts as none if the round-trip time need be longer or shorter by no more than
+        /// this to explain it.
+        rtt_tolerance: Time = Time::ZERO, "s", "[chan2010 §2.5]";
     }
 }
 
@@ -66,9 +70,12 @@ pub struct VegasA {
 }
 
 impl VegasA {
-    fn step(&self, diff: f64, throughput: f64) -> Step {
-        let rises = self.throughput.is_some_and(|before| throughput > before);
-        let falls = self.throughput.is_some_and(|before| throughput < before);
+    fn step(&self, check: &Check) -> Step {
+        let (diff, throughput) = (check.diff, check.actual);
+        // Data of a round over its RTT: an RTT longer or shorter by a fraction changes the throughput by this fraction.
+        let tolerated = self.params.rtt_tolerance.secs() / check.rtt;
+        let rises = self.throughput.is_some_and(|before| throughput > before * (1.0 + tolerated));
+        let falls = self.throughput.is_some_and(|before| throughput < before * (1.0 - tolerated));
         let is_within = if self.params.inclusive {
             self.alpha <= diff && diff <= self.beta
         } else {
@@ -92,7 +99,7 @@ impl VegasA {
     }
 
     fn decide(&mut self, check: &Check, context: &Context, ack: &Ack) {
-        match self.step(check.diff, check.actual) {
+        match self.step(check) {
             Step::Hold => self.window.hold(),
             Step::Grow => self.window.grow(self.params.increase, context, ack),
             Step::GrowAndRise => {
@@ -207,7 +214,7 @@ mod tests {
         let mut vegas_a = VegasA::new(&params, &setup());
         (vegas_a.alpha, vegas_a.beta) = (alpha, alpha + 2.0);
         vegas_a.throughput = Some(100.0);
-        let check = Check { diff, actual: throughput, ..Check::default() };
+        let check = Check { diff, actual: throughput, rtt: 0.1, ..Check::default() };
         let ack = Ack::new(MSS as u64, MSS as u64);
         vegas_a.decide(&check, &context(20.0 * MSS), &ack);
         (vegas_a.cwnd() / MSS, vegas_a.alpha, vegas_a.beta)
@@ -246,6 +253,17 @@ mod tests {
     fn a_round_after_a_loss_has_no_previous_throughput() {
         let mut vegas_a = VegasA::new(&VegasAParams::default(), &setup());
         vegas_a.throughput = None;
-        assert_eq!(vegas_a.step(2.0, 1e9), Step::Hold);
+        let check = Check { diff: 2.0, actual: 1e9, rtt: 0.1, ..Check::default() };
+        assert_eq!(vegas_a.step(&check), Step::Hold);
+    }
+
+    #[test]
+    fn changes_within_the_tolerance_count_as_none() {
+        // 2 ms of a round-trip time of 100 ms are 2 % of the throughput.
+        let tolerant = || VegasAParams { rtt_tolerance: Time(2_000_000), ..VegasAParams::default() };
+        assert_eq!(after(tolerant(), 1.0, 2.0, 101.0), (20.0, 1.0, 3.0));
+        assert_eq!(after(tolerant(), 1.0, 2.0, 103.0), (21.0, 2.0, 4.0));
+        assert_eq!(after(tolerant(), 2.0, 1.0, 99.0), (20.0, 2.0, 4.0));
+        assert_eq!(after(tolerant(), 2.0, 1.0, 97.0), (19.0, 1.0, 3.0));
     }
 }
