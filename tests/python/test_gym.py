@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import dumbbell
 from conftest import ROOT
-from dumbbell import Bernoulli, DropTail, Flow, ScenarioError, Transfer, Uniform, topologies
+from dumbbell import Bernoulli, DropTail, Flow, ScenarioError, ScenarioWarning, Transfer, Uniform, topologies
 from dumbbell.gym import FEATURES, FlowEnv, FlowVectorEnv, Intervals, PowerReward, observation
 from dumbbell.gym.intervals import COLUMNS
 
@@ -313,6 +313,12 @@ def test_the_scenario_of_an_agent_is_refused_elsewhere():
     data["flows"] = [_steered(flow) for flow in data["flows"]]
     with pytest.raises(ScenarioError, match="external"):
         dumbbell.run(data)
+
+
+def test_probes_have_no_effect_and_say_so():
+    data = lossy().to_dict() | {"probes": [{"flows": ["*"], "quantities": ["cwnd"]}]}
+    with pytest.warns(ScenarioWarning, match="probes"):
+        FlowEnv(dumbbell.Scenario.from_dict(data))
 
 
 def test_without_gymnasium_the_error_says_how_to_get_it():

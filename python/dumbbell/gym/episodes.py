@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dumbbell import _engine, control
 from dumbbell.arguments import MOST_RUNS, function, thread_count, whole_number
-from dumbbell.errors import refusal
+from dumbbell.errors import ScenarioWarning, refusal
 from dumbbell.gym.intervals import Intervals, PowerReward, Reward
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.run import cores
@@ -142,6 +143,12 @@ class Episodes:
         """Return the text of a scenario whose flow has an agent, and the rate of its bottleneck in bytes/s."""
         data = scenario.to_dict()
         _flow(scenario, self._flow)
+        if data.pop("probes", None):
+            warnings.warn(
+                "probes: an environment records none; its steps return intervals",
+                ScenarioWarning,
+                stacklevel=2,
+            )
         data["flows"] = [_steered(flow) if flow["name"] == self._flow else flow for flow in data["flows"]]
         capacity = self._capacity
         if capacity is None:
