@@ -78,6 +78,9 @@ params! {
         maximum: Time = Time(120_000_000_000), "s", "[linux6 tcp.h]", |t| t.0 > 0, "a time above 0";
         /// Timeout before the first sample.
         initial: Time = Time(1_000_000_000), "s", "[RFC 6298 §2]", |t| t.0 > 0, "a time above 0";
+        /// Unit of the clock of timestamps. The congestion control is told of the round-trip time of data that was sent
+        /// again, by timestamps, in whole units.
+        timestamp_unit: Time = Time(1_000_000), "s", "[linux6 tcp_input.c]", |t| t.0 > 0, "a time above 0";
     }
 }
 
@@ -262,6 +265,14 @@ impl RttEstimator {
             self.srtt_secs = self.srtt_secs();
         }
         self.set_timeout();
+    }
+
+    /// The round-trip time of data sent again at `sent`, which timestamps tell, for the congestion control: whole units
+    /// of their clock, at least one [linux6 tcp_input.c].
+    pub fn by_timestamps(&self, sent: Time, now: Time) -> Option<Time> {
+        let TimerSpec::Linux(LinuxTimer { timestamp_unit, .. }) = &self.spec else { return None };
+        let units = self.ticks_between(*timestamp_unit, sent, now).max(1);
+        Some(Time(units.saturating_mul(timestamp_unit.0)))
     }
 
     fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {
@@ -599,6 +610,19 @@ mod tests {
         assert_eq!(timeout(110.625, true), 455.7);
         // The next ends with the same: mdev 194.106 or 200 at least: 345.078 - 145.078 / 4 = 308.809.
         assert_eq!(timeout(110.625, true), 419.43);
+    }
+
+    #[test]
+    fn linux_times_data_sent_again_in_whole_milliseconds() {
+        let spec = TimerSpec::Linux(LinuxTimer::default());
+        let estimator = RttEstimator::new(&spec, HostClock::Fraction(0.0));
+        let told = |sent: u64, now: u64| estimator.by_timestamps(Time(sent), Time(now));
+        // 12.4 ms, in which the clock of milliseconds advances 12 or 13 times.
+        assert_eq!(told(100_000_000, 112_400_000), Some(Time(12_000_000)));
+        assert_eq!(told(100_700_000, 113_100_000), Some(Time(13_000_000)));
+        assert_eq!(told(100_100_000, 100_200_000), Some(Time(1_000_000)));
+        let other = RttEstimator::new(&TimerSpec::Rfc6298(RfcTimer::default()), HostClock::Fraction(0.0));
+        assert_eq!(other.by_timestamps(Time(0), Time(12_400_000)), None);
     }
 
     #[test]

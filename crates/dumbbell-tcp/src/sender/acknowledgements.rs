@@ -148,7 +148,7 @@ impl Connection {
     }
 
     /// Removes acknowledged data. Returns the round-trip time of the newest segment if it was sent once and not
-    /// selectively acknowledged before.
+    /// selectively acknowledged before, and otherwise by timestamps if the timer has a unit for them.
     fn acknowledge(&mut self, now: Time, ack: &AckSegment) -> Option<Time> {
         let (newest, removed) = self.scoreboard.acknowledge(ack.ack, now);
         self.next_index = self.next_index.saturating_sub(removed);
@@ -160,7 +160,7 @@ impl Connection {
             self.stats.on_rtt(rtt.secs());
         }
         self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo, self.snd_nxt);
-        rtt
+        rtt.or_else(|| self.retransmission.by_timestamps(ack.timestamp_echo, now))
     }
 
     fn see_to_timer(&mut self, now: Time, rule: TimerRule) {

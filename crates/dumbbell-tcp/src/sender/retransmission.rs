@@ -38,6 +38,11 @@ impl RetransmissionTimer {
         self.timestamps
     }
 
+    /// The round-trip time of data sent again at `sent`, for the congestion control; see [`RttEstimator`].
+    pub(super) fn by_timestamps(&self, sent: Time, now: Time) -> Option<Time> {
+        if self.timestamps { self.estimator.by_timestamps(sent, now) } else { None }
+    }
+
     /// When the timeout expires if the timer starts at `now`.
     #[inline]
     pub(super) fn deadline(&self, now: Time) -> Time {

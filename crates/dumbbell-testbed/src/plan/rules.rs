@@ -5,7 +5,7 @@ use super::{LARGEST_PACKET, LEAST_MTU, refuse, refuse_name};
 use crate::host::{HostSpec, Peer};
 use dumbbell_tcp::TcpParams;
 use dumbbell_tcp::config::{DelayedAck, EcnMode, Pacing};
-use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
+use dumbbell_tcp::rtt::{LinuxTimer, RfcTimer, TimerSpec};
 use dumbbell_tcp::sender::recovery::{Frto, RecoverySpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
 use dumbbell_units::{Time, Value, Window};
@@ -244,7 +244,11 @@ impl Rules<'_> {
         let default = RfcTimer::default();
         let initial = ("initial", &[default.initial.encode()][..], "\"1 s\", as in the kernel");
         match &self.params.timer {
-            TimerSpec::Linux(timer) => self.members("timer", &timer.members(), &[initial])?,
+            TimerSpec::Linux(timer) => {
+                let unit = LinuxTimer::default().timestamp_unit.encode();
+                let unit = ("timestamp_unit", &[unit][..], "\"1 ms\", as in the kernel");
+                self.members("timer", &timer.members(), &[initial, unit])?;
+            }
             TimerSpec::Rfc6298(timer) => self.members(
                 "timer",
                 &timer.members(),
