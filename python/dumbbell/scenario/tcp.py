@@ -103,12 +103,15 @@ class LinuxTimer(Timer):
         Largest timeout, a time.
     initial
         Timeout before the first RTT sample, a time.
+    timestamp_unit
+        Unit of timestamps, a time: an RTT of data sent again is told to the congestion control in whole units.
     """
 
     tag: ClassVar = ("kind", "linux")
     minimum: str | None = None
     maximum: str | None = None
     initial: str | None = None
+    timestamp_unit: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
