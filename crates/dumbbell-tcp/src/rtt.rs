@@ -160,6 +160,12 @@ impl HostClock {
         (at.0 + period.0 - self.phase(period)) / period.0
     }
 
+    /// When a timer of Linux expires that is set at `now` for `at`: the wait in ticks, rounded up, is counted from the
+    /// last tick, and the timer never expires early.
+    pub fn expiry(self, period: Time, now: Time, at: Time) -> Time {
+        self.after(period, now, at.since(now).0.div_ceil(period.0).saturating_add(1))
+    }
+
     /// The time of the `n`th tick after `now`, n at least 1.
     pub fn after(self, period: Time, now: Time, n: u64) -> Time {
         let number = self.ticks(period, now).saturating_add(n);
@@ -222,6 +228,11 @@ impl RttEstimator {
     /// time may have any value: a future one counts as now.
     pub fn sample(&mut self, sent: Time, now: Time) {
         self.sample_in_round(sent, now, false);
+    }
+
+    /// The clock of the host.
+    pub fn clock(&self) -> HostClock {
+        self.clock
     }
 
     /// True if [`sample_in_round`](Self::sample_in_round) makes use of round trips.
@@ -610,6 +621,15 @@ mod tests {
         assert_eq!(timeout(110.625, true), 455.7);
         // The next ends with the same: mdev 194.106 or 200 at least: 345.078 - 145.078 / 4 = 308.809.
         assert_eq!(timeout(110.625, true), 419.43);
+    }
+
+    #[test]
+    fn a_timer_of_linux_expires_with_the_second_tick_at_the_earliest() {
+        let clock = HostClock::Fraction(0.0);
+        let expiry = |now: u64, at: u64| clock.expiry(Time(4), Time(now), Time(at)).0;
+        // Ticks at 0, 4, 8 and so on. A wait of 1 to 4 is one tick, and the one in which it is set does not count.
+        assert_eq!([expiry(8, 9), expiry(8, 12), expiry(11, 12), expiry(11, 15)], [16, 16, 16, 16]);
+        assert_eq!([expiry(8, 13), expiry(11, 16), expiry(12, 13)], [20, 20, 20]);
     }
 
     #[test]

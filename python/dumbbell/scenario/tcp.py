@@ -309,6 +309,8 @@ class RackRecovery(Recovery):
         Number of recoveries without a duplicate report after which the multiple is 1 again.
     reo_timer_slack
         Time added to the wait for a segment that may be reordered.
+    reo_timer_tick
+        Clock of this timer, a time: the wait is rounded up to whole ticks, and ends with the next one.
     dsack
         Whether the receiver reports data that arrived twice.
     dsack_after_reordering
@@ -332,6 +334,7 @@ class RackRecovery(Recovery):
     reo_wnd_mult_max: int | None = None
     reo_wnd_persist: int | None = None
     reo_timer_slack: str | None = None
+    reo_timer_tick: str | None = None
     dsack: bool | None = None
     dsack_after_reordering: bool | None = None
     tlp: bool | None = None

@@ -38,6 +38,11 @@ impl RetransmissionTimer {
         self.timestamps
     }
 
+    /// The clock of the host.
+    pub(super) fn clock(&self) -> HostClock {
+        self.estimator.clock()
+    }
+
     /// The round-trip time of data sent again at `sent`, for the congestion control; see [`RttEstimator`].
     pub(super) fn by_timestamps(&self, sent: Time, now: Time) -> Option<Time> {
         if self.timestamps { self.estimator.by_timestamps(sent, now) } else { None }

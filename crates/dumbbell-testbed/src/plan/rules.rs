@@ -81,6 +81,11 @@ impl Rules<'_> {
                     ("reo_wnd_mult_max", &[255.into()], "255, as in the kernel"),
                     ("reo_wnd_persist", &[16.into()], "16, as in the kernel"),
                     ("reo_timer_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
+                    (
+                        "reo_timer_tick",
+                        &["4 ms".into(), "1 ms".into(), "10 ms".into()],
+                        "that of the kernel: \"4 ms\" at 250 Hz, \"1 ms\", or \"10 ms\"",
+                    ),
                     ("dsack_after_reordering", &[true.into()], "true, as in the kernel"),
                     ("pto_slack", &["2 ms".into()], "\"2 ms\", as in the kernel"),
                     ("max_ack_delay", &["200 ms".into()], "\"200 ms\", as in the kernel"),

@@ -55,6 +55,7 @@ fn sack() -> RecoverySpec {
         prr_base: PrrBase::Window,
         reo_wnd_mult_max: 255,
         reo_timer_slack: Time(2_000_000),
+        reo_timer_tick: Time(4_000_000),
         dsack_after_reordering: true,
         pto_slack: Time(2_000_000),
         frto: Frto::Linux,

@@ -54,6 +54,9 @@ params! {
         reo_wnd_persist: u64 = 16, "-", "[RFC 8985 §6.2]", |n| *n >= 1, "at least 1";
         /// Added to the wait for a segment that may be reordered.
         reo_timer_slack: Time = Time(0), "s", "[linux6 tcp_recovery.c]";
+        /// Clock of this timer, which rounds the wait up to whole ticks and then expires with the next tick; 0 for an
+        /// exact timer.
+        reo_timer_tick: Time = Time(0), "s", "[linux6 kernel/time/timer.c]";
         /// The receiver reports data that arrived twice, which widens the reordering window.
         dsack: bool = true, "-", "[RFC 2883 §4]";
         /// Such a report counts only once reordering was seen.
@@ -163,7 +166,10 @@ impl Rack {
         if next == Time::NEVER {
             connection.timers.stop(TimerKind::Reordering);
         } else {
-            connection.timers.set(TimerKind::Reordering, next + self.rules.reo_timer_slack);
+            let at = next + self.rules.reo_timer_slack;
+            let tick = self.rules.reo_timer_tick;
+            let at = if tick.0 == 0 { at } else { connection.retransmission.clock().expiry(tick, now, at) };
+            connection.timers.set(TimerKind::Reordering, at);
         }
         let has_ended = std::mem::take(&mut self.has_ended);
         if connection.scoreboard.lost() == before && !(has_ended && connection.scoreboard.has_lost()) {
