@@ -29,14 +29,16 @@ unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help reproduce evaluate test fmt tidy licences lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help figure website reproduce evaluate test fmt tidy licences lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
+	@echo "make figure         build everything and draw a first run: results/first/picture.png"
 	@echo "make quick          build everything and reproduce every paper with fewer replications"
 	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
-	@echo "make test           run all checks: fmt tidy licences lint rust python tutorials; each is also a target"
+	@echo "make test           run all checks: fmt tidy licences lint rust python tutorials website; each is also a target"
+	@echo "make website        build the site, with the gallery, the notebooks and the interface, in results/website/site"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
@@ -52,6 +54,12 @@ help:
 	@echo "make format         format the sources"
 	@echo "make lock           update the locked Python packages after a change of dependencies in pyproject.toml"
 	@echo "make clean          remove builds and the environment; keep results/"
+
+# --- a first run ---
+
+figure: $(STAMPS)/engine
+	@mkdir -p results/first
+	$(BIN)/dumbbell run examples/vegas-vs-reno.toml --plot results/first/picture.png
 
 # --- the main job ---
 
@@ -75,7 +83,7 @@ evaluate: $(STAMPS)/engine
 
 # --- checks ---
 
-test: fmt tidy licences lint rust python tutorials
+test: fmt tidy licences lint rust python tutorials website
 	@echo "make test: all checks passed"
 
 fmt: $(STAMPS)/test-packages
@@ -110,6 +118,10 @@ python: $(STAMPS)/engine $(STAMPS)/test-packages
 
 tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/tutorials
+
+# Uses the figures and notebooks that the tests have made, if they are newer than their sources.
+website: $(STAMPS)/engine $(STAMPS)/test-packages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Not part of `make test`: it takes as long as about a hundred reproductions.
 torture: $(STAMPS)/engine $(STAMPS)/test-packages

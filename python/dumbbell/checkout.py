@@ -1,4 +1,4 @@
-"""Parts of a checkout that the package does not contain: the folders of papers and of peers.
+"""Folders outside the package: those of papers and of peers, in a checkout or installed beside the package.
 
 Papers and peers differ in how they are imported. What they share is here: finding the folder, checking what a module
 defines, cleaning up after a failed import, and locating an error in the folder.
@@ -21,7 +21,7 @@ __all__ = ["checked_members", "folder_of", "forget", "member_of", "where"]
 
 
 def folder_of(name: str, path: str | Path | None = None) -> Path:
-    """Return a folder of the checkout.
+    """Return a folder of the checkout, or what a wheel installs of it.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ def folder_of(name: str, path: str | Path | None = None) -> Path:
         Its name in the checkout, ``"papers"`` or ``"peers"``.
     path
         The folder, if it is known. Otherwise the environment variable ``DUMBBELL_PAPERS`` or ``DUMBBELL_PEERS`` names
-        it. The default is the folder of the checkout that the package runs from.
+        it. The default is the folder of the checkout that the package runs from, and without a checkout the folder that
+        is installed beside the package, ``dumbbell_papers``.
 
     Raises
     ------
@@ -38,7 +39,9 @@ def folder_of(name: str, path: str | Path | None = None) -> Path:
     """
     variable = f"DUMBBELL_{name.upper()}"
     stated = path or os.environ.get(variable)
-    place = Path(stated) if stated else Path(dumbbell.__file__).resolve().parents[2] / name
+    package = Path(dumbbell.__file__).resolve().parent
+    known = [package.parents[1] / name, package.parent / f"dumbbell_{name}"]
+    place = Path(stated) if stated else next((folder for folder in known if folder.is_dir()), known[0])
     if not place.is_dir():
         raise refusal(
             name,

@@ -16,7 +16,7 @@ TRANSFERS = "transfers that begin in the measurement window, until their end"
 class Column(NamedTuple):
     """A column of a table of results.
 
-    Parameters
+    Attributes
     ----------
     name
         The column.

@@ -24,6 +24,7 @@ PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 
 # Local modules outside the package that are imported by name.
 OWN = {"dumbbell", "conftest", "small_paper", "small_peer", "bad_input"}
+OWN |= {path.stem for path in (ROOT / "website").glob("*.py")}
 
 
 def names(requirements):
@@ -56,6 +57,7 @@ def imported(folder):
         ("examples", RUN),
         ("tests", RUN + TEST),
         ("benches", RUN),
+        ("website", RUN + TEST),
     ],
 )
 def test_what_is_imported_is_declared(folder, declared):

@@ -62,7 +62,7 @@ def test_scenarios_run_as_shown(page: Path, tmp_path: Path) -> None:
 def test_the_readme_starts_with_one_command() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     start = text.partition("## Quick start")[2].partition("\n## ")[0]
-    assert re.findall(r"^```sh\n(.*?)^```$", start, flags=re.MULTILINE | re.DOTALL) == ["make quick\n"]
+    assert re.findall(r"^```sh\n(.*?)^```$", start, flags=re.MULTILINE | re.DOTALL) == ["make figure\n"]
 
 
 def test_every_make_command_in_the_pages_is_a_target() -> None:

@@ -1,0 +1,156 @@
+"""Draws the figures of the site, and executes the notebooks: what is older than its sources, on all cores.
+
+The hooks of the site call `draw`; ``python website/draw.py`` does the same without building pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples" / "gallery"
+NOTEBOOKS = ROOT / "examples" / "notebooks"
+DRAWN = ROOT / "results" / "website"
+"""Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``algorithms/NAME.svg``, ``notebooks/NAME.ipynb``."""
+
+# A notebook that takes longer is not for a lesson.
+MOST_SECONDS = 120
+
+
+def examples() -> list[Path]:
+    """Return the examples of the gallery."""
+    return sorted(EXAMPLES.glob("*.py"))
+
+
+def notebooks() -> list[Path]:
+    """Return the notebooks."""
+    return sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def draw_example(example: Path, folder: Path = DRAWN / "gallery") -> None:
+    """Run an example; keep its figure ``NAME.svg`` in a folder, and what it prints as ``NAME.txt``.
+
+    Raises
+    ------
+    AssertionError
+        Its claim does not hold.
+    RuntimeError
+        It leaves something else than its figure.
+    """
+    printed = io.StringIO()
+    with tempfile.TemporaryDirectory() as own, contextlib.chdir(own), contextlib.redirect_stdout(printed):
+        runpy.run_path(str(example), run_name="__main__")
+        left = [path.name for path in Path(own).iterdir()]
+        if left != [f"{example.stem}.svg"]:
+            raise RuntimeError(f"{example.name} leaves {left or 'nothing'} instead of {example.stem}.svg")
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(left[0], folder)
+    (folder / f"{example.stem}.txt").write_text(printed.getvalue(), encoding="utf-8")
+
+
+def draw_algorithm(name: str, folder: Path = DRAWN / "algorithms") -> None:
+    """Draw the window of an algorithm alone, and beside Reno for the second half of the run."""
+    import dumbbell
+    from dumbbell import DropTail, Flow, topologies
+
+    # The buffer holds the bandwidth-delay product: 10 Mbit/s times 40 ms.
+    queue = DropTail(limit="33 packets")
+    shape = topologies.dumbbell(pairs=2, rate="10 Mbit/s", delay="10 ms", rtt="40 ms", queue=queue)
+    flows = [
+        Flow(name=name, from_="s1", to="d1", tcp=name),
+        Flow(name="Reno", from_="s2", to="d2", tcp="sack", start="30 s"),
+    ]
+    scenario = shape.scenario(name="10 Mbit/s, 40 ms, buffer of 33 packets", duration="60 s", flows=flows)
+    # The window without its inflation in recoveries, which hides the rest.
+    dumbbell.run(scenario).plot("cwnd_base").save(folder / f"{name}.svg")
+
+
+def execute(notebook: Path, folder: Path = DRAWN / "notebooks") -> None:
+    """Execute a notebook, and write it with its outputs to a folder.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        A cell raised an exception.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+
+    folder.mkdir(parents=True, exist_ok=True)
+    content = nbformat.read(notebook, as_version=4)
+    # The kernel warns that its local sockets are not encrypted.
+    quiet = ["--IPKernelApp.log_level=40"]
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(content, extra_arguments=quiet, timeout=MOST_SECONDS, resources=resources).execute()
+    nbformat.write(content, folder / notebook.name)
+
+
+def stale() -> Iterator[tuple[str, Path | str]]:
+    """Yield the kind and the source of everything that is older than its source or than the package."""
+    from dumbbell.engine import catalogue
+
+    package = [*(ROOT / "python" / "dumbbell").rglob("*.py"), *(ROOT / "python" / "dumbbell").glob("*.so")]
+    changed = max(file.stat().st_mtime for file in [*package, Path(__file__)])
+
+    def is_old(result: Path, *sources: Path) -> bool:
+        newest = max([changed, *(source.stat().st_mtime for source in sources)])
+        return not result.exists() or result.stat().st_mtime < newest
+
+    for notebook in notebooks():
+        if is_old(DRAWN / "notebooks" / notebook.name, notebook):
+            yield "notebook", notebook
+    for example in examples():
+        if is_old(DRAWN / "gallery" / f"{example.stem}.txt", example):
+            yield "example", example
+    for entry in catalogue()["algorithms"]:
+        if is_old(DRAWN / "algorithms" / f"{entry['name']}.svg"):
+            yield "algorithm", entry["name"]
+
+
+def draw_one(job: tuple[str, Path | str]) -> str | None:
+    """Draw one thing; return what went wrong."""
+    import traceback
+
+    kind, source = job
+    drawers: dict[str, Any] = {"example": draw_example, "algorithm": draw_algorithm, "notebook": execute}
+    try:
+        drawers[kind](source)
+    except Exception:
+        return f"{kind} {source}\n{traceback.format_exc()}"
+    return None
+
+
+def draw() -> None:
+    """Draw what is out of date.
+
+    Raises
+    ------
+    RuntimeError
+        Something could not be drawn; the message says why, with the traceback.
+    """
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+
+
+def main() -> int:
+    """Draw what is out of date in several processes; return the exit code."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        failures = [failure for failure in pool.map(draw_one, list(stale())) if failure is not None]
+    sys.stderr.writelines(failures)
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Hooks of MkDocs: they add the pages that are made from the repository, and set the navigation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import algorithms
+import draw
+import gallery
+import navigation
+import notebooks
+import reference
+import repository
+from mkdocs.structure.files import File
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Draw what is out of date, and add all pages."""
+    draw.draw()
+    made: Iterator[tuple[str, str | bytes]] = chain(
+        repository.pages(), gallery.pages(), notebooks.pages(), algorithms.pages(), reference.pages()
+    )
+    files.append(
+        File.generated(
+            config, "site.css", content=(repository.ROOT / "website" / "site.css").read_text("utf-8")
+        )
+    )
+    for uri, content in made:
+        files.append(File.generated(config, uri, content=content))
+    config.nav = navigation.navigation([file.src_uri for file in files.documentation_pages()])
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to files of the repository to their place on the site."""
+
+    def shown(path: str) -> str:
+        """Return the place of a file that is no page, which is added as text."""
+        uri = f"source/{path}.txt"
+        if files.get_file_from_path(uri) is None:
+            text = (repository.ROOT / path).read_text(encoding="utf-8")
+            files.append(File.generated(config, uri, content=text))
+        return uri
+
+    return repository.relinked(markdown, page.file.src_uri, shown)

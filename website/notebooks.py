@@ -1,0 +1,32 @@
+"""The pages of the notebooks, with their outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from draw import DRAWN, notebooks
+
+HEAD = """\
+# Notebooks
+
+For teaching: each takes about ten minutes to read and seconds to run. They are in `examples/notebooks`; all of them are
+executed in the tests.
+
+"""
+
+
+def pages() -> Iterator[tuple[str, str | bytes]]:
+    """Yield the place and the content of each page and of its pictures."""
+    import nbformat
+    from nbconvert import MarkdownExporter
+
+    listed = []
+    for notebook in notebooks():
+        executed = nbformat.read(DRAWN / "notebooks" / notebook.name, as_version=4)
+        resources = {"unique_key": notebook.stem, "output_files_dir": "."}
+        text, made = MarkdownExporter().from_notebook_node(executed, resources=resources)
+        listed.append(f"* [{text.strip().partition(chr(10))[0].lstrip('# ')}]({notebook.stem}.md)")
+        yield f"notebooks/{notebook.stem}.md", text
+        for name, content in made["outputs"].items():
+            yield f"notebooks/{name.removeprefix('./')}", content
+    yield "notebooks/index.md", HEAD + "\n".join(listed) + "\n"

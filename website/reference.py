@@ -1,0 +1,39 @@
+"""The pages of the Python interface, one per module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+MODULES = {
+    "dumbbell.run": "Running scenarios, one or many on all cores.",
+    "dumbbell.sweep": "Sweeps: a scenario with every combination of some values.",
+    "dumbbell.scenario": "Scenarios and the parts that they consist of.",
+    "dumbbell.topologies": "Networks: the shapes of the field.",
+    "dumbbell.control": "Congestion controls of your own.",
+    "dumbbell.conformance": "The check of a congestion control.",
+    "dumbbell.results": "The columns of all tables of results.",
+    "dumbbell.campaign": "Campaigns: sweeps with a store, on one machine or a cluster.",
+    "dumbbell.evaluation": "The evaluation of an algorithm by RFC 9743.",
+    "dumbbell.factorial": "Designed experiments.",
+    "dumbbell.statistics": "Intervals, comparisons and fairness.",
+    "dumbbell.models": "Analytical models.",
+    "dumbbell.models.throughput": "Models of TCP throughput.",
+    "dumbbell.plots": "Figures.",
+    "dumbbell.traces": "Step functions of traces.",
+    "dumbbell.tcp_events": "Recoveries and timeouts from traces.",
+    "dumbbell.traffic": "Traces of delivery opportunities, and traffic.",
+    "dumbbell.claims": "Claims, evidence and verdicts.",
+    "dumbbell.sensitivity": "Assumptions varied one at a time.",
+    "dumbbell.testbed": "Runs in real time with the Linux kernel.",
+    "dumbbell.engine": "What the engine knows: catalogue, schema, version.",
+    "dumbbell.errors": "Exceptions and warnings.",
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the place and the Markdown of each page."""
+    rows = [f"| [`{module}`]({module}.md) | {about} |" for module, about in MODULES.items()]
+    table = "\n".join(["| module | contents |", "|---|---|", *rows])
+    yield "reference/index.md", f"# Python interface\n\n{table}\n"
+    for module in MODULES:
+        yield f"reference/{module}.md", f"# {module}\n\n::: {module}\n"
