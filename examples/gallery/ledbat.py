@@ -22,7 +22,9 @@ for name, start, end in (
     ("beside Reno", "40 s", "60 s"),
     ("again", "80 s", "120 s"),
 ):
-    scenario = shape.scenario(duration="120 s", measure_from=start, measure_until=end, flows=flows)
+    scenario = shape.scenario(
+        name="LEDBAT and Reno", duration="120 s", measure_from=start, measure_until=end, flows=flows
+    )
     run = dumbbell.run(scenario)
     goodput[name] = run.flow("ledbat").goodput_bps / 1e6
     print(f"{name}: {goodput[name]:.2f} Mbit/s")

@@ -15,7 +15,9 @@ shape = topologies.dumbbell(
 )
 flow = Flow(name="reno", from_="s1", to="d1", tcp="newreno")
 probe = Probe(flows=["reno"], quantities=["cwnd_base"])
-run = dumbbell.run(shape.scenario(duration="60 s", measure_from="20 s", flows=[flow], probes=[probe]))
+run = dumbbell.run(
+    shape.scenario(name="Reno", duration="60 s", measure_from="20 s", flows=[flow], probes=[probe])
+)
 
 cwnd = run.traces["cwnd_base"].query("time_s > 20").value
 print(f"window from {cwnd.min():.1f} to {cwnd.max():.1f} segments")

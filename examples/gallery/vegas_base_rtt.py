@@ -18,7 +18,9 @@ shape = topologies.dumbbell(
 )
 flow = Flow(name="vegas", from_="s1", to="d1", tcp="vegas")
 probe = Probe(flows=["vegas"], quantities=["delivered"], period="1 s")
-run = dumbbell.run(shape.scenario(duration="60 s", flows=[flow], probes=[probe]))
+run = dumbbell.run(
+    shape.scenario(name="Vegas on a path that becomes longer", duration="60 s", flows=[flow], probes=[probe])
+)
 
 delivered = run.traces["delivered"].set_index("time_s").value
 before, after = ((delivered.asof(end) - delivered.asof(end - 15)) * 8 / 15 for end in (30.0, 60.0))

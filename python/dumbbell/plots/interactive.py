@@ -132,6 +132,8 @@ def _panel(panel: Panel, shared: dict[str, Any]) -> Any:
         click_policy="hide",
         orientation="horizontal",
         ncols=4,
+        spacing=14,
+        location="top_left",
         border_line_color=None,
         visible=len(panel.series) > 1,
     )

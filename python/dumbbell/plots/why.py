@@ -139,7 +139,14 @@ def _curves(found: Explanation, time: float) -> Any:
     )
     if len(made.legend):
         made.add_layout(made.legend[0], "below")
-        made.legend.update(click_policy="hide", orientation="horizontal", ncols=3, border_line_color=None)
+        made.legend.update(
+            click_policy="hide",
+            orientation="horizontal",
+            ncols=3,
+            spacing=14,
+            location="top_left",
+            border_line_color=None,
+        )
     made.y_range.start = 0.0
     return made
 
