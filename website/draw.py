@@ -83,6 +83,8 @@ def execute(notebook: Path, folder: Path = DRAWN / "notebooks") -> None:
     ------
     nbclient.exceptions.CellExecutionError
         A cell raised an exception.
+    RuntimeError
+        A cell warned.
     """
     import nbformat
     from nbclient import NotebookClient
@@ -93,6 +95,10 @@ def execute(notebook: Path, folder: Path = DRAWN / "notebooks") -> None:
     quiet = ["--IPKernelApp.log_level=40"]
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(content, extra_arguments=quiet, timeout=MOST_SECONDS, resources=resources).execute()
+    for cell in content.cells:
+        for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":
+                raise RuntimeError(f"{notebook.name} warns: {output.text}")
     nbformat.write(content, folder / notebook.name)
 
 
