@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from draw import DRAWN, notebooks
+from repository import cited
 
 HEAD = """\
 # Notebooks
@@ -28,7 +29,7 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
         # The theme draws tables that have no look of their own.
         text = text.replace('<table border="1" class="dataframe">', "<table>")
         listed.append(f"* [{text.strip().partition(chr(10))[0].lstrip('# ')}]({notebook.stem}.md)")
-        yield f"notebooks/{notebook.stem}.md", text
+        yield f"notebooks/{notebook.stem}.md", cited(text, "../")
         for name, content in made["outputs"].items():
             yield f"notebooks/{name.removeprefix('./')}", content
     yield "notebooks/index.md", HEAD + "\n".join(listed) + "\n"
