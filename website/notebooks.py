@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from draw import DRAWN, notebooks
@@ -27,7 +28,7 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
         resources = {"unique_key": notebook.stem, "output_files_dir": "."}
         text, made = MarkdownExporter().from_notebook_node(executed, resources=resources)
         # The theme draws tables that have no look of their own.
-        text = text.replace('<table border="1" class="dataframe">', "<table>")
+        text = re.sub(r'<table[^>]* class="dataframe">', "<table>", text)
         listed.append(f"* [{text.strip().partition(chr(10))[0].lstrip('# ')}]({notebook.stem}.md)")
         yield f"notebooks/{notebook.stem}.md", cited(text, "../")
         for name, content in made["outputs"].items():
