@@ -312,13 +312,9 @@ impl RenoWindow {
             let (context, ack) = (*context, *ack);
             self.on_counted_ack(&context, &ack);
         } else if self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
-            match self.slow_start.on_ack(context.mss, context, ack) {
-                Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
-                Step::Leave(growth) => {
-                    self.cwnd = context.grown(self.cwnd, growth);
-                    self.ssthresh = self.cwnd;
-                }
-            }
+            // Copies, for the same reason.
+            let (context, ack) = (*context, *ack);
+            self.grow_in_slow_start(context.mss, &context, &ack);
         } else {
             let growth = self.growth.rules.linear_growth(self.cwnd, context.mss);
             self.cwnd = context.grown(self.cwnd, growth);
@@ -346,19 +342,22 @@ impl RenoWindow {
         if !self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
             return additions;
         }
-        self.grow_below_threshold(additions, context, ack)
+        let early = self.growth.rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+        let (context, ack) = (*context, *ack);
+        self.grow_in_slow_start(early * context.mss, &context, &ack);
+        additions - early
     }
 
-    fn grow_below_threshold(&mut self, additions: f64, context: &Context, ack: &Ack) -> f64 {
-        let early = self.growth.rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
-        match self.slow_start.on_ack(early * context.mss, context, ack) {
+    /// Grows by at most `growth` bytes, as the slow start says.
+    #[inline(never)]
+    fn grow_in_slow_start(&mut self, growth: f64, context: &Context, ack: &Ack) {
+        match self.slow_start.on_ack(growth, context, ack) {
             Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
             Step::Leave(growth) => {
                 self.cwnd = context.grown(self.cwnd, growth);
                 self.ssthresh = self.cwnd;
             }
         }
-        additions - early
     }
 
     /// Grows in congestion avoidance by a segment for each `count` additions.
