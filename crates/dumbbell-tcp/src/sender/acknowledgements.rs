@@ -20,7 +20,7 @@ impl Sender {
     }
 
     fn take_ack(&mut self, now: Time, ack: &AckSegment, waited: Time) {
-        let Sender { connection, recovery } = self;
+        let connection = &mut self.connection;
         connection.burst.begin();
         if ack.is_syn {
             connection.on_open(now);
@@ -30,17 +30,30 @@ impl Sender {
             return;
         }
         let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
-        let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
         if connection.scoreboard.detects_by_time() {
             let echo = connection.retransmission.has_timestamps().then_some(ack.timestamp_echo);
             connection.scoreboard.begin_ack(echo);
-            if let Some(range) = ack.sack.duplicate(ack.ack) {
-                recovery.on_duplicate_report(connection, now, range);
-            }
+        }
+        let is_plain = ack.ack > connection.snd_una && ack.sack.is_empty();
+        if is_plain || self.take_reports(now, ack, before) {
+            self.on_new_ack(now, ack, waited, before);
+        }
+    }
+
+    /// Records what an acknowledgement reports, and processes one that acknowledges no new data. True if it does.
+    // Not inlined: most acknowledgements report nothing, and their processing is faster without this code between.
+    #[inline(never)]
+    fn take_reports(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) -> bool {
+        let Sender { connection, recovery } = self;
+        let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
+        if connection.scoreboard.detects_by_time()
+            && let Some(range) = ack.sack.duplicate(ack.ack)
+        {
+            recovery.on_duplicate_report(connection, now, range);
         }
         if (is_duplicate || !ack.sack.is_empty()) && recovery.uses_sack() {
             if is_duplicate && recovery.ignores_duplicates() {
-                return;
+                return false;
             }
             let mut has_news = false;
             for (start, end) in ack.sack.ranges(ack.ack) {
@@ -52,12 +65,13 @@ impl Sender {
                 if connection.scoreboard.detects_by_time() {
                     recovery.on_delivered(connection, now, None);
                 }
-                return;
+                return false;
             }
         }
         if ack.ack > connection.snd_una {
-            self.on_new_ack(now, ack, waited, before);
-        } else if is_duplicate {
+            return true;
+        }
+        if is_duplicate {
             if connection.scoreboard.detects_by_time() {
                 recovery.on_delivered(connection, now, None);
             }
@@ -70,6 +84,7 @@ impl Sender {
                 recovery.on_delivered(connection, now, None);
             }
         }
+        false
     }
 
     /// `before` is what was delivered and lost before the ACK, in bytes.
