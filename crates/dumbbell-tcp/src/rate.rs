@@ -9,8 +9,9 @@ use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
-/// The state of delivery when a segment was last sent.
+/// The state of delivery when a segment was last sent, in one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Transmission {
     sent_at: Time,
     first_sent_at: Time,
@@ -103,12 +104,19 @@ impl DeliveryRate {
         let Some(known) = self.transmissions.get_mut(index).filter(|known| !known.is_delivered) else {
             return;
         };
-        known.is_delivered = true;
+        // Copied before the write: a load that overlaps a store in part waits until the store has left the processor.
         let transmission = *known;
+        known.is_delivered = true;
+        self.credit(&transmission, bytes, now);
+    }
+
+    /// `bytes` of this transmission are delivered for the first time.
+    #[inline(always)]
+    fn credit(&mut self, transmission: &Transmission, bytes: u64, now: Time) {
         self.delivered += bytes;
         self.delivered_at = now;
-        if self.newest.is_none_or(|newest| newest.sent_at <= transmission.sent_at) {
-            self.newest = Some(transmission);
+        if self.newest.as_ref().is_none_or(|newest| newest.sent_at <= transmission.sent_at) {
+            self.newest = Some(*transmission);
             self.first_sent_at = transmission.sent_at;
         }
     }
@@ -121,8 +129,11 @@ impl DeliveryRate {
 
     /// The oldest segment is acknowledged and removed.
     pub fn on_acknowledged(&mut self, bytes: u64, now: Time) {
-        self.on_delivered(0, bytes, now);
-        self.transmissions.pop_front();
+        if let Some(acknowledged) = self.transmissions.pop_front()
+            && !acknowledged.is_delivered
+        {
+            self.credit(&acknowledged, bytes, now);
+        }
     }
 
     /// The segment at an index is considered lost. Returns it with the totals at its last transmission.
