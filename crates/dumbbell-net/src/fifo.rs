@@ -19,7 +19,7 @@ use crate::queues::droptail::DropTail;
 use crate::queues::{Admission, Arrival, QueueSpec, Reason, Service, Setup, Verdict};
 use crate::transmitter::Transmitter;
 use crate::waits::{Samples, Waits};
-use dumbbell_units::{Ecn, Interval, Stream, Time};
+use dumbbell_units::{Ecn, Interval, Stream, Time, prefetch};
 use std::collections::VecDeque;
 
 /// The outcome for a packet offered to a link.
@@ -143,6 +143,16 @@ impl FifoLink {
             backlog_at_start: 0,
             extras: (!is_plain).then(|| Box::new(extras)),
         }
+    }
+
+    /// Prefetches what the fast path needs.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&self.queue);
+        prefetch(&self.transmitter);
+        prefetch(&self.stats);
+        prefetch(&self.window);
+        prefetch(&self.extras);
     }
 
     /// Records every change of the backlog for [`take_changes`](Self::take_changes).

@@ -100,6 +100,12 @@ impl<P: Copy> Flights<P> {
         std::iter::successors(first, |slot| self.slots.get(slot.next as usize)).map(|slot| &slot.packet)
     }
 
+    /// The slot and owner of the oldest packet on a link.
+    #[inline]
+    pub fn first(&self, queue: &FlightQueue) -> Option<(u32, u32)> {
+        self.arrivals.get(queue.first as usize).map(|&(_, owner)| (queue.first, owner))
+    }
+
     /// Prefetches a packet.
     #[inline]
     pub fn prefetch(&self, slot: u32) {

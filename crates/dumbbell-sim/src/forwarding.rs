@@ -133,8 +133,9 @@ pub trait Forwarding<P: Copy> {
     /// True if there are so many end points that data of an end point should be prefetched.
     fn prefetches(&self) -> bool;
 
-    /// Prefetches a packet in `slot` that is handled soon, and the data of its owner.
-    fn prefetch(&self, slot: u32, owner: u32);
+    /// Prefetches a packet in `slot` that is handled soon, the link that follows the merge point after this hop, and the
+    /// data of its owner.
+    fn prefetch(&self, slot: u32, hop: u32, owner: u32);
 
     /// A FIFO link has decided about a packet that entered at `at`.
     #[inline(always)]
@@ -202,9 +203,9 @@ pub trait Forwarding<P: Copy> {
         let network = self.network_mut();
         let arrived = network.in_flight.next_arrived(number, network.now, network.current_link)?;
         if self.prefetches()
-            && let Some((slot, owner)) = self.network().in_flight.pending(number, PREFETCH_DISTANCE)
+            && let Some((slot, hop, owner)) = self.network().in_flight.pending(number, PREFETCH_DISTANCE)
         {
-            self.prefetch(slot, owner);
+            self.prefetch(slot, hop, owner);
         }
         Some(arrived)
     }

@@ -219,16 +219,23 @@ impl<P: Copy> InFlight<P> {
         self.flights.pop(&mut self.to_hosts[link as usize])
     }
 
+    /// The slot and owner of the oldest packet on a link that leads to a host.
+    #[inline]
+    pub fn oldest(&self, link: u32) -> Option<(u32, u32)> {
+        self.flights.first(&self.to_hosts[link as usize])
+    }
+
     /// Prefetches a packet.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         self.flights.prefetch(slot);
     }
 
-    /// The slot and owner of a packet pending at a merge point, `ahead` positions behind the first.
+    /// The slot, the hop it comes from and the owner of a packet pending at a merge point, `ahead` positions behind the first.
     #[inline]
-    pub fn pending(&self, number: u32, ahead: usize) -> Option<(u32, u32)> {
-        self.merge_points[number as usize].pending.get(ahead).map(|pending| (pending.slot, pending.owner))
+    pub fn pending(&self, number: u32, ahead: usize) -> Option<(u32, u32, u32)> {
+        let pending = self.merge_points[number as usize].pending.get(ahead);
+        pending.map(|pending| (pending.slot, pending.hop, pending.owner))
     }
 
     /// Stores a packet for a link that holds packets itself. Returns its slot.

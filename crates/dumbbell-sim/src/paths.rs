@@ -244,7 +244,7 @@ impl<P: Copy> Forwarding<P> for Carrier<P> {
         false
     }
 
-    fn prefetch(&self, _slot: u32, _owner: u32) {}
+    fn prefetch(&self, _slot: u32, _hop: u32, _owner: u32) {}
 
     fn on_offered(&mut self, index: u32, at: Time, packet: &Packet<P>, offer: &Offer) {
         let now = self.network.now;

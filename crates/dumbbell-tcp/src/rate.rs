@@ -6,7 +6,7 @@
 //! raises the rate.
 
 use dumbbell_cc::{LostSegment, RateSample};
-use dumbbell_units::Time;
+use dumbbell_units::{Time, prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 /// The state of delivery when a segment was last sent, in one cache line.
@@ -134,6 +134,15 @@ impl DeliveryRate {
         {
             self.credit(&acknowledged, bytes, now);
         }
+    }
+
+    /// Prefetches what an acknowledgement or a new segment needs.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_ends(&self.transmissions);
+        prefetch(&self.sample);
+        prefetch(&self.newest);
+        prefetch(&self.min_rtt);
     }
 
     /// The segment at an index is considered lost. Returns it with the totals at its last transmission.

@@ -9,7 +9,7 @@ use crate::by_time::{Deliveries, Resent};
 use crate::ranges::RangeSet;
 use crate::rate::DeliveryRate;
 use dumbbell_cc::{LostSegment, RateSample};
-use dumbbell_units::Time;
+use dumbbell_units::{Time, prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 const SACKED: u8 = 1;
@@ -107,6 +107,19 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Prefetches what an acknowledgement or a new segment needs.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_ends(&self.ring);
+        if let Some(rate) = &self.rate {
+            rate.prefetch();
+        }
+        if let Some(by_time) = &self.by_time {
+            prefetch(&**by_time);
+            prefetch(&by_time.examined);
+        }
+    }
+
     /// Number of segments.
     pub fn len(&self) -> usize {
         self.ring.len()

@@ -22,3 +22,22 @@ pub use serde_json::Value;
 pub fn prefetch<T>(value: &T) {
     prefetch_index::prefetch_index(std::slice::from_ref(value), 0);
 }
+
+/// Prefetches the front of a queue, and the place of the next elements, unless they go to the beginning of its memory.
+#[inline(always)]
+pub fn prefetch_ends<T>(queue: &std::collections::VecDeque<T>) {
+    let (front, back) = queue.as_slices();
+    prefetch_index::prefetch_index(front, 0);
+    let last = if back.is_empty() { front } else { back };
+    prefetch_index::prefetch_index(last, last.len());
+    prefetch_index::prefetch_index(last, last.len() + 1);
+}
+
+/// Prefetches the cache lines of `bytes` bytes from a value on: with the first field of a `repr(C)` struct and its size,
+/// the whole struct.
+#[inline(always)]
+pub fn prefetch_from<T>(first: &T, bytes: usize) {
+    for offset in (0..bytes).step_by(64) {
+        prefetch_index::prefetch_index(std::slice::from_ref(first), offset / size_of::<T>());
+    }
+}

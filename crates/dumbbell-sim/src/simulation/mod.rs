@@ -37,8 +37,10 @@ pub use steps::Steps;
 /// No connection.
 const NONE: u32 = u32::MAX;
 
-/// One TCP connection with both its ends.
+/// One TCP connection with both its ends. The fields are in the order stated, so that it can be prefetched from the first
+/// on.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Connection {
     flow: u32,
     /// The open connections of the same flow before and after it.
@@ -419,6 +421,7 @@ impl<'a> Simulation<'a> {
                 }
                 Event::Deadline(connection) => {
                     self.network.events.pop_other();
+                    self.prefetch_next(connection);
                     self.on_deadline(connection);
                 }
                 Event::Write(connection) => {

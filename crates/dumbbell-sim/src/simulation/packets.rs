@@ -2,14 +2,16 @@
 
 use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
+use crate::events::Event;
 use crate::forwarding::{Forwarding, LinkDrop, Network};
 use crate::trace::Measure;
-use dumbbell_net::{Packet, PacketKind};
+use dumbbell_net::{Link, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
-use dumbbell_units::{Ecn, Time};
+use dumbbell_units::{Ecn, Time, prefetch_from};
 
-/// With more connections than this, the data of a connection has left the caches since its last packet.
-const CACHED_CONNECTIONS: usize = 4000;
+/// With more connections than this, the data of a connection has left the nearest cache since its last packet, unless the
+/// packets of a connection follow each other.
+const CACHED_CONNECTIONS: usize = 64;
 
 impl Forwarding<Payload> for Simulation<'_> {
     #[inline(always)]
@@ -89,8 +91,14 @@ impl Forwarding<Payload> for Simulation<'_> {
     }
 
     #[inline]
-    fn prefetch(&self, slot: u32, owner: u32) {
-        self.prefetch_for(slot, owner, |connection| connection.receiver.prefetch());
+    fn prefetch(&self, slot: u32, hop: u32, owner: u32) {
+        self.prefetch_for(slot, owner, |connection| {
+            connection.receiver.prefetch();
+            if let Some(hot) = self.hot_flows.get(connection.flow as usize) {
+                self.prefetch_link(hot.begins.1);
+            }
+        });
+        self.prefetch_link(hop + 2);
     }
 }
 
@@ -116,12 +124,49 @@ impl Simulation<'_> {
             return None;
         };
         self.network.events.postpone_arrival(next.map(|next| next.at));
-        if let Some(next) = next
-            && self.connections.len() > CACHED_CONNECTIONS
-        {
-            self.prefetch_for(next.slot, next.owner, |connection| connection.sender.prefetch());
-        }
+        self.prefetch_next(self.network.in_flight.packet(slot).owner);
         Some(slot)
+    }
+
+    /// Prefetches what the next event needs, unless it concerns the same connection as the current one.
+    #[inline(always)]
+    pub(super) fn prefetch_next(&self, current: u32) {
+        if self.connections.len() > CACHED_CONNECTIONS {
+            self.prefetch_next_event(current);
+        }
+    }
+
+    // Not inlined: a run with few connections does not need it.
+    #[inline(never)]
+    fn prefetch_next_event(&self, current: u32) {
+        let owner = match self.network.events.peek() {
+            Some((_, Event::Arrival(link))) => {
+                let Some((slot, owner)) = self.network.in_flight.oldest(link) else { return };
+                self.network.in_flight.prefetch(slot);
+                owner
+            }
+            Some((_, Event::Deadline(owner))) => owner,
+            _ => return,
+        };
+        if owner != current
+            && let Some(connection) = self.connections.get(owner as usize)
+        {
+            prefetch_from(&connection.flow, size_of::<Connection>());
+            if let Some(hot) = self.hot_flows.get(connection.flow as usize) {
+                self.prefetch_link(hot.begins.0);
+            }
+            connection.sender.prefetch_queues();
+        }
+    }
+
+    /// Prefetches the link of a hop. After the last hop of a route, it is that of another one, which does no harm.
+    #[inline]
+    fn prefetch_link(&self, hop: u32) {
+        if let Some(hop) = self.network.hops.get(hop as usize)
+            && let Some(Link::Fifo(link)) = self.network.links.get(hop.link as usize)
+        {
+            link.prefetch();
+        }
     }
 
     /// Begins the event of a link that does not keep packets in order; `None` if the event is obsolete.

@@ -32,7 +32,7 @@ use crate::config::TcpParams;
 use crate::rtt::HostClock;
 use connection::Connection;
 use dumbbell_cc::{Algorithm, ExternalControl, Setup};
-use dumbbell_units::{Stream, Time, prefetch};
+use dumbbell_units::{Stream, Time};
 use opening::Phase;
 use recovery::{Recovery, Start};
 use timers::TimerKind;
@@ -77,23 +77,11 @@ impl Sender {
         Sender { connection, recovery: Recovery::new(&params.recovery, &start) }
     }
 
-    /// Prefetches what an acknowledgement needs.
+    /// Prefetches what the sender refers to and an acknowledgement or a new segment needs; the sender itself must have
+    /// been prefetched.
     #[inline]
-    pub fn prefetch(&self) {
-        let connection = &self.connection;
-        prefetch(&connection.congestion);
-        prefetch(&connection.mss);
-        prefetch(&connection.snd_una);
-        prefetch(&connection.scoreboard);
-        prefetch(&connection.duplicates);
-        prefetch(&connection.timers);
-        prefetch(&connection.retransmission);
-        prefetch(&connection.pacer);
-        prefetch(&connection.opening);
-        prefetch(&connection.limits);
-        prefetch(&connection.stats);
-        prefetch(&connection.stats.rtt_sum);
-        prefetch(&self.recovery);
+    pub fn prefetch_queues(&self) {
+        self.connection.scoreboard.prefetch();
     }
 
     /// The application writes `bytes` more; `u64::MAX` for unlimited data.
