@@ -31,6 +31,7 @@ from dumbbell.errors import (
     ScenarioError,
     ScenarioWarning,
 )
+from dumbbell.library import Library
 from dumbbell.run import Job, Run, Runs, run, run_many
 from dumbbell.scenario import (
     Bernoulli,
@@ -139,6 +140,7 @@ __all__ = [
     "Incast",
     "Jitter",
     "Job",
+    "Library",
     "Link",
     "LinkChange",
     "LinuxTimer",

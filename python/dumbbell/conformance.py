@@ -7,11 +7,14 @@ import json
 from dumbbell import _engine, control
 from dumbbell.control import Control
 from dumbbell.errors import ControlError, refusal
+from dumbbell.external import title
+from dumbbell.library import Library
+from dumbbell.scenario.parts import External
 
 __all__ = ["check"]
 
 
-def check(algorithm: Control | type[Control]) -> None:
+def check(algorithm: Control | type[Control] | Library) -> None:
     """Check a congestion control with the events by which those of the registry are tested.
 
     Random acknowledgements, losses, timeouts, marks, recoveries and idle periods must leave a window that grows while
@@ -21,7 +24,7 @@ def check(algorithm: Control | type[Control]) -> None:
     Parameters
     ----------
     algorithm
-        A `Control`, or a class whose parameters all have defaults.
+        A `Control`, a class of it whose parameters all have defaults, or a `Library`.
 
     Raises
     ------
@@ -45,14 +48,15 @@ def check(algorithm: Control | type[Control]) -> None:
     ...     print(error)
     Frozen: the window never grows: it is 2000 bytes after 50 acknowledgements without a loss, and was 2000
     """
-    made = algorithm() if isinstance(algorithm, type) and issubclass(algorithm, Control) else algorithm
-    if not isinstance(made, Control):
-        raise refusal(
-            "algorithm", type(made).__name__, "a dumbbell.Control, or a subclass of it", quoted=False
-        )
+    made: object = algorithm
+    if isinstance(algorithm, type) and issubclass(algorithm, Control):
+        made = algorithm()
+    if not isinstance(made, External):
+        accepted = "a dumbbell.Control, a subclass of it, or a dumbbell.Library"
+        raise refusal("algorithm", type(made).__name__, accepted, quoted=False)
     stated = made.stated()
     violation = _engine.check(
         stated["name"], stated["digest"], json.dumps(stated["parameters"]), control.factory
     )
     if violation is not None:
-        raise ControlError(f"{type(made).__qualname__}: {violation}")
+        raise ControlError(f"{title(made)}: {violation}")

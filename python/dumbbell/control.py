@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 from dumbbell._engine import Ack, Congestion, Connection, RecoveryExit, Restart, Segment, Setup, Undo
 from dumbbell.errors import refusal
-from dumbbell.scenario.parts import Stated, plain
+from dumbbell.scenario.parts import External, plain
 
 __all__ = [
     "Ack",
@@ -37,8 +37,9 @@ __all__ = [
     "Undo",
     "class_of",
     "factory",
+    "made",
     "remember",
-    "with_controls",
+    "stated",
 ]
 
 PREFIX = "python:"
@@ -53,7 +54,7 @@ known: dict[tuple[str, str], type[Control]] = {}
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
-class Control(Stated):
+class Control(External):
     """The base of congestion controls in Python.
 
     A subclass has `on_ack` and `on_congestion`, which set `cwnd`. Its parameters are annotated attributes with defaults,
@@ -166,10 +167,6 @@ class Control(Stated):
         fields = dataclasses.fields(cast(Any, self))
         return {item.name: plain(getattr(self, item.name), item.name) for item in fields if item.init}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table of a flow's ``tcp`` that names this control."""
-        return {"external": self.stated()}
-
     def stated(self) -> dict[str, Any]:
         """Return what a scenario states: name, digest of the source, parameters and probes.
 
@@ -265,42 +262,27 @@ def _made(cls: type[Control], parameters: Mapping[str, Any], field: str) -> Cont
     return cls(**parameters)
 
 
-def _stated(external: Any, field: str) -> Any:
-    """Return the statement of a control that is named; what is complete or not as it should be is left to the engine."""
-    if isinstance(external, Control):
-        return external.stated()
-    if isinstance(external, str) and external.startswith(PREFIX):
-        external = {"name": external}
-    if not isinstance(external, Mapping) or "digest" in external:
-        return external
-    name, parameters = external.get("name"), external.get("parameters", {})
-    if not isinstance(name, str) or not name.startswith(PREFIX) or not isinstance(parameters, Mapping):
-        return external
-    return {**_made(_found(name, f"{field}.name"), parameters, field).stated(), **external}
+def stated(external: Mapping[str, Any], field: str) -> dict[str, Any]:
+    """Return the complete statement of a class that a scenario names.
 
-
-def with_controls(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of a scenario in which controls that flows name as ``python:module.Class`` are stated completely.
+    Parameters
+    ----------
+    external
+        Its ``name``, as ``python:module.Class``, and ``parameters`` and ``probes`` if it has any.
+    field
+        The path of the statement, for errors.
 
     Raises
     ------
     ScenarioError
-        A class cannot be imported, is no `Control`, or lacks a parameter.
+        The class cannot be imported, is no `Control`, or lacks a parameter.
     """
-    flows = data.get("flows")
-    if not isinstance(flows, Sequence) or isinstance(flows, str):
-        return dict(data)
-    return {**data, "flows": [_with_control(flow) for flow in flows]}
+    return {**made(external["name"], external.get("parameters", {}), field).stated(), **external}
 
 
-def _with_control(flow: Any) -> Any:
-    tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
-    if isinstance(tcp, str) and tcp.startswith(PREFIX):
-        tcp = {"external": tcp}
-    if not isinstance(tcp, Mapping) or "external" not in tcp:
-        return flow
-    stated = _stated(tcp["external"], f"flows.{flow.get('name')}.tcp.external")
-    return {**flow, "tcp": {**tcp, "external": stated}}
+def made(name: str, parameters: Mapping[str, Any], field: str) -> Control:
+    """Return an object of a class by its name and parameters; see `stated`."""
+    return _made(_found(name, f"{field}.name"), parameters, field)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field,
 and, for a misspelt name, a near miss. A setting that is accepted but has no effect gives a `ScenarioWarning`, and
 replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `RunsInterrupted` (a
 `KeyboardInterrupt`) with the completed runs. A run in real time raises `MachineError` if the machine lacks
-something, and `RealTimeError` if something else went wrong. A congestion control in Python with an invalid window raises
+something, and `RealTimeError` if something else went wrong. A congestion control of the user with an invalid window raises
 `ControlError`. An engine that detects an internal error raises `EngineError`. Files
 that cannot be read raise `OSError`; result files raise `ResultsError`.
 """

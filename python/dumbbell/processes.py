@@ -7,7 +7,6 @@ of the controls and some jobs at a time, and returns tables.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pickle
 import queue
@@ -17,15 +16,14 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from dumbbell import _engine, control
+from dumbbell import _engine, control, external
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Tables", "pickled_controls", "run_many", "work"]
+__all__ = ["Tables", "run_many", "work"]
 
 # A worker takes this fraction of the remaining jobs per worker at once, so that all end at about the same time.
 PARTS = 4
@@ -54,51 +52,6 @@ class Tables:
     traces: dict[str, pa.Table]
     completed: int
     interrupted: bool = False
-
-
-def pickled_controls(texts: Sequence[str]) -> bytes | None:
-    """Return the classes of the controls that scenarios state, for another process.
-
-    The result is ``None`` if there are none, or if another process cannot have them: classes of a script or a notebook need
-    cloudpickle.
-    """
-    stated = [json.loads(text) for text in texts if '"external"' in text]
-    named = {
-        (external["name"], external["digest"])
-        for scenario in stated
-        for flow in scenario["flows"]
-        if (external := (flow.get("tcp") or {}).get("external")) is not None
-    }
-    classes = [control.class_of(name, digest) for name, digest in sorted(named)]
-    if not classes:
-        return None
-    try:
-        import cloudpickle
-    except ImportError:
-        if any(cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ for cls in classes):
-            return None
-        return pickle.dumps(classes)
-    modules = {sys.modules[cls.__module__] for cls in classes if not _can_be_imported(cls.__module__)}
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        made: bytes = cloudpickle.dumps(classes)
-    finally:
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
-    return made
-
-
-def _can_be_imported(name: str) -> bool:
-    """Return whether another process with the same path finds a module. Tests and notebooks load theirs in other ways."""
-    path: Sequence[str] | None = None
-    parts = name.split(".")
-    for end in range(1, len(parts) + 1):
-        found = PathFinder.find_spec(".".join(parts[:end]), path)
-        if found is None:
-            return False
-        path = found.submodule_search_locations
-    return True
 
 
 @dataclass
@@ -158,7 +111,7 @@ def run_many(
     workers
         Number of processes.
     controls
-        See `pickled_controls`.
+        See `dumbbell.external.pack`.
     progress
         Called with the number of completed jobs and of all.
     finished
@@ -283,8 +236,7 @@ def work() -> None:
     stream, output = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.path[:], controls = _read(stream)
-    for cls in pickle.loads(controls):
-        control.remember(cls)
+    external.unpack(controls)
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
             texts, jobs, numbers = _read(stream)

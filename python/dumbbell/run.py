@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import _engine, control, processes
+from dumbbell import _engine, control, external, processes
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
 from dumbbell.parameters import columns, shown
@@ -445,6 +445,7 @@ def run(
     if progress is not None:
         function("progress", progress, "a function of the simulated time so far and of the duration, s")
         clock = partial(_report, progress, nanoseconds(job.scenario.duration, "duration") * 1e-9)
+    external.prepare([job.scenario])
     result = _engine.run(job.scenario.canonical_json, job.seed, job.run, control.factory, clock=clock)
     return Run(
         scenario=job.scenario,
@@ -539,8 +540,10 @@ def run_many(
     indexed = [
         (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
     ]
+    scenarios = list({job.scenario.canonical_json: job.scenario for job in listed}.values())
     if warn:
-        warn_of({job.scenario.canonical_json: job.scenario for job in listed}.values())
+        warn_of(scenarios)
+    external.prepare(scenarios)
     fingerprints: dict[int, int] = {}
     failures: list[BaseException] = []
     with _watched(progress, len(listed)) as watch:
@@ -565,7 +568,8 @@ def run_many(
 
         handed_over = None if finished is None else hand_over
         workers = min(threads or cores(), len(listed))
-        controls = processes.pickled_controls(list(texts)) if workers > 1 else None
+        # The interpreter's lock would serialize threads.
+        controls = external.pack(scenarios) if workers > 1 and external.has_classes(scenarios) else None
         result: _engine.ManyResult | processes.Tables
         if controls is not None:
             result = processes.run_many(list(texts), indexed, workers, controls, report, finished=handed_over)

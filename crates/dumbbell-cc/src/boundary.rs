@@ -65,6 +65,11 @@ impl Setup {
             random: Stream::new(0, 0, "congestion"),
         }
     }
+
+    /// A seed for generators outside of the engine, from 0 to 2^53 - 1.
+    pub fn seed(&self) -> u64 {
+        (self.random.clone().uniform() * (1_u64 << 53) as f64) as u64
+    }
 }
 
 setters! { Setup {

@@ -62,10 +62,10 @@ impl Field for ExternalParams {
 params! {
     /// What a scenario states about a congestion control from outside the registry.
     pub struct ExternalSpec requires [name, digest] {
-        /// Its host and its name there, as `python:module.Class`.
+        /// Its host and its name there, as `python:module.Class` or `library:aimd.so`.
         name: String = String::new(), "-", "-",
             |name| name.split_once(':').is_some_and(|(host, name)| !host.is_empty() && !name.is_empty()),
-            "a host and a name there, such as \"python:module.Class\"";
+            "a host and a name there, such as \"python:module.Class\" or \"library:aimd.so\"";
         /// Digest of its code. A host runs no other version.
         digest: String = String::new(), "-", "-", |digest| !digest.is_empty(), "the digest of its code";
         /// Its parameters.
@@ -93,14 +93,19 @@ impl External {
     /// There is no such host, or it refuses.
     pub fn bind(&mut self, flow: &str, hosts: &[&dyn ExternalHost]) -> Result<(), SpecError> {
         let prefix = self.spec.name.split(':').next().unwrap_or_default();
-        let host = hosts.iter().find(|host| host.prefix() == prefix).ok_or_else(|| SpecError {
-            field: format!("flows.{flow}.tcp.external.name"),
-            value: format!("\"{}\"", self.spec.name),
-            accepted: format!(
-                "a congestion control of a host that runs here: {}",
-                hosts.iter().map(|host| host.prefix()).collect::<Vec<_>>().join(", ")
-            ),
-            suggestion: None,
+        let host = hosts.iter().find(|host| host.prefix() == prefix).ok_or_else(|| {
+            let prefixes: Vec<&str> = hosts.iter().map(|host| host.prefix()).collect();
+            SpecError {
+                field: format!("flows.{flow}.tcp.external.name"),
+                value: format!("\"{}\"", self.spec.name),
+                accepted: match prefixes.as_slice() {
+                    [] => "a congestion control of the registry: no others run here".to_owned(),
+                    prefixes => {
+                        format!("a congestion control of a host that runs here: {}", prefixes.join(", "))
+                    }
+                },
+                suggestion: None,
+            }
         })?;
         self.factory = Some(host.factory(flow, &self.spec)?);
         Ok(())
@@ -110,7 +115,7 @@ impl External {
     ///
     /// # Panics
     ///
-    /// It is not [bound](Self::bind).
+    /// It is not [bound](Self::bind). The constructors of scenarios refuse one that is not.
     #[allow(clippy::expect_used, reason = "to run another congestion control instead would be worse")]
     pub fn control(&self, setup: &Setup) -> Box<dyn ExternalControl> {
         self.factory.as_ref().expect("external controls are bound before a run").control(setup)

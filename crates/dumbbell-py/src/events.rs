@@ -28,7 +28,7 @@ impl Setup {
             initial_window: setup.initial_window,
             initial_ssthresh: setup.initial_ssthresh,
             is_ecn_capable: setup.is_ecn_capable,
-            seed: (setup.random.clone().uniform() * (1_u64 << 53) as f64) as u64,
+            seed: setup.seed(),
         }
     }
 }

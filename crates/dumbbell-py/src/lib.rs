@@ -7,22 +7,21 @@ mod agent;
 mod columns;
 mod control;
 mod events;
+mod hosts;
 mod journal;
 mod many;
 mod steps;
 
 use columns::ArrowColumns;
-use control::{Fault, PythonHost};
-use dumbbell_sim::congestion::{Algorithm, ExternalHost, ExternalSpec, conformance};
 use dumbbell_sim::journal::Request;
-use dumbbell_sim::{Outcome, Scenario, catalogue};
-use dumbbell_units::Time;
-use dumbbell_units::spec::{Field, Node, SpecError};
+use dumbbell_sim::{Outcome, Stated, catalogue};
+use dumbbell_units::spec::SpecError;
+use dumbbell_units::{Time, Value};
+use hosts::Hosts;
 use many::{Listeners, ManyResult};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::Arc;
 
 pyo3::create_exception!(
     _engine,
@@ -43,7 +42,8 @@ pyo3::create_exception!(
     _engine,
     ControlError,
     PyValueError,
-    "A congestion control in Python was rejected: the message names the class, the method, the value and what is accepted."
+    "A congestion control of the user was rejected: the message names the class or library, the function, the value and what is \
+    accepted."
 );
 
 fn refused(error: &SpecError) -> PyErr {
@@ -59,15 +59,8 @@ fn refused(error: &SpecError) -> PyErr {
     })
 }
 
-fn scenario(json_text: &str) -> PyResult<Scenario> {
-    Scenario::from_json(json_text).map_err(|error| refused(&error))
-}
-
-/// A scenario whose controls in Python are bound.
-fn runnable(json_text: &str, host: &PythonHost) -> PyResult<Scenario> {
-    let mut scenario = scenario(json_text)?;
-    scenario.bind(&[host]).map_err(|error| host.fault.take().unwrap_or_else(|| refused(&error)))?;
-    Ok(scenario)
+fn stated(json_text: &str) -> PyResult<Stated> {
+    Stated::from_json(json_text).map_err(|error| refused(&error))
 }
 
 /// Version of the engine.
@@ -98,8 +91,8 @@ fn catalogue_text() -> String {
 #[pyfunction]
 fn normalize(text: &str, format: &str) -> PyResult<String> {
     let scenario = match format {
-        "toml" => Scenario::from_toml(text),
-        "json" => Scenario::from_json(text),
+        "toml" => Stated::from_toml(text),
+        "json" => Stated::from_json(text),
         other => {
             return Err(PyValueError::new_err(format!(
                 "format: \"{other}\" is not accepted; expected \"toml\" or \"json\""
@@ -112,40 +105,24 @@ fn normalize(text: &str, format: &str) -> PyResult<String> {
 /// Hash of a scenario's canonical form: 16 hexadecimal digits.
 #[pyfunction]
 fn scenario_hash(json_text: &str) -> PyResult<String> {
-    Ok(format!("{:016x}", scenario(json_text)?.hash()))
+    Ok(format!("{:016x}", stated(json_text)?.hash()))
 }
 
 /// Settings of a scenario without effect, one sentence each.
 #[pyfunction]
 fn warnings(json_text: &str) -> PyResult<Vec<String>> {
-    Ok(scenario(json_text)?.warnings())
+    Ok(stated(json_text)?.warnings())
 }
 
-/// How a congestion control in Python violates a property that every algorithm has, as a sentence; `None` if it has all.
+/// How an external congestion control violates a property that every algorithm has, as a sentence; `None` if it has all.
 #[pyfunction]
-fn check(name: String, digest: String, parameters: &str, controls: Py<PyAny>) -> PyResult<Option<String>> {
-    let host = PythonHost { find: Some(controls), fault: Arc::<Fault>::default() };
-    let stated = dumbbell_units::Value::from_iter([
+fn check(name: &str, digest: &str, parameters: &str, controls: Py<PyAny>) -> PyResult<Option<String>> {
+    let stated = Value::from_iter([
         ("name", name.into()),
         ("digest", digest.into()),
-        ("parameters", parameters.parse::<dumbbell_units::Value>().unwrap_or_default()),
+        ("parameters", parameters.parse::<Value>().unwrap_or_default()),
     ]);
-    let spec = ExternalSpec::decode(&Node::root(&stated)).map_err(|error| refused(&error))?;
-    let taken = |error: &SpecError| host.fault.take().unwrap_or_else(|| refused(error));
-    let factory = host.factory("check", &spec).map_err(|error| taken(&error))?;
-    let setup = conformance::setup();
-    let create = || Algorithm::external(factory.control(&setup), &setup);
-    let grows: conformance::Property = conformance::the_window_grows_while_nothing_is_lost;
-    for property in std::iter::once(&grows).chain(conformance::PROPERTIES) {
-        let found = property(&create);
-        if let Some(error) = host.fault.take() {
-            return Err(error);
-        }
-        if let Err(violation) = found {
-            return Ok(Some(violation));
-        }
-    }
-    Ok(None)
+    Hosts::new(Some(controls)).check(&stated)
 }
 
 /// One run with its tables and traces.
@@ -189,9 +166,9 @@ impl RunResult {
 /// The entries of a journal, its quantities with their units, and the number of entries omitted.
 type JournalTables = (ArrowColumns, Vec<(&'static str, &'static str)>, u64);
 
-/// Runs a scenario once. `controls` finds congestion controls in Python; see [`PythonHost`]. `clock` is called about ten
-/// times a second with the simulated time, in s. `journal` is the position of a flow with the first and the last
-/// nanosecond for which a journal is kept.
+/// Runs a scenario once. `controls` finds congestion controls in Python; see [`control::PythonHost`]. `clock` is called
+/// about ten times a second with the simulated time, in s. `journal` is the position of a flow with the first and the
+/// last nanosecond for which a journal is kept.
 #[pyfunction]
 #[pyo3(signature = (json_text, seed, run, controls=None, *, clock=None, journal=None))]
 fn run(
@@ -203,11 +180,11 @@ fn run(
     clock: Option<Py<PyAny>>,
     journal: Option<(u32, u64, u64)>,
 ) -> PyResult<RunResult> {
-    let host = PythonHost { find: controls, fault: Arc::<Fault>::default() };
-    let scenarios = [runnable(json_text, &host)?];
+    let hosts = Hosts::new(controls);
+    let scenarios = [hosts.runnable(json_text)?];
     let journal = journal.map(|(flow, from, until)| Request { flow, window: (Time(from), Time(until)) });
     let listeners = Listeners { clock, journal, ..Listeners::default() };
-    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &listeners, false, &host.fault)?;
+    let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &listeners, false, hosts.fault())?;
     let outcome = done.into_outcomes().pop().map(|(_, outcome)| outcome);
     outcome.map(RunResult).ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
 }
@@ -226,8 +203,8 @@ fn run_many(
     partial: bool,
     controls: Option<Py<PyAny>>,
 ) -> PyResult<ManyResult> {
-    let host = PythonHost { find: controls, fault: Arc::<Fault>::default() };
-    let scenarios = json_texts.iter().map(|text| runnable(text, &host)).collect::<PyResult<Vec<_>>>()?;
+    let hosts = Hosts::new(controls);
+    let scenarios = json_texts.iter().map(|text| hosts.runnable(text)).collect::<PyResult<Vec<_>>>()?;
     if let Some(&(index, ..)) = jobs.iter().find(|&&(index, ..)| index >= scenarios.len()) {
         return Err(PyValueError::new_err(format!(
             "jobs: scenario {index} is not accepted; expected an index below {}",
@@ -235,7 +212,7 @@ fn run_many(
         )));
     }
     let listeners = Listeners { progress, finished, ..Listeners::default() };
-    many::run(py, &scenarios, &jobs, threads, &listeners, partial, &host.fault)
+    many::run(py, &scenarios, &jobs, threads, &listeners, partial, hosts.fault())
 }
 
 /// The native engine. Private: the `dumbbell` package documents and types its results.
@@ -261,6 +238,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(hosts::load_library, module)?)?;
     module.add_function(wrap_pyfunction!(normalize, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_hash, module)?)?;
     module.add_function(wrap_pyfunction!(warnings, module)?)?;

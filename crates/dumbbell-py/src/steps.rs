@@ -2,10 +2,11 @@
 //! threads, with the interpreter's lock released.
 
 use crate::agent::{Agent, AgentHost, COLUMNS, Lever, Row};
-use crate::control::{Fault, PythonHost};
+use crate::control::Fault;
+use crate::hosts::Hosts;
 use crate::many::internal_error;
-use crate::{refused, scenario};
-use dumbbell_sim::{Scenario, Steps};
+use crate::stated;
+use dumbbell_sim::{Scenario, Stated, Steps};
 use dumbbell_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -51,13 +52,13 @@ struct Episode {
 }
 
 impl Episode {
-    fn new(mut scenario: Scenario, flow: usize, host: &PythonHost, seed: u64) -> PyResult<Self> {
+    fn new(stated: Stated, flow: &str, hosts: &Hosts, seed: u64) -> PyResult<Self> {
         let agent = Agent::default();
-        scenario
-            .bind(&[host, &AgentHost(agent.clone())])
-            .map_err(|error| host.fault.take().unwrap_or_else(|| refused(&error)))?;
+        let scenario = hosts.bind(stated, &[&AgentHost(agent.clone())])?;
+        let place = scenario.flows.iter().position(|one| one.name == flow);
+        let place = place.ok_or_else(|| PyValueError::new_err(format!("no flow is named {flow}")))?;
         let running = Running::new(scenario, |scenario| Steps::new(scenario, seed, 0));
-        Ok(Episode { running, agent, flow, fault: Arc::clone(&host.fault), failure: None })
+        Ok(Episode { running, agent, flow: place, fault: Arc::clone(hosts.fault()), failure: None })
     }
 
     /// Runs to the first acknowledgement of the flow, and one step further.
@@ -118,7 +119,7 @@ pub struct Episodes {
     threads: usize,
     controls: Option<Py<PyAny>>,
     /// The last scenario that was read, with its text.
-    known: Option<(String, Scenario)>,
+    known: Option<(String, Stated)>,
     episodes: Vec<Option<Episode>>,
 }
 
@@ -170,15 +171,9 @@ impl Episodes {
         seeds: Vec<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         for ((&place, text), &seed) in places.iter().zip(&json_texts).zip(&seeds) {
-            let host = PythonHost {
-                find: self.controls.as_ref().map(|find| find.clone_ref(py)),
-                fault: Arc::<Fault>::default(),
-            };
-            let scenario = self.read(text)?;
-            let flow = scenario.flows.iter().position(|flow| flow.name == self.flow);
-            let flow =
-                flow.ok_or_else(|| PyValueError::new_err(format!("no flow is named {}", self.flow)))?;
-            let episode = Episode::new(scenario, flow, &host, seed)?;
+            let hosts = Hosts::new(self.controls.as_ref().map(|find| find.clone_ref(py)));
+            let stated = self.read(text)?;
+            let episode = Episode::new(stated, &self.flow, &hosts, seed)?;
             *self.place(place)? = Some(episode);
         }
         self.advance(py, &places, &vec![None; places.len()], Episode::begin)
@@ -203,11 +198,11 @@ impl Episodes {
         self.episodes.get_mut(place).ok_or_else(error)
     }
 
-    fn read(&mut self, text: &str) -> PyResult<Scenario> {
+    fn read(&mut self, text: &str) -> PyResult<Stated> {
         match &self.known {
             Some((known, read)) if known == text => Ok(read.clone()),
             _ => {
-                let read = scenario(text)?;
+                let read = stated(text)?;
                 self.known = Some((text.to_owned(), read.clone()));
                 Ok(read)
             }

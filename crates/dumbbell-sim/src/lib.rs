@@ -14,6 +14,7 @@ pub mod paths;
 pub mod prefix;
 pub mod scenario;
 pub mod simulation;
+pub mod stated;
 pub mod supervision;
 pub mod trace;
 pub mod warnings;
@@ -25,6 +26,7 @@ pub use paths::Paths;
 pub use prefix::{Families, SharedPrefix};
 pub use scenario::Scenario;
 pub use simulation::{Steps, run, run_unless};
+pub use stated::Stated;
 pub use supervision::{Overflow, Supervision};
 
 /// Version of the engine; results are only comparable within one.

@@ -4,7 +4,6 @@
 use crate::network::{Names, Routes};
 use crate::trace::{Measure, Quantity};
 use crate::warnings::largest_packets;
-use dumbbell_cc::ExternalHost;
 use dumbbell_net::link::Downtime;
 use dumbbell_net::queues::Setup;
 use dumbbell_net::synthetic;
@@ -255,11 +254,6 @@ fn refuse_repeated(names: &[&str], what: &str) -> Result<(), SpecError> {
 }
 
 impl Scenario {
-    /// Reads a scenario from TOML.
-    pub fn from_toml(text: &str) -> Result<Scenario, SpecError> {
-        Scenario::from_value(&Scenario::toml_value(text)?)
-    }
-
     /// Reads TOML as the value that [`from_value`](Self::from_value) takes, for callers that complete it first, such as
     /// with files that it names.
     ///
@@ -276,15 +270,15 @@ impl Scenario {
         Ok(json_of(toml::Value::Table(table)))
     }
 
-    /// Reads a scenario from JSON.
-    pub fn from_json(text: &str) -> Result<Scenario, SpecError> {
+    /// Reads a scenario from JSON, without binding it.
+    pub(crate) fn stated_in_json(text: &str) -> Result<Scenario, SpecError> {
         if let Some(scenario) = Scenario::from_sound_json(text) {
             return Ok(scenario);
         }
         let value: Value = serde_json::from_str(text).map_err(|error| {
             refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON")
         })?;
-        Scenario::from_value(&value)
+        Scenario::stated_by(&value)
     }
 
     /// Reads the elements of long lists one by one, because a tree of a hundred thousand flows would take many times
@@ -304,8 +298,8 @@ impl Scenario {
         Some(scenario)
     }
 
-    /// Reads and validates a scenario.
-    pub fn from_value(value: &Value) -> Result<Scenario, SpecError> {
+    /// Reads and validates a scenario, without binding it.
+    pub(crate) fn stated_by(value: &Value) -> Result<Scenario, SpecError> {
         let scenario = Scenario::decode(&Node::root(value))?;
         scenario.validate()?;
         Ok(scenario)
@@ -319,20 +313,6 @@ impl Scenario {
     /// Hash of the canonical form.
     pub fn hash(&self) -> u64 {
         name_hash(&self.to_json())
-    }
-
-    /// Binds the external congestion controls of its flows to their hosts, without which they cannot run.
-    ///
-    /// # Errors
-    ///
-    /// A control has no host here, or its host refuses it.
-    pub fn bind(&mut self, hosts: &[&dyn ExternalHost]) -> Result<(), SpecError> {
-        for flow in &mut self.flows {
-            if let Some(external) = flow.tcp.as_mut().and_then(|tcp| tcp.0.external.as_mut()) {
-                external.bind(&flow.name, hosts)?;
-            }
-        }
-        Ok(())
     }
 
     /// End of the measurement window, if the run lasts its full duration.

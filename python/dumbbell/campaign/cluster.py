@@ -26,6 +26,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 import dumbbell
+from dumbbell import external
 from dumbbell.campaign.execution import Reduction, job_of, reduced
 from dumbbell.campaign.planned import Keep, Make, Planned
 from dumbbell.campaign.sources import own_sources
@@ -100,7 +101,7 @@ def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
     engine
         Identity of the required engine.
     work
-        The pickled jobs and the reduction.
+        The pickled jobs, the reduction, and the code of congestion controls that are not registered.
 
     Returns
     -------
@@ -115,7 +116,8 @@ def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
     if engine_identity() != engine:
         raise OtherEngine(engine_identity())
     begin = time.perf_counter()
-    jobs, reduce = pickle.loads(work)
+    jobs, reduce, controls = pickle.loads(work)
+    external.unpack(controls)
     table = reduced(reduce, dumbbell.run_many(jobs, threads=1, progress=False, warn=False))
     return table, time.perf_counter() - begin
 
@@ -343,7 +345,8 @@ class _Batches:
 
     def _submit(self, batch: _Batch) -> None:
         jobs: list[Job] = [job_of(self._planned[position]) for position in batch.positions]
-        work = _pickled((jobs, self._reduce), self._module)
+        controls = external.pack([job.scenario for job in jobs], everywhere=True)
+        work = _pickled((jobs, self._reduce, controls), self._module)
         future = self._client.submit(
             make_batch, engine_identity(), work, key=f"{self._name}-{self._submitted}", pure=False
         )

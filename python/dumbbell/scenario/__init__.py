@@ -25,8 +25,8 @@ import tomli_w
 
 from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
-from dumbbell.control import with_controls
 from dumbbell.errors import ScenarioError, refusal
+from dumbbell.external import canonical, with_controls
 from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
 from dumbbell.scenario.impairments import (
     Bernoulli,
@@ -303,7 +303,7 @@ class Scenario(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "canonical_json", _normalize(with_controls(self.to_dict())))
+        object.__setattr__(self, "canonical_json", _normalize(canonical(self.to_dict())))
 
     def __eq__(self, other: object) -> bool:
         return self.canonical_json == other.canonical_json if isinstance(other, Scenario) else NotImplemented
@@ -564,7 +564,7 @@ def _completed(text: str, load: Callable[[str], Any], folder: Path) -> dict[str,
         return None
     if not isinstance(data, dict):
         return None
-    completed = with_controls(with_traces(data, folder) or data)
+    completed = with_controls(with_traces(data, folder) or data, folder)
     return None if completed == data else completed
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.control import Control
-from dumbbell.scenario.parts import Data, Part, each, one_of, table
+from dumbbell.scenario.parts import Data, External, Part, each, one_of, table
 from dumbbell.scenario.sources import (
     Cbr,
     Frames,
@@ -88,8 +87,8 @@ class Flow(Part):
     source
         Its traffic source; by default it always has data.
     tcp
-        A variant's name, a `Tcp`, a congestion control such as `Vegas`, or one of your own, a `dumbbell.Control` or its name
-        as ``"python:module.Class"``; absent for a source of datagrams.
+        A variant's name, a `Tcp`, a congestion control such as `Vegas`, or one of your own: a `dumbbell.Control` or a
+        `dumbbell.Library`, or its name, as ``"python:module.Class"`` or ``"library:aimd.so"``; absent for a source of datagrams.
     path, reverse_path
         Names of the links the data and the acknowledgements take; the default is the shortest path in hops.
     start
@@ -129,7 +128,7 @@ class Flow(Part):
     from_: str
     to: str
     source: str | Source | Data | None = None
-    tcp: str | Tcp | Congestion | Control | None = None
+    tcp: str | Tcp | Congestion | External | None = None
     path: Sequence[str] | None = None
     reverse_path: Sequence[str] | None = None
     start: str | Uniform | None = None
@@ -141,5 +140,5 @@ class Flow(Part):
         super().__post_init__()
         if isinstance(self.tcp, Congestion):
             object.__setattr__(self, "tcp", Tcp(congestion=self.tcp))
-        elif isinstance(self.tcp, Control):
+        elif isinstance(self.tcp, External):
             object.__setattr__(self, "tcp", Tcp(external=self.tcp))

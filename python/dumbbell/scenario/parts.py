@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from dumbbell.errors import refusal
 
-__all__ = ["Data", "Part", "Reader", "Stated", "each", "one_of", "plain", "table"]
+__all__ = ["Data", "External", "Part", "Reader", "Stated", "each", "one_of", "plain", "table"]
 
 Data = Mapping[str, Any]
 Reader = Callable[[Any], Any]
@@ -87,6 +87,18 @@ class Stated(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the plain table that states it."""
+
+
+class External(Stated):
+    """A congestion control from outside the registry, as ``tcp`` of a flow or ``external`` of a `dumbbell.Tcp`."""
+
+    @abstractmethod
+    def stated(self) -> dict[str, Any]:
+        """Return what a scenario states: name, digest of the code, parameters and probes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table of a flow's ``tcp`` that names this control."""
+        return {"external": self.stated()}
 
 
 @dataclass(frozen=True, kw_only=True)

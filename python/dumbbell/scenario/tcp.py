@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.control import Control
-from dumbbell.scenario.parts import Data, Part, one_of, table
+from dumbbell.scenario.parts import Data, External, Part, one_of, table
 
 __all__ = [
     "BsdTimer",
@@ -452,8 +451,8 @@ class Tcp(Part):
     idle_restart
         Whether a window that is not used is reduced, as `WindowRules.validation` says.
     external
-        A congestion control from outside the registry: a `dumbbell.Control`, the name of one as
-        ``"python:module.Class"``, or a table of that name and its parameters.
+        A congestion control from outside the registry: a `dumbbell.Control` or a `dumbbell.Library`, the name of one as
+        ``"python:module.Class"`` or ``"library:aimd.so"``, or a table of that name and its parameters.
     """
 
     readers: ClassVar = {
@@ -488,9 +487,9 @@ class Tcp(Part):
     ecn: str | None = None
     handshake: bool | None = None
     idle_restart: bool | None = None
-    external: str | Control | Data | None = None
+    external: str | External | Data | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.external, Control):
+        if isinstance(self.external, External):
             object.__setattr__(self, "external", self.external.stated())

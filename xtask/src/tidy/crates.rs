@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
@@ -15,14 +15,25 @@ const ARROWS: [(&str, &[&str]); 11] = [
         "dumbbell-testbed",
         &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim", "dumbbell-bpf"],
     ),
-    ("dumbbell-py", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
+    ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
+    (
+        "dumbbell-py",
+        &[
+            "dumbbell-units",
+            "dumbbell-cc",
+            "dumbbell-net",
+            "dumbbell-tcp",
+            "dumbbell-sim",
+            "dumbbell-library",
+        ],
+    ),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-chaos", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("xtask", &[]),
 ];
 
 /// Crates that state their own lints: a binding cannot forbid `unsafe`.
-const OWN_LINTS: [&str; 2] = ["dumbbell-py", "dumbbell-testbed"];
+const OWN_LINTS: [&str; 3] = ["dumbbell-library", "dumbbell-py", "dumbbell-testbed"];
 
 /// Checks every manifest of the workspace except its root.
 pub fn check(tree: &Tree) -> Vec<Finding> {

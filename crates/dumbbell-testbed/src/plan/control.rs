@@ -28,10 +28,6 @@ const TWIN: &str = "twin";
 impl Rules<'_> {
     /// The congestion control.
     pub(super) fn control(&self, replacement: Option<&str>) -> Result<Control, SpecError> {
-        if let Some(external) = &self.params.external {
-            let accepted = "a congestion control of the registry, which the kernel has or has as a twin";
-            return Err(refuse_name(self.field("external"), &external.spec.name, accepted));
-        }
         let spec = &self.params.congestion;
         let name = spec.name();
         let Some(kernels) = replacement.filter(|name| *name != TWIN) else {

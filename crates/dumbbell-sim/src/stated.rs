@@ -1,0 +1,135 @@
+//! Scenarios as they are stated, and as they run. A flow may name a congestion control from outside the registry; only a
+//! scenario whose flows are bound to the hosts of these controls can run.
+
+use crate::Scenario;
+use dumbbell_cc::ExternalHost;
+use dumbbell_units::Value;
+use dumbbell_units::spec::SpecError;
+
+/// A valid scenario whose external congestion controls may have no host here: it can be written, hashed and bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stated(Scenario);
+
+impl Stated {
+    /// Reads a scenario from TOML.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a valid scenario.
+    pub fn from_toml(text: &str) -> Result<Stated, SpecError> {
+        Stated::from_value(&Scenario::toml_value(text)?)
+    }
+
+    /// Reads a scenario from JSON.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a valid scenario.
+    pub fn from_json(text: &str) -> Result<Stated, SpecError> {
+        Scenario::stated_in_json(text).map(Stated)
+    }
+
+    /// Reads a scenario from plain data.
+    ///
+    /// # Errors
+    ///
+    /// The data is not a valid scenario.
+    pub fn from_value(value: &Value) -> Result<Stated, SpecError> {
+        Scenario::stated_by(value).map(Stated)
+    }
+
+    /// See [`Scenario::to_json`].
+    pub fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// See [`Scenario::hash`].
+    pub fn hash(&self) -> u64 {
+        self.0.hash()
+    }
+
+    /// See [`Scenario::warnings`].
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
+    /// The scenario with the external congestion controls of its flows bound to their hosts.
+    ///
+    /// # Errors
+    ///
+    /// A control has no host here, or its host refuses it.
+    pub fn bind(mut self, hosts: &[&dyn ExternalHost]) -> Result<Scenario, SpecError> {
+        for flow in &mut self.0.flows {
+            if let Some(external) = flow.tcp.as_mut().and_then(|tcp| tcp.0.external.as_mut()) {
+                external.bind(&flow.name, hosts)?;
+            }
+        }
+        Ok(self.0)
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario from TOML, whose congestion controls are those of the registry.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a valid scenario, or names an external congestion control; see [`Stated`].
+    pub fn from_toml(text: &str) -> Result<Scenario, SpecError> {
+        Stated::from_toml(text)?.bind(&[])
+    }
+
+    /// Reads a scenario from JSON, whose congestion controls are those of the registry.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a valid scenario, or names an external congestion control; see [`Stated`].
+    pub fn from_json(text: &str) -> Result<Scenario, SpecError> {
+        Stated::from_json(text)?.bind(&[])
+    }
+
+    /// Reads and validates a scenario, whose congestion controls are those of the registry.
+    ///
+    /// # Errors
+    ///
+    /// The data is not a valid scenario, or names an external congestion control; see [`Stated`].
+    pub fn from_value(value: &Value) -> Result<Scenario, SpecError> {
+        Stated::from_value(value)?.bind(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn stated(tcp: &Value) -> Value {
+        let link = |from: &str, to: &str| {
+            json!({
+                "name": format!("{from}-{to}"), "from": from, "to": to, "rate": "1 Mbit/s", "delay": "10 ms"
+            })
+        };
+        json!({
+            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": tcp }],
+        })
+    }
+
+    #[test]
+    fn a_control_without_a_host_is_an_error_of_the_scenario() {
+        let value = stated(&json!({ "external": { "name": "python:module.Class", "digest": "1" } }));
+        let read = Stated::from_value(&value).expect("a valid statement");
+        assert_eq!(Stated::from_json(&read.to_json()), Ok(read.clone()));
+        let text = "flows.f.tcp.external.name: \"python:module.Class\" is not accepted; expected a congestion control \
+            of the registry: no others run here";
+        assert_eq!(read.bind(&[]).unwrap_err().to_string(), text);
+        assert_eq!(Scenario::from_value(&value).unwrap_err().to_string(), text);
+        assert_eq!(Scenario::from_json(&value.to_string()).unwrap_err().to_string(), text);
+    }
+
+    #[test]
+    fn other_scenarios_need_no_host() {
+        let value = stated(&json!("reno"));
+        let (read, bound) = (Stated::from_value(&value), Scenario::from_value(&value).expect("a scenario"));
+        assert_eq!(read.expect("a scenario").hash(), bound.hash());
+    }
+}
