@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import dumbbell
 from compiled import EXAMPLE, native, wasm
 from dumbbell import ControlError, Library, ScenarioError, Tcp
+from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.external import pack
 from test_control import Aimd, scenario
 
@@ -227,3 +229,51 @@ def test_a_cluster_gets_the_code(folder, tmp_path):
         there = dumbbell.Campaign(base, axes, runs=2, store=tmp_path / "there").run(on=client).frame()
     here = dumbbell.Campaign(base, axes, runs=2, store=tmp_path / "here").run().frame()
     assert there["fingerprint"].tolist() == here["fingerprint"].tolist()
+
+
+def test_controls_of_the_user_are_algorithms_of_an_evaluation(folder):
+    made = native(folder)
+    library = algorithm(Library(made, decrease=0.7))
+    assert library == algorithm(f"library:{made}:decrease=0.7")
+    assert (library.text, library.label) == (f"library:{made}:decrease=0.7", "aimd.so:decrease=0.7")
+    assert algorithm(Aimd).label == "Aimd"
+    assert algorithm(Aimd(decrease=0.6)).parameters == {"decrease": 0.6}
+    with pytest.raises(ScenarioError, match="did you mean `increase`"):
+        algorithm(f"library:{made}:incease=2")
+
+
+def test_a_library_is_evaluated(tmp_path):
+    library = Library(native(tmp_path))
+    done = dumbbell.evaluate(
+        library, against="reno", quick=True, only="iot", runs=2, output=tmp_path, quiet=True
+    )
+    assert set(done.verdicts) == {"iot"}
+    assert done.data["runs"] > 0
+    assert "Evaluation of aimd.so" in done.report.read_text("utf-8")
+
+
+def test_the_command_line_evaluates_controls_of_the_user(tmp_path):
+    native(tmp_path)
+    source = EXAMPLE.parents[2] / "docs" / "algorithms-in-python.md"
+    example = source.read_text("utf-8").split("```python\n", 1)[1].partition("dumbbell.check")[0]
+    (tmp_path / "mine.py").write_text(example, "utf-8")
+    command = (
+        "import sys; from dumbbell.cli import main; sys.argv[0] = 'dumbbell'; sys.path.remove(''); main()"
+    )
+    names = ["python:mine.Aimd:decrease=0.7", "--against", "library:aimd.so:decrease=0.7"]
+    choice = ["--quick", "--only", "iot", "--seeds", "2", "--output", "results"]
+    done = subprocess.run(
+        [sys.executable, "-c", command, "evaluate", *names, *choice],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "report: " in done.stdout
+    # The same algorithm twice: no result differs.
+    (data,) = (tmp_path / "results").rglob("results.json")
+    compared = [one for item in json.loads(data.read_text("utf-8"))["items"] for one in item["comparisons"]]
+    assert compared
+    assert all(one["subject"] == other for one in compared for other in one["baselines"].values())

@@ -9,6 +9,7 @@ fails or is worse than the baselines, and ``testbed`` if a run failed. User inpu
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -398,7 +399,8 @@ def evaluate_command(
         str,
         typer.Argument(
             metavar="ALGORITHM",
-            help="Registered algorithm or TCP variant, with parameters if need be: vegas:alpha=2,beta=4.",
+            help="Registered algorithm or TCP variant, with parameters if need be: vegas:alpha=2,beta=4; or your own: "
+            "python:module.Class or library:PATH.",
             show_default=False,
         ),
     ],
@@ -787,5 +789,8 @@ def shell_command(context: typer.Context) -> None:
 def main() -> None:
     """Run the command line; the entry point of the ``dumbbell`` script."""
     open_outputs()
+    if "" not in sys.path:
+        # A scenario may name a class of the working directory, whether or not Python itself was started there.
+        sys.path.append("")
     # The name by which completions are asked for, also with `python -m dumbbell`.
     app(prog_name="dumbbell")

@@ -1,4 +1,4 @@
-"""An algorithm by its name and parameters, as ``"vegas:alpha=2"``, and the connections that use it."""
+"""An algorithm by its name and parameters, as ``"vegas:alpha=2"``, or one of the user's, and the connections that use it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from dumbbell.control import Control
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
+from dumbbell.external import PREFIXES, changed, made, title
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
+from dumbbell.scenario.parts import External
 
 __all__ = ["INITIAL_WINDOW", "RECOVERY", "Algorithm", "algorithm", "written_parameters"]
 
@@ -25,21 +28,27 @@ FORM = "a name, or a name with parameters, such as vegas:alpha=2,beta=4"
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """A registered congestion control or TCP variant.
+    """A congestion control or TCP variant.
 
     Parameters
     ----------
     name
-        Its name in the registry.
+        Its name in the registry, or as scenarios name one of the user's.
     parameters
         Its parameters that differ from the defaults.
     text
         Name and parameters as the command line takes them.
+    label
+        Name and parameters as figures and tables show them.
+    external
+        The control, if it is one of the user's.
     """
 
     name: str
     parameters: Mapping[str, Any]
     text: str
+    label: str
+    external: External | None = None
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -51,7 +60,7 @@ class Algorithm:
 
     @property
     def _accepts_sack(self) -> bool:
-        return _accepts_sack(self.name)
+        return self.external is not None or _accepts_sack(self.name)
 
     def accepts(self, **changes: Any) -> bool:
         """Return whether the engine accepts this algorithm with some fields of `Tcp`."""
@@ -70,6 +79,8 @@ class Algorithm:
             Further fields of `Tcp`.
         """
         settings: dict[str, Any] = {"initial_window": INITIAL_WINDOW, **changes}
+        if self.external is not None:
+            return Tcp(external=self.external, **{"recovery": RECOVERY, **settings})
         if self.name not in _algorithms():
             return Tcp(variant=self.name, **settings)
         congestion = {"name": self.name, **self.parameters}
@@ -78,13 +89,14 @@ class Algorithm:
         return Tcp(congestion=congestion, **settings)
 
 
-def algorithm(text: str, field: str = "algorithm") -> Algorithm:
-    """Return the algorithm that a text names.
+def algorithm(text: str | External | type[Control], field: str = "algorithm") -> Algorithm:
+    """Return the algorithm that a text names, or that is given.
 
     Parameters
     ----------
     text
-        A name of the registry, optionally with parameters: ``"vegas:alpha=2,beta=4"``.
+        A name of the registry, optionally with parameters: ``"vegas:alpha=2,beta=4"``; ``"python:module.Class"`` or
+        ``"library:aimd.so"``, also with parameters; or a `dumbbell.Control` or `dumbbell.Library`.
     field
         Where the text was found, for the error.
 
@@ -98,6 +110,15 @@ def algorithm(text: str, field: str = "algorithm") -> Algorithm:
     >>> algorithm("vegas:alpha=2").parameters
     {'alpha': 2}
     """
+    if isinstance(text, type) and issubclass(text, Control):
+        text = text()
+    if isinstance(text, External):
+        return _of_user(text)
+    if text.startswith(PREFIXES):
+        # A path may have colons.
+        before, _, after = text.rpartition(":")
+        name, rest = (before, after) if "=" in after else (text, "")
+        return _of_user(made(name, written_parameters(rest, field, text), field))
     name, _, rest = text.strip().partition(":")
     known = _algorithms()
     names = [*known, *(one for one in _variants() if one not in known)]
@@ -109,11 +130,30 @@ def algorithm(text: str, field: str = "algorithm") -> Algorithm:
         if key not in accepted:
             listed = ", ".join(accepted) or "none for this name"
             raise refusal(f"{field}.{name}", key, listed, names=accepted, problem="is not a parameter")
+    written = _text(name, parameters)
+    return _accepted(Algorithm(name=name, parameters=parameters, text=written, label=written))
+
+
+def _of_user(external: External) -> Algorithm:
+    """Return a congestion control of the user's."""
+    name, parameters = external.stated()["name"], changed(external)
+    label = _text(title(external), parameters)
+    return _accepted(
+        Algorithm(
+            name=name, parameters=parameters, text=_text(name, parameters), label=label, external=external
+        )
+    )
+
+
+def _accepted(algorithm: Algorithm) -> Algorithm:
+    """Return an algorithm that the engine accepts; the engine says what it does not."""
+    _smallest(algorithm.tcp())
+    return algorithm
+
+
+def _text(name: str, parameters: Mapping[str, Any]) -> str:
     shown = ",".join(f"{key}={_written(value)}" for key, value in parameters.items())
-    made = Algorithm(name=name, parameters=parameters, text=f"{name}:{shown}" if shown else name)
-    # The engine says what it does not accept.
-    _smallest(made.tcp())
-    return made
+    return f"{name}:{shown}" if shown else name
 
 
 def written_parameters(rest: str, field: str, text: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import dumbbell
 from dumbbell.arguments import LARGEST_SEED
 from dumbbell.campaign import Display, PlannedRuns, Store, duration, engine_identity, on_threads
 from dumbbell.campaign.planned import cost, interrupted, runs_text
+from dumbbell.control import Control
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.evaluation.algorithm import algorithm
@@ -31,6 +32,7 @@ from dumbbell.evaluation.study import Case, Study
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
+from dumbbell.scenario.parts import External
 
 __all__ = ["BASELINES", "Evaluation", "evaluate", "split"]
 
@@ -94,7 +96,7 @@ class _Planned:
 
 
 def evaluate(
-    name: str,
+    name: str | External | type[Control],
     *,
     against: str | Iterable[str] | None = None,
     quick: bool = False,
@@ -111,7 +113,9 @@ def evaluate(
     Parameters
     ----------
     name
-        A registered algorithm or TCP variant, with parameters if need be: ``"vegas:alpha=2"``.
+        A registered algorithm or TCP variant, with parameters if need be: ``"vegas:alpha=2"``; or a congestion control of
+        your own: a `dumbbell.Control` or `dumbbell.Library`, or its name, as ``"python:module.Class"`` or
+        ``"library:aimd.so:decrease=0.7"``.
     against
         Baselines in the same form, also separated by commas; Reno and CUBIC by default, as far as they are registered.
     quick
@@ -214,7 +218,14 @@ def evaluate(
     )
 
 
-def _study(name: str, against: Iterable[str] | None, *, quick: bool, seed: int, runs: int | None) -> Study:
+def _study(
+    name: str | External | type[Control],
+    against: Iterable[str] | None,
+    *,
+    quick: bool,
+    seed: int,
+    runs: int | None,
+) -> Study:
     """Return the study that arguments describe."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
         raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
@@ -389,7 +400,7 @@ def _facts(study: Study, data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Dumbbell", data["engine"]),
         environment_fact(),
-        ("baselines", ", ".join(one.text for one in study.baselines)),
+        ("baselines", ", ".join(one.label for one in study.baselines)),
         ("loss recovery", f"{study.subject.recovery}; baselines: {study.baselines[0].recovery}"),
         ("replications", f"{study.runs}, seed {study.seed}"),
         ("runs", runs_text(data["runs"], data["runs_kept_from_before"])),

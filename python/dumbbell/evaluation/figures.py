@@ -11,7 +11,7 @@ import pandas as pd
 
 from dumbbell import plots
 from dumbbell.evaluation.item import CONFIDENCE, Judged, Limit
-from dumbbell.evaluation.study import SUBJECT, Study
+from dumbbell.evaluation.study import Study
 from dumbbell.plots.look import GREY, literal
 from dumbbell.report import Figure
 from dumbbell.statistics import Interval, mean_interval
@@ -38,8 +38,7 @@ def figure_of(one: Judged, study: Study) -> Figure | None:
 
 def _names(study: Study) -> dict[str, tuple[str, str]]:
     """Return label and algorithm of each role."""
-    named = {SUBJECT: (study.subject.text, study.subject.name)}
-    return named | {one.text: (one.text, one.name) for one in study.baselines}
+    return {role: (one.label, one.name) for role, one in study.roles()}
 
 
 def _intervals(rows: pd.DataFrame, column: str) -> dict[str, Interval]:

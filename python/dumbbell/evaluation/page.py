@@ -21,7 +21,7 @@ from dumbbell.evaluation.item import (
     Measure,
     Verdict,
 )
-from dumbbell.evaluation.study import SUBJECT, Study
+from dumbbell.evaluation.study import Study
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, Tone, render_page
 from dumbbell.statistics import Interval, mean_interval
 
@@ -108,7 +108,7 @@ class Finding:
 
 def findings(study: Study, judged: Sequence[Judged]) -> list[Finding]:
     """Return what the algorithm does that limits do not allow, traits such as unfairness first."""
-    name = study.subject.text
+    name = study.subject.label
     found = _broken(judged)
     traits: dict[str, tuple[float, Finding]] = {}
     # In the order of the items: the direct comparison of two flows comes first.
@@ -144,7 +144,7 @@ def strengths(study: Study, judged: Sequence[Judged]) -> list[Finding]:
                 continue
             best = min(better, key=lambda each: each.weight)
             listed[limit.strength] = Finding(
-                text=f"{study.subject.text} {limit.strength}, at {len(better)} of {len(compared)} points",
+                text=f"{study.subject.label} {limit.strength}, at {len(better)} of {len(compared)} points",
                 measured=told(best),
                 item=one.item.name,
             )
@@ -166,9 +166,9 @@ def page(study: Study, judged: Sequence[Judged], *, facts: Sequence[tuple[str, s
         A remark for the top, or an empty text.
     """
     metrics = _metrics(study, judged)
-    against = ", ".join(one.text for one in study.baselines)
+    against = ", ".join(one.label for one in study.baselines)
     return render_page(
-        title=f"Evaluation of {study.subject.text}",
+        title=f"Evaluation of {study.subject.label}",
         subtitle=" ".join(
             [
                 f"By RFC 9743 and the common TCP evaluation suite, against {against}.",
@@ -216,7 +216,7 @@ def _glance(study: Study, judged: Sequence[Judged]) -> list[Block]:
     hidden = len(listed) - SHOWN_FINDINGS
     blocks: list[Block] = [Text(paragraphs=[f"{len(judged)} items: {counted}."])]
     if not listed:
-        blocks.append(Text(paragraphs=[f"{study.subject.text} breaks no limit."]))
+        blocks.append(Text(paragraphs=[f"{study.subject.label} breaks no limit."]))
     if said:
         blocks.append(
             Table(
@@ -293,6 +293,7 @@ def _limit_table(study: Study, one: Judged, limit: Limit) -> Table:
     """Return a limit at all points."""
     compared = [each for each in one.comparisons if each.limit is limit]
     roles = list(dict.fromkeys(role for each in compared for role in each.baselines))
+    labels = study.labels()
     rows: list[list[Cell | str]] = []
     for each in compared:
         cells: list[Cell | str] = [each.point, _interval_cell(each.subject, limit)]
@@ -306,8 +307,8 @@ def _limit_table(study: Study, one: Judged, limit: Limit) -> Table:
         caption=limit.title,
         columns=[
             Column(title="point", align="left"),
-            Column(title=study.subject.text),
-            *(Column(title=role) for role in roles),
+            Column(title=study.subject.label),
+            *(Column(title=labels[role]) for role in roles),
             Column(title="limit"),
             Column(title="state", align="left"),
         ],
@@ -322,10 +323,11 @@ def _reported(study: Study, one: Judged) -> Table | None:
         return None
     shown = one.results[~one.results["role"].str.startswith("_")]
     rows: list[list[Cell | str]] = []
+    labels = study.labels()
     order = {str(point): number for number, point in enumerate(dict.fromkeys(shown["point"]))}
     parts = sorted(shown.groupby(["point", "role"], sort=False), key=lambda each: order[str(each[0][0])])
     for (point, role), part in parts:
-        cells: list[Cell | str] = [str(point), study.subject.text if role == SUBJECT else str(role)]
+        cells: list[Cell | str] = [str(point), labels[str(role)]]
         for measure in measures:
             interval = _mean(part[measure.column].to_numpy(dtype=np.float64))
             cells.append("" if interval is None else _interval_cell(interval, measure))
@@ -405,7 +407,7 @@ METRICS: tuple[tuple[str, str, str, tuple[Measure, ...]], ...] = (
 def _metrics(study: Study, judged: Sequence[Judged]) -> Table | None:
     """Return the metrics of RFC 5166 of all algorithms; none if their items were not run."""
     by_name = {one.item.name: one.results for one in judged if not one.results.empty}
-    roles = [SUBJECT, *(one.text for one in study.baselines)]
+    labels = study.labels()
     rows: list[list[Cell | str]] = []
     listed = [
         (section, item, point, measure) for section, item, point, measures in METRICS for measure in measures
@@ -416,7 +418,7 @@ def _metrics(study: Study, judged: Sequence[Judged]) -> Table | None:
             continue
         at = results[results["point"] == point]
         cells: list[Cell | str] = [Cell(text=measure.title, detail=f"{section}; {item}, {point}")]
-        for role in roles:
+        for role in labels:
             interval = _mean(at.loc[at["role"] == role, measure.column].to_numpy(dtype=np.float64))
             cells.append("" if interval is None else _interval_cell(interval, measure))
         if any(cells[1:]):
@@ -427,8 +429,7 @@ def _metrics(study: Study, judged: Sequence[Judged]) -> Table | None:
         caption="Means with intervals",
         columns=[
             Column(title="metric", align="left"),
-            Column(title=study.subject.text),
-            *(Column(title=one.text) for one in study.baselines),
+            *(Column(title=label) for label in labels.values()),
         ],
         rows=rows,
     )

@@ -325,6 +325,10 @@ class Study:
         """Return the subject and the baselines with their roles."""
         return [(SUBJECT, self.subject), *((one.text, one) for one in self.baselines)]
 
+    def labels(self) -> dict[str, str]:
+        """Return what figures and tables call each role."""
+        return {role: one.label for role, one in self.roles()}
+
     def generator(self, name: str, run: int) -> np.random.Generator:
         """Return the generator of drawn traffic: PCG64, seeded by the seed, a name and the number of the replication."""
         return np.random.Generator(np.random.PCG64([self.seed, run, zlib.crc32(name.encode())]))
