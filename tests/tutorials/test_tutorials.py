@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.cli import new
+
 ROOT = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
@@ -122,17 +124,23 @@ def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
     check_in_simulator(checkout, name)
 
 
-def test_many_congestion_controls_are_also_one_file_and_one_line_each(checkout: Path) -> None:
-    names = []
+def test_many_congestion_controls_are_also_one_file_and_one_line_each(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One of them is the start that `dumbbell new algorithm` writes.
+    names = ["started"]
+    monkeypatch.setenv("DUMBBELL_CRATES", str(checkout / "crates"))
+    new.algorithm("started", rust=True, output=checkout)
+    run("rustfmt --check --edition 2024 crates/dumbbell-cc/src/algorithms/started.rs", checkout)
     several = len(registered(checkout)) + 3
     while len(registered(checkout)) < several:
-        names.append(add_algorithm(checkout, suffix="" if not names else chr(ord("a") + len(names)))[0])
+        names.append(add_algorithm(checkout, suffix=chr(ord("a") + len(names)))[0])
     assert run("git diff --numstat", checkout).splitlines() == [f"{len(names)}\t0\t{REGISTRY}"]
 
     run("cargo run --quiet --locked --package xtask -- tidy", checkout)
     tested = run("cargo test --locked --package dumbbell-cc", checkout)
     assert all(f"algorithms::{name}::tests" in tested for name in names)
-    check_in_simulator(checkout, names[-1])
+    check_in_simulator(checkout, names[0])
     check_in_python(checkout)
 
 
