@@ -474,8 +474,8 @@ def search_command(
         str,
         typer.Argument(
             metavar="ALGORITHM",
-            help="Registered algorithm or TCP variant, with parameters if need be (vegas:alpha=2,beta=4), or a control in "
-            "Python (python:module.Class).",
+            help="Registered algorithm or TCP variant, with parameters if need be (vegas:alpha=2,beta=4), or your own: "
+            "python:module.Class or library:PATH.",
             show_default=False,
         ),
     ],

@@ -18,6 +18,7 @@ from dumbbell.control import Control
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
+from dumbbell.scenario.parts import External
 from dumbbell.search import writing
 from dumbbell.search.dimensions import Dimension, Range, Values, bounds_from_file, space
 from dumbbell.search.measuring import Measure
@@ -294,7 +295,7 @@ def _budget(given: int | str) -> tuple[int | None, float]:
 
 
 def search(
-    algorithm: str | Control,
+    algorithm: str | External | type[Control],
     objective_name: str,
     *,
     budget: int | str = BUDGET,
@@ -316,8 +317,8 @@ def search(
     Parameters
     ----------
     algorithm
-        A registered name with parameters, as ``"vegas:alpha=2"``, a `dumbbell.Control`, or its name as
-        ``"python:module.Class"``.
+        A registered name with parameters, as ``"vegas:alpha=2"``; or a congestion control of your own, as
+        `dumbbell.evaluate` takes it: a `dumbbell.Control` or `dumbbell.Library`, or its name.
     objective_name
         ``"low-utilization"``, ``"starvation"`` or ``"delay"``.
     budget

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dumbbell.control import PREFIX, Control
-from dumbbell.evaluation.algorithm import INITIAL_WINDOW, RECOVERY, algorithm, written_parameters
+from dumbbell.control import Control
+from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.study import bdp_packets
 from dumbbell.quantities import written_time
 from dumbbell.scenario import (
@@ -20,6 +19,7 @@ from dumbbell.scenario import (
     Tcp,
     Uniform,
 )
+from dumbbell.scenario.parts import External
 from dumbbell.search.dimensions import Values
 from dumbbell.topologies import dumbbell
 
@@ -59,31 +59,16 @@ class Subject:
     tcp: Tcp
 
     @classmethod
-    def of(cls, given: str | Control) -> Subject:
-        """Return the algorithm that a text names, or that is a control in Python.
-
-        Parameters
-        ----------
-        given
-            A registered name with parameters, as ``"vegas:alpha=2"``; a control in Python, or its name with parameters, as
-            ``"python:module.Class:decrease=0.7"``.
+    def of(cls, given: str | External | type[Control]) -> Subject:
+        """Return the algorithm that a text names, or that is given; see `dumbbell.evaluation.algorithm.algorithm`.
 
         Raises
         ------
         ScenarioError
-            The name or a parameter is not accepted, or a class cannot be imported.
+            The name or a parameter is not accepted, a class cannot be imported, or a library cannot be loaded.
         """
-        if isinstance(given, Control):
-            stated = given.stated()
-            parameters = ",".join(f"{name}={value}" for name, value in stated["parameters"].items())
-            text = f"{stated['name']}:{parameters}" if parameters else str(stated["name"])
-            return cls(text, _external(given))
-        if not given.startswith(PREFIX):
-            named = algorithm(given)
-            return cls(named.text, named.tcp())
-        name, _, rest = given.removeprefix(PREFIX).partition(":")
-        stated = {"name": PREFIX + name, "parameters": written_parameters(rest, "algorithm", given)}
-        return cls(given, _external(stated))
+        named = algorithm(given)
+        return cls(named.text, named.tcp())
 
     def scenario(self, values: Values) -> Scenario:
         """Return the scenario of a point: one bottleneck, the subject, and what the point adds.
@@ -130,10 +115,6 @@ class Subject:
     def _flow(self, name: str, pair: int, tcp: Tcp, start_s: float) -> Flow:
         start = Uniform(uniform=(f"{start_s:g} s", f"{start_s + 1:g} s"))
         return Flow(name=name, from_=f"s{pair}", to=f"d{pair}", tcp=tcp, start=start)
-
-
-def _external(control: Any) -> Tcp:
-    return Tcp(external=control, recovery=RECOVERY, initial_window=INITIAL_WINDOW)
 
 
 def _pulses(pair: int, mean_bps: float, period_s: float) -> Flow:
