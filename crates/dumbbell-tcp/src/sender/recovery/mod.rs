@@ -231,6 +231,7 @@ macro_rules! recoveries {
 
         /// The state of one connection's recovery.
         #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "every packet needs it, so it is in no box; most senders have RACK")]
         pub enum Recovery {
             $( $(#[doc = $doc])+ $Type($module::$Type), )+
         }
