@@ -137,6 +137,15 @@ pub trait Forwarding<P: Copy> {
     /// data of its owner.
     fn prefetch(&self, slot: u32, hop: u32, owner: u32);
 
+    /// True if packets that enter links are observed.
+    #[inline(always)]
+    fn observes_links(&self) -> bool {
+        false
+    }
+
+    /// If so: a packet is about to enter a link at `at`.
+    fn on_entering(&mut self, _link: u32, _at: Time, _packet: &Packet<P>) {}
+
     /// A FIFO link has decided about a packet that entered at `at`.
     #[inline(always)]
     fn on_offered(&mut self, _link: u32, _at: Time, _packet: &Packet<P>, _offer: &Offer) {}
@@ -186,8 +195,12 @@ pub trait Forwarding<P: Copy> {
     fn enqueue_arrived(&mut self, number: u32) {
         while let Some(arrived) = self.next_arrived(number) {
             let hop = arrived.hop + 1;
+            let index = self.network().hops[hop as usize].link;
+            if self.observes_links() {
+                let packet = *self.network().in_flight.packet(arrived.slot);
+                self.on_entering(index, arrived.at, &packet);
+            }
             let network = self.network_mut();
-            let index = network.hops[hop as usize].link;
             if let Link::Scheduled(link) = &mut network.links[index as usize] {
                 let packet = network.in_flight.packet(arrived.slot);
                 link.enqueue(arrived.at, token_of(hop, arrived.slot), packet);
@@ -293,6 +306,10 @@ pub trait Forwarding<P: Copy> {
     #[inline]
     fn forward(&mut self, mut at: Time, mut number: u32, mut packet: Packet<P>) {
         loop {
+            if self.observes_links() {
+                let link = self.network().hops[number as usize].link;
+                self.on_entering(link, at, &packet);
+            }
             let network = self.network_mut();
             let hop = network.hops[number as usize];
             let offer = match &mut network.links[hop.link as usize] {

@@ -268,6 +268,11 @@ impl<P: Copy> InFlight<P> {
         self.merge_points[number as usize].link
     }
 
+    /// The longest time from the arrival of a packet at a link to its handling.
+    pub fn longest_lookahead(&self) -> Time {
+        self.merge_points.iter().map(|point| point.lookahead).max().unwrap_or_default()
+    }
+
     /// Number of merge points.
     pub fn merge_points(&self) -> u32 {
         self.merge_points.len() as u32

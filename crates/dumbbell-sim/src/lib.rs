@@ -3,6 +3,7 @@
 //! number give the same bits everywhere.
 
 pub mod batch;
+pub mod capture;
 pub mod catalogue;
 pub mod events;
 mod forwarding;

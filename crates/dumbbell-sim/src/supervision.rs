@@ -1,6 +1,7 @@
-//! How the caller of the engine watches over runs: it can stop them, follow their clock, limit their traces, and have the
-//! actions of one flow recorded. None of it changes the events of a run.
+//! How the caller of the engine watches over runs: it can stop them, follow their clock, limit their traces, have the
+//! actions of one flow recorded, and tap packets. None of it changes the events of a run.
 
+use crate::capture::Tap;
 use crate::journal::Request;
 use dumbbell_units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 pub const MAX_SAMPLES: u64 = 5_000_000;
 
 /// What the caller wants of runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Supervision<'a> {
     /// A run ends soon after this becomes true.
     pub stop: &'a AtomicBool,
@@ -20,11 +21,13 @@ pub struct Supervision<'a> {
     pub max_samples: u64,
     /// The flow and the time for which a run keeps a journal.
     pub journal: Option<Request>,
+    /// What receives the packets of a single run.
+    pub tap: Option<&'a dyn Tap>,
 }
 
 impl<'a> From<&'a AtomicBool> for Supervision<'a> {
     fn from(stop: &'a AtomicBool) -> Self {
-        Supervision { stop, clock: None, max_samples: MAX_SAMPLES, journal: None }
+        Supervision { stop, clock: None, max_samples: MAX_SAMPLES, journal: None, tap: None }
     }
 }
 

@@ -21,10 +21,13 @@ impl<'a> Simulation<'a> {
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
-        let is_observed = self.journal.is_some();
+        let (is_observed, is_captured) = (self.journal.is_some(), self.capture.is_some());
         loop {
             if is_observed {
                 self.begin_step(owner);
+            }
+            if is_captured {
+                self.see_sender(owner);
             }
             let segment = self.connections[index].sender.poll_transmit(self.network.now);
             let Some(segment) = segment else { break };
@@ -52,7 +55,7 @@ impl<'a> Simulation<'a> {
         let hot = &mut self.hot_flows[flow as usize];
         let begin = hot.begins.0;
         let Connection { generation, label, .. } = self.connections[owner as usize];
-        let packet = Packet {
+        let mut packet = Packet {
             size: hot.sizes.segment(segment.len),
             owner,
             generation,
@@ -70,6 +73,9 @@ impl<'a> Simulation<'a> {
         }
         if hot.is_traced && !segment.is_syn {
             self.record_segment(owner, flow, &segment);
+        }
+        if self.capture.is_some() {
+            self.note_echo(&mut packet);
         }
         self.send(begin, packet);
     }
@@ -205,6 +211,9 @@ impl<'a> Simulation<'a> {
             }
         };
         self.link_to_flow(owner);
+        if self.capture.is_some() {
+            self.see_opened(owner);
+        }
         owner
     }
 

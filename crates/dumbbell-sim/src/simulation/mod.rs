@@ -1,5 +1,6 @@
 //! The event loop: plain components in vectors, packets moved by value, and one dispatch of all events.
 
+mod capture;
 mod connections;
 mod counts;
 mod events;
@@ -20,6 +21,7 @@ use crate::outcome::{Conservation, Outcome};
 use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
 use crate::supervision::{Overflow, Supervision};
 use crate::trace::{Measure, Recording};
+use capture::Capture;
 use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{DatagramState, Emission};
@@ -183,6 +185,8 @@ pub(crate) struct Simulation<'a> {
     max_samples: u64,
     /// They have recorded more.
     overflow: Option<Overflow>,
+    /// Packets and states of senders that are to be reported, if the caller asks.
+    capture: Option<Box<Capture>>,
 }
 
 /// Runs a scenario once. The scenario must come from one of its checked constructors.
@@ -249,7 +253,11 @@ impl<'a> Simulation<'a> {
             journal: supervision.journal.map(|request| Box::new(Journal::new(request))),
             max_samples: supervision.max_samples,
             overflow: None,
+            capture: supervision.tap.map(|tap| Box::new(Capture::new(scenario, tap.watch()))),
         };
+        if simulation.capture.is_some() {
+            simulation.reports.keep_times();
+        }
         simulation.add_probes();
         // Transfers are recorded when they end, not with every packet.
         let of_packets =
@@ -362,6 +370,9 @@ impl<'a> Simulation<'a> {
             self.network.now = self.scenario.duration;
         }
         self.network.current_link = u32::MAX;
+        if let Some(tap) = supervision.tap {
+            self.report_all(tap);
+        }
         Some(())
     }
 
@@ -448,6 +459,9 @@ impl<'a> Simulation<'a> {
         }
         if self.scenario.may_end_early() {
             self.settle_counts();
+        }
+        if let Some(tap) = supervision.tap {
+            self.report_settled(tap);
         }
         self.check_samples();
         self.overflow.is_none()

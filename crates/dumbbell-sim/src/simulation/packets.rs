@@ -68,6 +68,16 @@ impl Forwarding<Payload> for Simulation<'_> {
     }
 
     #[inline(always)]
+    fn observes_links(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    #[cold]
+    fn on_entering(&mut self, link: u32, at: Time, packet: &Packet<Payload>) {
+        self.see_entering(link, at, packet);
+    }
+
+    #[inline(always)]
     fn answers_at(&self, at: Time) -> bool {
         at <= self.scenario.duration
     }
@@ -75,6 +85,9 @@ impl Forwarding<Payload> for Simulation<'_> {
     #[inline]
     fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let owner = packet.owner;
+        if self.capture.is_some() {
+            self.see_arrived(at, packet);
+        }
         if self.connections[owner as usize].receiver.is_delaying() {
             self.acknowledge_waiting(at, packet);
         }
@@ -110,6 +123,9 @@ impl Simulation<'_> {
         let number = if is_ordered { None } else { self.begin_unordered(link) };
         let mut next = if is_ordered { self.take_oldest(link) } else { self.next_unordered(number) };
         while let Some(slot) = next {
+            if self.capture.is_some() {
+                self.see_delivered(slot);
+            }
             let packet = self.network.in_flight.take(slot);
             self.deliver(packet);
             next = if is_ordered { None } else { self.next_unordered(number) };

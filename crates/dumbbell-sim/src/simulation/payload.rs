@@ -42,6 +42,16 @@ impl Payload {
         Payload { number: segment.seq, queueing_echo: Time::ZERO, detail: segment.len, flags }
     }
 
+    /// Notes the time that the timestamps of a segment echo; receivers do not use it.
+    pub(super) fn note_echo(&mut self, echo: Option<Time>) {
+        self.queueing_echo = echo.map_or(Time::ZERO, |echo| Time(echo.0 + 1));
+    }
+
+    /// The time noted.
+    pub(super) fn echo(&self) -> Option<Time> {
+        self.queueing_echo.0.checked_sub(1).map(Time)
+    }
+
     /// A datagram, by its number within its flow, counted from 1.
     pub(super) fn of_datagram(number: u64) -> Self {
         Payload { number, ..Payload::default() }
@@ -110,13 +120,15 @@ pub(super) struct Reported {
 pub(super) struct Reports {
     reports: Vec<Reported>,
     free: Vec<u32>,
+    /// When the acknowledgements of these reports were sent, if someone wants to know.
+    sent: Option<Vec<Time>>,
 }
 
 impl Reports {
     /// Encodes an acknowledgement. The time it echoes becomes the time stamp of its packet.
     #[inline]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
-        let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0;
+        let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0 && self.sent.is_none();
         let detail = if is_plain {
             NO_REPORTS
         } else {
@@ -128,7 +140,7 @@ impl Reports {
     }
 
     fn keep(&mut self, report: Reported) -> u32 {
-        match self.free.pop() {
+        let index = match self.free.pop() {
             Some(index) => {
                 self.reports[index as usize] = report;
                 index
@@ -137,7 +149,33 @@ impl Reports {
                 self.reports.push(report);
                 (self.reports.len() - 1) as u32
             }
+        };
+        if let Some(sent) = &mut self.sent {
+            sent.resize(self.reports.len(), Time::NEVER);
+            sent[index as usize] = Time::NEVER;
         }
+        index
+    }
+
+    /// From now on, keeps the times at which acknowledgements are sent. There are none yet.
+    pub(super) fn keep_times(&mut self) {
+        self.sent = Some(Vec::new());
+    }
+
+    /// An acknowledgement enters a link. On its first one, it is sent.
+    pub(super) fn note_sent(&mut self, payload: &Payload, at: Time) {
+        let sent = self.sent.as_mut().and_then(|sent| sent.get_mut(payload.detail as usize));
+        if let Some(sent) = sent
+            && *sent == Time::NEVER
+        {
+            *sent = at;
+        }
+    }
+
+    /// When an acknowledgement was sent.
+    pub(super) fn sent(&self, payload: &Payload) -> Time {
+        let sent = self.sent.as_ref().and_then(|sent| sent.get(payload.detail as usize));
+        sent.copied().unwrap_or(Time::NEVER)
     }
 
     /// The payload of a copy of an acknowledgement, with reports of its own.
@@ -145,13 +183,27 @@ impl Reports {
         if payload.detail == NO_REPORTS {
             return *payload;
         }
-        Payload { detail: self.keep(self.reports[payload.detail as usize]), ..*payload }
+        let sent = self.sent(payload);
+        let copy = Payload { detail: self.keep(self.reports[payload.detail as usize]), ..*payload };
+        self.note_sent(&copy, sent);
+        copy
     }
 
     /// The acknowledgement in a packet that has arrived.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet<Payload>) -> AckSegment {
-        let Reported { sack, ce_bytes } = self.release(&packet.payload);
+        let reported = self.release(&packet.payload);
+        Self::decode(packet, reported)
+    }
+
+    /// The acknowledgement in a packet in flight.
+    pub(super) fn read(&self, packet: &Packet<Payload>) -> AckSegment {
+        let reported = self.reports.get(packet.payload.detail as usize).copied();
+        Self::decode(packet, reported.unwrap_or_default())
+    }
+
+    #[inline]
+    fn decode(packet: &Packet<Payload>, Reported { sack, ce_bytes }: Reported) -> AckSegment {
         AckSegment {
             ack: packet.payload.number,
             timestamp_echo: packet.timestamp,

@@ -1,0 +1,226 @@
+//! Collects packets at nodes and states of senders for a tap, see [`capture`](crate::capture).
+//!
+//! Packets are handled ahead of the clock and behind it, so sightings wait until no earlier one can follow: a merge point
+//! handles an arrival at most one propagation delay late. Those that wait are about packets in flight, so they need as much
+//! memory as these.
+
+use super::payload::Payload;
+use super::{Connection, Simulation};
+use crate::capture::{Content, Seen, SeenPacket, SenderState, Sighting, Tap, Watch};
+use crate::forwarding::Forwarding;
+use crate::network::Names;
+use crate::scenario::Scenario;
+use dumbbell_net::{Packet, PacketKind};
+use dumbbell_units::Time;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Later connections in a slot after which no packet of a connection is left.
+const REMEMBERED: u16 = 1 << 12;
+
+/// A sighting that waits, in order of time and of becoming known.
+#[derive(Clone, Debug)]
+struct Waiting(Sighting, u64);
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.0.at, self.1).cmp(&(other.0.at, other.1))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+/// A connection whose packets may be under way.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    flow: u32,
+    number: u64,
+    /// When the latest acknowledgement that has reached the sender was sent.
+    echo: Option<Time>,
+}
+
+/// What is watched, and what was seen.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    is_watched: Vec<bool>,
+    watches_senders: bool,
+    /// The node that each link leaves.
+    begins: Vec<u32>,
+    /// The nodes of each flow.
+    ends: Vec<(u32, u32)>,
+    /// Connections by slot and generation.
+    connections: BTreeMap<(u32, u16), Known>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    serial: u64,
+}
+
+impl Capture {
+    pub(super) fn new(scenario: &Scenario, watch: Watch) -> Self {
+        let nodes = Names::new(scenario.node_names());
+        let index = |name: &str| nodes.index(name).map_or(u32::MAX, |node| node as u32);
+        let mut is_watched = vec![false; scenario.nodes.len()];
+        for node in watch.nodes {
+            if let Some(is_watched) = is_watched.get_mut(node) {
+                *is_watched = true;
+            }
+        }
+        Capture {
+            is_watched,
+            watches_senders: watch.senders,
+            begins: scenario.links.iter().map(|link| index(&link.from)).collect(),
+            ends: scenario.flows.iter().map(|flow| (index(&flow.from), index(&flow.to))).collect(),
+            connections: BTreeMap::new(),
+            waiting: BinaryHeap::new(),
+            serial: 0,
+        }
+    }
+
+    fn push(&mut self, sighting: Sighting) {
+        self.waiting.push(Reverse(Waiting(sighting, self.serial)));
+        self.serial += 1;
+    }
+
+    /// The earliest sighting, if it is before `end`.
+    fn pop_before(&mut self, end: Time) -> Option<Sighting> {
+        self.waiting.peek().filter(|Reverse(first)| first.0.at < end)?;
+        self.waiting.pop().map(|Reverse(Waiting(sighting, _))| sighting)
+    }
+
+    /// The flow of a packet, and the number of its connection. `None` for a packet of a forgotten connection.
+    fn identity(&self, packet: &Packet<Payload>) -> Option<(u32, u64)> {
+        if matches!(packet.kind, PacketKind::Datagram | PacketKind::Report) {
+            return Some((packet.owner, 0));
+        }
+        let known = self.connections.get(&(packet.owner, packet.generation))?;
+        Some((known.flow, known.number))
+    }
+}
+
+impl Simulation<'_> {
+    /// A connection was opened in a slot.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn see_opened(&mut self, owner: u32) {
+        let Connection { flow, generation, .. } = self.connections[owner as usize];
+        let number = self.flows[flow as usize].totals.connections;
+        let Some(capture) = &mut self.capture else { return };
+        capture.connections.remove(&(owner, generation.wrapping_sub(REMEMBERED)));
+        capture.connections.insert((owner, generation), Known { flow, number, echo: None });
+    }
+
+    /// A segment is sent: it carries what its timestamps say.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_echo(&mut self, packet: &mut Packet<Payload>) {
+        let Some(capture) = &self.capture else { return };
+        let known = capture.connections.get(&(packet.owner, packet.generation));
+        packet.payload.note_echo(known.and_then(|known| known.echo));
+    }
+
+    /// A packet enters a link at `at`.
+    pub(super) fn see_entering(&mut self, link: u32, at: Time, packet: &Packet<Payload>) {
+        let Some(capture) = &mut self.capture else { return };
+        let Some((flow, number)) = capture.identity(packet) else { return };
+        let node = capture.begins[link as usize];
+        if packet.kind == PacketKind::Ack {
+            self.reports.note_sent(&packet.payload, at);
+        }
+        self.see((at, node), (flow, number), packet);
+    }
+
+    /// A packet that is stored in a slot arrives at its host now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn see_delivered(&mut self, slot: u32) {
+        let packet = *self.network.in_flight.packet(slot);
+        self.see_arrived(self.network.now, &packet);
+    }
+
+    /// A packet arrives at the host to which it is addressed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn see_arrived(&mut self, at: Time, packet: &Packet<Payload>) {
+        let sent = self.reports.sent(&packet.payload);
+        let Some(capture) = &mut self.capture else { return };
+        let Some((flow, number)) = capture.identity(packet) else { return };
+        let (from, to) = capture.ends[flow as usize];
+        let is_back = matches!(packet.kind, PacketKind::Ack | PacketKind::Report);
+        if packet.kind == PacketKind::Ack
+            && let Some(known) = capture.connections.get_mut(&(packet.owner, packet.generation))
+        {
+            known.echo = known.echo.max(Some(sent));
+        }
+        self.see((at, if is_back { from } else { to }), (flow, number), packet);
+    }
+
+    /// A packet is at a node.
+    fn see(&mut self, (at, node): (Time, u32), (flow, connection): (u32, u64), packet: &Packet<Payload>) {
+        let Some(capture) = &mut self.capture else { return };
+        let is_at_sender = node == capture.ends[flow as usize].0;
+        let is_of_sender = is_at_sender && capture.watches_senders && connection > 0;
+        if !is_of_sender && !capture.is_watched.get(node as usize).is_some_and(|&is_watched| is_watched) {
+            return;
+        }
+        let payload = &packet.payload;
+        let (sent, echo, content) = match packet.kind {
+            PacketKind::Data | PacketKind::Syn => {
+                (packet.timestamp, payload.echo(), Content::Segment(payload.segment(packet.ecn)))
+            }
+            PacketKind::Ack => {
+                let ack = self.reports.read(packet);
+                (self.reports.sent(payload), Some(packet.timestamp), Content::Ack(ack))
+            }
+            PacketKind::Datagram => (packet.timestamp, None, Content::Datagram),
+            PacketKind::Report => (at, None, Content::Report(payload.report(packet.timestamp))),
+        };
+        let seen = Seen::Packet(SeenPacket { size: packet.size, ecn: packet.ecn, sent, echo, content });
+        capture.push(Sighting { at, node, is_at_sender, flow, connection, seen });
+    }
+
+    /// The sender of a connection has changed, or is about to send.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn see_sender(&mut self, owner: u32) {
+        let at = self.network.now;
+        let Connection { flow, generation, ref sender, .. } = self.connections[owner as usize];
+        let Some(capture) = &mut self.capture else { return };
+        let Some(known) = capture.connections.get(&(owner, generation)) else { return };
+        if capture.watches_senders {
+            let (node, connection) = (capture.ends[flow as usize].0, known.number);
+            let seen = Seen::Sender(SenderState::of(sender));
+            capture.push(Sighting { at, node, is_at_sender: true, flow, connection, seen });
+        }
+    }
+
+    /// Reports what no earlier sighting can precede any more.
+    #[inline(never)]
+    pub(super) fn report_settled(&mut self, tap: &dyn Tap) {
+        let lookahead = self.network.in_flight.longest_lookahead();
+        self.report_before(self.network.now.since(lookahead), tap);
+    }
+
+    /// Reports what is left at the end of the run.
+    #[inline(never)]
+    pub(super) fn report_all(&mut self, tap: &dyn Tap) {
+        self.merge_all_arrived();
+        self.report_before(self.network.now + Time(1), tap);
+    }
+
+    fn report_before(&mut self, end: Time, tap: &dyn Tap) {
+        if let Some(capture) = &mut self.capture {
+            tap.take(&mut std::iter::from_fn(|| capture.pop_before(end)));
+        }
+    }
+}
