@@ -13,8 +13,10 @@ use std::process::Command;
 /// File types of a crate: sources, manifests and tables that are compiled in.
 const EXTENSIONS: [&str; 3] = ["rs", "toml", "csv"];
 
-/// Folders that are not part of the engine: of a crate, and crates that use the engine.
-const APART: [&str; 6] = ["benches", "dumbbell-bpf", "dumbbell-testbed", "examples", "target", "tests"];
+/// Folders that are not part of the engine: of a crate, and crates that decide no result of
+/// the engine.
+const APART: [&str; 7] =
+    ["benches", "dumbbell-bpf", "dumbbell-capture", "dumbbell-testbed", "examples", "target", "tests"];
 
 /// Files shared by all crates. A source distribution has both; a build of the crates alone has neither.
 const WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];

@@ -58,6 +58,7 @@ def test_two_checkouts_of_one_state_are_one_engine(script, tmp_path):
         ("crates/dumbbell-sim/tests/new.rs", False),
         ("crates/dumbbell-testbed/src/wire.rs", False),
         ("crates/dumbbell-bpf/src/loader.rs", False),
+        ("crates/dumbbell-capture/src/qlog.rs", False),
         ("crates/dumbbell-net/data/tcplib/NOTICE.md", False),
         ("README.md", False),
     ],

@@ -2,7 +2,7 @@
 
 use crate::doctor;
 use crate::emulator::{self, FlowHosts, Report};
-use crate::pcap::{Capture, CaptureWriter, PacketFile};
+use crate::pcap::{self, Capture, CaptureWriter, PacketFile};
 use crate::plan::{Control, FlowPlan, Plan, Replacements};
 use crate::sample::{Samples, recordings};
 use crate::space::{Space, SpaceError};
@@ -206,7 +206,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 fn begin_packets(file: File, scenario: &Scenario) -> io::Result<PacketFile> {
     let ends = |flow: &FlowSpec| ["sender", "receiver"].map(|end| format!("{} {end}", flow.name));
     let names: Vec<String> = scenario.flows.iter().flat_map(ends).collect();
-    PacketFile::new(file, names.iter().map(String::as_str))
+    pcap::begin(file, names.iter().map(String::as_str))
 }
 
 /// Refuses congestion controls that the kernel does not have. Choosing one loads its module.

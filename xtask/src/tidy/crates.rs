@@ -4,18 +4,26 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
     ("dumbbell-tcp", &["dumbbell-units", "dumbbell-cc"]),
     ("dumbbell-sim", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp"]),
     ("dumbbell-bpf", &["dumbbell-units", "dumbbell-cc"]),
+    ("dumbbell-capture", &["dumbbell-units", "dumbbell-tcp", "dumbbell-sim"]),
     (
         "dumbbell-testbed",
-        &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim", "dumbbell-bpf"],
+        &[
+            "dumbbell-units",
+            "dumbbell-cc",
+            "dumbbell-net",
+            "dumbbell-tcp",
+            "dumbbell-sim",
+            "dumbbell-bpf",
+            "dumbbell-capture",
+        ],
     ),
-    ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
     (
         "dumbbell-py",
         &[
@@ -24,9 +32,11 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "dumbbell-net",
             "dumbbell-tcp",
             "dumbbell-sim",
+            "dumbbell-capture",
             "dumbbell-library",
         ],
     ),
+    ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-chaos", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("xtask", &[]),

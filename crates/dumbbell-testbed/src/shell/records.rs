@@ -4,7 +4,7 @@
 //! delays records, never packets.
 
 use super::options::Status;
-use crate::pcap::PacketFile;
+use crate::pcap::{self, PacketFile};
 use dumbbell_units::Time;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -127,7 +127,7 @@ pub fn recorder(log: Option<File>, pcap: Option<File>, status: Status) -> io::Re
         writeln!(log, "{COLUMNS}")?;
     }
     // The program's end is the first interface.
-    let pcap = pcap.map(|file| PacketFile::new(file, ["inside", "outside"])).transpose()?;
+    let pcap = pcap.map(|file| pcap::begin(file, ["inside", "outside"])).transpose()?;
     let has_packets = pcap.is_some();
     let writer = Writer {
         records,
@@ -160,7 +160,8 @@ impl Writer {
     }
 
     fn on_packet(&mut self, at: Time, of_program: bool, bytes: &[u8]) -> io::Result<()> {
-        self.pcap.as_mut().map_or(Ok(()), |pcap| pcap.packet(at, u32::from(!of_program), bytes))
+        let length = bytes.len() as u32;
+        self.pcap.as_mut().map_or(Ok(()), |pcap| pcap.packet(at, u32::from(!of_program), length, bytes))
     }
 
     fn on_sample(&mut self, sample: &Sample) -> io::Result<()> {
