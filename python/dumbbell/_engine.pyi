@@ -1,6 +1,7 @@
 """The native engine. Private: the `dumbbell` package documents and types what this module returns."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -56,6 +57,8 @@ class RunResult:
     def links(self) -> ArrowColumns: ...
     @property
     def traces(self) -> dict[str, ArrowColumns]: ...
+    @property
+    def captured(self) -> tuple[int, int]: ...
     def summary(self) -> str: ...
     def journal(self) -> tuple[ArrowColumns, list[tuple[str, str]], int] | None: ...
 
@@ -233,6 +236,7 @@ def run(
     *,
     clock: Callable[[float], None] | None = None,
     journal: tuple[int, int, int] | None = None,
+    capture: tuple[tuple[int, Path] | None, int, Path | None] | None = None,
 ) -> RunResult: ...
 def run_many(
     json_texts: Sequence[str],

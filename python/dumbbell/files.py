@@ -49,6 +49,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
             raise
         _sync(path.parent)
+    except ResultsError:
+        # It names another file, written meanwhile.
+        raise
     except OSError as error:
         raise ResultsError(
             error.errno,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import _engine, control, external, processes
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
+from dumbbell.capture import Capture, PathName
 from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
 from dumbbell.parameters import columns, shown
 from dumbbell.quantities import nanoseconds
@@ -163,7 +164,11 @@ class Run(RunTables):
         link) and ``value``; see `traces` for ``tcp_events`` and ``transfers``.
     summary
         The run as one plain object, as ``dumbbell run --json`` prints it.
+    captured
+        Number of ``packets`` and of ``events`` written to files, of those that were requested.
     """
+
+    captured: dict[str, int] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -394,6 +399,10 @@ def run(
     seed: int = 1,
     run: int = 0,
     progress: Callable[[float, float], None] | None = None,
+    pcap: PathName | None = None,
+    node: str | None = None,
+    snaplen: int | None = None,
+    qlog: PathName | None = None,
 ) -> Run:
     """Run a scenario once.
 
@@ -407,6 +416,14 @@ def run(
         Number of the replication, from 0 to 2**64 - 1.
     progress
         Called about ten times a second with the simulated time so far and the duration of the scenario, s.
+    pcap
+        A file for the packets at a node, as pcapng; see ``docs/packets.md``. It appears when the run is complete.
+    node
+        Name of the node; by default the node that sends, if there is only one.
+    snaplen
+        Bytes kept of each packet, from 80 to 65,535; by default 80, which holds all headers. The payload is zeros.
+    qlog
+        A file for the events of all TCP senders, as qlog. It appears when the run is complete.
 
     Returns
     -------
@@ -416,9 +433,12 @@ def run(
     Raises
     ------
     ScenarioError
-        The scenario, the seed or the number of the run is not accepted.
+        The scenario, the seed, the number of the run, or what is to be written is not accepted; or the files would have
+        more than five million packets and events, or the number in the environment variable ``DUMBBELL_MAX_PACKETS``.
     OSError
         The file cannot be read.
+    ResultsError
+        A file of packets or events cannot be written.
 
     Warns
     -----
@@ -446,7 +466,11 @@ def run(
         function("progress", progress, "a function of the simulated time so far and of the duration, s")
         clock = partial(_report, progress, nanoseconds(job.scenario.duration, "duration") * 1e-9)
     external.prepare([job.scenario])
-    result = _engine.run(job.scenario.canonical_json, job.seed, job.run, control.factory, clock=clock)
+    capture = Capture(job.scenario, pcap, node, snaplen, qlog)
+    with capture.files() as files:
+        result = _engine.run(
+            job.scenario.canonical_json, job.seed, job.run, control.factory, clock=clock, capture=files
+        )
     return Run(
         scenario=job.scenario,
         seed=job.seed,
@@ -455,6 +479,7 @@ def run(
         arrow_links=pa.table(result.links),
         arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
         summary=json.loads(result.summary()),
+        captured=capture.counts(result),
     )
 
 

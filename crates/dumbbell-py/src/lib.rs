@@ -4,6 +4,7 @@
 //! itself uses no threads.
 
 mod agent;
+mod capture;
 mod columns;
 mod control;
 mod events;
@@ -12,7 +13,9 @@ mod journal;
 mod many;
 mod steps;
 
+use capture::Recorder;
 use columns::ArrowColumns;
+use dumbbell_sim::capture::Tap;
 use dumbbell_sim::journal::Request;
 use dumbbell_sim::{Outcome, Stated, catalogue};
 use dumbbell_units::spec::SpecError;
@@ -127,37 +130,46 @@ fn check(name: &str, digest: &str, parameters: &str, controls: Py<PyAny>) -> PyR
 
 /// One run with its tables and traces.
 #[pyclass(frozen)]
-struct RunResult(Outcome);
+struct RunResult {
+    outcome: Outcome,
+    /// Numbers of packets and of events written to files.
+    captured: (u64, u64),
+}
 
 #[pymethods]
 impl RunResult {
     #[getter]
     fn flows(&self) -> PyResult<ArrowColumns> {
-        columns::flows(std::iter::once((0, &self.0)))
+        columns::flows(std::iter::once((0, &self.outcome)))
     }
 
     #[getter]
     fn links(&self) -> PyResult<ArrowColumns> {
-        columns::links(std::iter::once((0, &self.0)))
+        columns::links(std::iter::once((0, &self.outcome)))
     }
 
     #[getter]
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns::traces(
             py,
-            &self.0.recordings.iter().map(|recording| (0, recording)).collect::<Vec<_>>(),
+            &self.outcome.recordings.iter().map(|recording| (0, recording)).collect::<Vec<_>>(),
             false,
         )
     }
 
+    #[getter]
+    fn captured(&self) -> (u64, u64) {
+        self.captured
+    }
+
     fn summary(&self) -> String {
-        self.0.summary().to_string()
+        self.outcome.summary().to_string()
     }
 
     /// The journal: its entries, names and units of the quantities of the congestion control, and the number of entries
     /// that found no room. `None` unless the run was asked for one.
     fn journal(&self) -> PyResult<Option<JournalTables>> {
-        let Some(journal) = &self.0.journal else { return Ok(None) };
+        let Some(journal) = &self.outcome.journal else { return Ok(None) };
         let quantities = journal.quantities.iter().map(|probe| (probe.name, probe.unit)).collect();
         Ok(Some((journal::entries(journal)?, quantities, journal.omitted)))
     }
@@ -168,9 +180,10 @@ type JournalTables = (ArrowColumns, Vec<(&'static str, &'static str)>, u64);
 
 /// Runs a scenario once. `controls` finds congestion controls in Python; see [`control::PythonHost`]. `clock` is called
 /// about ten times a second with the simulated time, in s. `journal` is the position of a flow with the first and the
-/// last nanosecond for which a journal is kept.
+/// last nanosecond for which a journal is kept. `capture` says which files of packets and events are written.
 #[pyfunction]
-#[pyo3(signature = (json_text, seed, run, controls=None, *, clock=None, journal=None))]
+#[pyo3(signature = (json_text, seed, run, controls=None, *, clock=None, journal=None, capture=None))]
+#[allow(clippy::too_many_arguments, reason = "arguments of Python, most by name")]
 fn run(
     py: Python<'_>,
     json_text: &str,
@@ -179,14 +192,18 @@ fn run(
     controls: Option<Py<PyAny>>,
     clock: Option<Py<PyAny>>,
     journal: Option<(u32, u64, u64)>,
+    capture: Option<capture::Request>,
 ) -> PyResult<RunResult> {
     let hosts = Hosts::new(controls);
     let scenarios = [hosts.runnable(json_text)?];
     let journal = journal.map(|(flow, from, until)| Request { flow, window: (Time(from), Time(until)) });
-    let listeners = Listeners { clock, journal, ..Listeners::default() };
+    let recorder = capture.map(|request| Recorder::begin(&scenarios[0], request, hosts.fault())).transpose()?;
+    let tap = recorder.as_ref().map(|recorder| recorder as &dyn Tap);
+    let listeners = Listeners { clock, journal, tap, ..Listeners::default() };
     let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &listeners, false, hosts.fault())?;
-    let outcome = done.into_outcomes().pop().map(|(_, outcome)| outcome);
-    outcome.map(RunResult).ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
+    let captured = recorder.map(Recorder::finish).transpose()?.unwrap_or_default();
+    let outcome = done.into_outcomes().pop().map(|(_, outcome)| RunResult { outcome, captured });
+    outcome.ok_or_else(|| PyRuntimeError::new_err("the run ended without a result"))
 }
 
 /// Runs many jobs on threads; see [`many`] and [`run`].

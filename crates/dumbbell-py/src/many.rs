@@ -3,6 +3,7 @@
 use crate::columns::{self, ArrowColumns};
 use crate::control::Fault;
 use crate::{EngineError, refused};
+use dumbbell_sim::capture::Tap;
 use dumbbell_sim::journal::Request;
 use dumbbell_sim::supervision::MAX_SAMPLES;
 use dumbbell_sim::{Batch, Job, Outcome, Overflow, Scenario, Supervision};
@@ -101,6 +102,7 @@ struct Shared<'a> {
     clock: AtomicU64,
     max_samples: u64,
     journal: Option<Request>,
+    tap: Option<&'a dyn Tap>,
     /// The error message of a failed engine.
     fault: Mutex<Option<String>>,
     /// Threads still at work, with a signal when one ends.
@@ -126,6 +128,7 @@ impl Shared<'_> {
             clock: Some(&self.clock),
             max_samples: self.max_samples,
             journal: self.journal,
+            tap: self.tap,
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(supervision, on_outcome))) {
             self.end.stop.store(true, Ordering::Relaxed);
@@ -181,13 +184,13 @@ fn too_many(overflow: Overflow) -> SpecError {
     }
 }
 
-/// How many samples the probes of a run may record.
-fn max_samples() -> PyResult<u64> {
-    let Some(stated) = std::env::var_os(MAX_SAMPLES_NAME) else { return Ok(MAX_SAMPLES) };
+/// A limit that an environment variable may replace.
+pub fn limit(name: &str, default: u64) -> PyResult<u64> {
+    let Some(stated) = std::env::var_os(name) else { return Ok(default) };
     let stated = stated.to_string_lossy().into_owned();
-    stated.trim().parse().ok().filter(|&samples| samples > 0).ok_or_else(|| {
+    stated.trim().parse().ok().filter(|&limit| limit > 0).ok_or_else(|| {
         refused(&SpecError {
-            field: MAX_SAMPLES_NAME.to_owned(),
+            field: name.to_owned(),
             value: format!("\"{stated}\""),
             accepted: "a whole number, at least 1".to_owned(),
             suggestion: None,
@@ -207,7 +210,7 @@ impl Drop for Ended<'_> {
 
 /// Listeners for running jobs, and what they want to know.
 #[derive(Default)]
-pub struct Listeners {
+pub struct Listeners<'a> {
     /// Called with the number of completed jobs and of all jobs.
     pub progress: Option<Py<PyAny>>,
     /// Called about once per second with the results of the jobs completed since, which are then not among those
@@ -217,6 +220,8 @@ pub struct Listeners {
     pub clock: Option<Py<PyAny>>,
     /// The flow and the time for which runs keep a journal.
     pub journal: Option<Request>,
+    /// What receives the packets, if there is a single job.
+    pub tap: Option<&'a dyn Tap>,
 }
 
 /// Runs every job. An interrupt, an exception of a listener or of a control in Python, or a fault of the engine stops
@@ -226,7 +231,7 @@ pub fn run(
     scenarios: &[Scenario],
     jobs: &[Job],
     threads: usize,
-    listeners: &Listeners,
+    listeners: &Listeners<'_>,
     partial: bool,
     end: &Fault,
 ) -> PyResult<ManyResult> {
@@ -237,8 +242,9 @@ pub fn run(
         outcomes: Mutex::new(Vec::new()),
         completed: AtomicUsize::new(0),
         clock: AtomicU64::new(0),
-        max_samples: max_samples()?,
+        max_samples: limit(MAX_SAMPLES_NAME, MAX_SAMPLES)?,
         journal: listeners.journal,
+        tap: listeners.tap,
         fault: Mutex::new(None),
         working: Mutex::new(threads),
         one_ended: Condvar::new(),
@@ -278,7 +284,7 @@ fn hand_over(py: Python<'_>, shared: &Shared<'_>, finished: &Py<PyAny>) -> PyRes
 }
 
 /// Calls the listeners until no thread is running, or until an exception.
-fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners) -> PyResult<()> {
+fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners<'_>) -> PyResult<()> {
     let mut beats = 0;
     loop {
         let working = py.detach(|| shared.wait());

@@ -131,6 +131,28 @@ def run_command(
             "or - for the terminal.",
         ),
     ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option("--pcap", metavar="FILE", help="Write the packets at a node as pcapng."),
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            "--node",
+            metavar="NAME",
+            help="Node of --pcap; default: the node that sends, if there is only one.",
+        ),
+    ] = None,
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            "--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers."
+        ),
+    ] = None,
+    qlog: Annotated[
+        Path | None,
+        typer.Option("--qlog", metavar="FILE", help="Write the events of all TCP senders as qlog."),
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")
     ] = False,
@@ -141,8 +163,17 @@ def run_command(
     """
     from dumbbell.cli import simulate
 
+    capture: simulate.Capture = {"pcap": pcap, "node": node, "snaplen": snaplen, "qlog": qlog}
     simulate.simulate(
-        file, seed=seed, run=run, json_output=json, trace=trace, csv=csv, plot=plot, watch=watch
+        file,
+        seed=seed,
+        run=run,
+        json_output=json,
+        trace=trace,
+        csv=csv,
+        plot=plot,
+        capture=capture,
+        watch=watch,
     )
 
 

@@ -27,6 +27,9 @@ from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# The arguments of `run` that say which packets and events are written.
+Capture = dict[str, Any]
+
 # In place of the file of a picture: it is drawn with characters.
 TERMINAL = "-"
 
@@ -36,6 +39,7 @@ STANDARD_INPUT = "-"
 __all__ = [
     "FLOW_COLUMNS",
     "LINK_COLUMNS",
+    "Capture",
     "is_standard_input",
     "make_directory",
     "read_scenario",
@@ -85,6 +89,7 @@ def simulate(
     trace: Path | None,
     csv: Path | None = None,
     plot: str | None = None,
+    capture: Capture | None = None,
     watch: bool = False,
 ) -> None:
     """Run a scenario file, print its results, and write its traces and its picture where asked; again if it changes."""
@@ -95,7 +100,16 @@ def simulate(
     while True:
         seen = _state(file)
         try:
-            _simulate(file, seed=seed, run=run, json_output=json_output, trace=trace, csv=csv, plot=plot)
+            _simulate(
+                file,
+                seed=seed,
+                run=run,
+                json_output=json_output,
+                trace=trace,
+                csv=csv,
+                plot=plot,
+                capture=capture or {},
+            )
         except (typer.Exit, ScenarioError) as error:
             # Being edited; what is wrong was said, or is said now.
             if not watch:
@@ -128,6 +142,7 @@ def _simulate(
     trace: Path | None,
     csv: Path | None,
     plot: str | None,
+    capture: Capture,
 ) -> None:
     scenario = read_scenario(file)
     if csv is not None:
@@ -143,7 +158,7 @@ def _simulate(
         note(f"warning: {text}")
     try:
         with running(sys.stderr, is_at_most=bool(scenario.stop_when_complete)) as reached:
-            result = run_quietly(scenario, seed, run, progress=reached)
+            result = run_quietly(scenario, seed, run, progress=reached, **capture)
             picture = None if plot is None else result.plot()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: the run of {file} was stopped; nothing was written") from None
@@ -164,6 +179,9 @@ def _simulate(
     for folder in dict.fromkeys(path.parent for path in written):
         files = [path for path in written if path.parent == folder]
         note(f"wrote {len(files)} files to {folder}: {_listed(files)}")
+    for option, content in (("pcap", "packets"), ("qlog", "events")):
+        if content in result.captured:
+            note(f"wrote {capture[option]}: {result.captured[content]} {content}")
     if picture is not None and plot is not None:
         if plot == TERMINAL:
             say(str(picture), controls=sys.stdout.isatty())
@@ -213,12 +231,12 @@ def read_scenario(file: Path) -> Scenario:
 
 
 def run_quietly(
-    scenario: Scenario, seed: int, number: int, *, progress: Callable[[float, float], None]
+    scenario: Scenario, seed: int, number: int, *, progress: Callable[[float, float], None], **capture: Any
 ) -> Run:
-    """Run a scenario whose warnings were printed before."""
+    """Run a scenario whose warnings were printed before; ``capture`` says which packets and events are written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScenarioWarning)
-        return run(scenario, seed=seed, run=number, progress=progress)
+        return run(scenario, seed=seed, run=number, progress=progress, **capture)
 
 
 def make_directory(directory: Path) -> None:
