@@ -197,7 +197,8 @@ fn run(
     let hosts = Hosts::new(controls);
     let scenarios = [hosts.runnable(json_text)?];
     let journal = journal.map(|(flow, from, until)| Request { flow, window: (Time(from), Time(until)) });
-    let recorder = capture.map(|request| Recorder::begin(&scenarios[0], request, hosts.fault())).transpose()?;
+    let recorder =
+        capture.map(|request| Recorder::begin(&scenarios[0], request, hosts.fault())).transpose()?;
     let tap = recorder.as_ref().map(|recorder| recorder as &dyn Tap);
     let listeners = Listeners { clock, journal, tap, ..Listeners::default() };
     let done = many::run(py, &scenarios, &[(0, seed, run)], 1, &listeners, false, hosts.fault())?;
