@@ -23,8 +23,8 @@ OPTIONAL = [Requirement(text) for name, texts in EXTRAS.items() if name != "test
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 
 # Local modules outside the package that are imported by name.
-OWN = {"dumbbell", "conftest", "small_paper", "small_peer", "bad_input"}
-OWN |= {path.stem for path in (ROOT / "website").glob("*.py")}
+OWN = {"dumbbell"}
+OWN |= {path.stem for folder in ("tests/python", "website") for path in (ROOT / folder).glob("*.py")}
 
 
 def names(requirements):

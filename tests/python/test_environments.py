@@ -65,6 +65,7 @@ def test_builders_state_the_rules_of_linux():
             prr_base="window",
             reo_wnd_mult_max=255,
             reo_timer_slack="2 ms",
+            reo_timer_tick="4 ms",
             dsack_after_reordering=True,
             pto_slack="2 ms",
             frto="linux",
