@@ -1,7 +1,7 @@
 //! Runs of scenarios that may panic or not end, and the worker process that repeats them.
 
 use crate::checks::Exit;
-use dumbbell_sim::{Outcome, Scenario, run_unless};
+use dumbbell_sim::{Outcome, Scenario, Supervision, run_unless};
 use dumbbell_units::Value;
 use dumbbell_units::random::name_hash;
 use serde_json::json;
@@ -47,7 +47,7 @@ impl Watch {
         std::thread::spawn(move || {
             while let Some(watch) = watched.upgrade() {
                 let looked = watch.looks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |looks| {
-                    (looks != IDLE).then_some(looks + 1)
+                    (looks != IDLE).then(|| looks + 1)
                 });
                 if looked.is_ok_and(|looks| looks >= watch.most_looks) {
                     watch.stop.store(true, Ordering::Relaxed);
@@ -75,7 +75,11 @@ impl Runner {
 
     /// Runs a scenario to its end.
     pub fn run(&self, scenario: &Scenario, seed: u64, run: u64) -> Result<Outcome, Exit> {
-        let outcome = self.watched(|stop| run_unless(stop, scenario, seed, run))?;
+        // The worker has no limit either.
+        let outcome = self.watched(|stop| {
+            let unlimited = Supervision { max_samples: u64::MAX, ..stop.into() };
+            run_unless(unlimited, scenario, seed, run)
+        })?;
         let outcome = outcome.ok_or_else(|| Exit::Broken("a run does not end".to_owned()))?;
         self.count(&outcome);
         Ok(outcome)
