@@ -7,7 +7,7 @@ from typing import Any
 from dumbbell.crossvalidation import Rule
 from dumbbell.errors import refusal
 
-__all__ = ["KERNELS", "RULES", "TWINS", "VARIANTS", "table"]
+__all__ = ["KERNELS", "LEAST_THRESHOLDS", "RULES", "TWINS", "VARIANTS", "table"]
 
 KERNELS = ("reno", "cubic", "bbr")
 """Congestion controls of the kernel itself."""
@@ -26,12 +26,14 @@ THRESHOLDS = {key: {"alpha": 1.55, "beta": 3.55} for key in ("vegas", "newvegas"
 # Equal round-trip times are a tie as well, and equal throughputs, which Vegas-A compares.
 TOLERANCE_US = dict.fromkeys(("newvegas", "code", "vegasa"), 100)
 
-# Of a single flow, as serialization times of a packet. In the throughput of Vegas-A, that is a quarter of what a segment
-# more adds to it.
-TOLERANCE_PACKETS = {"newvegas": 2.0, "code": 2.0, "vegasa": 0.25}
+# Of a single flow, as serialization times of a packet. In the throughput of Vegas-A, that is half of what a segment more
+# adds to it.
+TOLERANCE_PACKETS = {"newvegas": 2.0, "code": 2.0, "vegasa": 0.5}
 
-# With moving thresholds that are never below 1 segment; those of pairs are its own.
-OWN_THRESHOLDS = ("vegasa",)
+LEAST_THRESHOLDS = {"vegasa": {"alpha": 1.0, "beta": 2.0}}
+"""Thresholds of a single flow of a congestion control that gives their least value a meaning: only while `alpha` is 1, a
+window of Vegas-A grows although its throughput does not. Its flows need a path on which the differences of windows are
+halfway between whole numbers."""
 
 
 def _thresholds(base_packets: float) -> dict[str, float]:
@@ -52,7 +54,7 @@ def _tolerance_us(variant: str, packet_us: float) -> int:
     the band alone, and so does hardly ever a late packet. With less, the thresholds of CODE rise by chance: in the
     simulator, delays that vary as in real time change its mean window by more than 2 % at 29 of 40 points with 100 µs, at
     14 with one packet, and at one with two. Vegas-A has to notice the throughput of a segment more, so that its tolerance
-    is a quarter of this time: without one, such delays change its mean window at 17 points, with a quarter at two.
+    is half of a serialization time. With it, such delays change its mean window at two points.
     """
     return max(TOLERANCE_US[variant], round(TOLERANCE_PACKETS[variant] * packet_us))
 
@@ -83,8 +85,8 @@ def table(
         raise refusal("variant", variant, f"one of {', '.join(VARIANTS)}", names=VARIANTS)
     stated: dict[str, Any] = {"rules": "linux", "congestion": variant, "delayed_ack": "off"}
     thresholds = THRESHOLDS.get(variant, {})
-    if base_packets is not None and (thresholds or variant in OWN_THRESHOLDS):
-        thresholds = _thresholds(base_packets)
+    if base_packets is not None:
+        thresholds = _thresholds(base_packets) if thresholds else LEAST_THRESHOLDS.get(variant, {})
     if variant in MECHANISMS:
         stated["mechanisms"] = MECHANISMS[variant]
         stated["congestion"] = {
@@ -159,7 +161,8 @@ RULES: tuple[Rule, ...] = (
         aspect="BBR",
         peer="Paced by the timers of the sockets, for lack of the queueing discipline fq. Packets leave in bursts as large as "
         "the kernel's quantum.",
-        matched="The same quantum; gains of the cycle are drawn at random on both sides, independently.",
+        matched="The same bursts; gains of the cycle are drawn at random on both sides, independently. The first 10 segments, "
+        "which the kernel does not pace, are paced.",
     ),
     Rule(
         aspect="Vegas, Vegas-A and RoVegas: growth",
@@ -172,7 +175,8 @@ RULES: tuple[Rule, ...] = (
         peer="A window that just fills the path has a difference of almost 1 segment, the next one of almost 2. Round-trip "
         "times that are a few microseconds longer then decide whether the window grows.",
         matched="On both sides, thresholds of single flows leave one window between them, whose difference is half a segment "
-        "from both. Those of pairs are 1.55 and 3.55 segments, and those of Vegas-A its own.",
+        "from both; those of pairs are 1.55 and 3.55 segments. Vegas-A begins with 1 and 2 in single flows, on a path that is "
+        "longer by less than a packet, so that differences are halfway between whole numbers; with its own in pairs.",
     ),
     Rule(
         aspect="NewVegas and CODE: ties",
@@ -185,7 +189,7 @@ RULES: tuple[Rule, ...] = (
         aspect="Vegas-A: ties",
         peer="The thresholds rise if the throughput is higher than in the round before, however little.",
         matched="A throughput counts as the same if round-trip times that differ by 100 µs explain the change "
-        "(rtt_tolerance), in single flows by a quarter of the time of a packet if that is more, on both sides.",
+        "(rtt_tolerance), in single flows by half of the time of a packet if that is more, on both sides.",
     ),
     Rule(
         aspect="Mechanisms of Vegas",

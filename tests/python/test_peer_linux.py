@@ -89,12 +89,21 @@ def test_the_band_of_a_single_flow_tolerates_two_packets_and_that_of_a_pair_the_
     assert "rtt_tolerance" not in PEER.tcp("vegas", packet_us=1200.0)["congestion"]
 
 
-def test_the_throughput_of_a_single_vegasa_tolerates_a_quarter_of_a_packet():
-    single = PEER.tcp("vegasa", base_packets=3.5347, packet_us=12_000.0)["congestion"]
-    assert (single["alpha"], single["beta"], single["rtt_tolerance"]) == (1.97, 2.97, "3000 us")
+def test_the_throughput_of_a_single_vegasa_tolerates_half_a_packet():
+    single = PEER.tcp("vegasa", base_packets=3.5, packet_us=12_000.0)["congestion"]
+    assert (single["alpha"], single["beta"], single["rtt_tolerance"]) == (1.0, 2.0, "6000 us")
     pair = PEER.tcp("vegasa")["congestion"]
     assert pair["rtt_tolerance"] == "100 us"
-    assert "alpha" not in pair
+    assert not {"alpha", "beta"} & pair.keys()
+
+
+def test_differences_of_a_single_vegasa_are_halfway_between_whole_numbers():
+    # 1 Mbit/s over 10 ms: 0.833 packets of 12 ms in propagation, one in transmission, and an ACK, together 1.868. The path
+    # becomes longer by 0.632 packets, a half of that in each direction.
+    path = NETWORKS.Path(rate_mbps=1, rtt_ms=10, buffer_bdp=4.0)
+    assert path.with_half_a_packet().base_packets == pytest.approx(2.5)
+    links = cases("vegasa")[0].scenario.resolved()["links"]
+    assert [nanoseconds(link["delay"], "delay") for link in links] == [8_792_000, 8_792_000]
 
 
 def test_without_what_it_needs_the_peer_is_absent(monkeypatch):

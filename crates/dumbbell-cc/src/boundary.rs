@@ -120,6 +120,8 @@ pub struct Context {
     pub round: u64,
     /// True if only the application limits the sender.
     pub is_app_limited: bool,
+    /// The earliest departure of the next segment by the pacer; in the past if nothing has to wait.
+    pub next_departure: Time,
 }
 
 impl Context {
@@ -144,6 +146,7 @@ impl Context {
             marked: 0,
             round: 0,
             is_app_limited: false,
+            next_departure: Time::ZERO,
         }
     }
 
@@ -208,6 +211,7 @@ setters! { Context {
     with_marked => marked: u64,
     with_round => round: u64,
     with_app_limited => is_app_limited: bool,
+    with_next_departure => next_departure: Time,
 } }
 
 /// Queueing times reported by routers.

@@ -56,7 +56,7 @@ pub trait Control {
         None
     }
 
-    /// Optional: bytes sent back to back at that rate; `None` for the sender's default.
+    /// Optional: bytes sent together, followed by their space at that rate; `None` for segments one by one.
     fn send_quantum(&self) -> Option<f64> {
         None
     }

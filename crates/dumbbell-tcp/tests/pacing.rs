@@ -44,9 +44,12 @@ fn a_window_is_spaced_over_its_round_trip_time() {
     // Below half of it: 2 windows per round-trip time.
     let fast = second_round(json!({ "forgives": false }), "unlimited");
     assert!((fast[10] - 100.0 - 10.0 * 100.0 / 2.0 / 11.0).abs() < 0.001, "{fast:?}");
-    // A quantum of three leaves at once.
+    // Three leave together, and the next three after their space.
     let bursts = second_round(json!({ "quantum": 3, "forgives": false }), "20 segments");
-    assert_eq!(bursts.iter().filter(|at| **at == 100.0).count(), 3);
+    for (n, at) in bursts.iter().enumerate() {
+        let expected = 100.0 + 3.0 * space * (n / 3) as f64;
+        assert!((at - expected).abs() < 0.001, "{n}: {at}, not {expected}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,14 @@ class Path:
         Round-trip propagation delay, ms.
     buffer_bdp
         Buffer of the forward link as a multiple of the product of rate and delay. That of the reverse link is unlimited.
+    longer_packets
+        Serialization times of a packet by which the round-trip propagation delay is longer.
     """
 
     rate_mbps: float
     rtt_ms: float
     buffer_bdp: float
+    longer_packets: float = 0.0
 
     @property
     def bdp(self) -> float:
@@ -79,7 +82,11 @@ class Path:
     @property
     def base_packets(self) -> float:
         """Packets on the path of a flow that fills it without queueing: in propagation, one in transmission, and its ACK."""
-        return self.bdp + 1.0 + ACK_BITS / PACKET_BITS
+        return self.bdp + self.longer_packets + 1.0 + ACK_BITS / PACKET_BITS
+
+    def with_half_a_packet(self) -> Path:
+        """Return the path, longer by less than a packet, on which `base_packets` is half a packet above a whole number."""
+        return replace(self, longer_packets=(0.5 - replace(self, longer_packets=0.0).base_packets) % 1.0)
 
     @property
     def packet_us(self) -> float:
@@ -102,7 +109,8 @@ class Path:
         probes: bool,
     ) -> Scenario:
         """Return the scenario of flows ``f1``, ``f2``, … with these tables and starts."""
-        rate, delay = f"{self.rate_mbps:g} Mbit/s", f"{self.rtt_ms / 2:g} ms"
+        rate = f"{self.rate_mbps:g} Mbit/s"
+        delay = f"{(1e6 * self.rtt_ms + 1e3 * self.longer_packets * self.packet_us) / 2:.0f} ns"
         asks = any(table.get("aqt") for table in tables)
         flows = [
             Flow(

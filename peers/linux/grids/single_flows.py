@@ -95,6 +95,8 @@ class SingleFlow:
         place = f"{path.rate_mbps:g} Mbit/s, {path.rtt_ms:g} ms"
         point = f"{self._variant}, {place}, {path.buffer} packets"
         key = f"{point}, run {run + 1}"
+        if self._variant in rules.LEAST_THRESHOLDS:
+            path = path.with_half_a_packet()
         scenario = path.scenario(
             key,
             [peer.tcp(self._variant, base_packets=path.base_packets, packet_us=path.packet_us)],

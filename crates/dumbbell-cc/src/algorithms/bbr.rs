@@ -9,10 +9,9 @@
 //! policer where losses show one, conserves packets in the first round of a recovery, and starts the cycle of gains in
 //! a random phase.
 //!
-//! Where it departs from the kernel: quantities are real numbers, not integers with a scale. What is in flight is not
-//! corrected for the time until the pacer's next departure, and the sender decides how segments leave, one by one
-//! unless `bursts` is set; the window provides for the kernel's bursts in any case. Losses that a
-//! recovery infers when it begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
+//! Where it departs from the kernel: quantities are real numbers, not integers with a scale. Segments leave one by one
+//! unless `bursts` is set; the window provides for the kernel's bursts in any case. Losses that a recovery infers when it
+//! begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
 
 use crate::delivery::{Rounds, WindowedMax};
 use crate::model::{Aggregation, Repair, quantum};
@@ -84,8 +83,15 @@ params! {
         burst_rate: Rate = Rate(1_200_000), "bit/s", "[linux6]";
         /// Bursts for which the window provides beyond the model's target.
         burst_budget: f64 = 3.0, "-", "[linux6]", |bursts| *bursts >= 0.0, "a number, at least 0";
-        /// Send bursts of that length instead of the sender's default.
+        /// Send such bursts instead of segments one by one.
         bursts: bool = false, "-", "[linux6]";
+    }
+}
+
+impl BbrParams {
+    /// The kernel's, with its bursts.
+    pub fn linux() -> Self {
+        BbrParams { bursts: true, ..Self::default() }
     }
 }
 
@@ -355,16 +361,26 @@ impl Bbr {
         least(self.params.extra_acked_gain * self.aggregation.most(), limit)
     }
 
+    /// What will be in flight when the pacer lets the next segment leave, in bytes: whole segments will be delivered
+    /// until then, and a burst joins them while the gain is above 1 (`bbr_packets_in_net_at_edt`).
+    fn in_flight_at_departure(&self, context: &Context, in_flight: f64) -> f64 {
+        let wait = context.next_departure.since(context.now).secs();
+        let delivered = whole(self.bandwidth() * wait / context.mss) * context.mss;
+        let joining = if self.pacing_gain > 1.0 { self.burst * context.mss } else { 0.0 };
+        (in_flight + joining - delivered).max(0.0)
+    }
+
     /// True if the phase of the cycle ends.
     fn is_phase_over(&self, context: &Context, losses: u64) -> bool {
         let has_lasted = context.now.since(self.phase_began).secs() > self.min_rtt;
         if self.pacing_gain == 1.0 {
-            has_lasted
-        } else if self.pacing_gain > 1.0 {
-            let in_flight = context.in_flight + self.burst * context.mss;
+            return has_lasted;
+        }
+        let in_flight = self.in_flight_at_departure(context, context.in_flight);
+        if self.pacing_gain > 1.0 {
             has_lasted && (losses > 0 || in_flight >= self.inflight(self.pacing_gain, context.mss))
         } else {
-            has_lasted || context.in_flight <= self.inflight(1.0, context.mss)
+            has_lasted || in_flight <= self.inflight(1.0, context.mss)
         }
     }
 
@@ -492,7 +508,9 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.ssthresh = self.inflight(1.0, context.mss);
         }
-        if self.mode == Mode::Drain && ack.in_flight <= self.inflight(1.0, context.mss) {
+        if self.mode == Mode::Drain
+            && self.in_flight_at_departure(context, ack.in_flight) <= self.inflight(1.0, context.mss)
+        {
             self.enter_probe_bw(now);
         }
         self.update_min_rtt(context, ack);
@@ -584,7 +602,7 @@ impl Control for Bbr {
     }
 
     fn send_quantum(&self) -> Option<f64> {
-        self.params.bursts.then(|| quantum(self.pacing_rate, self.params.burst_time, self.params.burst_bytes))
+        self.params.bursts.then_some(self.burst * self.mss)
     }
 
     fn ecn_codepoint(&self) -> Ecn {
@@ -720,6 +738,22 @@ mod tests {
         assert_eq!(bbr.burst, 65.0);
         bbr.pace(149_999.0);
         assert_eq!(bbr.burst, 1.0);
+    }
+
+    #[test]
+    fn what_is_in_flight_is_that_at_the_next_departure() {
+        let mut bbr = full();
+        // 2.1 ms at 1.25 MB/s: two segments are delivered, and a part of the third.
+        let context = Context::new(Time(10_000_000), MSS).with_next_departure(Time(12_100_000));
+        assert_eq!(bbr.in_flight_at_departure(&context, 50.0 * MSS), 48.0 * MSS);
+        // While probing, a burst of two leaves then.
+        bbr.pacing_gain = 1.25;
+        assert_eq!(bbr.in_flight_at_departure(&context, 50.0 * MSS), 50.0 * MSS);
+        let free = context.with_next_departure(Time(9_000_000));
+        assert_eq!(bbr.in_flight_at_departure(&free, 50.0 * MSS), 52.0 * MSS);
+        assert_eq!(bbr.in_flight_at_departure(&context, MSS), MSS);
+        bbr.pacing_gain = 0.75;
+        assert_eq!(bbr.in_flight_at_departure(&context, MSS), 0.0);
     }
 
     #[test]

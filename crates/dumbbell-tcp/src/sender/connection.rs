@@ -4,7 +4,7 @@ use super::duplicates::Duplicates;
 use super::ecn::{EcnFeedback, Marks};
 use super::limits::Limits;
 use super::observation::Cause;
-use super::pacer::{Pacer, Urgency};
+use super::pacer::{Pacer, Release, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::send_queue::SendQueue;
 use super::timers::{TimerKind, Timers};
@@ -140,6 +140,7 @@ macro_rules! context_of {
         context.lost = $connection.scoreboard.lost();
         context.marked = $connection.ecn.marked();
         context.round = $connection.rounds.count;
+        context.next_departure = $connection.pacer.next_departure();
         context
     }};
 }
@@ -458,7 +459,11 @@ impl Connection {
     #[inline(always)]
     pub(super) fn take_pacing_rate(&mut self) {
         if let Some(rate) = self.congestion.pacing_rate() {
-            self.pacer.set_rate(rate, self.congestion.send_quantum().unwrap_or(f64::from(self.mss)));
+            let release = match self.congestion.send_quantum() {
+                Some(bytes) => Release::Bursts { bytes, forgives: true },
+                None => Release::Spread(f64::from(self.mss)),
+            };
+            self.pacer.set_rate(rate, release);
         } else if self.pacer.of_window.is_some() {
             self.pace_window();
         }
@@ -476,10 +481,8 @@ impl Connection {
         let (cwnd, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
         let ratio = if cwnd < ssthresh / 2.0 { pacing.slow_start_ratio } else { pacing.ratio };
         let rate = ratio * cwnd.max(real(self.snd_max - self.snd_una)) / srtt;
-        // What leaves with the first segment; a byte more, because spaces are rounded.
-        let further = (pacing.quantum - 1) as f64 * f64::from(self.mss);
-        let quantum = if further > 0.0 { further + 1.0 } else { 0.0 };
-        self.pacer.set_rate(rate, quantum);
+        let bytes = pacing.quantum as f64 * f64::from(self.mss);
+        self.pacer.set_rate(rate, Release::Bursts { bytes, forgives: pacing.forgives });
     }
 
     /// True if a transmission must wait for the pacer; starts the pacing timer.

@@ -1,8 +1,8 @@
 //! Pacing delays transmissions. The rate is set by the congestion control, by mechanism J of Vegas, or from the window of a
 //! congestion control that does not pace.
 //!
-//! The pacer is a token bucket of `quantum` bytes that fills at the rate: one quantum may be sent at once, then
-//! segments are spaced by the rate.
+//! Segments leave one by one, spaced by the rate, after a pause with one ahead of its space. Or they leave in bursts:
+//! their segments together, then the space of all of them, as `tcp_update_skb_after_send` of Linux has it [linux6].
 
 use crate::config::{Pacing, PacingParams};
 use dumbbell_units::Time;
@@ -16,17 +16,30 @@ pub(super) enum Urgency {
     Retransmission,
 }
 
+/// How segments leave at a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Release {
+    /// One by one, at most these bytes ahead of their spaces.
+    Spread(f64),
+    /// These bytes together, then their space. A late burst shortens its space by the delay, at most to a half, if it
+    /// is forgiven.
+    Bursts { bytes: f64, forgives: bool },
+}
+
 /// When the next transmission is allowed.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
-    /// The rate and the burst that were set last, in bytes per second and bytes.
-    set: (f64, f64),
+    /// Bytes per second that were set last.
+    rate: f64,
+    release: Release,
     /// Spacing in seconds per byte of payload; 0 without a rate.
     per_byte: f64,
-    /// Burst that may be sent ahead of its spacing, in seconds.
+    /// What may be sent ahead of its spacing, in seconds.
     lead: Time,
     /// End of the spacing of everything sent.
     until: Time,
+    /// When the last burst began, what is left of it in bytes, and by how much it was late.
+    burst: (Time, f64, Time),
     /// How a window is paced, if the congestion control has no rate.
     pub(super) of_window: Option<Box<PacingParams>>,
     /// Sets the rate if mechanism J is on.
@@ -42,10 +55,12 @@ impl Pacer {
             Pacing::On(pacing) => Some(Box::new(pacing.clone())),
         };
         Pacer {
-            set: (0.0, 0.0),
+            rate: 0.0,
+            release: Release::Spread(0.0),
             per_byte: 0.0,
             lead: Time::ZERO,
             until: Time::ZERO,
+            burst: (Time::ZERO, 0.0, Time::ZERO),
             of_window,
             spike_suppression,
         }
@@ -61,42 +76,68 @@ impl Pacer {
         }
     }
 
-    /// Sets the rate of the congestion control, in bytes of payload per second above 0, and the burst, in bytes. No
-    /// effect if mechanism J paces.
+    /// Sets the rate, in bytes of payload per second above 0, and how segments leave. No effect if mechanism J paces.
     #[inline]
-    pub(super) fn set_rate(&mut self, rate: f64, quantum: f64) {
-        if self.set != (rate, quantum) && self.spike_suppression.is_none() && rate > 0.0 {
-            self.set = (rate, quantum);
+    pub(super) fn set_rate(&mut self, rate: f64, release: Release) {
+        if (self.rate, self.release) != (rate, release) && self.spike_suppression.is_none() && rate > 0.0 {
+            (self.rate, self.release) = (rate, release);
             self.per_byte = 1.0 / rate;
-            self.lead = Time::from_secs(quantum * self.per_byte);
+            self.lead = match release {
+                Release::Spread(ahead) => Time::from_secs(ahead * self.per_byte),
+                Release::Bursts { .. } => Time::ZERO,
+            };
         }
     }
 
-    /// When a delayed transmission is allowed; `None` if it is allowed now.
+    /// The earliest departure of the next segment; in the past if nothing has to wait.
+    #[inline]
+    pub(super) fn next_departure(&self) -> Time {
+        self.until - self.lead
+    }
+
+    /// When the next transmission is allowed; `None` if it is allowed now.
     #[inline]
     pub(super) fn wait(&self, now: Time, urgency: Urgency) -> Option<Time> {
         if now >= self.until {
             return None;
         }
-        let at = self.until - self.lead;
-        (now < at && !self.is_exempt(urgency)).then_some(at)
+        let at = self.next_departure();
+        (now < at && !self.is_in_burst(now) && !self.is_exempt(urgency)).then_some(at)
     }
 
     /// `len` bytes were sent.
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
         if self.per_byte > 0.0 && !self.is_exempt(urgency) {
-            let mut space = Time::from_secs(f64::from(len) * self.per_byte);
-            if self.of_window.as_ref().is_some_and(|pacing| pacing.forgives) {
-                space = space - now.since(self.until).min(Time(space.0 / 2));
+            let len = f64::from(len);
+            let mut space = Time::from_secs(len * self.per_byte);
+            if let Release::Bursts { bytes, forgives } = self.release {
+                if !self.is_in_burst(now) {
+                    let late = if forgives { now.since(self.until) } else { Time::ZERO };
+                    self.burst = (now, bytes, late);
+                }
+                let (_, left, late) = &mut self.burst;
+                let forgiven = (*late).min(Time(space.0 / 2));
+                space = space - forgiven;
+                *late = *late - forgiven;
+                // The next segment is taken to be as long.
+                *left = if *left >= 2.0 * len { *left - len } else { 0.0 };
             }
             self.until = self.until.max(now) + space;
         }
     }
 
+    /// True if a burst that began at this moment is not complete.
+    #[inline]
+    fn is_in_burst(&self, now: Time) -> bool {
+        let (began, left, _) = self.burst;
+        left > 0.0 && began == now
+    }
+
     /// A timeout: nothing in the network can collide with the next segment.
     pub(super) fn release(&mut self) {
         self.until = Time::ZERO;
+        self.burst = (Time::ZERO, 0.0, Time::ZERO);
     }
 
     /// Mechanism J spaces segments released by the window, but not retransmissions.
@@ -136,10 +177,10 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_quantum_is_sent_at_once_and_then_segments_are_spaced() {
-        // 1,000 bytes at 100,000 bytes/s take 10 ms; 2,000 bytes may leave at once.
+    fn segments_are_spaced_and_after_a_pause_some_are_ahead() {
+        // 1,000 bytes at 100,000 bytes/s take 10 ms; 2,000 bytes may be ahead.
         let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO);
-        pacer.set_rate(100_000.0, 2_000.0);
+        pacer.set_rate(100_000.0, Release::Spread(2_000.0));
         let mut sent = 0;
         while pacer.wait(Time::ZERO, Urgency::Regular).is_none() {
             pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
@@ -147,9 +188,10 @@ mod tests {
         }
         // Three are sent: at the third, two are ahead, which is the limit.
         assert_eq!(sent, 3);
+        assert_eq!(pacer.next_departure(), Time(10 * MS));
         assert_eq!(pacer.wait(Time::ZERO, Urgency::Retransmission), Some(Time(10 * MS)));
         assert_eq!(pacer.wait(Time(10 * MS), Urgency::Regular), None);
-        // After a pause there is again one quantum, not more.
+        // After a pause two may be ahead again, not more.
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
         pacer.on_sent(1_000, Time(500 * MS), Urgency::Regular);
@@ -157,10 +199,34 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_leaves_together_and_then_takes_the_space_of_its_segments() {
+        // Two segments of 1,000 bytes fit into 2,900; at 100,000 bytes/s they take 20 ms.
+        let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO);
+        pacer.set_rate(100_000.0, Release::Bursts { bytes: 2_900.0, forgives: true });
+        let send = |pacer: &mut Pacer, ms: u64| {
+            assert_eq!(pacer.wait(Time(ms * MS), Urgency::Regular), None, "{ms} ms");
+            pacer.on_sent(1_000, Time(ms * MS), Urgency::Regular);
+        };
+        send(&mut pacer, 0);
+        send(&mut pacer, 0);
+        assert_eq!(pacer.wait(Time::ZERO, Urgency::Regular), Some(Time(20 * MS)));
+        // The window allows but one: the space is that of one, and the next burst is whole again.
+        send(&mut pacer, 20);
+        assert_eq!(pacer.wait(Time(21 * MS), Urgency::Regular), Some(Time(30 * MS)));
+        send(&mut pacer, 30);
+        send(&mut pacer, 30);
+        assert_eq!(pacer.wait(Time(30 * MS), Urgency::Regular), Some(Time(50 * MS)));
+        // 8 ms late: 5 ms of the first segment's space are forgiven, and 3 of the second's.
+        send(&mut pacer, 58);
+        send(&mut pacer, 58);
+        assert_eq!(pacer.wait(Time(58 * MS), Urgency::Regular), Some(Time(70 * MS)));
+    }
+
+    #[test]
     fn a_late_segment_shortens_the_next_space_at_most_to_a_half() {
         // 1,000 bytes at 100,000 bytes/s take 10 ms. Sent at 0; 3 ms late at 13 ms, so the next may leave 7 ms later.
         let mut pacer = Pacer::new(false, &Pacing::On(PacingParams::default()), Time::ZERO);
-        pacer.set_rate(100_000.0, 0.0);
+        pacer.set_rate(100_000.0, Release::Bursts { bytes: 1_000.0, forgives: true });
         pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
         assert_eq!(pacer.wait(Time(9 * MS), Urgency::Regular), Some(Time(10 * MS)));
         pacer.on_sent(1_000, Time(13 * MS), Urgency::Regular);

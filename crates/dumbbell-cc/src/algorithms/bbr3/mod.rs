@@ -15,9 +15,9 @@
 //! code saves it in each round with a loss, and would then restore what the episode itself has reduced. Losses count as
 //! of a connection with selective acknowledgements. A restart from idle begins the interval of ACK aggregation with nothing
 //! acknowledged, as in the kernel: the code moves only its beginning, and what was acknowledged before would count as an
-//! aggregate after each pause. The sender decides how segments leave, one by one unless `bursts` is set;
-//! the window provides for the draft's bursts in any case. The draft specifies no reaction to marks: packets are not
-//! ECN-capable, unless `ecn` is set, which is the kernel's reaction.
+//! aggregate after each pause. Segments leave one by one unless `bursts` is set; the window provides for the
+//! draft's bursts in any case. The draft specifies no reaction to marks: packets are not ECN-capable, unless `ecn` is set,
+//! which is the kernel's reaction.
 
 mod bounds;
 mod marks;
@@ -31,7 +31,7 @@ mod tests;
 pub use params::{Bbr3Params, Form};
 
 use crate::delivery::{Rounds, WindowedMax};
-use crate::model::{Aggregation, Repair, quantum};
+use crate::model::{Aggregation, Repair};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart,
@@ -122,6 +122,7 @@ pub struct Bbr3 {
     is_saved: bool,
     saved: Saved,
     marks: Marks,
+    mss: f64,
     initial_window: f64,
     random: Stream,
 }
@@ -273,6 +274,7 @@ impl CongestionControl for Bbr3 {
                 in_round: false,
                 full_rounds: 0,
             },
+            mss: setup.mss,
             initial_window: setup.initial_window,
             random: setup.random.clone(),
         }
@@ -293,7 +295,7 @@ impl Control for Bbr3 {
     }
 
     fn send_quantum(&self) -> Option<f64> {
-        self.params.bursts.then(|| quantum(self.pacing_rate, self.params.burst_time, self.params.burst_bytes))
+        self.params.bursts.then(|| self.burst(self.mss))
     }
 
     fn ecn_codepoint(&self) -> Ecn {

@@ -74,7 +74,7 @@ params! {
         burst_bytes: Bytes = Bytes(65_536), "bytes", "[bbr2026]";
         /// Bursts for which the window provides at least.
         burst_budget: f64 = 3.0, "-", "[bbr2026]", |bursts| *bursts >= 0.0, "a number, at least 0";
-        /// Send bursts of that length instead of the sender's default.
+        /// Send such bursts, of at least two segments, instead of segments one by one.
         bursts: bool = false, "-", "[bbr2026]";
         /// React to marks as the kernel does.
         ecn: bool = false, "-", "[bbr2023]";

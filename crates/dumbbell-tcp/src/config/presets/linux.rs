@@ -11,6 +11,7 @@
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use crate::sender::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
+use dumbbell_cc::algorithms::bbr::BbrParams;
 use dumbbell_cc::algorithms::cubic::CubicParams;
 use dumbbell_cc::algorithms::dctcp::DctcpParams;
 use dumbbell_cc::algorithms::htcp::HtcpParams;
@@ -83,6 +84,7 @@ pub(super) fn adapt(params: &mut TcpParams) {
             *cubic = CubicParams::linux();
             *slow_start = SlowStartSpec::named("hystart").unwrap_or(*slow_start);
         }
+        AlgorithmSpec::Bbr(bbr) => *bbr = BbrParams::linux(),
         AlgorithmSpec::Dctcp(dctcp) => *dctcp = DctcpParams::linux(),
         AlgorithmSpec::Scalable(scalable) => *scalable = ScalableParams::linux(),
         AlgorithmSpec::Htcp(htcp) => *htcp = HtcpParams::linux(),
