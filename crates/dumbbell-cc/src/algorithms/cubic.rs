@@ -11,7 +11,8 @@
 //! * `target`: the time is that of the last reduction plus the minimum round-trip time, not the smoothed one.
 //! * `growth`: the window grows by one segment for each whole number `cwnd / (W - cwnd)` of segments acknowledged: at
 //!   least 2, at most 20 before the first loss, 100 `cwnd` above the function. The number changes once per `tick` at most,
-//!   and for an unchanged window every 31.25 ms.
+//!   and for an unchanged window every 31.25 ms. W is its center plus or minus whole segments, so that below the center
+//!   it is up to a segment higher. The round-trip time by which it is ahead is rounded up to whole ticks.
 //! * `reno_region`: Reno's window grows by one segment for 15/8 of a window acknowledged, without the end of RFC 9438
 //!   §4.3 that switches to one segment per window, and limits that number instead of replacing the window.
 //! * `timeout`: a timeout discards the last maximum.
@@ -191,6 +192,19 @@ impl Cubic {
         now.0.checked_div(self.tick).map_or(now, |ticks| Time(ticks * self.tick))
     }
 
+    /// The time, rounded up to whole ticks.
+    fn ticks_up(&self, time: Time) -> Time {
+        if self.tick == 0 { time } else { Time(time.0.div_ceil(self.tick) * self.tick) }
+    }
+
+    /// The function by the rules of Linux, in segments: its distance from the center is a whole number, rounded down.
+    fn whole_target(&self, seconds: f64) -> f64 {
+        let offset = seconds - self.epoch.k;
+        let distance = (self.c / self.mss * (offset * offset * offset).abs()).floor();
+        let origin = (self.epoch.origin / self.mss).floor();
+        if offset < 0.0 { origin - distance } else { origin + distance }
+    }
+
     /// The function at this time after the beginning of the epoch, in bytes.
     #[inline]
     fn w_cubic(&self, seconds: f64) -> f64 {
@@ -283,8 +297,9 @@ impl Cubic {
                 }
             };
             let rtt = if self.selected.minimum_rtt { context.min_rtt() } else { context.srtt() };
-            let target = self.w_cubic(now.since(begun).secs() + rtt.unwrap_or(0.0));
-            let (window, target) = ((cwnd / self.mss).floor(), (target / self.mss).floor());
+            let ahead = self.ticks_up(Time::from_secs(rtt.unwrap_or(0.0)));
+            let window = (cwnd / self.mss).floor();
+            let target = self.whole_target((now.since(begun) + ahead).secs());
             self.counting.count =
                 if target > window { (window / (target - window)).floor() } else { 100.0 * window };
             if self.epoch.w_max == 0.0 {
@@ -412,6 +427,9 @@ impl Control for Cubic {
         } else {
             cwnd
         };
+        if self.selected.counted {
+            epoch.w_max = (epoch.w_max / self.mss).floor() * self.mss;
+        }
         epoch.cwnd_prior = cwnd;
         epoch.begun = None;
         epoch.from_slow_start = congestion.signal.restarts();
@@ -683,8 +701,12 @@ mod tests {
         acknowledge(&mut linux, 8.0, 0.1);
         // K = cbrt(299.8 / 0.40039) = 9.0807 s.
         assert!((linux.epoch.k - 9.0807).abs() < 1e-3, "{}", linux.epoch.k);
-        // W(0.1) = 1000 - 0.40039 * 8.9807^3 = 709.98: 709 - 700 whole segments ahead, 700 / 9 = 77.8.
-        assert_eq!(linux.counting.count, 77.0);
+        // W(0.1) = 1000 - 0.40039 * 8.9807^3 = 1000 - 290.02: 710 - 700 whole segments ahead, 700 / 10.
+        assert_eq!(linux.counting.count, 70.0);
+        // The function is evaluated in ticks of 4 ms: 0.1 s and 0.102 s ahead are 25 and 26 of them. Above the center, its
+        // growth is rounded down: 0.40039 * 1.9193^3 = 2.83.
+        assert_eq!(linux.whole_target(11.0), 1002.0);
+        assert_eq!(linux.ticks_up(Time(102_000_000)), Time(104_000_000));
         // Reno's window takes 700 * 15 / 8 = 1312 acknowledgements for each segment.
         for _ in 0..2700 {
             linux.counting.acked += 1.0;
