@@ -94,6 +94,9 @@ def table(
             "increase": "at-once",
             **thresholds,
         }
+    if variant == "bbr":
+        # The devices of the testbed take single segments.
+        stated["congestion"] = {"name": variant, "burst_segments": 1}
     if variant in TOLERANCE_US:
         tolerance = TOLERANCE_US[variant] if packet_us is None else _tolerance_us(variant, packet_us)
         stated["congestion"] |= {"rtt_tolerance": f"{tolerance} us"}
@@ -159,10 +162,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         aspect="BBR",
-        peer="Paced by the timers of the sockets, for lack of the queueing discipline fq. Packets leave in bursts as large as "
-        "the kernel's quantum.",
-        matched="The same bursts; gains of the cycle are drawn at random on both sides, independently. The first 10 segments, "
-        "which the kernel does not pace, are paced.",
+        peer="Paced by the timers of the sockets, for lack of the queueing discipline fq. The devices take single segments, so "
+        "that bursts leave as such, while the window provides for the kernel's bursts.",
+        matched="The same: burst_segments 1. Gains of the cycle are drawn at random on both sides, independently. The first 10 "
+        "segments, which the kernel does not pace, are paced.",
     ),
     Rule(
         aspect="Vegas, Vegas-A and RoVegas: growth",

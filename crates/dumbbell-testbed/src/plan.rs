@@ -394,6 +394,10 @@ mod tests {
             let plan = plan.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(plan.tcp.map(|tcp| tcp.control), Some(Control::Kernel(name.into())));
         }
+        // The devices of a run take single segments, so that the simulator may do so as well.
+        let single = |segments: u64| json!({ "name": "bbr", "burst_segments": segments });
+        assert!(planned(json!({ "rules": "linux", "congestion": single(1) })).is_ok());
+        assert!(planned(json!({ "rules": "linux", "congestion": single(2) })).is_err());
         let error = planned(json!({ "rules": "linux", "congestion": { "name": "cubic", "beta": 0.5 } }));
         let error = error.unwrap_err();
         assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.f.tcp.congestion.beta", "0.5"));

@@ -85,6 +85,9 @@ params! {
         burst_budget: f64 = 3.0, "-", "[linux6]", |bursts| *bursts >= 0.0, "a number, at least 0";
         /// Send such bursts instead of segments one by one.
         bursts: bool = false, "-", "[linux6]";
+        /// Most segments of a burst that leave together: `gso_max_segs` of the network interface.
+        burst_segments: u64 = 127, "segments", "[linux6]",
+            |segments| *segments >= 1, "a whole number, at least 1";
     }
 }
 
@@ -602,7 +605,7 @@ impl Control for Bbr {
     }
 
     fn send_quantum(&self) -> Option<f64> {
-        self.params.bursts.then_some(self.burst * self.mss)
+        self.params.bursts.then(|| least(self.burst, real(self.params.burst_segments)) * self.mss)
     }
 
     fn ecn_codepoint(&self) -> Ecn {

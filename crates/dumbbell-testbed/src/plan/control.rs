@@ -22,6 +22,9 @@ pub enum Control {
 /// Congestion controls of the kernel whose rules the engine has, with the parameters of the environment `linux`.
 pub(super) const OWN: [&str; 3] = ["reno", "cubic", "bbr"];
 
+/// A parameter of which the devices of a run have a value of their own: they take single segments (`gso_max_segs`).
+const OF_THE_DEVICE: (&str, u64) = ("burst_segments", 1);
+
 /// Replacement by the twin of the scenario's algorithm.
 const TWIN: &str = "twin";
 
@@ -62,7 +65,10 @@ impl Rules<'_> {
     /// The refusal of the first parameter that is not the kernel's.
     fn differs_from(&self, kernels: &AlgorithmSpec) -> Option<SpecError> {
         let kernels = members(kernels);
-        let differs = |(name, value): &(String, Value)| kernels.get(name) != Some(value);
+        let (device, single) = OF_THE_DEVICE;
+        let differs = |(name, value): &(String, Value)| {
+            kernels.get(name) != Some(value) && !(name == device && *value == Value::from(single))
+        };
         let (name, value) = members(&self.params.congestion).into_iter().find(differs)?;
         let accepted = kernels.get(&name).map_or_else(String::new, Value::to_string);
         let field = self.field(&format!("congestion.{name}"));
