@@ -110,14 +110,10 @@ BEHIND: dict[str, str] = {
     "hs-04": "The buffer of a bandwidth-delay product overflows in both cases, and hides the difference: without a limit, the "
     "largest queue with HyStart is a tenth. Acknowledgements of two segments are 2.4 ms apart, too far for a train, and the "
     "round-trip time rises in the round in which the buffer overflows.",
-    "bbr-01": "Linux ends a phase of probing once 1.25 of the bandwidth-delay product and three bursts are in flight, later than "
-    "the publication, which has no allowance for bursts.",
     "bbr-03": "Linux ends a phase of probing once 1.25 of the bandwidth-delay product are in flight. Without a queue, this product "
     "rises with each round trip, so one phase lasts until the rate is reached; the publication has three.",
     "bbr-04": "Linux allows three bursts beyond twice the bandwidth-delay product: more is in flight when the rate falls, and the "
     "rounds end sooner. Without this allowance, both numbers are those published.",
-    "bbr-10": "The goodput falls most between 9 and 10 %. Beyond, the estimate, a maximum of random samples, keeps it above half "
-    "for two more percent.",
     "cao-01": "CUBIC's rate depends on the bursts of its slow start in a buffer of 66 packets: the published rate lies between "
     "that without and that with pacing.",
     "bbr3-04": "The case of the draft contradicts its state: Drain sends at half of the rate, so that a path a tenth slower still "
@@ -148,6 +144,8 @@ BEHIND: dict[str, str] = {
     "pico-01": "A slow start doubles the window every 0.6 s. That of picoquic raises it to half of the path's product by the rate "
     "of the first packets it sends; with such a window, CUBIC is within its bound, and BBR's Startup loses packets.",
     "pico-03": "ProbeRTT empties a path of 0.6 s every 10 s. Without it, BBR is within the bound.",
+    "ware-01": "With a buffer of one bandwidth-delay product, the allowance for bursts fills a sixth of the path and buffer, and "
+    "bursts that meet a full queue lose packets. BBR of the kernel itself has 0.86 beside CUBIC of the kernel on this path.",
     "ware-03": "While BBR drains its data, the model leaves to the other flow its part of the buffer. In the runs all its data meet "
     "in the queue, which leads to a share of 1/2 + 4/(packets of path and buffer), less the time of ProbeRTT: 0.50.",
     "ware-08": "At 4 bandwidth-delay products, for the same reason as at 10 Mb/s.",

@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         aspect="BBR",
         peer="Paced by the timers of the sockets, for lack of the queueing discipline fq. The devices take single segments, so "
-        "that bursts leave as such, while the window provides for the kernel's bursts.",
+        "that a burst leaves segment by segment, while the window provides for the kernel's bursts.",
         matched="The same: burst_segments 1. Gains of the cycle are drawn at random on both sides, independently. The first 10 "
         "segments, which the kernel does not pace, are paced.",
     ),
