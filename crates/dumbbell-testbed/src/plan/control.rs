@@ -67,7 +67,7 @@ impl Rules<'_> {
         let kernels = members(kernels);
         let (device, single) = OF_THE_DEVICE;
         let differs = |(name, value): &(String, Value)| {
-            kernels.get(name) != Some(value) && !(name == device && *value == Value::from(single))
+            kernels.get(name) != Some(value) && !(name == device && value.as_u64() == Some(single))
         };
         let (name, value) = members(&self.params.congestion).into_iter().find(differs)?;
         let accepted = kernels.get(&name).map_or_else(String::new, Value::to_string);
