@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import dumbbell
-from dumbbell import Job, ScenarioError, statistics, topologies
+from dumbbell import Job, Probe, ScenarioError, statistics, topologies
 from dumbbell.cli import app, progress
 from dumbbell.plots import Panel, Picture, curves, notebook
 from dumbbell.traces import StepFunction
@@ -121,6 +123,52 @@ def test_a_wrong_picture_of_a_run_is_refused(result, arguments, words):
         result.plot(**arguments)
     for word in words:
         assert word in str(refused.value)
+
+
+class Counting(dumbbell.Control):
+    """Additive increase that exposes its reactions to congestion."""
+
+    probes = ("cuts",)
+
+    def start(self, setup):  # noqa: ARG002 - the signature of Control
+        self.cuts = 0
+
+    def on_ack(self, ack):
+        self.cwnd = ack.grown(self.cwnd, ack.mss * ack.mss / self.cwnd)
+
+    def on_congestion(self, congestion):
+        self.cuts += 1
+        self.cwnd = congestion.loss_window
+
+
+@pytest.fixture(scope="module")
+def own(two_hosts):
+    scenario = two_hosts.with_values({"flows.fg.tcp": Counting()})
+    probes = [Probe(flows=["fg"], quantities=["own.cuts"])]
+    return replace(scenario, probes=probes)
+
+
+def test_a_quantity_of_an_own_control_that_the_run_recorded_is_drawn(own, result):
+    recorded = dumbbell.run(own)
+    (drawn,) = recorded.plot("own.cuts").panels
+    assert drawn.labels == ("time [s]", "own.cuts")
+    assert drawn.series["fg"][1].tolist()[-1] == recorded.traces["own.cuts"]["value"].iloc[-1]
+    assert recorded.plot("own.cuts", names=["fg"]).panels[0].title == "own.cuts: fg"
+    with pytest.raises(ScenarioError, match=r"names.*did not record own\.cuts; expected fg"):
+        recorded.plot("own.cuts", names=["r1-r2"])
+    with pytest.raises(ScenarioError, match=r"did you mean `own\.cuts`"):
+        recorded.plot("own.cut")
+    with pytest.raises(ScenarioError, match=r'"own\.cuts" is not accepted'):
+        result.plot("own.cuts")
+
+
+def test_run_writes_traces_of_quantities_of_own_controls(own, tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text(own.to_toml(), encoding="utf-8")
+    done = invoke("run", file, "--trace", tmp_path / "traces")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "traces" / "own.cuts.png").stat().st_size > 1000
+    assert len(pd.read_parquet(tmp_path / "traces" / "own.cuts.parquet")) > 1
 
 
 def test_a_trace_figure_holds_the_last_value_to_the_end(result):

@@ -264,7 +264,9 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
         if "value" not in table.column_names:
             # Events are no curve.
             continue
-        title = f"{_title(result)}, seed {result.seed}, run {result.run}\n{meanings[quantity]}"
+        # A quantity that a control of the user's exposes is known by its name alone.
+        meaning = meanings.get(quantity, quantity)
+        title = f"{_title(result)}, seed {result.seed}, run {result.run}\n{meaning}"
         picture = directory / f"{stem}.png"
         figure = trace_figure(quantity, result.traces[quantity], title=title, end_s=result.simulated_s)
         with replacing(picture) as file:

@@ -33,6 +33,9 @@ SAMPLES = 1500
 # Goodput is the mean over each of this many windows of a run.
 GOODPUT_WINDOWS = 50
 
+# Quantities whose records are events, which are no curves.
+EVENTS = ("tcp_events", "transfers")
+
 UNIT = re.compile(r"\b[Ii]n (segments|seconds|bytes|bit/s|s|1/segments)\b")
 
 
@@ -60,11 +63,15 @@ def run_picture(
     title = f"{head}, seed {result.seed}, run {result.run}"
     if quantity is not None:
         known = {entry["name"]: entry["summary"] for entry in catalogue()["probes"]}
-        if quantity not in known or quantity in ("tcp_events", "transfers"):
-            curves = [name for name in known if name not in ("tcp_events", "transfers")]
+        own = [name for name in result.arrow_traces if name not in known]
+        if quantity in own:
+            trace = _recorded(result, quantity, flows, names)
+        elif quantity in known and quantity not in EVENTS:
+            trace = _traces(result, [quantity], flows, links)[quantity]
+        else:
+            curves = [*(name for name in known if name not in EVENTS), *own]
             raise refusal("quantity", quantity, ", ".join(curves), names=curves)
-        trace = _traces(result, [quantity], flows, links)[quantity]
-        unit = UNIT.search(known[quantity])
+        unit = UNIT.search(known.get(quantity, ""))
         shown = {"seconds": "s"}.get(unit[1], unit[1]) if unit else None
         return Picture(panels=[_panel(result, quantity, trace, quantity, shown)], title=title)
     wanted = ["cwnd", "backlog", "delivered", "drops"]
@@ -99,6 +106,20 @@ def _chosen(result: RunTables, names: Sequence[str] | None) -> tuple[list[str], 
     busy = queueing[(queueing["lost"] > 0) | (queueing["backlog_max_packets"] > 0)]["name"].head(MOST_LINKS)
     chosen = set(busy) or set(queueing["name"].head(1))
     return [n for n in flows["name"] if n in set(best)], [n for n in links["name"] if n in chosen]
+
+
+def _recorded(
+    result: RunTables, quantity: str, flows: Sequence[str], names: Sequence[str] | None
+) -> pd.DataFrame:
+    """Return the trace of a quantity that a control of the user's exposes, which only some flows have."""
+    trace = result.traces[quantity]
+    recorded = list(dict.fromkeys(trace["name"]))
+    shown = [name for name in recorded if name in flows]
+    if not shown and names is not None:
+        accepted = ", ".join(recorded)
+        raise refusal("names", ", ".join(names), accepted, problem=f"did not record {quantity}")
+    # The flows with the highest goodput may be others.
+    return trace[trace["name"].isin(shown or recorded[:MOST_CURVES])]
 
 
 def _traces(
