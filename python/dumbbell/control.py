@@ -173,12 +173,14 @@ class Control(External):
         Raises
         ------
         ScenarioError
-            The source of the class cannot be read, so that the scenario would have no identity.
+            The source of the class cannot be read, so that the scenario would have no identity; or a parameter is not
+            of the type of its annotation.
         """
         cls = type(self)
         if cls.source_digest is None:
             accepted = "a class defined in a file or a notebook, whose source can be read"
             raise refusal("tcp", name_of(cls), accepted)
+        _check_kinds(self, "tcp")
         remember(cls)
         return {
             "name": name_of(cls),
@@ -259,7 +261,28 @@ def _made(cls: type[Control], parameters: Mapping[str, Any], field: str) -> Cont
             raise refusal(
                 f"{field}.parameters.{name}", value, accepted, names=names, near=name, problem=problem
             )
-    return cls(**parameters)
+    made = cls(**parameters)
+    _check_kinds(made, field)
+    return made
+
+
+# The values that annotations accept, in words; another annotation accepts any plain data.
+KINDS = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}
+
+
+def _check_kinds(made: Control, field: str) -> None:
+    """Refuse a parameter that is not of the type of its annotation, unless it is the default, which may be of another."""
+    for item in dataclasses.fields(cast(Any, made)):
+        # Annotations that are not evaluated are text.
+        kind = item.type if isinstance(item.type, str) else getattr(item.type, "__name__", "")
+        value = getattr(made, item.name)
+        is_default = value is item.default or (type(value) is type(item.default) and value == item.default)
+        if not item.init or kind not in KINDS or is_default:
+            continue
+        path = f"{field}.parameters.{item.name}"
+        found = type(plain(value, path)).__name__
+        if found != kind and (kind, found) != ("float", "int"):
+            raise refusal(path, value, KINDS[kind])
 
 
 def stated(external: Mapping[str, Any], field: str) -> dict[str, Any]:

@@ -249,6 +249,49 @@ def test_own_quantities_are_probed():
         scenario(Aimd(), quantities=("own.other",))
 
 
+class Typed(Aimd):
+    gain: float = 1.0
+    rounds: int = 3
+    paces: bool = False
+    mode: str = "slow"
+    limit: float = "none"
+    shape: list = (1, 2)
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        {"gain": 2},
+        {"gain": 0.5, "rounds": 4, "paces": True, "mode": "fast"},
+        {"limit": 2.0},
+        {"limit": "none"},
+        {"shape": "anything"},
+    ],
+)
+def test_parameters_of_their_annotated_types_are_accepted(accepted):
+    assert Typed(**accepted).stated()["parameters"].items() >= accepted.items()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"gain": "x"}, r'parameters\.gain: "x" is not accepted; expected a number'),
+        ({"gain": True}, r"parameters\.gain: True is not accepted; expected a number"),
+        ({"gain": math.nan}, r"parameters\.gain: nan is not accepted; expected a finite number"),
+        ({"rounds": 2.5}, r"parameters\.rounds: 2\.5 is not accepted; expected a whole number"),
+        ({"rounds": True}, r"parameters\.rounds: True is not accepted; expected a whole number"),
+        ({"paces": 1}, r"parameters\.paces: 1 is not accepted; expected true or false"),
+        ({"mode": 1}, r"parameters\.mode: 1 is not accepted; expected text"),
+        ({"limit": "x"}, r'parameters\.limit: "x" is not accepted; expected a number'),
+    ],
+)
+def test_parameters_of_other_types_are_refused(wrong, text):
+    with pytest.raises(ScenarioError, match=rf"^tcp\.{text}$"):
+        Typed(**wrong).stated()
+    with pytest.raises(ScenarioError, match=rf"^algorithm\.{text}$"):
+        dumbbell.control.made(Typed().stated()["name"], wrong, "algorithm")
+
+
 def test_a_copy_continues_as_its_original_and_shared_prefixes_do_not_matter():
     jobs = [
         SHAPE.scenario(
