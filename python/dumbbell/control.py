@@ -19,10 +19,11 @@ import types
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 from dumbbell._engine import Ack, Congestion, Connection, RecoveryExit, Restart, Segment, Setup, Undo
-from dumbbell.errors import refusal
+from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario.parts import External, plain
 
 __all__ = [
@@ -229,27 +230,71 @@ def _source(cls: type) -> str | None:
 
 def _found(name: str, field: str) -> type[Control]:
     """Return the class with this name, which is imported if necessary."""
+    parts = name.removeprefix(PREFIX).split(".")
+    deepest: types.ModuleType | None = None
+    for length in range(len(parts) - 1, 0, -1):
+        path = ".".join(parts[:length])
+        try:
+            module = sys.modules.get(path) or importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name is not None and not path.startswith(error.name):
+                raise
+            continue
+        except (ValueError, TypeError):
+            continue
+        deepest = deepest or module
+        found: Any = module
+        for part in parts[length:]:
+            found = getattr(found, part, None)
+        if isinstance(found, type) and issubclass(found, Control) and found is not Control:
+            return found
+        if found is not None:
+            raise refusal(field, name, _offered(module)[0], problem="is no congestion control")
+    raise _not_found(name, parts, deepest, field)
+
+
+def _not_found(name: str, parts: Sequence[str], module: types.ModuleType | None, field: str) -> ScenarioError:
+    """Return the error about a name of which the module, or only the class, is missing."""
+    if module is not None:
+        missing = ".".join(parts).removeprefix(f"{module.__name__}.")
+        problem = f"cannot be imported: the module {module.__name__} has no class {missing}"
+        accepted, names = _offered(module)
+        return refusal(field, name, accepted, names=names, near=missing, problem=problem)
     accepted = (
         f'the name of a subclass of dumbbell.Control that can be imported, such as "{PREFIX}module.Class"'
     )
-    parts = name.removeprefix(PREFIX).split(".")
-    problem = "cannot be imported"
-    for length in range(len(parts) - 1, 0, -1):
-        module = ".".join(parts[:length])
-        try:
-            found: Any = sys.modules.get(module) or importlib.import_module(module)
-            for part in parts[length:]:
-                found = getattr(found, part)
-        except ModuleNotFoundError as error:
-            if error.name is not None and not module.startswith(error.name):
-                raise
-            continue
-        except (AttributeError, ValueError, TypeError):
-            continue
-        if isinstance(found, type) and issubclass(found, Control) and found is not Control:
-            return found
-        problem = "is no congestion control"
-    raise refusal(field, name, accepted, problem=problem)
+    if len(parts) < 2:
+        return refusal(field, name, accepted, problem="names no class of a module")
+    searched = ", ".join([*_own_folders(), "the installed packages"])
+    problem = f"cannot be imported: there is no module {parts[0]} in {searched}"
+    return refusal(field, name, accepted, problem=problem)
+
+
+def _offered(module: types.ModuleType) -> tuple[str, list[str]]:
+    """Return the controls of a module, in words and by name."""
+    names = [
+        name
+        for name, item in vars(module).items()
+        if isinstance(item, type) and issubclass(item, Control) and item is not Control
+    ]
+    if not names:
+        return f"a subclass of dumbbell.Control; {module.__name__} has none", names
+    return f"a congestion control of {module.__name__}: {', '.join(names)}", names
+
+
+def _own_folders() -> list[str]:
+    """Return the folders in which modules are looked up, without those of installed packages."""
+    from dumbbell.campaign.sources import LIBRARIES
+
+    here = Path.cwd()
+    folders = dict.fromkeys(Path(entry).resolve() for entry in sys.path if Path(entry).is_dir())
+    # The command line looks there last; a user expects it first.
+    own = sorted(folders, key=lambda folder: folder != here)
+    return [
+        f"the working directory {folder}" if folder == here else str(folder)
+        for folder in own
+        if not any(folder.is_relative_to(one) for one in LIBRARIES)
+    ]
 
 
 def _made(cls: type[Control], parameters: Mapping[str, Any], field: str) -> Control:

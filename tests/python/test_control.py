@@ -9,6 +9,7 @@ import json
 import math
 import pickle
 import random
+import re
 import subprocess
 import sys
 import traceback
@@ -208,7 +209,15 @@ def test_a_changed_class_has_another_hash_and_an_old_scenario_is_refused(tmp_pat
     ("tcp", "text"),
     [
         ("python:nowhere.Mine", '"python:nowhere.Mine" cannot be imported'),
-        ("python:json.JSONDecoder", "is no congestion control"),
+        (
+            "python:json.JSONDecoder",
+            r"is no congestion control; expected a subclass of dumbbell\.Control; json has none",
+        ),
+        (
+            f"python:{__name__}.Amid",
+            rf"the module {__name__} has no class Amid; expected .*Aimd, Reno.*\(did you mean `Aimd`\?\)",
+        ),
+        ("python:Mine", '"python:Mine" names no class of a module'),
         (
             Tcp(external={"name": f"python:{__name__}.Aimd", "parameters": {"incease": 1}}),
             "did you mean `increase`",
@@ -223,6 +232,16 @@ def test_a_changed_class_has_another_hash_and_an_old_scenario_is_refused(tmp_pat
 def test_what_cannot_run_is_refused(tcp, text):
     with pytest.raises(ScenarioError, match=text):
         dumbbell.run(scenario(tcp, quantities=()))
+
+
+def test_the_folders_without_a_module_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path, ""])
+    folders = rf"the working directory {re.escape(str(tmp_path))}, {re.escape(str(ROOT / 'docs'))}, "
+    with pytest.raises(
+        ScenarioError, match=f"no module nowhere in {folders}.*the installed packages; expected"
+    ):
+        scenario("python:nowhere.Mine")
 
 
 def test_a_class_states_what_a_control_needs():
