@@ -80,6 +80,8 @@ def test_a_variant_is_an_algorithm():
     ("text", "said"),
     [
         ("vegs", "did you mean `vegas`"),
+        ("mine/gradient.py", "or one of your own: python:module.Class or library:FILE"),
+        ("Gradient", "or one of your own: python:module.Class or library:FILE"),
         ("vegas:alfa=1", "did you mean `alpha`"),
         ("vegas:alpha", "a name with parameters"),
         ("newreno:alpha=1", "is not a parameter"),
