@@ -16,9 +16,11 @@ import traceback
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell import Control, ControlError, Flow, Probe, ScenarioError, Tcp, Uniform, topologies
+from dumbbell.cli import app, new
 from dumbbell.control import factory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -468,20 +470,35 @@ def test_controls_of_a_script_run_in_other_processes(tmp_path):
 
 
 def test_new_writes_a_start_that_passes_its_own_test(tmp_path):
-    command = [sys.executable, "-m", "dumbbell.cli", "new", "algorithm", "mine", "--output", str(tmp_path)]
-    assert subprocess.run(command, timeout=100, check=False).returncode == 0
-    assert len((tmp_path / "mine.py").read_text().splitlines()) <= 40
-    test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
-    done = subprocess.run(test, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stdout
-    again = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    command = [sys.executable, "-m", "dumbbell.cli", "new", "algorithm", "mine", "--output", "own folder"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert made.returncode == 0, made.stderr
+    assert len((tmp_path / "own folder" / "mine.py").read_text().splitlines()) <= 40
+    said = dict(line.split(": ", 1) for line in made.stdout.splitlines() if ": " in line)
+    change, test = said["Change to its folder first"], said["Test it with"]
+    # The hints work from the folder of the command, as they are.
+    line = f"{change} && {test} -q -p no:cacheprovider"
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
     assert again.returncode == 2
     assert "exists" in again.stderr
 
 
-def test_new_registers_an_algorithm_in_rust(tmp_path, monkeypatch):
-    from dumbbell.cli import new
+@pytest.mark.parametrize("has_pytest", [False, True])
+def test_the_hints_of_new_name_the_interpreter_and_what_it_lacks(tmp_path, monkeypatch, has_pytest):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(new, "find_spec", lambda name: name if has_pytest else None)
+    done = CliRunner().invoke(app, ["new", "algorithm", "mine"])
+    assert done.exit_code == 0, done.output
+    assert f"Test it with: {sys.executable} -m pytest test_mine.py\n" in done.stdout
+    assert (f"{sys.executable} -m pip install pytest\n" in done.stdout) != has_pytest
+    assert "cd " not in done.stdout
 
+
+def test_new_registers_an_algorithm_in_rust(tmp_path, monkeypatch):
     folder = tmp_path / "dumbbell-cc" / "src" / "algorithms"
     folder.mkdir(parents=True)
     source = ROOT / "crates" / "dumbbell-cc" / "src" / "algorithms" / "mod.rs"

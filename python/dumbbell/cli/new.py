@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from dumbbell.checkout import folder_of
@@ -178,7 +181,14 @@ def algorithm(name: str, *, rust: bool, output: Path) -> None:
     for file, text in files.items():
         file.write_text(text.replace("NAME", name).replace("TYPE", type_name), encoding="utf-8")
         say(f"wrote {file}")
-    say(f"Test it with: python -m pytest {output / f'test_{name}.py'}")
+    # The folder is that of the files, where Python finds them; the interpreter is the one that has this package.
+    python = shlex.quote(sys.executable)
+    if find_spec("pytest") is None:
+        say(f"Install pytest first: {python} -m pip install pytest")
+    if output.resolve() != Path.cwd():
+        say(f"Change to its folder first: cd {shlex.quote(str(output))}")
+    say(f"Test it with: {python} -m pytest test_{name}.py")
+    say(f"Evaluate it with: {python} -m dumbbell evaluate python:{name}.{type_name} --quick")
     say(f'Use it with: tcp={type_name}(), or in a file tcp = "python:{name}.{type_name}"')
 
 
