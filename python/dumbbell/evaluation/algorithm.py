@@ -123,8 +123,8 @@ def algorithm(text: str | External | type[Control], field: str = "algorithm") ->
     known = _algorithms()
     names = [*known, *(one for one in _variants() if one not in known)]
     if name not in names:
-        accepted = f"{', '.join(names)}; or one of your own: python:module.Class or library:FILE"
-        raise refusal(field, name, accepted, names=names, problem="is not registered")
+        choices = f"{', '.join(names)}; or one of your own: python:module.Class or library:FILE"
+        raise refusal(field, name, choices, names=names, problem="is not registered")
     parameters = written_parameters(rest, field, text)
     accepted = known.get(name, ())
     for key in parameters:
