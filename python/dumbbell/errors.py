@@ -12,6 +12,8 @@ that cannot be read raise `OSError`; result files raise `ResultsError`.
 from __future__ import annotations
 
 import difflib
+import shlex
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -33,6 +35,7 @@ __all__ = [
     "RunsInterrupted",
     "ScenarioError",
     "ScenarioWarning",
+    "installation",
     "refusal",
 ]
 
@@ -123,6 +126,14 @@ def refusal(
     error.accepted = accepted
     error.suggestion = suggestion
     return error
+
+
+def installation(extra: str) -> str:
+    """Return the command that installs an extra of the package, for errors.
+
+    It names the interpreter that runs: another one, or another `pip`, may not have this package, as in a checkout.
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install 'dumbbell[{extra}]'"
 
 
 def _shown(value: object, *, quoted: bool) -> str:

@@ -287,7 +287,9 @@ def test_another_ending_is_refused(result, tmp_path, monkeypatch, name):
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(result, monkeypatch, package, draw):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ScenarioError, match=rf"{package.split('.')[0]}: pip install 'dumbbell\[plots\]'"):
+    with pytest.raises(
+        ScenarioError, match=rf"{package.split('.')[0]}: {sys.executable} -m pip install 'dumbbell\[plots\]'"
+    ):
         draw(result.plot("cwnd"))
 
 

@@ -32,7 +32,7 @@ from dumbbell.campaign.planned import Keep, Make, Planned
 from dumbbell.campaign.sources import own_sources
 from dumbbell.campaign.store import engine_identity
 from dumbbell.environment import computing
-from dumbbell.errors import ScenarioError, refusal
+from dumbbell.errors import ScenarioError, installation, refusal
 from dumbbell.run import Job
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def connected(on: Client | str) -> Client:
         raise refusal(
             "scheduler",
             str(on),
-            "pip install dumbbell[dask]",
+            installation("dask"),
             problem="requires Dask, which is not installed",
         ) from None
     if isinstance(on, Client):

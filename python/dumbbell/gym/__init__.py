@@ -6,10 +6,12 @@ simulated time or one acknowledgement. The package gymnasium is needed: ``pip in
 
 from __future__ import annotations
 
+from dumbbell.errors import installation
+
 try:
     import gymnasium
 except ModuleNotFoundError as error:
-    text = "dumbbell.gym needs the package gymnasium: pip install 'dumbbell[gym]'"
+    text = f"dumbbell.gym needs the package gymnasium: {installation('gym')}"
     raise ModuleNotFoundError(text, name=error.name) from None
 
 from dumbbell.gym.environment import FlowEnv

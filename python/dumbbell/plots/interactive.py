@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.errors import refusal
+from dumbbell.errors import installation, refusal
 from dumbbell.plots.look import styles
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def need_bokeh() -> None:
         import bokeh.embed
         import bokeh.resources  # noqa: F401 - only whether they are there
     except ImportError:
-        accepted = "an installed package bokeh: pip install 'dumbbell[plots]'"
+        accepted = f"an installed package bokeh: {installation('plots')}"
         raise refusal("picture", "html", accepted, problem="needs a package that is missing") from None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.errors import refusal
+from dumbbell.errors import installation, refusal
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def drawn(panels: Sequence[Panel], title: str) -> str:
     try:
         import plotext
     except ImportError:
-        accepted = "an installed package plotext: pip install 'dumbbell[plots]'"
+        accepted = f"an installed package plotext: {installation('plots')}"
         raise refusal("picture", "text", accepted, problem="needs a package that is missing") from None
     width = min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns - 1))
     blocks = [printable(title)] if title else []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import _engine
 from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_number
 from dumbbell.control import Control
-from dumbbell.errors import refusal
+from dumbbell.errors import installation, refusal
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.parts import External
@@ -372,7 +372,7 @@ def search(
     try:
         import optuna  # noqa: F401 - only whether it is there
     except ModuleNotFoundError as error:
-        text = "a search needs the package optuna: pip install 'dumbbell[search]'"
+        text = f"a search needs the package optuna: {installation('search')}"
         raise ModuleNotFoundError(text, name=error.name) from None
     begun = time.monotonic()
     points, seconds = _budget(budget)
