@@ -113,6 +113,8 @@ def test_a_source_of_datagrams_has_goodput_and_no_window(two_hosts):
         ({"quantity": 3}, ("quantity", "cwnd")),
         ({"quantity": "tcp_events"}, ("quantity", "cwnd")),
         ({"quantity": "w_max"}, ("w_max", "was not recorded")),
+        ({"quantity": "run.png"}, ('"run.png"', 'run.plot().save("run.png")')),
+        ({"quantity": "out/run.HTML"}, ('run.plot().save("out/run.HTML")',)),
         ({"names": ["fgg"]}, ("names", "fg")),
         ({"names": "fg"}, ("names", "a list")),
         ({"names": [3]}, ("names", "a list")),

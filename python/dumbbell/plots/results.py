@@ -14,7 +14,7 @@ import numpy as np
 from dumbbell.engine import catalogue
 from dumbbell.errors import EngineError, ScenarioError, ScenarioWarning, refusal
 from dumbbell.plots.curves import held_to
-from dumbbell.plots.picture import Curve, Panel, Picture
+from dumbbell.plots.picture import FORMATS, Curve, Panel, Picture
 from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
 from dumbbell.run import Run, Runs, RunTables, run
 from dumbbell.scenario import Probe, Scenario
@@ -70,7 +70,10 @@ def run_picture(
             trace = _traces(result, [quantity], flows, links)[quantity]
         else:
             curves = [*(name for name in known if name not in EVENTS), *own]
-            raise refusal("quantity", quantity, ", ".join(curves), names=curves)
+            accepted = ", ".join(curves)
+            if str(quantity).lower().endswith(tuple(f".{ending}" for ending in FORMATS)):
+                accepted = f'a probed quantity; run.plot().save("{quantity}") writes the picture to a file'
+            raise refusal("quantity", quantity, accepted, names=curves)
         unit = UNIT.search(known.get(quantity, ""))
         shown = {"seconds": "s"}.get(unit[1], unit[1]) if unit else None
         return Picture(panels=[_panel(result, quantity, trace, quantity, shown)], title=title)
