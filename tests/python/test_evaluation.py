@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,14 @@ import dumbbell
 from conftest import ROOT
 from dumbbell.cli import app
 from dumbbell.errors import ScenarioError
-from dumbbell.evaluation import ITEMS, split
+from dumbbell.evaluation import ITEMS, evaluating, split
 from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.item import Limit, compared, decided
 from dumbbell.evaluation.items.alone import converged_s
 from dumbbell.evaluation.items.competing import COEXISTENCE, mean_harm
 from dumbbell.evaluation.items.suite import EDGE_RTTS, mean_of_unit, sizes
 from dumbbell.evaluation.means import Need, missing, registered
-from dumbbell.evaluation.page import command
+from dumbbell.evaluation.page import command, page
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Study, bdp_packets
 
@@ -390,6 +391,20 @@ def test_a_second_evaluation_reuses_the_runs(place):
     assert other.data["runs"] == 2 * first.data["runs"]
 
 
+def test_the_time_covers_the_report(place, monkeypatch):
+    clock = [0.0]
+
+    def slow(*args, **settings):
+        clock[0] += 1000.0
+        return page(*args, **settings)
+
+    monkeypatch.setattr(evaluating, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(evaluating, "page", slow)
+    done = evaluated(place, "reno", "iot")
+    assert done.run_time_s == done.data["run_time_s"] == 1000.0
+    assert json.loads(done.results.read_text("utf-8"))["run_time_s"] == 1000.0
+
+
 def test_an_interrupted_evaluation_resumes(place, monkeypatch):
     from dumbbell.campaign import Interrupted, PlannedRuns
 
@@ -454,6 +469,9 @@ def test_the_command_prints_verdicts_and_the_report(place):
     assert result.exit_code == 0, result.output
     assert "RFC 9743 §7.4" in result.stdout
     assert "report: " in result.stdout
+    again = invoke("vegas:alpha=2", "--against", "reno", "--quick", "--only", "iot", "--output", place)
+    runs = json.loads(next(place.glob("evaluate-vegas-alpha=2*/results.json")).read_text("utf-8"))["runs"]
+    assert f"{runs} runs, {runs} of them reused from the store, " in again.stdout
     report = next(place.glob("evaluate-vegas-alpha=2*")) / "index.html"
     text = report.read_text(encoding="utf-8")
     assert "dumbbell evaluate vegas:alpha=2 --against reno --quick --only iot" in text

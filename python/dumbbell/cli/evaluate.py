@@ -68,5 +68,7 @@ def _print(done: Evaluation) -> None:
     ]
     print_table(columns, done.data["items"])
     data = done.data
-    out.print(f"{data['runs']} runs, {duration(data['run_time_s'])}", soft_wrap=True)
+    reused = data["runs_kept_from_before"]
+    counted = f"{data['runs']} runs, {reused} of them reused from the store"
+    out.print(f"{counted}, {duration(data['run_time_s'])} with the report", soft_wrap=True)
     out.print(f"report: {done.report.resolve()}", soft_wrap=True)
