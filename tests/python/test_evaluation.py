@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -403,6 +404,49 @@ def test_the_time_covers_the_report(place, monkeypatch):
     done = evaluated(place, "reno", "iot")
     assert done.run_time_s == done.data["run_time_s"] == 1000.0
     assert json.loads(done.results.read_text("utf-8"))["run_time_s"] == 1000.0
+
+
+class Sound(dumbbell.Control):
+    """Additive increase, multiplicative decrease."""
+
+    def on_ack(self, ack):
+        if not ack.in_recovery:
+            self.cwnd = ack.grown(self.cwnd, ack.mss * ack.mss / self.cwnd)
+
+    def on_congestion(self, congestion):
+        rest = max(congestion.flight_size / 2, 2 * congestion.mss)
+        self.ssthresh = min(rest, max(self.cwnd, 2 * congestion.mss))
+        self.cwnd = congestion.loss_window if congestion.restarts else self.ssthresh
+
+
+class Frozen(Sound):
+    """Never grows."""
+
+    def on_ack(self, ack):
+        pass
+
+
+class Raising(Sound):
+    """Fails at the first acknowledgement."""
+
+    def on_ack(self, ack):  # noqa: ARG002 - the signature of Control
+        raise ZeroDivisionError("a bug of the user's")
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        (Frozen, "dumbbell.check(Frozen): Frozen: the window never grows"),
+        (Raising, "dumbbell.check(Raising): ZeroDivisionError: a bug of the user's"),
+    ],
+)
+def test_an_own_control_that_violates_a_property_is_named(place, capsys, control, text):
+    # An item without runs.
+    done = evaluated(place, control, "misbehaving", against=["reno", f"python:{__name__}.Sound"])
+    (warning,) = done.data["warnings"]
+    assert warning.startswith(text)
+    assert text in " ".join(capsys.readouterr().err.split())
+    assert warning in html.unescape(done.report.read_text("utf-8"))
 
 
 def test_an_interrupted_evaluation_resumes(place, monkeypatch):

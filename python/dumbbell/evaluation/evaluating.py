@@ -18,10 +18,11 @@ import dumbbell
 from dumbbell.arguments import LARGEST_SEED
 from dumbbell.campaign import Display, PlannedRuns, Store, duration, engine_identity, on_threads
 from dumbbell.campaign.planned import cost, interrupted, runs_text
+from dumbbell.conformance import check
 from dumbbell.control import Control
 from dumbbell.environment import environment, environment_fact
-from dumbbell.errors import ScenarioError, refusal
-from dumbbell.evaluation.algorithm import algorithm
+from dumbbell.errors import ControlError, ScenarioError, refusal
+from dumbbell.evaluation.algorithm import Algorithm, algorithm
 from dumbbell.evaluation.item import ORDER, Comparison, Item, Judged, Verdict, compared, decided
 from dumbbell.evaluation.items import ITEMS
 from dumbbell.evaluation.means import missing, registered
@@ -30,6 +31,7 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.reduction import COLUMNS, reduce, reduction_digest
 from dumbbell.evaluation.study import Case, Study
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.library import Library
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.parts import External
@@ -110,6 +112,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate an algorithm by RFC 9743 and the common TCP evaluation suite, and write a report.
 
+    A congestion control of your own is first examined by `dumbbell.check`; what it violates is a warning of the report.
+
     Parameters
     ----------
     name
@@ -168,7 +172,8 @@ def evaluate(
                 identity=f"{engine_identity()}-{reduction_digest()}",
             )
         )
-        display.warn(store.warnings)
+        violations = _violations([study.subject, *study.baselines])
+        display.warn([*store.warnings, *violations])
         work: PlannedRuns[_Planned] | None = None
         try:
             planned = display.steps("plan", len(chosen))
@@ -196,7 +201,8 @@ def evaluate(
             judged.append(_judged(item, tables.get(item.name)) if reason is None else reason)
         judged = [_summarized(one, judged) for one in judged]
         listed = findings(study, judged)
-        data = _data(study, judged, work, listed, time.monotonic() - begin, store.warnings)
+        warnings = [*store.warnings, *violations]
+        data = _data(study, judged, work, listed, time.monotonic() - begin, warnings)
     target = place / _folder_name(study, only)
     target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "index.html", target / "results.json"
@@ -252,6 +258,25 @@ def _study(
         against=() if against is None else tuple(one.text for one in others),
     )
     return replace(study, runs=runs or study.default_runs)
+
+
+def _violations(algorithms: Iterable[Algorithm]) -> list[str]:
+    """Return what controls of the user's violate of the properties of every algorithm.
+
+    A control that violates one can still be evaluated: a prototype may be meant to. Its figures then say less.
+    """
+    found = []
+    for one in algorithms:
+        if not isinstance(one.external, Control | Library):
+            continue
+        try:
+            check(one.external)
+        except ControlError as error:
+            found.append(f"dumbbell.check({one.label}): {error}")
+        except Exception as error:
+            # Of the user's code; a run raises it with its traceback.
+            found.append(f"dumbbell.check({one.label}): {type(error).__name__}: {error}")
+    return found
 
 
 def split(text: str) -> list[str]:
