@@ -292,9 +292,21 @@ def test_list_shows_one_kind():
     assert json.loads(invoke("list", "queues", "--json").stdout) == {"queues": dumbbell.catalogue()["queues"]}
 
 
-def test_a_misspelt_kind_is_refused_with_a_near_miss():
-    line = refused("list", "algoritms")
-    assert "did you mean `algorithms`" in line
+def test_list_shows_what_has_a_name():
+    """Reno is an algorithm and a recovery."""
+    result = invoke("list", "reno")
+    assert result.exit_code == 0
+    assert "algorithms\n" in result.stdout
+    assert "recoveries\n" in result.stdout
+    assert "queues" not in result.stdout
+    found = json.loads(invoke("list", "cubic", "--json").stdout)
+    assert list(found) == ["algorithms"]
+    assert [entry["name"] for entry in found["algorithms"]] == ["cubic"]
+
+
+def test_a_misspelt_kind_or_name_is_refused_with_a_near_miss():
+    for written, meant in (("algoritms", "algorithms"), ("cubik", "cubic")):
+        assert f"did you mean `{meant}`" in refused("list", written)
 
 
 def test_schema_prints_the_json_schema():

@@ -261,8 +261,8 @@ def list_command(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KIND]",
-            help="algorithms, recoveries, queues, sources, columns, …; default: all but columns.",
+            metavar="[KIND|NAME]",
+            help="algorithms, recoveries, queues, sources, columns, …, or one entry, such as cubic; default: all but columns.",
         ),
     ] = None,
     json: Json = False,

@@ -20,25 +20,39 @@ __all__ = ["show", "show_schema", "show_version"]
 
 
 def show(kind: str | None, *, json_output: bool) -> None:
-    """Print the catalogue, or one kind of it."""
+    """Print the catalogue, one kind of it, or what has a name, such as ``cubic``."""
     catalogue = engine.catalogue()
     if kind == "columns":
         _show_columns(json_output=json_output)
         return
-    if kind is not None and kind not in catalogue:
-        raise refusal(
-            "kind",
-            kind,
-            ", ".join([*catalogue, "columns"]),
-            names=[*catalogue, "columns"],
-            problem="is not a catalogue section",
-        )
-    chosen = catalogue if kind is None else {kind: catalogue[kind]}
+    chosen = catalogue
+    if kind in catalogue:
+        chosen = {kind: catalogue[kind]}
+    elif kind is not None:
+        chosen = _with_name(catalogue, kind)
     if json_output:
         say_json(chosen, indent=2)
         return
     for name, entries in chosen.items():
         _show_kind(name, entries)
+
+
+def _with_name(catalogue: dict[str, list[Any]], name: str) -> dict[str, list[Any]]:
+    """Return the entries of this name, by kind."""
+    entries = {
+        kind: [entry for entry in found if isinstance(entry, dict)] for kind, found in catalogue.items()
+    }
+    chosen = {kind: [entry for entry in found if entry["name"] == name] for kind, found in entries.items()}
+    chosen = {kind: found for kind, found in chosen.items() if found}
+    if not chosen:
+        names = [
+            *catalogue,
+            "columns",
+            *dict.fromkeys(entry["name"] for found in entries.values() for entry in found),
+        ]
+        accepted = f"{', '.join([*catalogue, 'columns'])}, or the name of an entry"
+        raise refusal("kind", name, accepted, names=names, problem="is not in the catalogue")
+    return chosen
 
 
 def _show_columns(*, json_output: bool) -> None:
