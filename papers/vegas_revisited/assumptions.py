@@ -38,6 +38,9 @@ class Assumptions:
         alone agrees with every statement on Fig. 2.
     access_rate, access_delay
         The Ethernets at both sides.
+    shared_ethernet
+        Whether the hosts of a side share one Ethernet, as in the simulator's example network of the same shape, or each
+        has a link of its own to the router, as the specification recommends.
     counts_service
         Whether the ten packets of a router's queue include the one in transmission. The simulator queues waiting messages.
     mss, header
@@ -63,6 +66,11 @@ class Assumptions:
     background_buffer
         Send and receive buffers of the background's hosts. The paper gives 128 KB for the measured transfer; the authors'
         TCP has 4 KiB by default.
+    control_segments
+        Segments without data that each background conversation sends beside its SYN: the acknowledgement of the answer to
+        the SYN, the FIN, and the acknowledgement of the other side's FIN, as the x-kernel's source (version 3.3) has them.
+        The engine's connections do not close, so a source of its own sends them at random times, with the same mean rate,
+        and they are not repeated.
     handshake
         Whether connections open with a handshake, as the implementations that the simulator runs do.
     warm_up_s
@@ -80,6 +88,7 @@ class Assumptions:
     delay: str = "50 ms"
     access_rate: str = "10 Mbit/s"
     access_delay: str = "0.1 ms"
+    shared_ethernet: bool = False
     counts_service: bool = False
     mss: str = "1400 bytes"
     header: str = "40 bytes"
@@ -95,6 +104,7 @@ class Assumptions:
     hold_after_slow_start: bool = True
     nagle: bool = True
     background_buffer: str = "4 KiB"
+    control_segments: int = 0
     handshake: bool = True
     warm_up_s: float = 10.0
     conversation_cap: str | None = "1 MB"
@@ -237,6 +247,18 @@ VARIATIONS = (
         assumption="ca alone after a loss in slow start",
         value="grows at once",
         changes={"hold_after_slow_start": False},
+    ),
+    Variation(
+        name="ethernet-shared",
+        assumption="Ethernets",
+        value="one for the hosts of a side",
+        changes={"shared_ethernet": True},
+    ),
+    Variation(
+        name="control-three",
+        assumption="control segments of the background",
+        value="three beside the SYN",
+        changes={"control_segments": 3},
     ),
     Variation(name="handshake", assumption="handshake", value="none", changes={"handshake": False}),
 )

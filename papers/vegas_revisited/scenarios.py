@@ -22,6 +22,7 @@ __all__ = [
     "FIGURE_2_STARTS_S",
     "LOADS",
     "PHASE_LETTERS",
+    "access_links",
     "cell_letters",
     "experiment",
     "stable_seed",
@@ -41,6 +42,12 @@ ALIASES = {"reno": "cell000", "vegasfix": "cell111", "vegas-noca": "cell101", "v
 """Names of foregrounds that are cells of the three-factor design."""
 
 BACKGROUNDS = ("reno", "vegasfix")
+
+IMMEDIATE = "1000000 Gbit/s"
+"""Rate between a host and its Ethernet, at which a packet takes no time."""
+
+CONTROL_SEGMENT = 40
+"""Bytes of a segment without data."""
 
 FIGURE_2_STARTS_S = (0.0, 1.0, 2.0, 3.0, 4.0)
 
@@ -152,6 +159,8 @@ def network(
 ) -> dict[str, Any]:
     """Return nodes and links of Fig. 1: pairs of hosts on both sides of two routers.
 
+    A shared Ethernet carries one packet at a time in each direction.
+
     Parameters
     ----------
     assumptions
@@ -180,16 +189,47 @@ def network(
                 link["impairments"] = impairments[name]
             links.append(link)
 
+    # Hosts are infinitely fast; only routers drop.
+    routers = ["r1", "r2"]
+    left_side, right_side = "r1", "r2"
+    rate, delay, limit = assumptions.access_rate, assumptions.access_delay, queue
+    if assumptions.shared_ethernet:
+        left_side, right_side = "e1", "e2"
+        routers += [left_side, right_side]
+        join(left_side, "r1", rate, delay, ("unlimited", queue))
+        join("r2", right_side, rate, delay, (queue, "unlimited"))
+        rate, delay, limit = IMMEDIATE, "0 s", "unlimited"
     for left, right in hosts:
-        # Hosts are infinitely fast; only routers drop.
-        join(left, "r1", assumptions.access_rate, assumptions.access_delay, ("unlimited", queue))
-        join("r2", right, assumptions.access_rate, assumptions.access_delay, (queue, "unlimited"))
+        join(left, left_side, rate, delay, ("unlimited", limit))
+        join(right_side, right, rate, delay, (limit, "unlimited"))
     join("r1", "r2", assumptions.rate, assumptions.delay, (queue, queue))
-    names = [host for pair in hosts for host in pair] + ["r1", "r2"]
+    names = [host for pair in hosts for host in pair] + routers
     return {
         "nodes": [{"name": name, "tick_phase": assumptions.tick_phase} for name in names],
         "links": links,
     }
+
+
+def access_links(host: str, assumptions: Assumptions) -> tuple[str, str]:
+    """Return the names of the links that only a host of the left side uses, away from it and towards it."""
+    other = "e1" if assumptions.shared_ethernet else "r1"
+    return f"{host}-{other}", f"{other}-{host}"
+
+
+def _control_rate(interarrival: str, assumptions: Assumptions) -> str:
+    """Return the rate of the control segments of conversations that start with a mean gap, given in ms or s."""
+    amount, unit = interarrival.split()
+    gap_s = float(amount) * {"ms": 1e-3, "s": 1.0}[unit]
+    return f"{assumptions.control_segments * CONTROL_SEGMENT * 8 / gap_s:.0f} bit/s"
+
+
+def _control(interarrival: str, assumptions: Assumptions) -> list[dict[str, Any]]:
+    """Return the flow of the control segments of the conversations, which the engine's connections do not send."""
+    if assumptions.control_segments == 0:
+        return []
+    rate = _control_rate(interarrival, assumptions)
+    source = {"kind": "poisson", "rate": rate, "packet": f"{CONTROL_SEGMENT} bytes"}
+    return [{"name": "control", "from": "h2", "to": "h4", "source": source}]
 
 
 # Many configurations share a scenario, and the engine checks every new one.
@@ -244,6 +284,7 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
                     "tcp": tcp(background, place, buffer=assumptions.background_buffer),
                     "source": source,
                 },
+                *_control(setting.interarrival, assumptions),
             ],
             "probes": [{"flows": ["fg"], "quantities": [EVENTS]}],
         }
@@ -272,4 +313,7 @@ def preset_vegas(load: str, assumptions: Assumptions) -> Scenario:
 
 def sweep(variant: str, gap: str, assumptions: Assumptions) -> Scenario:
     """Return a transfer against Reno conversations that arrive with a mean gap of choice."""
-    return experiment(variant, "reno", "low", assumptions).with_values({"flows.bg.source.interarrival": gap})
+    changes = {"flows.bg.source.interarrival": gap}
+    if assumptions.control_segments:
+        changes["flows.control.source.rate"] = _control_rate(gap, assumptions)
+    return experiment(variant, "reno", "low", assumptions).with_values(changes)

@@ -16,7 +16,7 @@ from dumbbell.traces import StepFunction
 from .assumptions import calibrated
 from .episodes import EVENTS
 from .looks import Look, Part, Seen, scenario_name
-from .scenarios import FIGURE_2_STARTS_S, experiment, network, stable_seed, tcp
+from .scenarios import FIGURE_2_STARTS_S, access_links, experiment, network, stable_seed, tcp
 from .traces import TracedRun, Values, bytes_of, round_trips
 
 __all__ = ["LOOKS"]
@@ -308,7 +308,7 @@ def _pair(look: str, first: str, second: str, *, far: bool) -> Scenario:
     scenario = Scenario.from_dict(data)
     # The far connection's round trip is three times the near one's.
     return (
-        scenario.with_values({"links.h2-r1.delay": "100 ms", "links.r1-h2.delay": "100 ms"})
+        scenario.with_values({f"links.{name}.delay": "100 ms" for name in access_links("h2", place)})
         if far
         else scenario
     )

@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -289,3 +290,27 @@ def test_the_literal_reading_has_the_configurations_and_seeds_of_the_tables():
     }
     assert groups["literal/"] == groups["table/"] != []
     assert not any(run.key.startswith("literal/") for run in part("plan").plan(SETTINGS))
+
+
+def test_the_hosts_of_a_side_may_share_an_ethernet():
+    base = replace(part("assumptions").calibrated(), shared_ethernet=True)
+    scenario = part("scenarios").experiment("cell000", "reno", "low", base).to_dict()
+    ends = {link["name"]: link for link in scenario["links"]}
+    assert {"h1-e1", "h2-e1", "e1-r1", "r2-e2", "e2-h3", "e2-h4"} <= set(ends)
+    assert ends["e1-r1"]["rate"] == ends["r1-e1"]["rate"] == "10 Mbit/s"
+    assert ends["r2-e2"]["queue"]["limit"] == ends["r1-e1"]["queue"]["limit"] == "10 packets"
+    assert ends["e1-r1"]["queue"]["limit"] == ends["h1-e1"]["queue"]["limit"] == "unlimited"
+
+
+def test_conversations_may_have_control_segments():
+    assumptions, scenarios = part("assumptions"), part("scenarios")
+    base = replace(assumptions.calibrated(), control_segments=3)
+
+    def control(scenario):
+        return [flow["source"]["rate"] for flow in scenario.to_dict()["flows"] if flow["name"] == "control"]
+
+    # Three segments of 40 bytes for each conversation: 960 bits every 100 ms, 30 ms and 400 ms.
+    assert control(scenarios.experiment("cell000", "reno", "low", base)) == ["9600 bit/s"]
+    assert control(scenarios.experiment("cell000", "reno", "wan", base)) == ["32000 bit/s"]
+    assert control(scenarios.sweep("cell000", "400 ms", base)) == ["2400 bit/s"]
+    assert control(scenarios.experiment("cell000", "reno", "low", assumptions.calibrated())) == []
