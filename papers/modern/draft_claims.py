@@ -9,7 +9,7 @@ import numpy as np
 from dumbbell.claims import NotMeasured, Outcome
 
 from .draft_scenarios import DOWN_CHANGES_MS, DRAIN_CHANGES_MS, DRAIN_RATES, LOSS_STEPS
-from .evidence import Evidence, Run, held, measured, ordering
+from .evidence import Evidence, Run, farthest, held, measured, ordering
 from .network import FORWARD
 from .register import claim
 
@@ -183,8 +183,14 @@ def probe_rtt_of_the_draft(evidence: Evidence) -> Outcome:
 @claim("bbr3-14")
 def goodput_of_a_path_of_less_than_a_packet(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-small")
-    window = float(np.median(run.trace("cwnd").between(20, 60).values))
-    return measured(run.goodput() / (0.5 * 1448 / 1500), f"window {window:g} segments")
+    windows = run.trace("cwnd").between(20, 60).values
+    return farthest(
+        {
+            "goodput, Mb/s": (run.goodput(), 0.5 * 1448 / 1500),
+            "least window, segments": (float(windows.min()), 4.0),
+        },
+        f"median of the window {np.median(windows):g} segments, with what aggregation and bursts need",
+    )
 
 
 @claim("bbr3-15")
@@ -292,10 +298,16 @@ def part_of_the_rate_with_probe_rtt(evidence: Evidence) -> Outcome:
     stays = [(begin, end) for begin, end in _states(run, PROBE_RTT, 42) if begin > 5]
     if len(stays) < 2:
         raise NotMeasured("ProbeRTT was entered once only.")
-    duration = np.mean([end - begin for begin, end in stays])
-    interval = np.diff([begin for begin, _ in stays]).mean()
+    delivered = run.trace("delivered")
+    parts = []
+    for (begin, end), (following, _) in itertools.pairwise(stays):
+        # The rate without ProbeRTT is that from two round trips after it, when the path is full again, to the next one.
+        full = end + 0.08
+        rate = float(delivered.at(following) - delivered.at(full)) / (following - full)
+        parts.append(float(delivered.at(following) - delivered.at(begin)) / (following - begin) / rate)
     return measured(
-        100 * (1 - 0.5 * duration / interval), f"half of the rate for {duration:.3f} s in {interval:.3f} s"
+        100 * float(np.mean(parts)),
+        f"of the data delivered from the beginning of one to that of the next; {len(parts)} cycles",
     )
 
 
@@ -393,18 +405,21 @@ def utilization_with_aggregation(evidence: Evidence) -> Outcome:
 def bounds_under_reordering(evidence: Evidence) -> Outcome:
     flags = []
     for run in evidence.runs("draft-reordered"):
-        events = run.events()
-        begins = events.of("recovery_enter").times
-        for undo in events.of("undo").times:
-            before = begins[begins <= undo]
-            if not len(before):
+        begun = None
+        events = run.events().of("recovery_enter", "undo")
+        for event, following in zip(events, [*events[1:], None], strict=True):
+            if event["kind"] == "recovery_enter":
+                begun = event["time_s"]
                 continue
-            flags.append(
-                all(
-                    _bound(run, name, undo + 1e-6) >= _bound(run, name, float(before[-1]) - 1e-6)
-                    for name in ("inflight_longterm", "bw_shortterm")
+            # A recovery that begins at the time of an undo sets bounds of its own.
+            is_followed = following is not None and following["time_s"] == event["time_s"]
+            if begun is not None and not is_followed:
+                flags.append(
+                    all(
+                        _bound(run, name, event["time_s"] + 1e-6) >= _bound(run, name, begun - 1e-6)
+                        for name in ("inflight_longterm", "bw_shortterm")
+                    )
                 )
-            )
     if not flags:
         raise NotMeasured("No recovery was found to be spurious.")
     goodput = float(evidence.each("draft-reordered", Run.goodput).mean()) / (50 * 1448 / 1500)
@@ -425,15 +440,25 @@ def _bound(run: Run, name: str, time_s: float) -> float:
 @claim("bbr3-19")
 def state_after_a_spurious_timeout(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-spike")
-    if not any(event["time_s"] > 14 for event in run.events().of("timeout")):
-        raise NotMeasured("There was no timeout.")
-    bound = run.trace("inflight_longterm")
-    before, after = float(bound.at(14.99)), float(bound.at(18))
-    bandwidth = run.trace("max_bw")
-    kept = float(bandwidth.at(18)) / float(bandwidth.at(14.99))
+    events, state = run.events(), run.trace("bbr3_state")
+    timeouts = [time for time in events.of("timeout").times if float(state.at(time - 1e-6)) == UP]
+    undone = events.of("undo").times
+    if not timeouts or not np.any(undone > timeouts[0]):
+        raise NotMeasured("There was no timeout in UP, or it was not found to be spurious.")
+    before, within, after = timeouts[0] - 1e-6, timeouts[0] + 1e-6, undone[undone > timeouts[0]][0] + 1e-6
+    names = ("inflight_longterm", "bw_shortterm", "inflight_shortterm")
+    bounds = {name: [_bound(run, name, time) for time in (before, within, after)] for name in names}
+    longterm = [bound / 1448 for bound in bounds["inflight_longterm"]]
+    kept = float(run.trace("max_bw").at(after + 1)) / float(run.trace("max_bw").at(before))
     return held(
-        {"the long-term bound": after >= before or after == 0, "the bandwidth": kept >= 0.95},
-        f"bound {before:.0f} and {after:.0f} bytes, bandwidth kept {kept:.2f}",
+        {
+            "the timeout cuts the long-term bound": longterm[1] < longterm[0],
+            **{name: found[2] >= found[0] for name, found in bounds.items()},
+            "the timeout ends UP": float(state.at(within)) == DOWN,
+            "back to UP by way of REFILL": float(state.at(after)) in (REFILL, UP),
+            "the bandwidth": abs(kept - 1) <= 0.05,
+        },
+        f"long-term bound {longterm[0]:.0f}, {longterm[1]:.0f} and then {longterm[2]:.0f} segments; bandwidth kept {kept:.3f}",
     )
 
 

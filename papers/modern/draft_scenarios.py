@@ -41,7 +41,7 @@ def _changing(assumptions: Assumptions) -> dict[str, Data]:
         given: Data = {"queue": deep, "probes": [states], **more}
         return bottleneck(name, mbps, rtt_ms, bulk([("f", given.pop("tcp", tcp))]), duration_s, **given)
 
-    window = probe("flight_size", flows=["f"], period_ms=2)
+    window = probe("flight_size", "delivered", flows=["f"], period_ms=2)
     fine = probe("flight_size", flows=["f"], period_ms=0.25)
     slower: Data = {"mbps": 100, "duration_s": 50, "changes": [{"at": "20 s", "rate": rate_of(10)}]}
     return {
@@ -122,11 +122,13 @@ def _impaired(assumptions: Assumptions) -> dict[str, Data]:
             impairments=[{"kind": "reorder", "delay": "15 ms", "probability": 0.01}],
             probes=[probe("bbr3_state", "inflight_longterm", "bw_shortterm", "tcp_events", flows=["f"])],
         ),
+        # A spike within UP. A buffer of half of the path leaves a bound, and no ProbeRTT is due.
         "draft-spike": bottleneck(
             "draft-spike", 50, 40,
-            bulk([("f", rfc("bbr3", assumptions, recovery={"kind": "rack", "frto": "rfc5682"}))]), 30, queue=deep,
-            changes=[{"at": "15 s", "delay": "1500 ms"}, {"at": "15.005 s", "delay": "20 ms"}],
-            probes=[probe("bbr3_state", "inflight_longterm", "max_bw", "tcp_events", flows=["f"])],
+            bulk([("f", rfc(_undisturbed(), assumptions, recovery={"kind": "rack", "frto": "rfc5682"}))]), 20,
+            queue=drop_tail(bdp_bytes(50, 40, 0.5)),
+            changes=[{"at": "13.15 s", "delay": "1500 ms"}, {"at": "13.155 s", "delay": "20 ms"}],
+            probes=[probe(*STATES, "inflight_shortterm", "tcp_events", flows=["f"])],
         ),
     }  # fmt: skip
 
