@@ -143,7 +143,18 @@ def marks_per_round_trip(evidence: Evidence) -> Outcome:
 @claim("prague-02")
 def rate_of_prague_over_cubic(evidence: Evidence) -> Outcome:
     ratio = evidence.each("prague-cubic", lambda run: run.goodput("prague") / run.goodput("cubic"))
-    return ordering(ratio, lambda value: (value >= 0.5) & (value <= 2))
+    marked = evidence.each(
+        "prague-cubic", lambda run: run.link("marks") / run.flow("segments_sent", "prague")
+    ).mean()
+    dropped = evidence.each(
+        "prague-cubic", lambda run: run.link("drops_early") / run.flow("segments_sent", "cubic")
+    ).mean()
+    return ordering(
+        ratio,
+        lambda value: (value >= 0.5) & (value <= 2),
+        f"{100 * marked:.2f} % marked and {100 * dropped:.3f} % dropped; the square of half of the marks is "
+        f"{100 * (marked / 2) ** 2:.3f} %",
+    )
 
 
 @claim("prague-03")
