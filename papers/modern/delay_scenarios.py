@@ -84,7 +84,10 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
     prague = linux("prague", assumptions, ecn="accurate")
     cubic = linux("cubic", assumptions)
     both = {"queue": {"kind": "dualpi2"}, "link": {"wait_percentiles": True}}
-    made["prague-alone"] = bottleneck("prague-alone", 40, 25, bulk([("f", prague)]), 60, from_s=30, **both)
+    for name, mbps in (("alone", 40), ("fast", 400)):
+        made[f"prague-{name}"] = bottleneck(
+            f"prague-{name}", mbps, 25, bulk([("f", prague)]), 60, from_s=30, **both
+        )
     smooth = {"kind": "dualpi2", "ramp_begin": "0 ms", "ramp": "20 ms"}
     made["prague-smooth"] = bottleneck(
         "prague-smooth", 40, 25, bulk([("f", prague)]), 60, from_s=30, queue=smooth

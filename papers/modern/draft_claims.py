@@ -8,8 +8,8 @@ import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
 
-from .draft_scenarios import DOWN_CHANGES_MS, DRAIN_CHANGES_MS, DRAIN_RATES, LOSS_STEPS
-from .evidence import Evidence, Run, held, measured, ordering
+from .draft_scenarios import DOWN_CHANGES_MS, DRAIN_CHANGES_MS, DRAIN_RATES, LIMITED_LOSS_STEPS, LOSS_STEPS
+from .evidence import Evidence, Run, farthest, held, measured, ordering
 from .network import FORWARD
 from .register import claim
 
@@ -56,15 +56,20 @@ def exit_from_startup_by_loss(evidence: Evidence) -> Outcome:
     _, end = _first(high, STARTUP, 2)
     part = float(high.trace("max_bw").at(end)) / (500e6 * 1448 / 1500)
     _, later = _first(low, STARTUP, 2)
+    limited, spared = (evidence.one(f"draft-startup-limited-{name}") for name in LIMITED_LOSS_STEPS)
+    _, left = _first(limited, STARTUP, 4)
+    used = max(_used(run, 0.5, end) for run, end in ((limited, left), (spared, 4.0)))
     return held(
         {
             "5 % lost end Startup below the bandwidth": part < 0.8,
             "Drain follows": float(high.trace("bbr3_state").at(end)) == DRAIN,
             "the long-term bound is set": float(high.trace("inflight_longterm").at(end + 0.001)) > 0,
             "1 % lost do not": float(low.trace("max_bw").at(later)) >= 0.95 * 500e6 * 1448 / 1500,
+            "12 % lost end that of a flow limited by its application": left < 4 and used < 0.5,
+            "1 % lost do not end it": _first(spared, STARTUP, 4)[1] == 4,
         },
-        f"Startup ends after {end:.3f} and {later:.3f} s, at {100 * part:.0f} % of the bandwidth with 5 % lost; the flow is "
-        "not limited by its application here",
+        f"Startup ends after {end:.3f} and {later:.3f} s, at {100 * part:.0f} % of the bandwidth with 5 % lost; after {left:.3f} "
+        f"s if the application limits, which uses up to {used:.2f} of the window",
     )
 
 
@@ -183,27 +188,47 @@ def probe_rtt_of_the_draft(evidence: Evidence) -> Outcome:
 @claim("bbr3-14")
 def goodput_of_a_path_of_less_than_a_packet(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-small")
-    window = float(np.median(run.trace("cwnd").between(20, 60).values))
-    return measured(run.goodput() / (0.5 * 1448 / 1500), f"window {window:g} segments")
+    windows = run.trace("cwnd").between(20, 60).values
+    return farthest(
+        {
+            "goodput, Mb/s": (run.goodput(), 0.5 * 1448 / 1500),
+            "least window, segments": (float(windows.min()), 4.0),
+        },
+        f"median of the window {np.median(windows):g} segments, with what aggregation and bursts need",
+    )
 
 
-@claim("bbr3-15")
-def rounds_to_ten_times_the_rate(evidence: Evidence) -> Outcome:
-    run = evidence.one("draft-faster")
+def _rounds_to_ten_times_the_rate(run: Run) -> tuple[float, float, float]:
+    """Return the base round-trip times of probing until the rate is reached, and begin and end of the first UP after 20 s."""
     bandwidth = run.trace("max_bw")
     reached = bandwidth.times[(bandwidth.times > 20) & (bandwidth.values > 0.9 * 100e6 * 1448 / 1500)]
     if not len(reached):
         raise NotMeasured("The rate was not reached.")
-    begin = next((begin for begin, end in _states(run, UP, 40) if end > 20), None)
-    if begin is None:
+    stay = next(((begin, end) for begin, end in _states(run, UP, 40) if end > 20), None)
+    if stay is None:
         raise NotMeasured("UP was not entered.")
-    rounds = (float(reached[0]) - max(begin, 20.0)) / 0.04
+    return (float(reached[0]) - max(stay[0], 20.0)) / 0.04, *stay
+
+
+@claim("bbr3-15")
+def rounds_to_ten_times_the_rate(evidence: Evidence) -> Outcome:
+    rounds, begin, _ = _rounds_to_ten_times_the_rate(evidence.one("draft-faster"))
     expected = float(np.log2(100e6 * 0.04 / 8 / 1500))
+    short = evidence.one("draft-faster-short")
+    bounded, first, last = _rounds_to_ten_times_the_rate(short)
+    bound = short.trace("inflight_longterm").at(np.arange(first, last, 0.04)) / 1448
+    steps = np.diff(bound)
+    if not np.any(steps > 0):
+        raise NotMeasured("The long-term bound did not grow.")
+    grown = steps[np.argmax(steps > 0) :][:5]
+    ratios = grown[1:] / grown[:-1]
+    doubles = len(ratios) == 4 and bool(np.all((ratios >= 1.5) & (ratios <= 2.5)))
     return Outcome(
         measured=rounds / expected,
-        holds=rounds <= 2 * expected,
+        holds=rounds <= 2 * expected and doubles,
         note=f"{rounds:.1f} rounds of probing; the logarithm of the path's segments is {expected:.1f}; "
-        f"{float(reached[0]) - 20:.1f} s after the change",
+        f"{begin + rounds * 0.04 - 20:.1f} s after the change. With so short a buffer that there is a long-term bound, it grows "
+        f"by {', '.join(f'{step:.0f}' for step in grown)} segments in successive rounds; the rate is reached after {bounded:.1f}",
     )
 
 
@@ -292,10 +317,16 @@ def part_of_the_rate_with_probe_rtt(evidence: Evidence) -> Outcome:
     stays = [(begin, end) for begin, end in _states(run, PROBE_RTT, 42) if begin > 5]
     if len(stays) < 2:
         raise NotMeasured("ProbeRTT was entered once only.")
-    duration = np.mean([end - begin for begin, end in stays])
-    interval = np.diff([begin for begin, _ in stays]).mean()
+    delivered = run.trace("delivered")
+    parts = []
+    for (begin, end), (following, _) in itertools.pairwise(stays):
+        # The rate without ProbeRTT is that from two round trips after it, when the path is full again, to the next one.
+        full = end + 0.08
+        rate = float(delivered.at(following) - delivered.at(full)) / (following - full)
+        parts.append(float(delivered.at(following) - delivered.at(begin)) / (following - begin) / rate)
     return measured(
-        100 * (1 - 0.5 * duration / interval), f"half of the rate for {duration:.3f} s in {interval:.3f} s"
+        100 * float(np.mean(parts)),
+        f"of the data delivered from the beginning of one to that of the next; {len(parts)} cycles",
     )
 
 
@@ -393,18 +424,21 @@ def utilization_with_aggregation(evidence: Evidence) -> Outcome:
 def bounds_under_reordering(evidence: Evidence) -> Outcome:
     flags = []
     for run in evidence.runs("draft-reordered"):
-        events = run.events()
-        begins = events.of("recovery_enter").times
-        for undo in events.of("undo").times:
-            before = begins[begins <= undo]
-            if not len(before):
+        begun = None
+        events = run.events().of("recovery_enter", "undo")
+        for event, following in zip(events, [*events[1:], None], strict=True):
+            if event["kind"] == "recovery_enter":
+                begun = event["time_s"]
                 continue
-            flags.append(
-                all(
-                    _bound(run, name, undo + 1e-6) >= _bound(run, name, float(before[-1]) - 1e-6)
-                    for name in ("inflight_longterm", "bw_shortterm")
+            # A recovery that begins at the time of an undo sets bounds of its own.
+            is_followed = following is not None and following["time_s"] == event["time_s"]
+            if begun is not None and not is_followed:
+                flags.append(
+                    all(
+                        _bound(run, name, event["time_s"] + 1e-6) >= _bound(run, name, begun - 1e-6)
+                        for name in ("inflight_longterm", "bw_shortterm")
+                    )
                 )
-            )
     if not flags:
         raise NotMeasured("No recovery was found to be spurious.")
     goodput = float(evidence.each("draft-reordered", Run.goodput).mean()) / (50 * 1448 / 1500)
@@ -425,15 +459,25 @@ def _bound(run: Run, name: str, time_s: float) -> float:
 @claim("bbr3-19")
 def state_after_a_spurious_timeout(evidence: Evidence) -> Outcome:
     run = evidence.one("draft-spike")
-    if not any(event["time_s"] > 14 for event in run.events().of("timeout")):
-        raise NotMeasured("There was no timeout.")
-    bound = run.trace("inflight_longterm")
-    before, after = float(bound.at(14.99)), float(bound.at(18))
-    bandwidth = run.trace("max_bw")
-    kept = float(bandwidth.at(18)) / float(bandwidth.at(14.99))
+    events, state = run.events(), run.trace("bbr3_state")
+    timeouts = [time for time in events.of("timeout").times if float(state.at(time - 1e-6)) == UP]
+    undone = events.of("undo").times
+    if not timeouts or not np.any(undone > timeouts[0]):
+        raise NotMeasured("There was no timeout in UP, or it was not found to be spurious.")
+    before, within, after = timeouts[0] - 1e-6, timeouts[0] + 1e-6, undone[undone > timeouts[0]][0] + 1e-6
+    names = ("inflight_longterm", "bw_shortterm", "inflight_shortterm")
+    bounds = {name: [_bound(run, name, time) for time in (before, within, after)] for name in names}
+    longterm = [bound / 1448 for bound in bounds["inflight_longterm"]]
+    kept = float(run.trace("max_bw").at(after + 1)) / float(run.trace("max_bw").at(before))
     return held(
-        {"the long-term bound": after >= before or after == 0, "the bandwidth": kept >= 0.95},
-        f"bound {before:.0f} and {after:.0f} bytes, bandwidth kept {kept:.2f}",
+        {
+            "the timeout cuts the long-term bound": longterm[1] < longterm[0],
+            **{name: found[2] >= found[0] for name, found in bounds.items()},
+            "the timeout ends UP": float(state.at(within)) == DOWN,
+            "back to UP by way of REFILL": float(state.at(after)) in (REFILL, UP),
+            "the bandwidth": abs(kept - 1) <= 0.05,
+        },
+        f"long-term bound {longterm[0]:.0f}, {longterm[1]:.0f} and then {longterm[2]:.0f} segments; bandwidth kept {kept:.3f}",
     )
 
 
@@ -454,16 +498,17 @@ def bandwidth_kept_by_a_limited_flow(evidence: Evidence) -> Outcome:
     )
 
 
+def _used(run: Run, begin_s: float, end_s: float) -> float:
+    """Return the largest part of the window that is in flight between two times."""
+    flight, cwnd = run.trace("flight_size").between(begin_s, end_s), run.trace("cwnd").between(begin_s, end_s)
+    return float((flight.values / cwnd.values).max())
+
+
 def _limited_stays(run: Run, state: int) -> list[tuple[float, float]]:
     """Return the stays in a state that ended and in which the application uses less than half of the window."""
-    flight, cwnd = run.trace("flight_size"), run.trace("cwnd")
-    end_s = float(flight.times[-1])
-
-    def used(begin: float, end: float) -> float:
-        return float(
-            (flight.between(begin - 0.005, end).values / cwnd.between(begin - 0.005, end).values).max()
-        )
-
+    end_s = float(run.trace("flight_size").times[-1])
     return [
-        (begin, end) for begin, end in _states(run, state, end_s) if end < end_s and used(begin, end) < 0.5
+        (begin, end)
+        for begin, end in _states(run, state, end_s)
+        if end < end_s and _used(run, begin - 0.005, end) < 0.5
     ]

@@ -7,7 +7,14 @@ from typing import Any
 from .assumptions import Assumptions
 from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, flow, linux, probe, rate_of, rfc
 
-__all__ = ["DOWN_CHANGES_MS", "DRAIN_CHANGES_MS", "DRAIN_RATES", "LOSS_STEPS", "draft_cases"]
+__all__ = [
+    "DOWN_CHANGES_MS",
+    "DRAIN_CHANGES_MS",
+    "DRAIN_RATES",
+    "LIMITED_LOSS_STEPS",
+    "LOSS_STEPS",
+    "draft_cases",
+]
 
 DRAIN_CHANGES_MS = range(500, 700, 20)
 """When the rate falls in the runs for Drain, ms."""
@@ -20,6 +27,9 @@ DOWN_CHANGES_MS = range(2800, 4000, 50)
 
 LOSS_STEPS = {"5": 20, "1": 100}
 """Every so manieth packet is lost within Startup, by the loss rate in percent."""
+
+LIMITED_LOSS_STEPS = {"12": 8, "1": 100}
+"""The same of a flow that its application limits: it has fewer packets in a round trip, and six losses are needed."""
 
 STATES = ("bbr3_state", "max_bw", "inflight_longterm", "bw_shortterm", "pacing_gain")
 
@@ -41,7 +51,7 @@ def _changing(assumptions: Assumptions) -> dict[str, Data]:
         given: Data = {"queue": deep, "probes": [states], **more}
         return bottleneck(name, mbps, rtt_ms, bulk([("f", given.pop("tcp", tcp))]), duration_s, **given)
 
-    window = probe("flight_size", flows=["f"], period_ms=2)
+    window = probe("flight_size", "delivered", flows=["f"], period_ms=2)
     fine = probe("flight_size", flows=["f"], period_ms=0.25)
     slower: Data = {"mbps": 100, "duration_s": 50, "changes": [{"at": "20 s", "rate": rate_of(10)}]}
     return {
@@ -70,6 +80,11 @@ def _changing(assumptions: Assumptions) -> dict[str, Data]:
         ),
         "draft-faster": single(
             "draft-faster", mbps=10, duration_s=40, queue=drop_tail(bdp_bytes(100, 40, 2)),
+            changes=[{"at": "20 s", "rate": rate_of(100)}],
+        ),
+        # A buffer of the path's length before the change leaves a long-term bound, which then has to grow.
+        "draft-faster-short": single(
+            "draft-faster-short", mbps=10, duration_s=40, queue=drop_tail(bdp_bytes(10, 40)),
             changes=[{"at": "20 s", "rate": rate_of(100)}],
         ),
         # The case needs losses: a buffer of the path's length after the change, less than what is in flight at it.
@@ -122,11 +137,13 @@ def _impaired(assumptions: Assumptions) -> dict[str, Data]:
             impairments=[{"kind": "reorder", "delay": "15 ms", "probability": 0.01}],
             probes=[probe("bbr3_state", "inflight_longterm", "bw_shortterm", "tcp_events", flows=["f"])],
         ),
+        # A spike within UP. A buffer of half of the path leaves a bound, and no ProbeRTT is due.
         "draft-spike": bottleneck(
             "draft-spike", 50, 40,
-            bulk([("f", rfc("bbr3", assumptions, recovery={"kind": "rack", "frto": "rfc5682"}))]), 30, queue=deep,
-            changes=[{"at": "15 s", "delay": "1500 ms"}, {"at": "15.005 s", "delay": "20 ms"}],
-            probes=[probe("bbr3_state", "inflight_longterm", "max_bw", "tcp_events", flows=["f"])],
+            bulk([("f", rfc(_undisturbed(), assumptions, recovery={"kind": "rack", "frto": "rfc5682"}))]), 20,
+            queue=drop_tail(bdp_bytes(50, 40, 0.5)),
+            changes=[{"at": "13.15 s", "delay": "1500 ms"}, {"at": "13.155 s", "delay": "20 ms"}],
+            probes=[probe(*STATES, "inflight_shortterm", "tcp_events", flows=["f"])],
         ),
     }  # fmt: skip
 
@@ -162,6 +179,11 @@ def _limited(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             [{"kind": "twostate", "good": "2 s", "bad": "20 ms", "loss": 0.5}],
         ),
     }  # fmt: skip
+    # 20 Mbit/s on average, in segments of 250 kB, a path's length each.
+    pieces = media | {"bitrates": ["20 Mbit/s"]}
+    for name, step in LIMITED_LOSS_STEPS.items():
+        losses = [{"kind": "forced", "packets": list(range(1500, 3000, step))}]
+        made[f"draft-startup-limited-{name}"] = (pieces, 4, [states, windows], losses)
     return {
         key: bottleneck(
             key, 50, 40, [flow("f", tcp, source=source)], length, queue=deep, probes=probes,

@@ -12,6 +12,7 @@ from dumbbell.claims import NotMeasured, Outcome
 from dumbbell.statistics import resample_weights
 
 from .evidence import Evidence, Run, Values, held, measured
+from .network import FORWARD
 from .register import claim
 from .sender_scenarios import HYSTART_STEPS, POPULATION_QUEUES, REORDERED_RTT_MS, SPACING_MS, hystart_key
 
@@ -184,21 +185,34 @@ def rounds_of_conservative_slow_start(evidence: Evidence) -> Outcome:
     return measured((exits[0]["time_s"] - begin) / 0.218, f"growth of its second round: {growth:.3f}")
 
 
+def _overshoot(run: Run) -> tuple[float, float]:
+    """Return the largest queue of slow start and its drops: until the ACKs of what it has sent, a queue later, arrive."""
+    exits = run.events().of("slow_start_exit").times
+    end = float(exits[0]) + 0.08 if len(exits) else float("inf")
+    largest = float(run.trace("backlog", FORWARD).between(0, end).values.max())
+    if not run.link("drops_queue"):
+        return largest, 0.0
+    return largest, float(run.trace("drops", FORWARD).between(0, end).values.max(initial=0.0))
+
+
 @claim("hs-04")
 def overshoot_without_and_with_hystart(evidence: Evidence) -> Outcome:
-    plain, early = evidence.one("start-standard"), evidence.one("start-hystart")
-    gain = plain.link("backlog_max_packets") - early.link("backlog_max_packets")
-    fewer = plain.link("drops_queue") > early.link("drops_queue")
+    found = {
+        way: [_overshoot(evidence.one(f"start-{start}{way}")) for start in ("standard", "hystart")]
+        for way in ("", "-every")
+    }
+    (plain, lost), (early, fewer) = found[""]
     free = (
         evidence.one(f"start-{start}-unlimited").link("backlog_max_packets")
         for start in ("standard", "hystart")
     )
+    (every, every_lost), (every_early, every_fewer) = found["-every"]
     return Outcome(
-        measured=gain,
-        holds=gain > 0 and fewer,
-        note=f"largest queue {plain.link('backlog_max_packets'):.0f} and {early.link('backlog_max_packets'):.0f} packets, "
-        f"drops {plain.link('drops_queue'):.0f} and {early.link('drops_queue'):.0f}; largest queue without a limit "
-        f"{' and '.join(f'{packets:.0f}' for packets in free)}",
+        measured=plain - early,
+        holds=plain > early and lost > fewer,
+        note=f"in slow start, largest queue {plain:.0f} and {early:.0f} packets, drops {lost:.0f} and {fewer:.0f}; with an "
+        f"acknowledgement of each segment {every:.0f} and {every_early:.0f} packets, drops {every_lost:.0f} and "
+        f"{every_fewer:.0f}; largest queue without a limit {' and '.join(f'{packets:.0f}' for packets in free)}",
     )
 
 

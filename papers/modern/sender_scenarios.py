@@ -90,12 +90,26 @@ def _hystart(rtt_ms: float, step_ms: float, assumptions: Assumptions) -> Case:
 
 
 def _classic(assumptions: Assumptions) -> list[Case]:
+    """Return slow starts of CUBIC, each also without a limit of the queue, and with an acknowledgement of each segment."""
     made = []
-    queues = {"": drop_tail(bdp_bytes(10, 40)), "-unlimited": drop_tail(None)}
-    for start, (suffix, queue) in itertools.product(("hystart", "standard"), queues.items()):
+    path, segmentwise = drop_tail(bdp_bytes(10, 40)), {"delayed_ack": "off"}
+    ways: dict[str, tuple[Data, Data]] = {
+        "": (path, {}),
+        "-unlimited": (drop_tail(None), {}),
+        "-every": (path, segmentwise),
+    }
+    for start, (suffix, (queue, more)) in itertools.product(("hystart", "standard"), ways.items()):
         key = f"start-{start}{suffix}"
-        tcp = linux("cubic", assumptions, window={"slow_start": {"name": start}})
-        data = bottleneck(name=key, mbps=10, rtt_ms=40, flows=bulk([("f", tcp)]), duration_s=1.5, queue=queue)
+        tcp = linux("cubic", assumptions, window={"slow_start": {"name": start}}, **more)
+        data = bottleneck(
+            name=key,
+            mbps=10,
+            rtt_ms=40,
+            flows=bulk([("f", tcp)]),
+            duration_s=1.5,
+            queue=queue,
+            probes=[probe("tcp_events", flows=["f"]), probe("backlog", "drops", link=True)],
+        )
         made.append(Case(key=key, stage="sender", data=data))
     return made
 

@@ -71,7 +71,7 @@ def test_builders_state_the_rules_of_linux():
             frto="linux",
         ),
         timer=dumbbell.LinuxTimer(),
-        delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16),
+        delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16, quick_again=True),
         mss="1448 bytes",
         headers=dumbbell.Headers(data="52 bytes", ack="52 bytes", sack_block="8 bytes"),
         initial_window="10 segments",

@@ -4,6 +4,10 @@
 //! A sample belongs to the newest segment that an ACK delivers, cumulatively or by a report. Its interval is the
 //! longer of the send and the acknowledgement interval, so that neither a burst of segments nor a burst of ACKs
 //! raises the rate.
+//!
+//! Where it departs from the draft: a flight begins when nothing is outstanding, as in Linux, not when nothing is in
+//! flight. After a timeout that was spurious, everything counts as lost, and then arrives at once: a flight that began
+//! in between would have delivered it in no time.
 
 use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::{Time, prefetch, prefetch_ends};
@@ -65,11 +69,7 @@ impl DeliveryRate {
         }
     }
 
-    fn transmission(&mut self, now: Time, before: u64, after: u64, is_retransmission: bool) -> Transmission {
-        if before == 0 {
-            self.first_sent_at = now;
-            self.delivered_at = now;
-        }
+    fn transmission(&self, now: Time, in_flight: u64, is_retransmission: bool) -> Transmission {
         Transmission {
             sent_at: now,
             first_sent_at: self.first_sent_at,
@@ -77,22 +77,26 @@ impl DeliveryRate {
             delivered: self.delivered,
             lost: self.lost,
             marked: self.marked,
-            in_flight: after,
+            in_flight,
             is_app_limited: self.app_limited_until > 0,
             is_retransmission,
             is_delivered: false,
         }
     }
 
-    /// A segment was sent for the first time; arguments are the bytes in flight before and after.
-    pub fn on_sent(&mut self, now: Time, before: u64, after: u64) {
-        let transmission = self.transmission(now, before, after, false);
+    /// A segment was sent for the first time, with so many bytes in flight after it.
+    pub fn on_sent(&mut self, now: Time, in_flight: u64) {
+        if self.transmissions.is_empty() {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        let transmission = self.transmission(now, in_flight, false);
         self.transmissions.push_back(transmission);
     }
 
     /// The segment at an index counted from the oldest was retransmitted.
-    pub fn on_resent(&mut self, index: usize, now: Time, before: u64, after: u64) {
-        let transmission = self.transmission(now, before, after, true);
+    pub fn on_resent(&mut self, index: usize, now: Time, in_flight: u64) {
+        let transmission = self.transmission(now, in_flight, true);
         if let Some(known) = self.transmissions.get_mut(index) {
             let is_delivered = known.is_delivered;
             *known = Transmission { is_delivered, ..transmission };
@@ -230,15 +234,14 @@ mod tests {
         // Segments of 1,000 bytes leave at 0, 10 and 20 ms and are acknowledged 100 ms later each.
         let mut rate = DeliveryRate::new(Time::ZERO);
         for (number, at) in [0, 10, 20].into_iter().enumerate() {
-            let before = 1_000 * number as u64;
-            rate.on_sent(Time(at * MS), before, before + 1_000);
+            rate.on_sent(Time(at * MS), 1_000 * (number as u64 + 1));
         }
         // The first: 1,000 bytes in the 100 ms since it was sent.
         rate.on_acknowledged(1_000, Time(100 * MS));
         let sample = rate.take_sample(None, f64::INFINITY).unwrap();
         assert_eq!((sample.delivered, sample.interval), (1_000, Time(100 * MS)));
         // A fourth leaves now: 1,000 bytes are delivered, and the newest of them was sent at 0.
-        rate.on_sent(Time(100 * MS), 2_000, 3_000);
+        rate.on_sent(Time(100 * MS), 3_000);
         rate.on_acknowledged(1_000, Time(110 * MS));
         rate.on_acknowledged(1_000, Time(120 * MS));
         // The third, acknowledged together with the second: 3,000 bytes in 120 ms; sending took 20 ms.
@@ -259,12 +262,12 @@ mod tests {
     #[test]
     fn a_report_delivers_once_and_a_retransmission_is_a_separate_transmission() {
         let mut rate = DeliveryRate::new(Time::ZERO);
-        (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * number, 1_000 * (number + 1)));
+        (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * (number + 1)));
         // The third is reported at 50 ms; the first is considered lost and retransmitted.
         rate.on_delivered(2, 1_000, Time(50 * MS));
         assert_eq!(rate.take_sample(None, f64::INFINITY).unwrap().delivered, 1_000);
         rate.on_lost(0, LostSegment::new(0, 1_000, Time::ZERO));
-        rate.on_resent(0, Time(50 * MS), 1_000, 2_000);
+        rate.on_resent(0, Time(50 * MS), 2_000);
         // One ACK of all three at 100 ms: 2,000 bytes are new, in the 50 ms since the retransmission.
         (0..3).for_each(|_| rate.on_acknowledged(1_000, Time(100 * MS)));
         let sample = rate.take_sample(None, f64::INFINITY).unwrap();
@@ -275,11 +278,32 @@ mod tests {
     }
 
     #[test]
+    fn what_counted_as_lost_and_arrives_at_once_is_delivered_since_it_was_sent() {
+        let mut rate = DeliveryRate::new(Time::ZERO);
+        (1..=4).for_each(|number| rate.on_sent(Time::ZERO, 1_000 * number));
+        // A timeout at 500 ms: all count as lost, and the first is sent again. All four arrive at 600 ms, and new data.
+        for index in 0..4 {
+            rate.on_lost(index, LostSegment::new(0, 1_000, Time::ZERO));
+        }
+        rate.on_resent(0, Time(500 * MS), 1_000);
+        rate.on_acknowledged(1_000, Time(600 * MS));
+        let sample = rate.take_sample(None, f64::INFINITY).unwrap();
+        assert_eq!((sample.delivered, sample.interval), (1_000, Time(600 * MS)));
+        rate.on_sent(Time(600 * MS), 1_000);
+        (0..3).for_each(|_| rate.on_acknowledged(1_000, Time(600 * MS)));
+        rate.take_sample(None, f64::INFINITY);
+        // That of the new segment: 4,000 bytes in 100 ms to its acknowledgement, 100 ms from the segment sent again.
+        rate.on_acknowledged(1_000, Time(700 * MS));
+        let sample = rate.take_sample(None, f64::INFINITY).unwrap();
+        assert_eq!((sample.delivered, sample.send_elapsed), (4_000, Time(100 * MS)));
+    }
+
+    #[test]
     fn a_sample_counts_the_marks_since_its_segment_was_sent() {
         let mut rate = DeliveryRate::new(Time::ZERO);
-        rate.on_sent(Time::ZERO, 0, 1_000);
+        rate.on_sent(Time::ZERO, 1_000);
         rate.on_marked(500);
-        rate.on_sent(Time(MS), 1_000, 2_000);
+        rate.on_sent(Time(MS), 2_000);
         rate.on_marked(1_500);
         rate.on_acknowledged(1_000, Time(100 * MS));
         assert_eq!(rate.take_sample(None, f64::INFINITY).unwrap().marked, 1_500);
@@ -291,18 +315,18 @@ mod tests {
     #[test]
     fn samples_are_application_limited_until_the_data_in_flight_is_delivered() {
         let mut rate = DeliveryRate::new(Time::ZERO);
-        rate.on_sent(Time::ZERO, 0, 1_000);
+        rate.on_sent(Time::ZERO, 1_000);
         rate.on_app_limited(1_000);
-        rate.on_sent(Time(MS), 1_000, 2_000);
+        rate.on_sent(Time(MS), 2_000);
         rate.on_acknowledged(1_000, Time(100 * MS));
         assert!(!rate.take_sample(None, f64::INFINITY).unwrap().is_app_limited);
         rate.on_acknowledged(1_000, Time(101 * MS));
         assert!(rate.take_sample(None, f64::INFINITY).unwrap().is_app_limited);
-        rate.on_sent(Time(102 * MS), 0, 1_000);
+        rate.on_sent(Time(102 * MS), 1_000);
         rate.on_acknowledged(1_000, Time(202 * MS));
         assert!(!rate.take_sample(None, f64::INFINITY).unwrap().is_app_limited);
         // No sample over less than the minimum round-trip time.
-        rate.on_sent(Time(203 * MS), 0, 1_000);
+        rate.on_sent(Time(203 * MS), 1_000);
         rate.on_acknowledged(1_000, Time(204 * MS));
         assert_eq!(rate.take_sample(None, 0.1), None);
     }

@@ -39,6 +39,53 @@ impl Marks {
     }
 }
 
+/// Timeout of Linux before a round-trip time is known, and the least part of it beyond the round-trip time
+/// [linux6 tcp_input.c].
+const LINUX_TIMEOUT: Time = Time(1_000_000_000);
+const LINUX_MARGIN: Time = Time(200_000_000);
+
+/// When segments are acknowledged at once.
+#[derive(Clone, Copy, Debug)]
+struct Quick {
+    /// Segments in order left of those.
+    left: u64,
+    /// Their number when they begin again; zero if they do not.
+    again: u64,
+    /// Longest time between data in order without a new beginning.
+    longest_gap: Time,
+    /// Arrival of the last request for a connection, until data follows.
+    opened: Time,
+    /// Arrival of the last data in order.
+    last: Time,
+}
+
+impl Quick {
+    fn new(params: &DelayedAck) -> Self {
+        let (left, again) = match params {
+            DelayedAck::On(delayed) => (delayed.quick, if delayed.quick_again { delayed.quick } else { 0 }),
+            DelayedAck::Off => (0, 0),
+        };
+        Quick { left, again, longest_gap: LINUX_TIMEOUT, opened: Time::NEVER, last: Time::NEVER }
+    }
+
+    /// Data arrived in order. The first one ends the handshake, which gives the receiver its only round-trip time, and
+    /// with it the timeout: the variation begins with twice the round-trip time.
+    fn on_data(&mut self, now: Time) {
+        if self.opened < Time::NEVER {
+            let rtt = now.since(std::mem::replace(&mut self.opened, Time::NEVER));
+            self.longest_gap = rtt + Time(2 * rtt.0).max(LINUX_MARGIN);
+        }
+        if now.since(self.last) > self.longest_gap {
+            self.begin();
+        }
+        self.last = now;
+    }
+
+    fn begin(&mut self) {
+        self.left = self.left.max(self.again);
+    }
+}
+
 /// The receiver of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -56,8 +103,7 @@ pub struct Receiver {
     marks: Marks,
     delayed_ack: DelayedAck,
     clock: HostClock,
-    /// Segments in order whose acknowledgements will not be delayed.
-    quick: u64,
+    quick: Quick,
     waiting_segments: u64,
     waiting_echo: Time,
     echoes_queueing: bool,
@@ -80,7 +126,7 @@ impl Receiver {
             marks: Marks::default(),
             delayed_ack: params.delayed_ack.clone(),
             clock,
-            quick: if let DelayedAck::On(delayed) = &params.delayed_ack { delayed.quick } else { 0 },
+            quick: Quick::new(&params.delayed_ack),
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
             echoes_queueing: params.aqt,
@@ -126,6 +172,7 @@ impl Receiver {
     ) -> Option<AckSegment> {
         self.newest_queueing = Time::NEVER;
         if segment.is_syn {
+            self.quick.opened = now;
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }
         match self.ecn {
@@ -139,6 +186,7 @@ impl Receiver {
         }
         let end = segment.seq.saturating_add(u64::from(segment.len));
         if end <= self.rcv_nxt {
+            self.quick.begin();
             return Some(self.acknowledge_again(segment, sent));
         }
         if segment.seq > self.rcv_nxt {
@@ -151,6 +199,9 @@ impl Receiver {
             return Some(self.acknowledge(sent));
         }
         self.rcv_nxt = end;
+        if self.quick.again > 0 {
+            self.quick.on_data(now);
+        }
         if !self.out_of_order.is_empty() {
             if let Some((start, filled)) = self.out_of_order.first()
                 && start <= end
@@ -189,8 +240,8 @@ impl Receiver {
         if self.marks.are_urgent {
             return Some(if self.waiting_segments == 0 { sent } else { self.waiting_echo });
         }
-        if self.quick > 0 {
-            self.quick -= 1;
+        if self.quick.left > 0 {
+            self.quick.left -= 1;
             return Some(sent);
         }
         if self.waiting_segments == 0 {
@@ -361,6 +412,40 @@ mod tests {
         // do not count.
         assert_eq!([ack(0), ack(200), ack(100), ack(300)], [Some(100), Some(100), Some(300), Some(400)]);
         assert_eq!([ack(400), ack(500), ack(600), ack(700)], [Some(500), None, Some(700), None]);
+    }
+
+    #[test]
+    fn segments_are_acknowledged_at_once_again_after_a_gap_and_after_a_duplicate() {
+        let arrive = |again, has_handshake| {
+            let on = DelayedAckParams { quick: 2, quick_again: again, ..DelayedAckParams::default() };
+            let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+            let mut receiver = receiver(params);
+            if has_handshake {
+                let request = DataSegment { is_syn: true, ..data(0, 0) };
+                assert!(receiver.on_segment(Time(0), &request, Time(0), Time::ZERO).is_some());
+            }
+            move |milliseconds: u64, seq| {
+                let now = Time(milliseconds * 1_000_000);
+                receiver.on_segment(now, &data(seq, 100), now, Time::ZERO).is_some()
+            }
+        };
+        // A handshake of 150 ms: the timeout is 150 + 2 * 150 = 450 ms.
+        let mut at = arrive(true, true);
+        assert_eq!([at(150, 0), at(150, 100), at(150, 200), at(150, 300)], [true, true, false, true]);
+        assert_eq!([at(600, 400), at(600, 500)], [false, true]);
+        assert_eq!([at(1051, 600), at(1051, 700), at(1051, 800)], [true, true, false]);
+        // What has arrived before has the same effect.
+        assert_eq!([at(1051, 0), at(1051, 900), at(1051, 1000), at(1051, 1100)], [true, true, true, false]);
+        // Of 50 ms: 250 ms. Without a handshake: a second.
+        for (has_handshake, gap) in [(true, 250), (false, 1000)] {
+            let mut at = arrive(true, has_handshake);
+            assert_eq!([at(50, 0), at(50, 100), at(50 + gap, 200)], [true, true, false]);
+            assert!(at(51 + 2 * gap, 300) && at(51 + 2 * gap, 400));
+            assert!(!at(51 + 2 * gap, 500));
+        }
+        let mut once = arrive(false, true);
+        assert_eq!([once(50, 0), once(50, 100), once(9000, 200)], [true, true, false]);
+        assert_eq!([once(9000, 0), once(9000, 300), once(9000, 400)], [true, false, true]);
     }
 
     #[test]

@@ -243,24 +243,22 @@ impl Scoreboard {
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
         self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, losses: 0, flags: 0 });
-        let before = self.pipe;
         self.pipe += u64::from(len);
         if let Some(rate) = &mut self.rate {
-            rate.on_sent(now, before, self.pipe);
+            rate.on_sent(now, self.pipe);
         }
     }
 
     /// Records a retransmission of the segment at `index`.
     pub fn mark_resent(&mut self, index: usize, now: Time) {
         if let Some(sent) = self.ring.get_mut(index) {
-            let before = self.pipe;
             self.pipe -= sent.in_pipe();
             sent.flags |= RESENT;
             sent.sent_at = now;
             sent.transmissions = sent.transmissions.saturating_add(1);
             self.pipe += sent.in_pipe();
             if let Some(rate) = &mut self.rate {
-                rate.on_resent(index, now, before, self.pipe);
+                rate.on_resent(index, now, self.pipe);
             }
             if let Some(by_time) = &mut self.by_time {
                 by_time.resent.push_back(Resent { end: sent.end(), sent_at: now });

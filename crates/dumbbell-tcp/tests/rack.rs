@@ -25,13 +25,18 @@ impl Host {
             "initial_ssthresh": format!("{window} segments"), "receive_buffer": "unlimited",
             "timestamps": timestamps,
         });
-        let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{error}"));
-        let random = Stream::new(1, 0, "sender");
-        let mut host = Host(Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, random));
+        let mut host = Host::of(&rules);
         host.0.write(segments.saturating_mul(MSS));
         host.0.finish();
         assert_eq!(host.poll(0).len() as u64, window.min(segments));
         host
+    }
+
+    /// A sender with these rules that has nothing to send yet.
+    fn of(rules: &Value) -> Self {
+        let Tcp(params) = Tcp::decode(&Node::root(rules)).unwrap_or_else(|error| panic!("{error}"));
+        let random = Stream::new(1, 0, "sender");
+        Host(Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, random))
     }
 
     fn poll(&mut self, at_ms: u64) -> Vec<Sent> {
@@ -291,6 +296,37 @@ fn a_timeout_that_lost_everything_is_not_undone() {
         let stats = host.0.stats();
         assert_eq!((stats.timeouts, stats.segments_retransmitted), (1, 10), "{frto}");
         assert_eq!(host.0.congestion().ssthresh(), 5000.0, "{frto}");
+    }
+}
+
+#[test]
+fn a_second_timeout_of_the_same_segment_keeps_the_threshold() {
+    for base in ["flight", "whole-window"] {
+        let rules = json!({
+            "recovery": { "kind": "rack", "tlp": false, "frto": "off" }, "mss": "1000 bytes",
+            "initial_window": "20 segments", "receive_buffer": "unlimited", "window": { "reduction_base": base },
+        });
+        let mut host = Host::of(&rules);
+        host.0.write(u64::MAX);
+        assert_eq!(host.poll(0).len(), 20);
+        let expire = |host: &mut Host| {
+            let at = host.0.next_deadline().0 / MS;
+            assert_eq!(host.expire(at), [(0, true)], "{base}");
+            (at, host.window(), host.0.congestion().ssthresh())
+        };
+        // Half of 20 segments, and no more for a second and a third timeout.
+        let (first, second, third) = (expire(&mut host), expire(&mut host), expire(&mut host));
+        assert_eq!(
+            [first, second, third].map(|(_, window, ssthresh)| (window, ssthresh)),
+            [(1.0, 10_000.0); 3]
+        );
+        assert_eq!(third.0 - second.0, 2 * (second.0 - first.0));
+        // The segment arrives, and the next one is lost again: a new reason to reduce the threshold. What is acknowledged
+        // are 2 segments in the window, and 19 in flight.
+        host.ack(third.0 + 100, 1, &[]);
+        let at = host.0.next_deadline().0 / MS;
+        assert_eq!(host.expire(at)[0], (1, true), "{base}");
+        assert!(host.0.congestion().ssthresh() < 10_000.0, "{base}");
     }
 }
 

@@ -150,12 +150,15 @@ class DelayedAck(Part):
         Whether the delay ends with the host's next fast tick, as in BSD.
     quick
         Number of segments in order that are acknowledged at once at the start of a connection.
+    quick_again
+        Whether this begins again after data that has arrived before, and after a long time without data.
     """
 
     segments: int | None = None
     timer: str | None = None
     on_tick: bool | None = None
     quick: int | None = None
+    quick_again: bool | None = None
 
 
 class Congestion(Part):

@@ -28,6 +28,9 @@ params! {
         on_tick: bool = false, "-", "[RFC 1122 §4.2.3.2]";
         /// Segments in order that are acknowledged at once at the start of a connection.
         quick: u64 = 0, "segments", "[linux6 tcp_input.c]";
+        /// Do so again after data that has arrived before, and after a time without data in order that is longer than the
+        /// timeout which Linux derives from the handshake.
+        quick_again: bool = false, "-", "[linux6 tcp_input.c]";
     }
 }
 

@@ -4,9 +4,9 @@
 //! acknowledgements.
 //!
 //! Where it departs from the kernel: without SACK, a recovery inflates the window by duplicate ACKs instead of reducing it
-//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. A timeout within a recovery reduces the threshold again.
-//! The delay of acknowledgements does not adapt to the traffic. Options of selective acknowledgements lack their first 4
-//! bytes.
+//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. A timeout within a fast recovery reduces the threshold
+//! again. The delay of acknowledgements does not adapt to the traffic. Options of selective acknowledgements lack their
+//! first 4 bytes.
 
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
@@ -36,6 +36,7 @@ pub(super) fn defaults() -> TcpParams {
         delayed_ack: DelayedAck::On(DelayedAckParams {
             timer: Time(40_000_000),
             quick: 16,
+            quick_again: true,
             ..DelayedAckParams::default()
         }),
         handshake: true,

@@ -133,6 +133,8 @@ pub struct Rack {
     recover: u64,
     /// What was lost at a timeout is being repaired.
     after_timeout: bool,
+    /// A timeout has expired since data was last acknowledged.
+    has_expired: bool,
     /// The next segment is sent whatever is in the network.
     must_send: bool,
     reduction: Reduction,
@@ -345,6 +347,7 @@ impl LossRecovery for Rack {
             window: ReorderingWindow::new(),
             recover: 0,
             after_timeout: false,
+            has_expired: false,
             must_send: false,
             reduction: Reduction::default(),
             seen: 0,
@@ -408,6 +411,7 @@ impl LossRecovery for Rack {
 
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
         connection.duplicates.count = 0;
+        self.has_expired = false;
         if connection.in_recovery {
             if ack < self.recover {
                 return NewAck::PARTIAL;
@@ -440,8 +444,12 @@ impl LossRecovery for Rack {
         connection.duplicates.count = 0;
         self.forward =
             ForwardRecovery::begin(self.rules.frto, connection.in_recovery, self.after_timeout);
-        self.note_reaction(connection, Signal::Timeout, connection.in_recovery || self.after_timeout);
-        connection.react_to_timeout(now, connection.scoreboard.unreported());
+        // While the segment that the timer has sent again is not acknowledged, the threshold is kept [RFC 5681 §3.1]. The
+        // window is that after a timeout already.
+        if !std::mem::replace(&mut self.has_expired, true) {
+            self.note_reaction(connection, Signal::Timeout, connection.in_recovery || self.after_timeout);
+            connection.react_to_timeout(now, connection.scoreboard.unreported());
+        }
         self.probe.cancel();
         connection.timers.stop(TimerKind::Probe);
         connection.timers.stop(TimerKind::Reordering);
