@@ -118,11 +118,19 @@ def _impaired(assumptions: Assumptions) -> dict[str, Data]:
     )  # fmt: skip
     # Acknowledgements of 10 ms arrive at once.
     aggregated["links"][1]["opportunities"] = {"times": [10]}
+    # The draft reckons with a round trip that loses 1 %, each time: every hundredth packet, and beside it losses at random.
+    losses: dict[str, Data] = {
+        "": {"kind": "forced", "packets": list(range(100, 300_000, 100))},
+        "-random": {"kind": "bernoulli", "probability": 0.01},
+    }
     return {
-        "draft-lossy": bottleneck(
-            "draft-lossy", 50, 40, bulk([("f", long)]), 60, from_s=10, queue=deep,
-            impairments=[{"kind": "bernoulli", "probability": 0.01}], probes=[probe(*STATES, flows=["f"])],
-        ),
+        **{
+            f"draft-lossy{name}": bottleneck(
+                f"draft-lossy{name}", 50, 40, bulk([("f", long)]), 60, from_s=10, queue=deep,
+                impairments=[loss], probes=[probe(*STATES, flows=["f"])],
+            )
+            for name, loss in losses.items()
+        },
         **{
             f"draft-startup-loss-{name}": bottleneck(
                 f"draft-startup-loss-{name}", 500, 40, bulk([("f", tcp)]), 2, queue=drop_tail(bdp_bytes(500, 40, 4)),

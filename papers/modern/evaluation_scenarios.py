@@ -68,6 +68,9 @@ QUIC: Data = {
 SATELLITE_MS = 600
 """Round-trip time of the satellites, ms."""
 
+PICOQUIC_BBR: Data = {"name": "bbr3", "probe_rtt_interval": milliseconds(100 * SATELLITE_MS)}
+"""BBR of picoquic: version 3. Where the round-trip time is above 250 ms, 100 of them pass between two stays in ProbeRTT."""
+
 
 def algorithms() -> list[str]:
     """Return every congestion control of the engine."""
@@ -169,19 +172,16 @@ def _satellites(assumptions: Assumptions) -> dict[str, Data]:
         )  # fmt: skip
 
     half = f"{round(bdp_bytes(250 * PICOQUIC_MBPS, SATELLITE_MS, 0.5) / QUIC_PACKET)} segments"
-    slow: dict[str, str | Data] = {
-        "bbr": "bbr",
-        "bbr3": "bbr3",
-        "bbr-full": {"name": "bbr", "probe_rtt_duration": "0 s"},
-    }
+    slow: dict[str, str | Data] = {"picoquic": PICOQUIC_BBR, "bbr3": "bbr3", "bbr": "bbr"}
     made = {
         f"satellite-slow-{name}": transfer(f"satellite-slow-{name}", congestion, 1, 10, 120)
         for name, congestion in slow.items()
     }
-    for name in ("bbr", "bbr3", "cubic"):
-        made[f"satellite-{name}"] = transfer(f"satellite-{name}", name, 250, 100, 60)
+    fast: dict[str, str | Data] = {"picoquic": PICOQUIC_BBR, "bbr": "bbr", "cubic": "cubic"}
+    for name, congestion in fast.items():
+        made[f"satellite-{name}"] = transfer(f"satellite-{name}", congestion, 250, 100, 60)
         key = f"satellite-{name}-half"
-        made[key] = transfer(key, name, 250, 100, 60, initial_window=half)
+        made[key] = transfer(key, congestion, 250, 100, 60, initial_window=half)
     return made
 
 

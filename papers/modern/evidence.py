@@ -17,7 +17,7 @@ from dumbbell.claims import NotMeasured, Outcome
 from dumbbell.statistics import mean_interval, resample_weights
 
 from . import means
-from .network import FORWARD
+from .network import BACKGROUND, FORWARD
 from .plan import BASE
 
 __all__ = ["Events", "Evidence", "Run", "Trace", "Values", "farthest", "held", "measured", "ordering"]
@@ -118,8 +118,8 @@ class Run:
         return float(sum(row[column] or 0 for name, row in self.flows.items() if name.startswith(prefix)))
 
     def share(self, prefix: str) -> float:
-        """Return the part of the goodput of all flows that those have whose names begin so, from 0 to 1."""
-        return self.goodput(prefix) / self.goodput("")
+        """Return the part of the goodput that flows have whose names begin so, from 0 to 1; without the background."""
+        return self.goodput(prefix) / (self.goodput("") - self.goodput(BACKGROUND))
 
     def trace(self, quantity: str, name: str = "f") -> Trace:
         """Return a trace.

@@ -12,9 +12,11 @@ from .network import (
     drop_tail,
     lines,
     linux,
+    linux_bbr,
     lossy_way,
     probe,
     rate_of,
+    shaped,
     staggered,
 )
 
@@ -27,10 +29,10 @@ __all__ = [
     "model_cases",
 ]
 
-HIGH_LOSS = (0.0, 0.05, 0.1, 0.15, 0.18, 0.25)
-"""Loss rates on the path of 100 Mb/s and 25 ms."""
+HIGH_LOSS = (0.0, 0.01, 0.02, 0.05, 0.12, 0.18, 0.25)
+"""Loss rates of the study of when to use BBR, on its path of 100 Mbit/s and 25 ms."""
 
-WITHOUT_SEARCH = (0.15, 0.18)
+WITHOUT_SEARCH = (0.18,)
 """Loss rates of the runs in which BBR does not look for policers."""
 
 CLIFF = (0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.11, 0.12, 0.14)
@@ -44,15 +46,15 @@ SHALLOW = ("bbr", "bbr3", "cubic")
 def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     """Return the experiments of the publication of BBR."""
     bbr, cubic = linux("bbr", assumptions), linux("cubic", assumptions)
-    # Without Linux's allowance for bursts, which the publication lacks.
-    lean = linux({"name": "bbr", "burst_budget": 0.0}, assumptions)
+    # What Linux adds and the publication lacks: allowances for bursts and aggregation, and the pacing margin.
+    published = linux_bbr(assumptions, burst_budget=0.0, pacing_margin=0.0)
     made = {
         **{
             name: bottleneck(
                 name, 10, 40, bulk([("f", tcp)]), 32, from_s=5, queue=drop_tail(bdp_bytes(10, 40, 10)),
                 probes=[probe("backlog", link=True, period_ms=5), probe("pacing_gain", flows=["f"])],
             )
-            for name, tcp in (("bbr-alone", bbr), ("bbr-alone-lean", lean))
+            for name, tcp in (("bbr-alone", published), ("bbr-alone-linux", bbr))
         },
         # A short path: the first acknowledgement after 200 ms comes soon.
         "bbr-probe-rtt": bottleneck(
@@ -67,7 +69,7 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
                     probe("backlog", link=True, period_ms=10), probe("bandwidth", "pacing_gain", flows=["f"])
                 ],
             )
-            for name, tcp in (("bbr-steps", bbr), ("bbr-steps-lean", lean))
+            for name, tcp in (("bbr-steps", published), ("bbr-steps-linux", bbr))
         },
         **{
             f"buffer-250ms-{name}": bottleneck(
@@ -106,29 +108,20 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
 
 
 def _lossy(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
-    duration = 15 if quick else 60
-    made = {}
-    for loss in HIGH_LOSS:
-        name, flows = f"loss-{loss:g}", bulk([("f", linux("bbr", assumptions))])
-        made[name] = lossy_way(
-            bottleneck(name, 100, 25, flows, duration, from_s=3, queue=drop_tail(bdp_bytes(100, 25, 2))), loss
+    """Return BBR on the path with losses of the study of when to use BBR."""
+    duration = 15 if quick else 61
+    # Its 1.1 replaces the gain of the first phase alone.
+    chosen: dict[str, tuple[float, Data]] = {
+        **{f"loss-{loss:g}": (loss, {}) for loss in HIGH_LOSS},
+        **{f"loss-{loss:g}-free": (loss, {"policer": False}) for loss in WITHOUT_SEARCH},
+        **{f"cliff-{loss:g}": (loss, {"up_gain": 1.1}) for loss in CLIFF},
+    }
+    return {
+        name: shaped(
+            name, 100, 25, 10_000_000, bulk([("f", linux_bbr(assumptions, **more))]), duration, loss=loss, from_s=1
         )
-    for loss in WITHOUT_SEARCH:
-        name, flows = (
-            f"loss-{loss:g}-free",
-            bulk([("f", linux({"name": "bbr", "policer": False}, assumptions))]),
-        )
-        made[name] = lossy_way(
-            bottleneck(name, 100, 25, flows, duration, from_s=3, queue=drop_tail(bdp_bytes(100, 25, 2))), loss
-        )
-    gain = {"name": "bbr", "up_gain": 1.1, "down_gain": 0.9}
-    for loss in CLIFF:
-        name, flows = f"cliff-{loss:g}", bulk([("f", linux(gain, assumptions))])
-        length = 60 if quick else 120
-        made[name] = lossy_way(
-            bottleneck(name, 20, 40, flows, length, from_s=30, queue=drop_tail(bdp_bytes(20, 40, 2))), loss
-        )
-    return made
+        for name, (loss, more) in chosen.items()
+    }  # fmt: skip
 
 
 def _several(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
@@ -142,7 +135,7 @@ def _several(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
         for name in SHALLOW
     }  # fmt: skip
     made["deep-four"] = bottleneck(
-        "deep-four", 50, 40, bulk(lines("f", 4, linux("bbr", assumptions)), within), duration, from_s=15,
+        "deep-four", 50, 40, bulk(lines("f", 4, linux_bbr(assumptions)), within), duration, from_s=15,
         queue=drop_tail(bdp_bytes(50, 40, 10)),
     )  # fmt: skip
     return made
@@ -151,27 +144,19 @@ def _several(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
 def _single(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     """Return the single flows of the study of when to use BBR."""
     duration = 20 if quick else 60
-    made = {}
-    for name in ("bbr", "cubic"):
-        tcp = linux(name, assumptions)
-        # At 200 ms, what is measured depends on the duration: CUBIC grows for minutes.
-        made[f"single-200ms-{name}"] = bottleneck(
-            f"single-200ms-{name}", 500, 200, bulk([("f", tcp)]), 60, queue=drop_tail(100_000)
-        )
-        made[f"single-25ms-{name}"] = bottleneck(
-            f"single-25ms-{name}", 500, 25, bulk([("f", tcp)]), duration, queue=drop_tail(100_000)
-        )
-    paced = linux("cubic", assumptions, pacing={})
-    made["single-200ms-paced"] = bottleneck(
-        "single-200ms-paced", 500, 200, bulk([("f", paced)]), 60, queue=drop_tail(100_000)
-    )
-    made["single-deep-bbr"] = bottleneck(
-        "single-deep-bbr",
-        500,
-        25,
-        bulk([("f", linux("bbr", assumptions))]),
-        duration,
-        queue=drop_tail(10_000_000),
+    bbr, cubic = linux_bbr(assumptions), linux("cubic", assumptions)
+    # At 200 ms, what is measured depends on the duration: CUBIC grows for minutes.
+    chosen = {
+        **{f"single-200ms-{name}": (tcp, 200, 100_000, 60) for name, tcp in (("bbr", bbr), ("cubic", cubic))},
+        **{f"single-25ms-{name}": (tcp, 25, 100_000, duration) for name, tcp in (("bbr", bbr), ("cubic", cubic))},
+        **{f"single-deep-{name}": (tcp, 25, 10_000_000, duration) for name, tcp in (("bbr", bbr), ("cubic", cubic))},
+    }  # fmt: skip
+    made = {
+        name: shaped(name, 500, rtt, buffer, bulk([("f", tcp)]), length)
+        for name, (tcp, rtt, buffer, length) in chosen.items()
+    }
+    made["single-200ms-plain"] = bottleneck(
+        "single-200ms-plain", 500, 200, bulk([("f", cubic)]), 60, queue=drop_tail(100_000)
     )
     return made
 

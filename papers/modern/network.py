@@ -9,22 +9,26 @@ from typing import Any
 from .assumptions import Assumptions
 
 __all__ = [
+    "BACKGROUND",
     "FORWARD",
     "Case",
     "bdp_bytes",
     "bottleneck",
     "bulk",
     "datagrams",
+    "disturbed",
     "drop_tail",
     "flow",
     "lines",
     "linux",
+    "linux_bbr",
     "lossy_way",
     "milliseconds",
     "outage",
     "probe",
     "rate_of",
     "rfc",
+    "shaped",
     "staggered",
 ]
 
@@ -33,8 +37,17 @@ Data = dict[str, Any]
 FORWARD = "a-b"
 """Name of the bottleneck."""
 
+BACKGROUND = "background"
+"""Name of datagrams that arrive at random beside the flows that are compared."""
+
 UNLIMITED_MBPS = 100_000.0
 """Rate of links that are no bottleneck, Mbit/s."""
+
+GIGABIT_MBPS = 1000 * 1500 / 1538
+"""What a gigabit of Ethernet carries of packets of 1500 bytes, each with a frame and a gap of 38 bytes, Mbit/s."""
+
+SHAPER_BURST = 1_000_000
+"""Bucket of the shaper in the scripts of the study of when to use BBR, bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +116,19 @@ def linux(congestion: str | Data, assumptions: Assumptions, **more: Any) -> Data
     }
 
 
+def linux_bbr(assumptions: Assumptions, **more: Any) -> Data:
+    """Return TCP with BBR as Linux had it before release 5.1: without the allowance for ACK aggregation.
+
+    Parameters
+    ----------
+    assumptions
+        The assumptions.
+    more
+        Further parameters of BBR.
+    """
+    return linux({"name": "bbr", "extra_acked_gain": 0.0, **more}, assumptions)
+
+
 def flow(
     name: str,
     tcp: Data,
@@ -137,6 +163,17 @@ def datagrams(name: str, mbps: float, packet: int = 1000, *, start_s: float = 0.
 def bulk(tcps: Sequence[tuple[str, Data]], start_s: float | tuple[float, float] = 0.0) -> list[Data]:
     """Return bulk flows, one for each name and TCP."""
     return [flow(name, tcp, start_s=start_s) for name, tcp in tcps]
+
+
+def disturbed(data: Data, mbps: float) -> Data:
+    """Return a scenario with datagrams that arrive at random, 3 % of a bottleneck of this rate.
+
+    Without them, phases decide which flow finds a queue full.
+    """
+    background = {"kind": "poisson", "rate": rate_of(0.03 * mbps), "packet": "200 bytes"}
+    return data | {
+        "flows": [*data["flows"], {"name": BACKGROUND, "from": "a", "to": "b", "source": background}]
+    }
 
 
 def staggered(tcps: Sequence[tuple[str, Data]], apart_s: float) -> list[Data]:
@@ -248,6 +285,53 @@ def lossy_way(data: Data, probability: float) -> Data:
         "nodes": ["s", *data["nodes"]],
         "links": [*data["links"], *ways],
         "flows": [one | {"from": "s"} for one in data["flows"]],
+    }
+
+
+def shaped(
+    name: str, mbps: float, rtt_ms: float, buffer: int, flows: Sequence[Data], duration_s: float,
+    *, loss: float = 0.0, from_s: float = 0.0,
+) -> Data:  # fmt: skip
+    """Return flows from hosts of their own, with a gigabit each, over a router that loses and then shapes.
+
+    The set-up of the study of when to use BBR: netem, with a token bucket as its child.
+
+    Parameters
+    ----------
+    name
+        Name of the scenario.
+    mbps, rtt_ms
+        Rate of the shaper, and the round-trip time without transmission and queueing.
+    buffer
+        Size of its queue, bytes.
+    flows
+        The flows.
+    duration_s, from_s
+        Duration, and the beginning of the measurement.
+    loss
+        Part of the packets that is lost at random before the shaper.
+    """
+    shaper = {
+        "kind": "tokenbucket",
+        "rate": rate_of(mbps),
+        "burst": f"{SHAPER_BURST} bytes",
+        "limit": f"{buffer} bytes",
+    }
+    data = bottleneck(name, UNLIMITED_MBPS, rtt_ms, flows, duration_s, queue=shaper, from_s=from_s)
+    hosts = [f"s{index}" for index in range(1, len(flows) + 1)]
+    for host in hosts:
+        way: Data = {
+            "name": f"{host}-a", "from": host, "to": "a", "rate": rate_of(GIGABIT_MBPS), "delay": "0 ns",
+        }  # fmt: skip
+        if loss:
+            way["impairments"] = [{"kind": "bernoulli", "probability": loss}]
+        data["links"] += [
+            way,
+            {"name": f"a-{host}", "from": "a", "to": host, "rate": rate_of(UNLIMITED_MBPS), "delay": "0 ns"},
+        ]
+    return data | {
+        "nodes": [*hosts, *data["nodes"]],
+        "flows": [one | {"from": host} for one, host in zip(flows, hosts, strict=True)],
     }
 
 

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .assumptions import Assumptions
-from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, lines, linux, probe
+from .network import (
+    Case,
+    Data,
+    bdp_bytes,
+    bottleneck,
+    bulk,
+    disturbed,
+    drop_tail,
+    lines,
+    linux,
+    linux_bbr,
+    probe,
+    shaped,
+)
 
 __all__ = [
     "COMPETITORS",
@@ -30,7 +44,10 @@ CONVERGED_S = 400
 this takes minutes."""
 
 MEASURED_S = 400
-"""Duration of the model."""
+"""Duration of the runs for the model; it cancels out of the share."""
+
+LONG_MEASURED_S = 4000
+"""The same at 10 Mbit/s with a buffer of 32 bandwidth-delay products, where a round trip takes more than a second."""
 
 COMPETITORS = (1, 2, 4, 8, 16)
 """Numbers of CUBIC flows against one BBR flow."""
@@ -78,38 +95,41 @@ def short_path_key(share: float) -> str:
     return f"short-path-{share:g}"
 
 
-def _short_path(share: float, tcps: Sequence[tuple[str, Data]], assumptions: Assumptions) -> Case:
-    """Return flows on a short path, with 3 % of datagrams that arrive at random.
+def _ware(
+    mbps: float, rtt: float, share: float, tcps: Sequence[tuple[str, Data]], assumptions: Assumptions
+) -> Case:
+    """Return one BBR flow against one of CUBIC."""
+    measured_s = LONG_MEASURED_S if (mbps, share) == (10, DEEP) else MEASURED_S
+    case = _pair(
+        ware_key(mbps, share), mbps, rtt, bdp_bytes(mbps, rtt, share), tcps, CONVERGED_S + measured_s, assumptions,
+        from_s=CONVERGED_S, probes=ESTIMATE if (mbps, share) == EXPLAINED else (),
+    )  # fmt: skip
+    return replace(case, data=disturbed(case.data, mbps))
 
-    Without them, phases decide which flow finds the queue full.
-    """
-    background = {"kind": "poisson", "rate": "300 kbit/s", "packet": "200 bytes"}
-    flows = bulk(tcps, (0.0, assumptions.start_s))
-    data = bottleneck(
+
+def _short_path(share: float, tcps: Sequence[tuple[str, Data]], assumptions: Assumptions) -> Case:
+    """Return flows on a short path."""
+    case = _pair(
         short_path_key(share),
         10,
         10,
-        [*flows, {"name": "background", "from": "a", "to": "b", "source": background}],
+        bdp_bytes(10, 10, share),
+        tcps,
         120,
+        assumptions,
         from_s=20,
-        queue=drop_tail(bdp_bytes(10, 10, share)),
     )
-    return Case(key=short_path_key(share), stage="sharing", data=data, is_random=True)
+    return replace(case, data=disturbed(case.data, 10))
 
 
 def sharing_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     """Return the scenarios of flows that share a bottleneck."""
-    bbr, cubic, reno = (linux(name, assumptions) for name in ("bbr", "cubic", "reno"))
+    cubic, reno = (linux(name, assumptions) for name in ("cubic", "reno"))
+    bbr = linux_bbr(assumptions)
     # Packets of 1514 bytes, as they were counted.
     wide = {"headers": {"data": "66 bytes"}}
     both = [("bbr", bbr | wide), ("cubic", cubic | wide)]
-    made = [
-        _pair(
-            ware_key(mbps, share), mbps, rtt, bdp_bytes(mbps, rtt, share), both, CONVERGED_S + MEASURED_S, assumptions,
-            from_s=CONVERGED_S, probes=ESTIMATE if (mbps, share) == EXPLAINED else (),
-        )
-        for mbps, rtt, share in WARE
-    ]  # fmt: skip
+    made = [_ware(mbps, rtt, share, both, assumptions) for mbps, rtt, share in WARE]
     made += [
         _pair(
             f"against-{count}", 50, 40, bdp_bytes(50, 40, DEEP), [("bbr", bbr), *lines("cubic", count, cubic)],
@@ -117,18 +137,10 @@ def sharing_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
         )
         for count in COMPETITORS
     ]  # fmt: skip
-    made += [
-        _pair(
-            f"gigabit-{name}",
-            1000,
-            20,
-            size,
-            [("bbr", bbr), ("cubic", cubic)],
-            15 if quick else 60,
-            assumptions,
-        )
-        for name, size in (("10KB", 10_000), ("5MB", 5_000_000), ("10MB", 10_000_000))
-    ]
+    for name, size in (("10KB", 10_000), ("5MB", 5_000_000), ("10MB", 10_000_000)):
+        key, flows = f"gigabit-{name}", bulk([("bbr", bbr), ("cubic", cubic)], (0.0, assumptions.start_s))
+        data = shaped(key, 1000, 20, size, flows, 15 if quick else 60)
+        made.append(Case(key=key, stage="sharing", data=data, is_random=True))
     made += [_short_path(share, [("cubic", cubic), ("reno", reno)], assumptions) for share in SHORT_BUFFERS]
     made.append(
         _pair(

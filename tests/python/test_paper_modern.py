@@ -125,6 +125,31 @@ def test_reno_under_periodic_loss_is_measured_on_the_engine():
     assert window == pytest.approx(122, rel=0.05)
 
 
+def test_hosts_of_the_study_have_a_gigabit_before_losses_and_a_shaper():
+    """Of 200 Mbit/s of datagrams, 180 pass 10 % of losses, and a shaper of 100 Mbit/s delivers what its bucket adds."""
+    data = network.shaped(
+        "shaped", 100, 20, 50_000, [network.datagrams("f", 200, 1500)], 10, loss=0.1, from_s=0
+    )
+    case = part("network").Case(key="shaped", stage="test", data=data)
+    run = papers_run(case).one("shaped")
+    assert run.link("drops_impairment", "s1-a") / (200e6 * 10 / 12_000) == pytest.approx(0.1, abs=0.005)
+    # What is on its way at the end, for 10 ms, is not delivered.
+    assert run.goodput() == pytest.approx((100 * 9.99 + 8) / 10, abs=0.01)
+    # A host offers more than its gigabit of Ethernet carries: 38 bytes beside each packet of 1500.
+    data = network.shaped("shaped", 2000, 20, 50_000, [network.datagrams("f", 1500, 1500)], 2)
+    run = papers_run(part("network").Case(key="shaped", stage="test", data=data)).one("shaped")
+    assert run.goodput() == pytest.approx(975.3, rel=0.02)
+
+
+def test_datagrams_beside_the_flows_are_no_part_of_their_shares():
+    flows = {"bbr": {"goodput_bps": 6e6}, "cubic": {"goodput_bps": 4e6}, "background": {"goodput_bps": 5e6}}
+    run = evidence_of.Evidence(pd.DataFrame([row("ware-10-8", flows=flows)])).one("ware-10-8")
+    assert run.share("bbr") == pytest.approx(0.6)
+    case = next(case for case in CASES if case.key == "ware-10-8")
+    sources = [flow["source"] for flow in case.data["flows"]]
+    assert sources[2] == {"kind": "poisson", "rate": "300000 bit/s", "packet": "200 bytes"}
+
+
 def papers_run(case):
     reduced = PAPER.reduce(run_many([Job(Scenario.from_dict(case.data), 1, 0)], progress=False))
     return evidence_of.Evidence(reduced.assign(key=f"base|{case.key}", run=0))

@@ -163,7 +163,8 @@ impl Bbr3 {
         self.lost += u64::from(lost.bytes);
         if !self.has_loss_in_round {
             self.has_loss_in_round = true;
-            self.loss_round_delivered = self.rounds.delivered;
+            // With what the ACK delivered that reports the loss, of which the model is told later.
+            self.loss_round_delivered = self.rounds.delivered.max(context.delivered);
             self.save_state();
         }
         if self.ranges.1 != lost.seq || self.ranges.0 == 0 {

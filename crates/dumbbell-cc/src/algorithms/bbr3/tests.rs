@@ -395,6 +395,20 @@ fn cases_18_and_19_a_spurious_recovery_or_timeout_restores_bounds_and_state() {
 }
 
 #[test]
+fn a_round_of_losses_does_not_end_with_the_acknowledgement_that_reports_the_first() {
+    for (reported, is_lowered) in [(1000, false), (0, true)] {
+        let mut bbr = probing(State::Cruise);
+        acknowledge(&mut bbr, Say { ms: 49, ..ACK });
+        let delivered = bbr.rounds.delivered;
+        let context = Context::new(Time(50_000_000), MSS).with_delivered(delivered + reported);
+        bbr.on_loss(&context, &LostSegment::new(0, 1000, Time::ZERO).with_tx_in_flight(50.0 * MSS));
+        // A segment that was sent when all before this acknowledgement had been delivered: it was sent again just now.
+        acknowledge(&mut bbr, Say { ms: 50, ..ACK });
+        assert_eq!(bbr.bw_short.is_finite(), is_lowered);
+    }
+}
+
+#[test]
 fn case_20_probe_rtt_within_startup_returns_to_it() {
     let mut bbr = start(Bbr3Params::default());
     bbr.probe_rtt_min = 0.03;
