@@ -188,6 +188,11 @@ impl FifoLink {
         self.extras.get_or_insert_default().unsettled = Some(VecDeque::new());
     }
 
+    /// Lets no packet take the fast path.
+    pub fn observe(&mut self) {
+        self.extras.get_or_insert_default();
+    }
+
     /// Adds the queueing time at this link to every packet.
     pub fn stamp_queueing(&mut self) {
         self.extras.get_or_insert_default().stamps = true;
@@ -227,22 +232,19 @@ impl FifoLink {
     /// A packet enters at `at`, no earlier than the previous one.
     #[inline]
     pub fn offer<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
-        if self.extras.is_some()
-            && let Some(extras) = self.extras.take()
-        {
-            // Rebuilt, so that the result of the fast path stays in registers.
-            return match self.offer_slow(extras, at, packet) {
-                Offer::Arrives(arrival) => Offer::Arrives(arrival),
-                Offer::ArrivesTwice => Offer::ArrivesTwice,
-                Offer::Dropped(reason) => Offer::Dropped(reason),
-            };
+        if let Some(arrival) = self.offer_plain(at, packet.size) {
+            return Offer::Arrives(arrival);
         }
-        self.offer_fast(at, packet.size)
+        self.offer_slow(at, packet)
     }
 
-    /// The fast path: a drop-tail queue and a transmitter of constant rate and delay, nothing else.
+    /// The fast path: a drop-tail queue with room and a transmitter of constant rate and delay, nothing else. Returns the
+    /// arrival at the far end, or `None` if [`offer`](Self::offer) has more to do.
     #[inline(always)]
-    fn offer_fast(&mut self, at: Time, size: u32) -> Offer {
+    pub fn offer_plain(&mut self, at: Time, size: u32) -> Option<Time> {
+        if self.extras.is_some() {
+            return None;
+        }
         if self.busy_until <= at {
             if self.busy_until < at {
                 self.transmitter.reset();
@@ -254,24 +256,28 @@ impl FifoLink {
             let ends = at + self.transmitter.serialization(size);
             self.admit(at, ends, size);
             self.count_sent(at, at, ends, 0);
-            return Offer::Arrives(ends + self.transmitter.delay());
+            return Some(ends + self.transmitter.delay());
         }
         self.depart(at, |_, _| {});
         if !self.has_room(size) {
-            self.count_entered(at, Some(DropReason::Queue(Reason::NoRoom)));
-            return Offer::Dropped(DropReason::Queue(Reason::NoRoom));
+            return None;
         }
         let begins = self.busy_until;
         let ends = begins + self.transmitter.serialization(size);
         self.admit(at, ends, size);
         self.count_sent(at, begins, ends, self.waiting.len());
-        Offer::Arrives(ends + self.transmitter.delay())
+        Some(ends + self.transmitter.delay())
     }
 
     /// The general path: other queue disciplines, queueing-time stamps, changes, impairments, probes, and runs that may
-    /// end early.
+    /// end early; or a full queue.
     #[inline(never)]
-    fn offer_slow<P>(&mut self, mut extras: Box<Extras>, at: Time, packet: &mut Packet<P>) -> Offer {
+    fn offer_slow<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
+        let Some(mut extras) = self.extras.take() else {
+            let reason = DropReason::Queue(Reason::NoRoom);
+            self.count_entered(at, Some(reason));
+            return Offer::Dropped(reason);
+        };
         self.depart(at, |at, waiting| extras.note_backlog(at, waiting));
         let (offer, passage) = self.pass(&mut extras, at, packet);
         if let Some(samples) = &mut extras.samples {
@@ -396,19 +402,27 @@ impl FifoLink {
     /// Counts a packet, its queueing and transmission time, and the backlog it found.
     #[inline]
     fn count_sent(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
-        if at >= self.window.from && ends <= self.window.until {
-            self.stats.packets += 1;
-            self.stats.busy += ends.0 - begins.0;
+        if at < self.window.from || ends > self.window.until {
+            self.count_sent_in_part(at, begins, ends, waiting);
+            return;
+        }
+        self.stats.packets += 1;
+        self.stats.busy += ends.0 - begins.0;
+        if begins > at {
             self.stats.waited += u128::from(begins.0 - at.0);
             self.stats.backlog_max = self.stats.backlog_max.max(waiting as u32);
-        } else {
-            self.count_entered(at, None);
-            self.count_time_within_window(at, begins, ends, waiting);
         }
     }
 
-    /// Counts the part of a packet's queueing and transmission time that lies within the window.
+    /// The same if it enters before the window or leaves after it.
     #[cold]
+    #[inline(never)]
+    fn count_sent_in_part(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
+        self.count_entered(at, None);
+        self.count_time_within_window(at, begins, ends, waiting);
+    }
+
+    /// Counts the part of a packet's queueing and transmission time that lies within the window.
     fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
         let window = self.window;
         self.stats.busy += window.overlap(begins, ends).0;

@@ -251,6 +251,22 @@ impl Link {
         }
     }
 
+    /// The fast path of [`FifoLink::offer_plain`].
+    #[inline(always)]
+    pub fn offer_plain(&mut self, at: Time, size: u32) -> Option<Time> {
+        match self {
+            Link::Fifo(link) => link.offer_plain(at, size),
+            Link::Scheduled(_) => None,
+        }
+    }
+
+    /// Lets no packet take the fast path.
+    pub fn observe(&mut self) {
+        if let Link::Fifo(link) = self {
+            link.observe();
+        }
+    }
+
     /// Records every change of the backlog for [`take_changes`](Self::take_changes).
     pub fn trace_backlog(&mut self) {
         match self {

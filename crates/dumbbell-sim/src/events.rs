@@ -72,11 +72,35 @@ const ARITY: usize = 4;
 /// Comes after every event.
 const NOTHING: Entry = Entry { time: u64::MAX, key: u64::MAX };
 
-/// A heap of entries. Missing siblings after the last entry are [`NOTHING`], so that there are always four children.
-#[derive(Clone, Debug, Default)]
+/// The children of an entry, in one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Siblings([Entry; ARITY]);
+
+impl Siblings {
+    /// Index of the first one in order. It cannot be predicted, so the four are compared in two rounds without branches.
+    #[inline]
+    fn least(&self) -> usize {
+        let [a, b, c, d] = &self.0;
+        let front = usize::from(b.order() < a.order());
+        let back = 2 + usize::from(d.order() < c.order());
+        if self.0[back].order() < self.0[front].order() { back } else { front }
+    }
+}
+
+/// A heap of entries. The children of the entry at an index are the siblings at the same index. Missing entries are
+/// [`NOTHING`], so that there are always four.
+#[derive(Clone, Debug)]
 struct Heap {
-    entries: Vec<Entry>,
+    first: Entry,
+    rest: Vec<Siblings>,
     len: usize,
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Heap { first: NOTHING, rest: Vec::new(), len: 0 }
+    }
 }
 
 /// Pending events. Arrivals, which are nearly all events, with one per link in use, have a separate heap: among the
@@ -91,18 +115,9 @@ impl EventQueue {
     /// The next event and its time.
     #[inline]
     pub fn peek(&self) -> Option<(Time, Event)> {
-        let next = match (self.arrivals.first(), self.others.first()) {
-            (Some(arrival), Some(other)) => {
-                if other.order() < arrival.order() {
-                    other
-                } else {
-                    arrival
-                }
-            }
-            (Some(only), None) | (None, Some(only)) => only,
-            (None, None) => return None,
-        };
-        Some((Time(next.time), Event::from_key(next.key)))
+        let (arrival, other) = (self.arrivals.first, self.others.first);
+        let next = if other.order() < arrival.order() { other } else { arrival };
+        (next != NOTHING).then(|| (Time(next.time), Event::from_key(next.key)))
     }
 
     /// Adds an event.
@@ -129,28 +144,22 @@ impl EventQueue {
 }
 
 impl Heap {
-    #[inline]
-    fn first(&self) -> Option<Entry> {
-        self.entries.first().copied().filter(|_| self.len > 0)
-    }
-
     /// Adds an entry; of two with the same time that with the smaller key comes first.
-    #[inline]
+    #[inline(never)]
     fn push(&mut self, at: Time, key: u64) {
-        if self.len == self.entries.len() {
-            let siblings = if self.len == 0 { 1 } else { ARITY };
-            self.entries.extend([NOTHING; ARITY].iter().take(siblings));
+        let place = self.len;
+        if place > 0 && (place - 1) / ARITY == self.rest.len() {
+            self.rest.push(Siblings([NOTHING; ARITY]));
         }
-        self.entries[self.len] = Entry { time: at.0, key };
-        self.sift_up(self.len);
         self.len += 1;
+        self.sift_up(place, Entry { time: at.0, key });
     }
 
     /// Moves the first entry to a later time.
     #[inline]
     fn postpone_first(&mut self, time: Time) {
-        if let Some(first) = self.first() {
-            self.sift_down(Entry { time: time.0, key: first.key });
+        if self.len > 0 {
+            self.sift_down(Entry { time: time.0, key: self.first.key });
         }
     }
 
@@ -159,50 +168,49 @@ impl Heap {
     fn pop(&mut self) {
         if self.len > 0 {
             self.len -= 1;
-            let last = std::mem::replace(&mut self.entries[self.len], NOTHING);
+            let last = std::mem::replace(self.entry(self.len), NOTHING);
             if self.len > 0 {
                 self.sift_down(last);
             }
         }
     }
 
-    fn sift_up(&mut self, mut at: usize) {
-        let moving = self.entries[at];
+    /// The entry at an index.
+    #[inline]
+    fn entry(&mut self, at: usize) -> &mut Entry {
+        match at.checked_sub(1) {
+            None => &mut self.first,
+            Some(at) => &mut self.rest[at / ARITY].0[at % ARITY],
+        }
+    }
+
+    /// Sifts an entry up from an index.
+    fn sift_up(&mut self, mut at: usize, moving: Entry) {
         while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.entries[parent].order() <= moving.order() {
+            let above = (at - 1) / ARITY;
+            let parent = *self.entry(above);
+            if parent.order() <= moving.order() {
                 break;
             }
-            self.entries[at] = self.entries[parent];
-            at = parent;
+            *self.entry(at) = parent;
+            at = above;
         }
-        self.entries[at] = moving;
+        *self.entry(at) = moving;
     }
 
     /// Replaces the first entry and sifts it down.
     fn sift_down(&mut self, moving: Entry) {
         let mut at = 0;
-        while at * ARITY + 1 < self.len
-            && let Some((offset, least)) = self.least_child(at)
-        {
-            if least >= moving.order() {
+        while let Some(children) = self.rest.get(at) {
+            let least = children.least();
+            let child = children.0[least];
+            if child.order() >= moving.order() {
                 break;
             }
-            let child = at * ARITY + 1 + offset;
-            self.entries[at] = self.entries[child];
-            at = child;
+            *self.entry(at) = child;
+            at = at * ARITY + 1 + least;
         }
-        self.entries[at] = moving;
-    }
-
-    /// The first child in order. It cannot be predicted, so the four are compared in two rounds without branches.
-    #[inline]
-    fn least_child(&self, parent: usize) -> Option<(usize, u128)> {
-        let &[a, b, c, d] = self.entries.get(parent * ARITY + 1..)?.first_chunk::<ARITY>()?;
-        let earlier = |left: (usize, u128), right: (usize, u128)| if right.1 < left.1 { right } else { left };
-        let front = earlier((0, a.order()), (1, b.order()));
-        let back = earlier((2, c.order()), (3, d.order()));
-        Some(earlier(front, back))
+        *self.entry(at) = moving;
     }
 }
 

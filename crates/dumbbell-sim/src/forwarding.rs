@@ -137,7 +137,8 @@ pub trait Forwarding<P: Copy> {
     /// data of its owner.
     fn prefetch(&self, slot: u32, hop: u32, owner: u32);
 
-    /// True if packets that enter links are observed.
+    /// True if packets that enter links are observed. The links of an owner that overrides this or one of the next two
+    /// methods are [observed](Link::observe).
     #[inline(always)]
     fn observes_links(&self) -> bool {
         false
@@ -146,7 +147,7 @@ pub trait Forwarding<P: Copy> {
     /// If so: a packet is about to enter a link at `at`.
     fn on_entering(&mut self, _link: u32, _at: Time, _packet: &Packet<P>) {}
 
-    /// A FIFO link has decided about a packet that entered at `at`.
+    /// An observed FIFO link has decided about a packet that entered at `at`.
     #[inline(always)]
     fn on_offered(&mut self, _link: u32, _at: Time, _packet: &Packet<P>, _offer: &Offer) {}
 
@@ -306,52 +307,69 @@ pub trait Forwarding<P: Copy> {
     #[inline]
     fn forward(&mut self, mut at: Time, mut number: u32, mut packet: Packet<P>) {
         loop {
-            if self.observes_links() {
-                let link = self.network().hops[number as usize].link;
-                self.on_entering(link, at, &packet);
-            }
             let network = self.network_mut();
             let hop = network.hops[number as usize];
-            let offer = match &mut network.links[hop.link as usize] {
-                Link::Fifo(link) => link.offer(at, &mut packet),
-                Link::Scheduled(link) => {
-                    let token = token_of(number, network.in_flight.put(&packet));
-                    link.enqueue(at, token, &packet);
-                    self.on_enqueued(hop.link, at, &packet);
-                    return;
-                }
+            let arrival = match network.links[hop.link as usize].offer_plain(at, packet.size) {
+                Some(arrival) => arrival,
+                None => match self.offer(at, number, &mut packet) {
+                    Some(arrival) => arrival,
+                    None => return,
+                },
             };
-            self.on_offered(hop.link, at, &packet, &offer);
-            match offer {
-                Offer::Arrives(arrival) if hop.after == After::Chained => {
+            match hop.after {
+                After::Chained => {
                     number += 1;
                     at = arrival;
                     continue;
                 }
-                Offer::Arrives(arrival) if hop.after == After::Receiver && self.answers_at(arrival) => {
+                After::Receiver if self.answers_at(arrival) => {
                     if let Some(begin) = self.answer(arrival, &mut packet) {
                         number = begin;
                         at = arrival;
                         continue;
                     }
                 }
-                Offer::Arrives(arrival) => {
+                _ => {
                     let network = self.network_mut();
                     network.in_flight.push(&mut network.events, (number, hop), arrival, &packet);
-                }
-                Offer::ArrivesTwice => {
-                    if let Link::Fifo(link) = &self.network().links[hop.link as usize] {
-                        self.arrive_twice(link.both_arrivals(), number, &packet);
-                    }
-                }
-                Offer::Dropped(reason) => {
-                    let is_impaired = reason == DropReason::Impairment;
-                    let data_seen = is_impaired.then(|| self.network().data_seen(hop.link));
-                    self.on_drop(&packet, &LinkDrop { at, link: hop.link, reason, data_seen });
                 }
             }
             return;
         }
+    }
+
+    /// A packet enters the link of a hop, not by the fast path. Returns its arrival if it continues from there.
+    #[inline(never)]
+    fn offer(&mut self, at: Time, number: u32, packet: &mut Packet<P>) -> Option<Time> {
+        let index = self.network().hops[number as usize].link;
+        if self.observes_links() {
+            self.on_entering(index, at, packet);
+        }
+        let network = self.network_mut();
+        let offer = match &mut network.links[index as usize] {
+            Link::Fifo(link) => link.offer(at, packet),
+            Link::Scheduled(link) => {
+                let token = token_of(number, network.in_flight.put(packet));
+                link.enqueue(at, token, packet);
+                self.on_enqueued(index, at, packet);
+                return None;
+            }
+        };
+        self.on_offered(index, at, packet, &offer);
+        match offer {
+            Offer::Arrives(arrival) => return Some(arrival),
+            Offer::ArrivesTwice => {
+                if let Link::Fifo(link) = &self.network().links[index as usize] {
+                    self.arrive_twice(link.both_arrivals(), number, packet);
+                }
+            }
+            Offer::Dropped(reason) => {
+                let is_impaired = reason == DropReason::Impairment;
+                let data_seen = is_impaired.then(|| self.network().data_seen(index));
+                self.on_drop(packet, &LinkDrop { at, link: index, reason, data_seen });
+            }
+        }
+        None
     }
 
     /// A packet and its copy have left the link of a hop, which does not keep order and hence is not chained.

@@ -39,8 +39,8 @@ pub struct Deliveries {
     original: u64,
     /// This ACK delivers a segment that was sent more than once.
     includes_resent: bool,
-    /// First transmissions below this byte need not be examined.
-    pub(crate) examined: u64,
+    /// The first transmissions of so many segments from the oldest on need not be examined.
+    pub(crate) examined: usize,
     /// Retransmissions in the order of their transmission.
     pub(crate) resent: VecDeque<Resent>,
 }
@@ -90,6 +90,7 @@ impl Deliveries {
     /// A segment was acknowledged, for the first time if `is_news`.
     #[inline]
     pub(crate) fn on_acknowledged(&mut self, sent: &Sent, is_news: bool, now: Time) {
+        self.examined = self.examined.saturating_sub(1);
         if sent.is_sacked() {
             self.reported -= 1;
         }

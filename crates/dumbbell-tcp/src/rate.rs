@@ -140,10 +140,11 @@ impl DeliveryRate {
         }
     }
 
-    /// Prefetches what an acknowledgement or a new segment needs.
+    /// Prefetches what an acknowledgement or a new segment needs, and a report of the segment at an index.
     #[inline]
-    pub fn prefetch(&self) {
+    pub fn prefetch(&self, reported: usize) {
         prefetch_ends(&self.transmissions);
+        self.transmissions.get(reported).inspect(|transmission| prefetch(*transmission));
         prefetch(&self.sample);
         prefetch(&self.newest);
         prefetch(&self.min_rtt);

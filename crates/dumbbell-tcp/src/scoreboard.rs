@@ -20,6 +20,9 @@ const EVER_REPORTED: u8 = 8;
 /// Counted as lost before enough data above it was reported.
 const LOST_EARLY: u8 = 16;
 
+/// Ranges that an ACK reports at most.
+const MAX_RANGES: usize = 3;
+
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -82,8 +85,12 @@ impl Sent {
 pub struct Scoreboard {
     ring: VecDeque<Sent>,
     sacked: RangeSet,
-    /// The ranges reported last. An ACK repeats those of the ACKs before.
-    reported: [(u64, u64); 4],
+    /// The ranges of the last ACK in their places, and what was in the place before the current one. An ACK repeats most
+    /// ranges of the one before, in the same places or moved by one.
+    reported: [(u64, u64); MAX_RANGES],
+    moved: (u64, u64),
+    /// Index after that of the segment reported last, which is often reported next.
+    after_reported: usize,
     /// Holes below this byte are marked lost.
     lost_edge: u64,
     /// No segment from this byte on is marked lost.
@@ -106,13 +113,44 @@ pub struct Scoreboard {
     by_time: Option<Box<Deliveries>>,
 }
 
+/// Segments removed by an acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+struct Removed {
+    count: usize,
+    /// Bytes that they contributed to the pipe.
+    in_pipe: u64,
+    /// Bytes that were not reported before.
+    undelivered: u64,
+    /// When the newest one was sent, if its acknowledgement gives a round-trip time.
+    timed: Option<Time>,
+}
+
+/// Removes the segments that end at or below `ack`, and calls `tell` for each.
+#[inline(always)]
+fn remove_below(ring: &mut VecDeque<Sent>, ack: u64, mut tell: impl FnMut(&Sent)) -> Removed {
+    let mut removed = Removed::default();
+    while let Some(head) = ring.front()
+        && head.end() <= ack
+    {
+        removed.count += 1;
+        removed.in_pipe += head.in_pipe();
+        removed.undelivered += head.undelivered();
+        removed.timed = head.is_timed_by_acknowledgement().then_some(head.sent_at);
+        tell(head);
+        ring.pop_front();
+    }
+    removed
+}
+
 impl Scoreboard {
     /// Prefetches what an acknowledgement or a new segment needs.
     #[inline]
     pub fn prefetch(&self) {
         prefetch_ends(&self.ring);
+        let reported = self.ring.get(self.after_reported);
+        reported.inspect(|sent| prefetch(*sent));
         if let Some(rate) = &self.rate {
-            rate.prefetch();
+            rate.prefetch(self.after_reported);
         }
         if let Some(by_time) = &self.by_time {
             prefetch(&**by_time);
@@ -318,45 +356,57 @@ impl Scoreboard {
         self.news.pop_front()
     }
 
-    /// Removes data below `ack`, acknowledged at `now`. Returns the newest segment removed completely and the number
-    /// of such segments.
-    pub fn acknowledge(&mut self, ack: u64, now: Time) -> (Option<Sent>, usize) {
-        let mut newest = None;
-        let mut removed = 0;
-        while let Some(head) = self.ring.front_mut() {
-            if head.end() <= ack {
-                self.pipe -= head.in_pipe();
-                self.delivered += head.undelivered();
-                newest = Some(*head);
-                removed += 1;
-                if let Some(rate) = &mut self.rate {
-                    rate.on_acknowledged(head.undelivered(), now);
-                }
-                if let Some(by_time) = &mut self.by_time {
-                    by_time.on_acknowledged(head, head.flags & EVER_REPORTED == 0, now);
-                }
-                self.ring.pop_front();
-            } else {
-                if head.seq < ack {
-                    self.pipe -= head.in_pipe();
-                    let acked = (ack - head.seq) as u32;
-                    if head.flags & EVER_REPORTED == 0 {
-                        self.delivered += u64::from(acked);
-                        if let Some(rate) = &mut self.rate {
-                            rate.on_partly_delivered(u64::from(acked), now);
-                        }
-                    }
-                    head.len -= acked;
-                    head.seq = ack;
-                    self.pipe += head.in_pipe();
-                }
-                break;
-            }
+    /// Removes data below `ack`, acknowledged at `now`. Returns when the newest segment removed completely was sent, if
+    /// its acknowledgement gives a round-trip time, and the number of such segments.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, now: Time) -> (Option<Time>, usize) {
+        let removed = if self.rate.is_none() && self.by_time.is_none() {
+            remove_below(&mut self.ring, ack, |_| {})
+        } else {
+            self.deliver_below(ack, now)
+        };
+        self.pipe -= removed.in_pipe;
+        self.delivered += removed.undelivered;
+        if self.ring.front().is_some_and(|head| head.seq < ack) {
+            self.acknowledge_in_part(ack, now);
         }
         if !self.sacked.is_empty() {
             self.sacked.remove_below(ack);
+            self.after_reported = self.after_reported.saturating_sub(removed.count);
         }
-        (newest, removed)
+        (removed.timed, removed.count)
+    }
+
+    /// Removes the segments below `ack`, and tells samples and the loss detection by time of them.
+    // Not inlined: the loop without them is short.
+    #[inline(never)]
+    fn deliver_below(&mut self, ack: u64, now: Time) -> Removed {
+        let (rate, by_time) = (&mut self.rate, &mut self.by_time);
+        remove_below(&mut self.ring, ack, |sent| {
+            if let Some(rate) = rate {
+                rate.on_acknowledged(sent.undelivered(), now);
+            }
+            if let Some(by_time) = by_time {
+                by_time.on_acknowledged(sent, sent.flags & EVER_REPORTED == 0, now);
+            }
+        })
+    }
+
+    /// The beginning of the oldest segment is acknowledged.
+    #[cold]
+    fn acknowledge_in_part(&mut self, ack: u64, now: Time) {
+        let Some(head) = self.ring.front_mut() else { return };
+        self.pipe -= head.in_pipe();
+        let acked = (ack - head.seq) as u32;
+        if head.flags & EVER_REPORTED == 0 {
+            self.delivered += u64::from(acked);
+            if let Some(rate) = &mut self.rate {
+                rate.on_partly_delivered(u64::from(acked), now);
+            }
+        }
+        head.len -= acked;
+        head.seq = ack;
+        self.pipe += head.in_pipe();
     }
 
     /// Index of the segment that contains `seq`, or of the first after it.
@@ -371,29 +421,47 @@ impl Scoreboard {
         }
     }
 
-    /// Records a reported range. Segments covered in part stay outstanding. True if any of it is new.
-    pub fn report(&mut self, start: u64, end: u64, now: Time) -> bool {
-        let (Some(head), Some(tail)) = (self.ring.front(), self.ring.back()) else { return false };
-        let (from, range) = (head.seq, (start, end.min(tail.end())));
+    /// Records a reported range, the `number`th of an ACK counted from 0. Segments covered in part stay outstanding. True
+    /// if any of it is new.
+    pub fn report(&mut self, number: usize, start: u64, end: u64, now: Time) -> bool {
         let mut is_news = false;
-        if !self.reported.contains(&range) {
+        if !self.is_known(number, (start, end)) {
+            let (from, until) = match (self.ring.front(), self.ring.back()) {
+                (Some(head), Some(tail)) => (start.max(head.seq), end.min(tail.end())),
+                _ => (start, start),
+            };
             let mut sacked = std::mem::take(&mut self.sacked);
-            sacked.insert(start.max(from), range.1, |low, high| {
+            sacked.insert(from, until, |low, high| {
                 is_news = true;
                 self.mark_sacked(low, high, now);
             });
             self.sacked = sacked;
+            if until < end {
+                // Not all of it has been sent. Later, it may be news again.
+                self.reported = Default::default();
+            }
         }
-        let [first, second, third, _] = self.reported;
-        self.reported = [range, first, second, third];
         if self.by_time.is_none() {
             self.raise_lost_edge();
         }
         is_news
     }
 
+    /// True if the ACK before reported this range in the same place or the one before, where it is most often. Notes it
+    /// for the next ACK.
+    #[inline]
+    fn is_known(&mut self, number: usize, range: (u64, u64)) -> bool {
+        let Some(known) = self.reported.get_mut(number) else { return false };
+        let before = std::mem::replace(known, range);
+        let moved = std::mem::replace(&mut self.moved, before);
+        before == range || number > 0 && moved == range
+    }
+
     fn mark_sacked(&mut self, low: u64, high: u64, now: Time) {
-        let from = self.index_of(low);
+        let from = match self.ring.get(self.after_reported) {
+            Some(sent) if sent.seq == low => self.after_reported,
+            _ => self.index_of(low),
+        };
         for (offset, sent) in self.ring.range_mut(from..).enumerate() {
             if sent.end() > high {
                 break;
@@ -408,6 +476,7 @@ impl Scoreboard {
                     by_time.on_reported(sent, sent.flags & EVER_REPORTED == 0, now);
                 }
                 sent.flags |= SACKED | EVER_REPORTED;
+                self.after_reported = from + offset + 1;
             }
         }
     }
@@ -453,7 +522,7 @@ impl Scoreboard {
         let Some(by_time) = &self.by_time else { return false };
         let is_waiting =
             |sent: &Sent| !sent.is_first_out() || Some((sent.sent_at, sent.end())) < by_time.newest();
-        !by_time.resent.is_empty() || self.ring.get(self.index_of(by_time.examined)).is_some_and(is_waiting)
+        !by_time.resent.is_empty() || self.ring.get(by_time.examined).is_some_and(is_waiting)
     }
 
     /// Marks as lost what was sent before the newest delivery and has been out for its round-trip time and a reordering
@@ -472,14 +541,13 @@ impl Scoreboard {
 
     fn examine_first_transmissions(
         &mut self,
-        examined: &mut u64,
+        examined: &mut usize,
         newest: (Time, u64),
         wait: Time,
         now: Time,
         latest: &mut Time,
     ) {
-        let mut index = self.index_of(*examined);
-        while let Some(sent) = self.ring.get(index) {
+        while let Some(sent) = self.ring.get(*examined) {
             let end = sent.end();
             if sent.is_first_out() {
                 if (sent.sent_at, end) >= newest {
@@ -500,10 +568,9 @@ impl Scoreboard {
                     }
                     return;
                 }
-                self.mark_lost(index);
+                self.mark_lost(*examined);
             }
-            *examined = end;
-            index += 1;
+            *examined += 1;
         }
     }
 
@@ -666,6 +733,7 @@ impl Scoreboard {
         }
         self.sacked.clear();
         self.reported = Default::default();
+        self.moved = Default::default();
         self.lost_edge = 0;
         self.lost_end = 0;
         self.repaired_to = 0;
@@ -690,9 +758,9 @@ mod tests {
     #[test]
     fn a_hole_is_lost_with_more_than_two_segments_reported_above() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(200, 400, Time(20));
+        scoreboard.report(0, 200, 400, Time(20));
         assert!(!scoreboard.is_head_lost());
-        scoreboard.report(400, 500, Time(20));
+        scoreboard.report(0, 400, 500, Time(20));
         assert!(scoreboard.is_head_lost());
         scoreboard.begin_recovery();
         // Of ten segments, three are reported and two lost: five are in the pipe.
@@ -711,7 +779,7 @@ mod tests {
     #[test]
     fn a_lost_retransmission_is_a_hole_again_and_counts_again() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(100, 500, Time(20));
+        scoreboard.report(0, 100, 500, Time(20));
         scoreboard.begin_recovery();
         assert_eq!((scoreboard.lost(), scoreboard.delivered(), scoreboard.pipe()), (100, 400, 500));
         assert_eq!(scoreboard.next_lost(), Some(0));
@@ -730,7 +798,7 @@ mod tests {
     #[test]
     fn any_segment_may_be_marked_lost() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(800, 900, Time(20));
+        scoreboard.report(0, 800, 900, Time(20));
         scoreboard.begin_recovery();
         // One report above a hole does not make it lost; reordering time marks the sixth and then the fourth.
         assert_eq!(scoreboard.next_lost(), None);
@@ -750,7 +818,7 @@ mod tests {
     #[test]
     fn reported_and_lost_segments_are_not_in_the_network() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(200, 500, Time(20));
+        scoreboard.report(0, 200, 500, Time(20));
         // Two segments are lost, three reported.
         assert_eq!(scoreboard.in_network(10), 500);
         scoreboard.mark_resent(0, Time(20));
@@ -764,10 +832,10 @@ mod tests {
     #[test]
     fn three_separate_reports_make_a_hole_lost() {
         let mut scoreboard = ten_segments();
-        scoreboard.report(100, 200, Time(20));
-        scoreboard.report(300, 400, Time(20));
+        scoreboard.report(0, 100, 200, Time(20));
+        scoreboard.report(0, 300, 400, Time(20));
         assert!(!scoreboard.is_head_lost());
-        scoreboard.report(500, 600, Time(20));
+        scoreboard.report(0, 500, 600, Time(20));
         assert!(scoreboard.is_head_lost());
     }
 
@@ -782,7 +850,7 @@ mod tests {
                 let seq = (random.uniform() * 11.0) as u64 * 100;
                 match (random.uniform() * 4.0) as u64 {
                     0 => {
-                        scoreboard.report(seq, seq + 100 * (1 + step % 3), Time(20));
+                        scoreboard.report(0, seq, seq + 100 * (1 + step % 3), Time(20));
                     }
                     1 => {
                         ack = seq.max(ack).min(1000);
@@ -819,7 +887,7 @@ mod tests {
                 scoreboard.begin_ack(random.chance(0.5).then_some(Time(step / 2)));
                 match (random.uniform() * 8.0) as u64 {
                     0 | 1 => {
-                        scoreboard.report(seq, seq + 100 * (1 + step % 3), now);
+                        scoreboard.report(0, seq, seq + 100 * (1 + step % 3), now);
                     }
                     2 => {
                         ack = seq.max(ack).min(1000);

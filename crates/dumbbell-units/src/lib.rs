@@ -26,11 +26,12 @@ pub fn prefetch<T>(value: &T) {
 /// Prefetches the front of a queue, and the place of the next elements, unless they go to the beginning of its memory.
 #[inline(always)]
 pub fn prefetch_ends<T>(queue: &std::collections::VecDeque<T>) {
-    let (front, back) = queue.as_slices();
-    prefetch_index::prefetch_index(front, 0);
-    let last = if back.is_empty() { front } else { back };
-    prefetch_index::prefetch_index(last, last.len());
-    prefetch_index::prefetch_index(last, last.len() + 1);
+    if let (Some(front), Some(back)) = (queue.front(), queue.back()) {
+        prefetch(front);
+        let last = std::slice::from_ref(back);
+        prefetch_index::prefetch_index(last, 1);
+        prefetch_index::prefetch_index(last, 2);
+    }
 }
 
 /// Prefetches the cache lines of `bytes` bytes from a value on: with the first field of a `repr(C)` struct and its size,

@@ -170,11 +170,20 @@ pub struct Algorithm {
     held: Held,
     /// False if the window may grow although it does not limit the sender.
     is_growth_limited: bool,
+    answers: Answers,
+}
+
+/// What the control answers. Window and threshold are apart, so that they are not copied as one vector from where one of
+/// them was just stored: such a load waits for the store.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Answers {
     /// The window after the last event.
     cwnd: f64,
-    ssthresh: f64,
     /// The pacing rate after the last event or segment.
     pacing_rate: Option<f64>,
+    /// The threshold after the last event.
+    ssthresh: f64,
 }
 
 /// Passes an event to the control and reads its window, threshold and pacing rate.
@@ -182,9 +191,9 @@ macro_rules! notify {
     ($algorithm:ident, $control:ident => $call:expr) => {
         dispatch!(&mut $algorithm.held, $control => {
             $call;
-            $algorithm.cwnd = $control.cwnd();
-            $algorithm.ssthresh = $control.ssthresh();
-            $algorithm.pacing_rate = $control.pacing_rate();
+            $algorithm.answers.cwnd = $control.cwnd();
+            $algorithm.answers.ssthresh = $control.ssthresh();
+            $algorithm.answers.pacing_rate = $control.pacing_rate();
         })
     };
 }
@@ -205,25 +214,25 @@ impl Algorithm {
         let is_growth_limited = setup.rules.grow_when == GrowWhen::CwndLimited && !is_model_based;
         let (cwnd, ssthresh) = dispatch!(&held, control => (control.cwnd(), control.ssthresh()));
         let pacing_rate = dispatch!(&held, control => control.pacing_rate());
-        Algorithm { held, is_growth_limited, cwnd, ssthresh, pacing_rate }
+        Algorithm { held, is_growth_limited, answers: Answers { cwnd, pacing_rate, ssthresh } }
     }
 
     /// See [`Control::cwnd`].
     #[inline]
     pub fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.answers.cwnd
     }
 
     /// See [`Control::ssthresh`].
     #[inline]
     pub fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.answers.ssthresh
     }
 
     /// See [`Control::pacing_rate`].
     #[inline]
     pub fn pacing_rate(&self) -> Option<f64> {
-        self.pacing_rate
+        self.answers.pacing_rate
     }
 
     /// See [`Control::send_quantum`].
@@ -335,8 +344,8 @@ impl Algorithm {
         dispatch!(&mut self.held, control => {
             let (context, segment) = arguments();
             control.on_sent(&context, &segment);
-            self.pacing_rate = control.pacing_rate();
-            debug_assert_eq!(self.cwnd, control.cwnd(), "a segment that leaves changes no window");
+            self.answers.pacing_rate = control.pacing_rate();
+            debug_assert_eq!(self.answers.cwnd, control.cwnd(), "a segment that leaves changes no window");
         });
     }
 

@@ -21,22 +21,19 @@ impl<'a> Simulation<'a> {
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
-        let (is_observed, is_captured) = (self.journal.is_some(), self.capture.is_some());
+        let is_watched = self.journal.is_some() || self.capture.is_some();
         loop {
-            if is_observed {
-                self.begin_step(owner);
-            }
-            if is_captured {
-                self.see_sender(owner);
+            if is_watched {
+                self.watch_sender(owner);
             }
             let segment = self.connections[index].sender.poll_transmit(self.network.now);
             let Some(segment) = segment else { break };
-            if is_observed {
-                self.note_segment(owner, &segment);
+            if is_watched {
+                self.watch_segment(owner, segment);
             }
             self.send_segment(owner, flow, segment);
         }
-        if is_observed {
+        if is_watched {
             self.end_sending(owner);
         }
         if self.hot_flows[flow as usize].is_traced {
@@ -46,6 +43,25 @@ impl<'a> Simulation<'a> {
         let connection = &self.connections[index];
         if !connection.writes_on && connection.sender.is_complete() {
             self.on_all_acknowledged(owner);
+        }
+    }
+
+    /// A sender is about to be asked for a segment.
+    #[cold]
+    fn watch_sender(&mut self, owner: u32) {
+        if self.journal.is_some() {
+            self.begin_step(owner);
+        }
+        if self.capture.is_some() {
+            self.see_sender(owner);
+        }
+    }
+
+    /// It has given one.
+    #[cold]
+    fn watch_segment(&mut self, owner: u32, segment: DataSegment) {
+        if self.journal.is_some() {
+            self.note_segment(owner, segment);
         }
     }
 
@@ -72,7 +88,7 @@ impl<'a> Simulation<'a> {
             hot.bytes_on_wire += u64::from(packet.size);
         }
         if hot.is_traced && !segment.is_syn {
-            self.record_segment(owner, flow, &segment);
+            self.record_segment(owner, flow, segment);
         }
         if self.capture.is_some() {
             self.note_echo(&mut packet);

@@ -74,7 +74,7 @@ impl Simulation<'_> {
 
     /// A traced flow sends a segment.
     #[cold]
-    pub(super) fn record_segment(&mut self, owner: u32, flow: u32, segment: &DataSegment) {
+    pub(super) fn record_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
         self.record(flow, Measure::SeqSent, Some(segment.seq as f64));
         // The events that led to the segment precede those that it causes.
         self.record_events(owner);

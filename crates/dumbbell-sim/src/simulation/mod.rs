@@ -24,7 +24,7 @@ use crate::trace::{Measure, Recording};
 use capture::Capture;
 use counts::{Counts, Edges};
 use dumbbell_net::tcplib::Telnet;
-use dumbbell_net::{DatagramState, Emission};
+use dumbbell_net::{DatagramState, Emission, Link};
 use dumbbell_tcp::{HostClock, Receiver, Sender, TcpParams, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Histogram, Interval, Stream, Time};
@@ -257,6 +257,7 @@ impl<'a> Simulation<'a> {
         };
         if simulation.capture.is_some() {
             simulation.reports.keep_times();
+            simulation.network.links.iter_mut().for_each(Link::observe);
         }
         simulation.add_probes();
         // Transfers are recorded when they end, not with every packet.

@@ -62,10 +62,10 @@ impl Simulation<'_> {
 
     /// A sender sends a segment. The events that led to it come first.
     #[cold]
-    pub(super) fn note_segment(&mut self, owner: u32, segment: &DataSegment) {
+    pub(super) fn note_segment(&mut self, owner: u32, segment: DataSegment) {
         self.record_events(owner);
         if let Some((journal, place, state)) = self.observed(owner) {
-            journal.on_segment(place, segment, &state);
+            journal.on_segment(place, &segment, &state);
         }
     }
 

@@ -192,6 +192,9 @@ impl Reports {
     /// The acknowledgement in a packet that has arrived.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet<Payload>) -> AckSegment {
+        if packet.payload.detail == NO_REPORTS {
+            return Self::decode(packet, Reported::default());
+        }
         let reported = self.release(&packet.payload);
         Self::decode(packet, reported)
     }
@@ -202,7 +205,7 @@ impl Reports {
         Self::decode(packet, reported.unwrap_or_default())
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode(packet: &Packet<Payload>, Reported { sack, ce_bytes }: Reported) -> AckSegment {
         AckSegment {
             ack: packet.payload.number,

@@ -6,7 +6,6 @@ use super::ecn::Marks;
 use super::opening::Phase;
 use super::recovery::TimerRule;
 use super::timers::TimerKind;
-use crate::scoreboard::Sent;
 use crate::segment::AckSegment;
 use dumbbell_cc::{Ack, Queueing, Signal};
 use dumbbell_units::Time;
@@ -56,8 +55,8 @@ impl Sender {
                 return false;
             }
             let mut has_news = false;
-            for (start, end) in ack.sack.ranges(ack.ack) {
-                has_news |= connection.scoreboard.report(start, end, now);
+            for (number, (start, end)) in ack.sack.ranges(ack.ack).enumerate() {
+                has_news |= connection.scoreboard.report(number, start, end, now);
             }
             connection.announce_losses(now);
             if is_duplicate && !has_news && !connection.in_recovery {
@@ -165,12 +164,12 @@ impl Connection {
     /// Removes acknowledged data. Returns the round-trip time of the newest segment if it was sent once and not
     /// selectively acknowledged before, and otherwise by timestamps if the timer has a unit for them.
     fn acknowledge(&mut self, now: Time, ack: &AckSegment) -> Option<Time> {
-        let (newest, removed) = self.scoreboard.acknowledge(ack.ack, now);
+        let (sent, removed) = self.scoreboard.acknowledge(ack.ack, now);
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
         self.opening.on_progress();
         self.snd_nxt = self.snd_nxt.max(ack.ack);
-        let rtt = newest.filter(Sent::is_timed_by_acknowledgement).map(|sent| now.since(sent.sent_at));
+        let rtt = sent.map(|sent| now.since(sent));
         if let Some(rtt) = rtt {
             self.stats.on_rtt(rtt.secs());
         }

@@ -525,10 +525,10 @@ mod tests {
         (0..10).for_each(|n| scoreboard.push(n * 100, 100, Time::ZERO));
         scoreboard.begin_ack(None);
         if is_out_of_order {
-            scoreboard.report(900, 1000, Time(40 * MS));
+            scoreboard.report(0, 900, 1000, Time(40 * MS));
             scoreboard.begin_ack(None);
         }
-        scoreboard.report(100, 100 + 100 * segments, Time(40 * MS));
+        scoreboard.report(0, 100, 100 + 100 * segments, Time(40 * MS));
         scoreboard
     }
 
@@ -539,7 +539,7 @@ mod tests {
         scoreboard.on_handshake(Time(20 * MS));
         scoreboard.push(0, 100, Time::ZERO);
         scoreboard.begin_ack(None);
-        scoreboard.report(0, 100, Time(28 * MS));
+        scoreboard.report(0, 0, 100, Time(28 * MS));
         // A quarter of 20 ms, not of 28 ms.
         let deliveries = scoreboard.deliveries().unwrap();
         let length = ReorderingWindow::new().length(&RackRules::default(), deliveries, false, 0.05);
@@ -596,11 +596,11 @@ mod tests {
         (0..10).for_each(|n| scoreboard.push(n * 100, 100, Time(n * MS)));
         // The sixth segment, sent at 5 ms, is reported at 45 ms; then the third.
         scoreboard.begin_ack(None);
-        scoreboard.report(500, 600, Time(45 * MS));
+        scoreboard.report(0, 500, 600, Time(45 * MS));
         // With a window of 10 ms, the first is lost at 0 + 40 + 10 ms and the fifth at 54 ms: the timer waits for that.
         assert_eq!(scoreboard.detect_losses(Time(45 * MS), Time(10 * MS)), Time(54 * MS));
         assert_eq!(scoreboard.lost(), 0);
-        scoreboard.report(200, 300, Time(46 * MS));
+        scoreboard.report(0, 200, 300, Time(46 * MS));
         // That delivery took 44 ms, but it is not the newest: 0 to 4 ms + 44 ms + 10 ms.
         assert_eq!(scoreboard.detect_losses(Time(55 * MS), Time(10 * MS)), Time(58 * MS));
         assert_eq!(scoreboard.lost(), 200);
@@ -611,7 +611,7 @@ mod tests {
         scoreboard.push(1000, 100, Time(61 * MS));
         assert_eq!(scoreboard.next_lost(), Some(1));
         scoreboard.begin_ack(None);
-        scoreboard.report(1000, 1100, Time(101 * MS));
+        scoreboard.report(0, 1000, 1100, Time(101 * MS));
         assert_eq!(scoreboard.detect_losses(Time(101 * MS), Time::ZERO), Time::NEVER);
         assert_eq!((scoreboard.next_lost(), scoreboard.lost()), (Some(0), 400 + 400 + 100));
     }
@@ -623,7 +623,7 @@ mod tests {
             scoreboard.detect_by_time();
             (0..5).for_each(|n| scoreboard.push(n * 100, 100, Time(100 * n * MS)));
             scoreboard.begin_ack(None);
-            scoreboard.report(300, 400, Time(340 * MS));
+            scoreboard.report(0, 300, 400, Time(340 * MS));
             // With a round-trip time of 40 ms and a window of 10 ms, those sent at 0, 100 and 200 ms are old at 440 ms, and
             // the one sent at 400 ms is not.
             scoreboard.lose_at_timeout(Time(440 * MS), Time(10 * MS), all);
@@ -638,7 +638,7 @@ mod tests {
             scoreboard.detect_by_time();
             (0..2).for_each(|n| scoreboard.push(n * 100, 100, Time::ZERO));
             scoreboard.begin_ack(None);
-            scoreboard.report(100, 200, Time(40 * MS));
+            scoreboard.report(0, 100, 200, Time(40 * MS));
             scoreboard.mark_resent(0, Time(50 * MS));
             scoreboard.begin_ack(echo);
             scoreboard.acknowledge(200, Time(95 * MS));
