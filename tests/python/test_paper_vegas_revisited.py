@@ -300,6 +300,10 @@ def test_the_hosts_of_a_side_may_share_an_ethernet():
     assert ends["e1-r1"]["rate"] == ends["r1-e1"]["rate"] == "10 Mbit/s"
     assert ends["r2-e2"]["queue"]["limit"] == ends["r1-e1"]["queue"]["limit"] == "10 packets"
     assert ends["e1-r1"]["queue"]["limit"] == ends["h1-e1"]["queue"]["limit"] == "unlimited"
+    # The links of one host alone.
+    scenarios = part("scenarios")
+    assert set(scenarios.access_links("h2", base)) <= set(ends)
+    assert scenarios.access_links("h2", part("assumptions").calibrated()) == ("h2-r1", "r1-h2")
 
 
 def test_conversations_may_have_control_segments():
