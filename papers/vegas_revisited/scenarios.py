@@ -141,7 +141,8 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
             "beta": 3.0,
             "gamma": assumptions.gamma,
             "fix_timeout": corrected,
-            "fix_base_rtt": corrected,
+            # Released Vegas ran without the reset as well. [hengartner2000 §VII.B]
+            "fix_base_rtt": True,
             "fix_invariant": corrected,
             "hold_after_slow_start": assumptions.hold_after_slow_start,
         },
@@ -312,8 +313,11 @@ def preset_vegas(load: str, assumptions: Assumptions) -> Scenario:
 
 
 def sweep(variant: str, gap: str, assumptions: Assumptions) -> Scenario:
-    """Return a transfer against Reno conversations that arrive with a mean gap of choice."""
+    """Return a transfer in the WAN against Reno conversations that arrive with a mean gap of choice.
+
+    The earlier work used an emulated WAN. [hengartner2000 §III]
+    """
     changes = {"flows.bg.source.interarrival": gap}
     if assumptions.control_segments:
         changes["flows.control.source.rate"] = _control_rate(gap, assumptions)
-    return experiment(variant, "reno", "low", assumptions).with_values(changes)
+    return experiment(variant, "reno", "wan", assumptions).with_values(changes)

@@ -295,9 +295,9 @@ def largest_difference_of_corrected_vegas(evidence: Evidence) -> Outcome:
 
 
 @claim("VR-Q-29")
-def growth_of_released_less_corrected(evidence: Evidence) -> Outcome:
+def increases_of_released_less_corrected(evidence: Evidence) -> Outcome:
     traced = evidence.observation("traced")
-    released, fixed = traced["vegas"]["growth_per_rtt"], traced["vegasfix"]["growth_per_rtt"]
+    released, fixed = traced["vegas"]["increases_per_rtt"], traced["vegasfix"]["increases_per_rtt"]
     gap = released - fixed
     interval = statistics.mean_interval(gap)
     return Outcome.of(
