@@ -252,8 +252,10 @@ def _thresholds(
         if not float(window.at(now, before=True)) >= float(limit.at(now, before=True)):
             continue  # slow start has a rule of its own
         # The samples of a round: of the acknowledgements from the last check to the one before this.
-        samples = rtt[(arrival >= before) & (arrival < now)]
-        if len(samples) == 0:
+        within = (arrival >= before) & (arrival < now)
+        samples = rtt[within]
+        # After a loss, one acknowledgement covers several segments, and the trace does not tell which of them was timed.
+        if len(samples) == 0 or len(np.unique(arrival[within])) < len(samples):
             continue
         mean = float(samples.mean())
         outstanding = float(highest.at(now, before=True) - acked.at(now, before=True)) / mss
@@ -273,9 +275,7 @@ def _thresholds(
 # Long flows: the five of Fig. 2 as Reno and Vegas, one Reno and one Vegas, near and far
 
 
-def _pair(
-    look: str, first: str, second: str, *, far: bool = False, queue: str = FIGURE_2_QUEUE
-) -> Scenario:
+def _pair(look: str, first: str, second: str, *, far: bool = False, queue: str = FIGURE_2_QUEUE) -> Scenario:
     place = calibrated()
     data: dict[str, Any] = {
         "name": scenario_name(look),
