@@ -103,7 +103,7 @@ impl Bare {
             self.events.postpone_arrival(None);
             return;
         };
-        self.events.postpone_arrival(next.map(|next| next.at));
+        self.events.postpone_arrival(next);
         let packet = self.in_flight.take(slot);
         self.deliver(&packet);
     }

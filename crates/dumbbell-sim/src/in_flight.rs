@@ -15,7 +15,7 @@
 
 use crate::events::{Event, EventQueue};
 use crate::network::{After, Hop, Routes};
-use dumbbell_net::flight::{FlightQueue, NextArrival};
+use dumbbell_net::flight::FlightQueue;
 use dumbbell_net::{Flights, LinkSpec, Packet};
 use dumbbell_units::Time;
 use std::cmp::Reverse;
@@ -118,7 +118,7 @@ impl MergePoint {
     /// Dequeues the first packet.
     #[inline(always)]
     fn pop(&mut self, first: &Pending) {
-        if self.pending.front() == Some(first) {
+        if self.overflow.is_empty() || self.pending.front() == Some(first) {
             self.pending.pop_front();
         } else {
             self.overflow.pop();
@@ -206,20 +206,20 @@ impl<P: Copy> InFlight<P> {
         } else {
             let queue = &mut self.to_hosts[hop.link as usize];
             let is_first = queue.is_empty();
-            self.flights.push(queue, at, slot);
+            self.flights.push(queue, at, slot, packet.owner);
             if is_first {
                 events.push(at, Event::Arrival(hop.link));
             }
         }
     }
 
-    /// The oldest packet on a link arrives at its host. Returns its slot and the next arrival.
+    /// The oldest packet on a link arrives at its host. Returns its slot, and when the next one arrives.
     #[inline]
-    pub fn pop(&mut self, link: u32) -> Option<(u32, Option<NextArrival>)> {
+    pub fn pop(&mut self, link: u32) -> Option<(u32, Option<Time>)> {
         self.flights.pop(&mut self.to_hosts[link as usize])
     }
 
-    /// The slot and owner of the oldest packet on a link that leads to a host.
+    /// The slot of the oldest packet on a link that leads to a host, and most likely its owner.
     #[inline]
     pub fn oldest(&self, link: u32) -> Option<(u32, u32)> {
         self.flights.first(&self.to_hosts[link as usize])

@@ -182,7 +182,7 @@ impl<P: Copy> Carrier<P> {
         match event {
             Event::Arrival(link) => {
                 let arrived = self.network.in_flight.pop(link);
-                self.network.events.postpone_arrival(arrived.and_then(|(_, next)| next).map(|next| next.at));
+                self.network.events.postpone_arrival(arrived.and_then(|(_, next)| next));
                 if let Some((slot, _)) = arrived {
                     self.deliver(at, slot);
                 }

@@ -58,9 +58,15 @@ impl RangeSet {
         if start >= end {
             return self.containing(start).unwrap_or((start, start));
         }
-        let from = match self.ranges.back() {
+        let from = match self.ranges.back_mut() {
             Some(last) if last.1 < start => self.ranges.len(),
-            Some(last) if last.0 <= start => self.ranges.len() - 1,
+            Some(last) if last.0 <= start => {
+                if last.1 < end {
+                    on_new(last.1, end);
+                    last.1 = end;
+                }
+                return *last;
+            }
             _ => self.ranges.partition_point(|range| range.1 < start),
         };
         let mut merged = (start, end);

@@ -10,6 +10,7 @@
 //! in between would have delivered it in no time.
 
 use dumbbell_cc::{LostSegment, RateSample};
+use dumbbell_units::math::real;
 use dumbbell_units::{Time, prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
@@ -144,7 +145,8 @@ impl DeliveryRate {
     #[inline]
     pub fn prefetch(&self, reported: usize) {
         prefetch_ends(&self.transmissions);
-        self.transmissions.get(reported).inspect(|transmission| prefetch(*transmission));
+        // If the segment there is lost, the report is of the next one.
+        self.transmissions.range(reported.min(self.transmissions.len())..).take(2).for_each(prefetch);
         prefetch(&self.sample);
         prefetch(&self.newest);
         prefetch(&self.min_rtt);
@@ -157,7 +159,7 @@ impl DeliveryRate {
         segment
             .with_delivered(sent.delivered)
             .with_lost(sent.lost)
-            .with_tx_in_flight(sent.in_flight as f64)
+            .with_tx_in_flight(real(sent.in_flight))
             .with_app_limited(sent.is_app_limited)
     }
 
@@ -216,7 +218,7 @@ impl DeliveryRate {
                 .with_prior_time(newest.delivered_at)
                 .with_lost(self.lost - newest.lost)
                 .with_marked(self.marked - newest.marked)
-                .with_tx_in_flight(newest.in_flight as f64)
+                .with_tx_in_flight(real(newest.in_flight))
                 .with_rtt(rtt)
                 .with_app_limited(newest.is_app_limited)
                 .with_retransmission(newest.is_retransmission),

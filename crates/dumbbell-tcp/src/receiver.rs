@@ -196,25 +196,25 @@ impl Receiver {
             if self.reports_duplicates && !is_new {
                 return Some(self.acknowledge_again(segment, sent));
             }
-            return Some(self.acknowledge(sent));
-        }
-        self.rcv_nxt = end;
-        if self.quick.again > 0 {
-            self.quick.on_data(now);
-        }
-        if !self.out_of_order.is_empty() {
+        } else {
+            self.rcv_nxt = end;
+            if self.quick.again > 0 {
+                self.quick.on_data(now);
+            }
+            if self.out_of_order.is_empty() {
+                if self.echoes_queueing {
+                    self.newest_queueing = waited;
+                }
+                return self.in_order(now, sent);
+            }
             if let Some((start, filled)) = self.out_of_order.first()
                 && start <= end
             {
                 self.rcv_nxt = end.max(filled);
             }
             self.out_of_order.remove_below(self.rcv_nxt);
-            return Some(self.acknowledge(sent));
         }
-        if self.echoes_queueing {
-            self.newest_queueing = waited;
-        }
-        self.in_order(now, sent)
+        Some(self.acknowledge_with(SackBlocks::default(), sent))
     }
 
     /// The acknowledgement of earlier data that must precede the arrival of a segment with this codepoint: with the
@@ -230,7 +230,7 @@ impl Receiver {
     #[inline]
     fn in_order(&mut self, now: Time, sent: Time) -> Option<AckSegment> {
         let echo = if matches!(self.delayed_ack, DelayedAck::Off) { sent } else { self.delay(now, sent)? };
-        Some(self.acknowledge(echo))
+        Some(self.answer(SackBlocks::default(), echo))
     }
 
     /// The time that the acknowledgement of a segment echoes; `None` if it is delayed.
@@ -259,6 +259,7 @@ impl Receiver {
     }
 
     /// The acknowledgement of a segment that has arrived before, which reports it if asked to [RFC 2883 §4].
+    #[inline(never)]
     fn acknowledge_again(&mut self, segment: &DataSegment, echo: Time) -> AckSegment {
         let mut sack = SackBlocks::default();
         if self.reports_duplicates {
@@ -267,19 +268,19 @@ impl Receiver {
         self.acknowledge_with(sack, echo)
     }
 
+    #[inline(never)]
     fn acknowledge(&mut self, echo: Time) -> AckSegment {
         self.acknowledge_with(SackBlocks::default(), echo)
     }
 
-    #[inline]
+    /// The acknowledgement with these blocks and those of the ranges that changed last.
+    // Inlined, so that the blocks stay in registers until they are stored in their place.
+    #[inline(always)]
     fn acknowledge_with(&mut self, mut sack: SackBlocks, echo: Time) -> AckSegment {
-        self.waiting_segments = 0;
-        self.marks.waiting = 0;
-        self.deadline = Time::NEVER;
         if self.uses_sack && !self.out_of_order.is_empty() {
             let mut reported = [(0, 0); 4];
             let mut count = 0;
-            for range in self.recent {
+            for &range in &self.recent {
                 let (start, end) = (range.0.max(self.rcv_nxt), range.1);
                 if end <= self.rcv_nxt || reported[..count].contains(&range) {
                     continue;
@@ -296,6 +297,14 @@ impl Receiver {
                 self.recent = reported;
             }
         }
+        self.answer(sack, echo)
+    }
+
+    #[inline(always)]
+    fn answer(&mut self, sack: SackBlocks, echo: Time) -> AckSegment {
+        self.waiting_segments = 0;
+        self.marks.waiting = 0;
+        self.deadline = Time::NEVER;
         AckSegment {
             ack: self.rcv_nxt,
             timestamp_echo: echo,

@@ -142,6 +142,17 @@ fn remove_below(ring: &mut VecDeque<Sent>, ack: u64, mut tell: impl FnMut(&Sent)
     removed
 }
 
+/// Index of the segment that contains `seq`, or of the first after it.
+fn index_of(ring: &VecDeque<Sent>, seq: u64) -> usize {
+    let Some(head) = ring.front().filter(|head| head.end() <= seq) else { return 0 };
+    // Nearly all segments have the same size, so the guess is nearly always right.
+    let guess = ((seq - head.seq) / u64::from(head.len.max(1))) as usize;
+    match ring.get(guess) {
+        Some(sent) if sent.seq <= seq && seq < sent.end() => guess,
+        _ => ring.partition_point(|sent| sent.end() <= seq),
+    }
+}
+
 impl Scoreboard {
     /// Prefetches what an acknowledgement or a new segment needs.
     #[inline]
@@ -410,15 +421,8 @@ impl Scoreboard {
     }
 
     /// Index of the segment that contains `seq`, or of the first after it.
-    #[inline]
     fn index_of(&self, seq: u64) -> usize {
-        let Some(head) = self.ring.front().filter(|head| head.end() <= seq) else { return 0 };
-        // Nearly all segments have the same size, so the guess is nearly always right.
-        let guess = ((seq - head.seq) / u64::from(head.len.max(1))) as usize;
-        match self.ring.get(guess) {
-            Some(sent) if sent.seq <= seq && seq < sent.end() => guess,
-            _ => self.ring.partition_point(|sent| sent.end() <= seq),
-        }
+        index_of(&self.ring, seq)
     }
 
     /// Records a reported range, the `number`th of an ACK counted from 0. Segments covered in part stay outstanding. True
@@ -430,12 +434,29 @@ impl Scoreboard {
                 (Some(head), Some(tail)) => (start.max(head.seq), end.min(tail.end())),
                 _ => (start, start),
             };
-            let mut sacked = std::mem::take(&mut self.sacked);
+            let Scoreboard { sacked, ring, after_reported, pipe, delivered, rate, by_time, .. } = self;
             sacked.insert(from, until, |low, high| {
                 is_news = true;
-                self.mark_sacked(low, high, now);
+                let mut index = *after_reported;
+                if ring.get(index).is_none_or(|sent| sent.seq != low) {
+                    index = index_of(ring, low);
+                }
+                while let Some(sent) = ring.get_mut(index).filter(|sent| sent.end() <= high) {
+                    if sent.seq >= low {
+                        *pipe -= sent.in_pipe();
+                        *delivered += sent.undelivered();
+                        if let Some(rate) = rate {
+                            rate.on_delivered(index, sent.undelivered(), now);
+                        }
+                        if let Some(by_time) = by_time {
+                            by_time.on_reported(sent, sent.flags & EVER_REPORTED == 0, now);
+                        }
+                        sent.flags |= SACKED | EVER_REPORTED;
+                        *after_reported = index + 1;
+                    }
+                    index += 1;
+                }
             });
-            self.sacked = sacked;
             if until < end {
                 // Not all of it has been sent. Later, it may be news again.
                 self.reported = Default::default();
@@ -455,30 +476,6 @@ impl Scoreboard {
         let before = std::mem::replace(known, range);
         let moved = std::mem::replace(&mut self.moved, before);
         before == range || number > 0 && moved == range
-    }
-
-    fn mark_sacked(&mut self, low: u64, high: u64, now: Time) {
-        let from = match self.ring.get(self.after_reported) {
-            Some(sent) if sent.seq == low => self.after_reported,
-            _ => self.index_of(low),
-        };
-        for (offset, sent) in self.ring.range_mut(from..).enumerate() {
-            if sent.end() > high {
-                break;
-            }
-            if sent.seq >= low {
-                self.pipe -= sent.in_pipe();
-                self.delivered += sent.undelivered();
-                if let Some(rate) = &mut self.rate {
-                    rate.on_delivered(from + offset, sent.undelivered(), now);
-                }
-                if let Some(by_time) = &mut self.by_time {
-                    by_time.on_reported(sent, sent.flags & EVER_REPORTED == 0, now);
-                }
-                sent.flags |= SACKED | EVER_REPORTED;
-                self.after_reported = from + offset + 1;
-            }
-        }
     }
 
     /// A hole is lost once three ranges, or more than two segments' bytes, are reported above it
@@ -516,13 +513,19 @@ impl Scoreboard {
         self.lost_end = self.lost_end.max(edge);
     }
 
-    /// True if something was sent before the newest delivery and is neither delivered nor lost.
+    /// True if something may have been sent before the newest delivery and is neither delivered nor lost. Nearly always
+    /// there is nothing.
     #[inline]
-    pub fn awaits_older(&self) -> bool {
-        let Some(by_time) = &self.by_time else { return false };
-        let is_waiting =
-            |sent: &Sent| !sent.is_first_out() || Some((sent.sent_at, sent.end())) < by_time.newest();
-        !by_time.resent.is_empty() || self.ring.get(by_time.examined).is_some_and(is_waiting)
+    pub fn awaits_older(&mut self) -> bool {
+        let Some(by_time) = &mut self.by_time else { return false };
+        let Some(newest) = by_time.newest() else { return false };
+        let mut first_out = self.ring.get(by_time.examined);
+        while first_out.is_some_and(|sent| !sent.is_first_out()) {
+            by_time.examined += 1;
+            first_out = self.ring.get(by_time.examined);
+        }
+        first_out.is_some_and(|sent| (sent.sent_at, sent.end()) < newest)
+            || by_time.resent.front().is_some_and(|first| first.sent_at <= newest.0)
     }
 
     /// Marks as lost what was sent before the newest delivery and has been out for its round-trip time and a reordering
@@ -582,7 +585,9 @@ impl Scoreboard {
         now: Time,
         latest: &mut Time,
     ) {
-        while let Some(&Resent { end, sent_at }) = resent.front() {
+        while let Some(&Resent { end, sent_at }) = resent.front()
+            && sent_at <= newest.0
+        {
             let index = self.index_of(end - 1);
             if self.is_out(index, end, sent_at) {
                 if (sent_at, end) >= newest {

@@ -39,11 +39,16 @@ pub struct SackBlocks {
 
 impl SackBlocks {
     /// Adds the range that starts `offset` bytes above the acknowledgement; a fourth range is dropped.
+    #[inline(always)]
     pub fn push(&mut self, offset: u32, len: u32) {
-        if let Some(block) = self.blocks.get_mut(self.count as usize) {
-            *block = (offset, len);
-            self.count += 1;
+        // Without an index, so that the blocks need not be in memory.
+        match self.count {
+            0 => self.blocks[0] = (offset, len),
+            1 => self.blocks[1] = (offset, len),
+            2 => self.blocks[2] = (offset, len),
+            _ => return,
         }
+        self.count += 1;
     }
 
     /// Sets the range of data that arrived twice, before any other is added. It may be below the acknowledgement; a range

@@ -4,10 +4,12 @@ use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
 use crate::events::Event;
 use crate::forwarding::{Forwarding, LinkDrop, Network};
+use crate::network::After;
 use crate::trace::Measure;
 use dumbbell_net::{Link, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
-use dumbbell_units::{Ecn, Time, prefetch_from};
+use dumbbell_units::{Ecn, Time, prefetch, prefetch_from};
+use std::mem::offset_of;
 
 /// With more connections than this, the data of a connection has left the nearest cache since its last packet, unless the
 /// packets of a connection follow each other.
@@ -103,15 +105,16 @@ impl Forwarding<Payload> for Simulation<'_> {
         self.connections.len() > CACHED_CONNECTIONS
     }
 
-    #[inline]
+    #[inline(never)]
     fn prefetch(&self, slot: u32, hop: u32, owner: u32) {
-        self.prefetch_for(slot, owner, |connection| {
-            connection.receiver.prefetch();
-            if let Some(hot) = self.hot_flows.get(connection.flow as usize) {
-                self.prefetch_link(hot.begins.1);
-            }
-        });
+        self.network.in_flight.prefetch(slot);
         self.prefetch_link(hop + 2);
+        let leads_to_receiver =
+            self.network.hops.get(hop as usize + 2).is_some_and(|hop| hop.after == After::Receiver);
+        // The owner of a datagram is a flow; the prefetch is then useless but harmless.
+        if leads_to_receiver && let Some(connection) = self.connections.get(owner as usize) {
+            connection.receiver.prefetch();
+        }
     }
 }
 
@@ -139,8 +142,13 @@ impl Simulation<'_> {
             self.network.events.postpone_arrival(None);
             return None;
         };
-        self.network.events.postpone_arrival(next.map(|next| next.at));
-        self.prefetch_next(self.network.in_flight.packet(slot).owner);
+        let packet = self.network.in_flight.packet(slot);
+        let owner = packet.owner;
+        if self.prefetches() {
+            self.reports.prefetch(&packet.payload);
+        }
+        self.network.events.postpone_arrival(next);
+        self.prefetch_next(owner);
         Some(slot)
     }
 
@@ -167,10 +175,8 @@ impl Simulation<'_> {
         if owner != current
             && let Some(connection) = self.connections.get(owner as usize)
         {
-            prefetch_from(&connection.flow, size_of::<Connection>());
-            if let Some(hot) = self.hot_flows.get(connection.flow as usize) {
-                self.prefetch_link(hot.begins.0);
-            }
+            prefetch_from(&connection.flow, offset_of!(Connection, receiver));
+            prefetch(&connection.deadline_at);
             connection.sender.prefetch_queues();
         }
     }
@@ -195,14 +201,6 @@ impl Simulation<'_> {
     fn next_unordered(&mut self, number: Option<u32>) -> Option<u32> {
         let network = &mut self.network;
         network.in_flight.next_unordered(&mut network.events, number?, network.now)
-    }
-
-    /// Prefetches a packet that is handled soon, and the data of its connection.
-    #[inline(never)]
-    fn prefetch_for(&self, slot: u32, owner: u32, of_connection: impl Fn(&Connection)) {
-        self.network.in_flight.prefetch(slot);
-        // The owner of a datagram is a flow; the prefetch is then useless but harmless.
-        self.connections.get(owner as usize).inspect(|connection| of_connection(connection));
     }
 
     /// A segment arrives at a receiver that answers ahead of the clock while an acknowledgement is delayed, which is due

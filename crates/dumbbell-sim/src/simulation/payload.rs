@@ -3,7 +3,7 @@
 
 use dumbbell_net::{Packet, Report};
 use dumbbell_tcp::{AckSegment, DataSegment, SackBlocks};
-use dumbbell_units::{Ecn, Time};
+use dumbbell_units::{Ecn, Time, prefetch};
 
 /// Content of a packet between end points, depending on the kind of the packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,7 +126,8 @@ pub(super) struct Reports {
 
 impl Reports {
     /// Encodes an acknowledgement. The time it echoes becomes the time stamp of its packet.
-    #[inline]
+    // Inlined, so that a report is stored in its place directly from registers.
+    #[inline(always)]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
         let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0 && self.sent.is_none();
         let detail = if is_plain {
@@ -139,6 +140,7 @@ impl Reports {
         Payload { number: ack.ack, queueing_echo: ack.queueing_echo, detail, flags }
     }
 
+    #[inline(always)]
     fn keep(&mut self, report: Reported) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
@@ -187,6 +189,16 @@ impl Reports {
         let copy = Payload { detail: self.keep(self.reports[payload.detail as usize]), ..*payload };
         self.note_sent(&copy, sent);
         copy
+    }
+
+    /// Prefetches the reports of an acknowledgement.
+    #[inline]
+    pub(super) fn prefetch(&self, payload: &Payload) {
+        // The length of a segment is no index, which does no harm.
+        if let Some(reported) = self.reports.get(payload.detail as usize) {
+            prefetch(&reported.sack);
+            prefetch(&reported.ce_bytes);
+        }
     }
 
     /// The acknowledgement in a packet that has arrived.

@@ -331,7 +331,7 @@ impl Connection {
         if len == 0 {
             return self.pause(false);
         }
-        if (self.snd_max - self.snd_una) as f64 + f64::from(len) > self.max_window {
+        if real(self.snd_max - self.snd_una) + f64::from(len) > self.max_window {
             self.stats.receive_window_limited += 1;
             return self.pause(true);
         }

@@ -26,6 +26,7 @@ use crate::sender::observation::Cause;
 use crate::sender::timers::TimerKind;
 use crate::sender::trace::TcpEventKind;
 use dumbbell_cc::Signal;
+use dumbbell_units::math::real;
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -330,7 +331,7 @@ impl Rack {
         } else {
             connection.snd_max - connection.snd_una
         };
-        (in_network + u64::from(connection.mss)) as f64 <= connection.cwnd()
+        real(in_network + u64::from(connection.mss)) <= connection.cwnd()
     }
 }
 
