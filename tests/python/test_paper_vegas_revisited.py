@@ -306,6 +306,25 @@ def test_the_hosts_of_a_side_may_share_an_ethernet():
     assert scenarios.access_links("h2", part("assumptions").calibrated()) == ("h2-r1", "r1-h2")
 
 
+def test_released_vegas_lacks_the_other_corrections_but_not_that_of_base_rtt():
+    released, corrected = (
+        part("scenarios").tcp(name, part("assumptions").calibrated())["congestion"]
+        for name in ("vegas", "vegasfix")
+    )
+    fixes = ("fix_timeout", "fix_base_rtt", "fix_invariant")
+    assert [released[fix] for fix in fixes] == [False, True, False]
+    assert [corrected[fix] for fix in fixes] == [True, True, True]
+
+
+def test_the_sweep_of_loads_is_in_the_wan():
+    scenario = part("scenarios").sweep("cell111", "400 ms", part("assumptions").calibrated()).to_dict()
+    ends = {link["name"]: link for link in scenario["links"]}
+    bottleneck = ends["r1-r2"]
+    assert (bottleneck["rate"], bottleneck["delay"]) == ("1.5 Mbit/s", "400 ms")
+    assert bottleneck["queue"]["limit"] == "50 packets"
+    assert scenario["flows"][1]["source"]["interarrival"] == "400 ms"
+
+
 def test_conversations_may_have_control_segments():
     assumptions, scenarios = part("assumptions"), part("scenarios")
     base = replace(assumptions.calibrated(), control_segments=3)
