@@ -47,6 +47,10 @@ class Assumptions:
         A segment of 1.4 KB is read as 1400 bytes of payload, plus 40 bytes of headers on the wire.
     tick, min_ticks, initial_rto, tick_phase
         The coarse clock of BSD. The first timeout is that of the x-kernel's source (version 3.3): twelve ticks.
+    sample_origin
+        What an RTT sample counts that ends before the next tick. The paper computes the timeout as FreeBSD and NetBSD do,
+        where it is at least two ticks more than the sample. FreeBSD counts from one: the smallest timeout is three ticks.
+        NetBSD counts from zero: it is two ticks.
     initial_ssthresh
         Slow-start threshold of a new connection: the largest window without scaling.
     variation
@@ -94,6 +98,7 @@ class Assumptions:
     header: str = "40 bytes"
     tick: str = "500 ms"
     min_ticks: int = 2
+    sample_origin: int = 1
     initial_rto: str = "6 s"
     tick_phase: str = "random"
     initial_ssthresh: str = "64 KiB"
@@ -114,14 +119,15 @@ class Assumptions:
 
 
 LITERAL = Assumptions(
+    sample_origin=0,
     initial_rto="3 s",
     hold_after_slow_start=False,
     background_buffer="128 KiB",
     warm_up_s=10.0,
     conversation_cap=None,
 )
-"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, the specification's warm-up and first RTO, and
-exponential growth after every timeout."""
+"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, the specification's warm-up, first and smallest
+RTO, and exponential growth after every timeout."""
 
 
 @cache
@@ -201,6 +207,12 @@ VARIATIONS = (
     Variation(name="rto-4", assumption="minimum RTO", value="4 ticks", changes={"min_ticks": 4}),
     Variation(
         name="tick-100", assumption="coarse tick", value="100 ms", changes={"tick": "100 ms", "min_ticks": 2}
+    ),
+    Variation(
+        name="origin-0",
+        assumption="origin of RTT samples",
+        value="0 ticks, as in NetBSD",
+        changes={"sample_origin": 0},
     ),
     Variation(name="rto-first-3", assumption="first RTO", value="3 s", changes={"initial_rto": "3 s"}),
     Variation(name="delay-20", assumption="bottleneck delay", value="20 ms", changes={"delay": "20 ms"}),

@@ -116,6 +116,7 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
             "kind": "bsd",
             "tick": assumptions.tick,
             "precision_fix": True,
+            "sample_origin": assumptions.sample_origin,
             "variation": assumptions.variation,
             "min_ticks": assumptions.min_ticks,
             "initial": assumptions.initial_rto,

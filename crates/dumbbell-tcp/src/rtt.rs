@@ -11,6 +11,9 @@ params! {
         /// Keep two more bits of both averages, so that truncation does not increase the timeout, and wait for at least
         /// two ticks more than the sample.
         precision_fix: bool = true, "-", "[brakmo1995b §3]";
+        /// What a sample counts that ends before the next tick: 1 as in FreeBSD, 0 as in NetBSD. Only the first sample, which
+        /// sets both averages, and the two ticks that the fix adds to every sample depend on it.
+        sample_origin: u64 = 1, "ticks", "[jacobson1988 appendix A]", |n| *n <= 1, "0 or 1";
         /// Multiple of the mean deviation in the timeout.
         variation: u64 = 4, "-", "[hengartner2000 §IV.B]", |n| *n == 2 || *n == 4, "2 or 4";
         /// Smallest timeout.
@@ -193,7 +196,7 @@ pub struct RttEstimator {
     srtt: i64,
     rttvar: i64,
     has_sample: bool,
-    /// The last sample in ticks, counted from 1; for BSD only.
+    /// The last sample in ticks, counted from the origin; for BSD only.
     last_ticks: u64,
     /// The smoothed round-trip time in seconds, infinite before the first sample.
     srtt_secs: f64,
@@ -252,9 +255,9 @@ impl RttEstimator {
             }
             TimerSpec::Bsd(bsd) => {
                 let elapsed = self.ticks_between(bsd.tick, sent, now);
-                let fix = bsd.precision_fix;
-                self.last_ticks = elapsed + 1;
-                self.bsd_sample(self.last_ticks as i64, fix);
+                let (fix, origin) = (bsd.precision_fix, bsd.sample_origin);
+                self.last_ticks = elapsed + origin;
+                self.bsd_sample(self.last_ticks as i64, origin as i64, fix);
             }
             TimerSpec::Rfc6298(rfc) => {
                 let mut rtt = now.since(sent).0;
@@ -291,14 +294,14 @@ impl RttEstimator {
         elapsed.min(LONGEST_TICKS)
     }
 
-    /// `ticks` counts from 1: a value r means between r - 1 and r ticks.
-    fn bsd_sample(&mut self, ticks: i64, precision_fix: bool) {
+    /// `ticks` counts from `origin`: counted from 1, a value r means between r - 1 and r ticks.
+    fn bsd_sample(&mut self, ticks: i64, origin: i64, precision_fix: bool) {
         let (mean_scale, variation_scale, gain) = if precision_fix { (32, 8, 4) } else { (8, 2, 1) };
         if self.srtt == 0 {
             self.srtt = ticks * mean_scale;
             self.rttvar = ticks * variation_scale;
         } else {
-            let error = gain * (ticks - 1) - (self.srtt >> 3);
+            let error = gain * (ticks - origin) - (self.srtt >> 3);
             self.srtt = (self.srtt + error).max(1);
             let deviation = error.abs() - (self.rttvar >> 2);
             self.rttvar = (self.rttvar + deviation).max(1);
@@ -512,6 +515,33 @@ mod tests {
         assert_eq!(fixed.timeout(), Time(4 * TICK.0));
         plain.back_off();
         assert_eq!(plain.timeout(), Time(6 * TICK.0));
+    }
+
+    #[test]
+    fn samples_that_count_from_zero_leave_the_smallest_timeout() {
+        let timer = BsdTimer { sample_origin: 0, ..BsdTimer::default() };
+        let mut estimator = RttEstimator::new(&TimerSpec::Bsd(timer), HostClock::Fraction(0.0));
+        // Before a sample 12 ticks, doubled 24.
+        assert_eq!(estimator.timeout(), Time(12 * TICK.0));
+        estimator.back_off();
+        assert_eq!(estimator.timeout(), Time(24 * TICK.0));
+        // No tick between transmission and acknowledgement: r = 0 sets both averages to 0, and r + 2 = 2 ticks.
+        estimator.sample(TICK, TICK);
+        assert_eq!((estimator.srtt, estimator.rttvar), (0, 0));
+        assert_eq!(estimator.timeout(), Time(2 * TICK.0));
+        // Averages of 0 are no averages yet: one tick, r = 1, sets srtt 32 and rttvar 8; timeout (32/8 + 8) / 4 = 3 ticks.
+        estimator.sample(Time::ZERO, TICK);
+        assert_eq!((estimator.srtt, estimator.rttvar), (32, 8));
+        assert_eq!(estimator.timeout(), Time(3 * TICK.0));
+        // r = 0: error = 0 - 4 = -4, srtt 28; deviation = 4 - 2 = 2, rttvar 10; timeout (3 + 10) / 4 = 3 ticks.
+        estimator.sample(TICK, TICK);
+        assert_eq!((estimator.srtt, estimator.rttvar), (28, 10));
+        assert_eq!(estimator.timeout(), Time(3 * TICK.0));
+        // Many of them: both averages decay, and the timeout is the least one again. Doubled, it is four ticks.
+        (0..100).for_each(|_| estimator.sample(TICK, TICK));
+        assert_eq!(estimator.timeout(), Time(2 * TICK.0));
+        estimator.back_off();
+        assert_eq!(estimator.timeout(), Time(4 * TICK.0));
     }
 
     #[test]

@@ -43,6 +43,8 @@ class BsdTimer(Timer):
         Period of the coarse clock.
     precision_fix
         Whether the two extra bits of precision of Brakmo and Peterson are kept.
+    sample_origin
+        What a sample counts that ends before the next tick: 1 as in FreeBSD, 0 as in NetBSD.
     variation
         Multiple of the RTT variation in the timeout, 2 or 4.
     min_ticks, max_ticks
@@ -54,6 +56,7 @@ class BsdTimer(Timer):
     tag: ClassVar = ("kind", "bsd")
     tick: str | None = None
     precision_fix: bool | None = None
+    sample_origin: int | None = None
     variation: int | None = None
     min_ticks: int | None = None
     max_ticks: int | None = None
