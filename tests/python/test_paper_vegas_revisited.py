@@ -316,6 +316,13 @@ def test_released_vegas_lacks_the_other_corrections_but_not_that_of_base_rtt():
     assert [corrected[fix] for fix in fixes] == [True, True, True]
 
 
+def test_the_literal_reading_has_the_first_and_the_smallest_timeout_of_the_specification():
+    timer = part("scenarios").tcp("reno", part("assumptions").LITERAL)["timer"]
+    assert (timer["initial"], timer["tick"], timer["min_ticks"]) == ("3 s", "500 ms", 2)
+    # An origin of one would make it three ticks.
+    assert timer["sample_origin"] == 0
+
+
 def test_the_sweep_of_loads_is_in_the_wan():
     scenario = part("scenarios").sweep("cell111", "400 ms", part("assumptions").calibrated()).to_dict()
     ends = {link["name"]: link for link in scenario["links"]}

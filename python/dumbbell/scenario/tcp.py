@@ -42,7 +42,8 @@ class BsdTimer(Timer):
     tick
         Period of the coarse clock.
     precision_fix
-        Whether the two extra bits of precision of Brakmo and Peterson are kept.
+        Whether the two extra bits of precision of Brakmo and Peterson are kept, and the timeout is at least two ticks more
+        than the RTT sample.
     sample_origin
         What a sample counts that ends before the next tick: 1 as in FreeBSD, 0 as in NetBSD.
     variation
