@@ -16,6 +16,7 @@ from dumbbell import sensitivity
 
 __all__ = [
     "LITERAL",
+    "MIXES",
     "VARIATIONS",
     "Assumptions",
     "Variation",
@@ -24,6 +25,14 @@ __all__ = [
     "cap_bytes",
     "varied",
 ]
+
+
+MIXES: Mapping[str, Mapping[str, float]] = {
+    "drawn": {"telnet": 0.169753, "ftp": 0.066495, "nntp": 0.017897, "smtp": 0.745855},
+    "means": {"telnet": 0.130713, "ftp": 0.046134, "nntp": 0.011961, "smtp": 0.811192},
+}
+"""Shares of the applications: expected values of gamma-distributed shares over their sum, and means over their sum, from the
+means and variances of tcplib."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +70,10 @@ class Assumptions:
         Queued segments at which Vegas leaves slow start: the value of the x-kernel and of ns-2.
     check_both
         Whether mechanism D checks the second acknowledgement even if the first check did not fire.
+    check_again
+        Whether mechanism D also checks the two acknowledgements after its own retransmissions. The original paper speaks
+        of the first or second one after a retransmission [brakmo1995 §3.1], this one of a *fast* retransmission
+        [hengartner2000 §II], and both call those of D retransmissions.
     hold_after_slow_start
         Whether Vegas with ca alone keeps its window after a timeout that follows a loss in slow start, until all data sent
         before it is acknowledged. The paper corrects the timeout *during congestion avoidance* [hengartner2000 §VII.A];
@@ -83,6 +96,10 @@ class Assumptions:
         Most bytes one background conversation sends.
     size_multiplier
         Factor on the sizes of all background items.
+    mix
+        Shares of the applications among background conversations, a name of `MIXES`. tcplib draws the share of each
+        application from a gamma distribution and divides by their sum; the expected shares are those of a generator that
+        draws them for every conversation.
     time_limit_s
         Maximum duration of a run after the warm-up. High load exceeds the capacity of the bottleneck, so a transfer can
         starve: one that has not finished by then counts with the bytes delivered. In the WAN it is `far_time_limit_s`.
@@ -106,6 +123,7 @@ class Assumptions:
     extra: str = "HI"
     gamma: float = 1.0
     check_both: bool = False
+    check_again: bool = True
     hold_after_slow_start: bool = True
     nagle: bool = True
     background_buffer: str = "4 KiB"
@@ -114,6 +132,7 @@ class Assumptions:
     warm_up_s: float = 10.0
     conversation_cap: str | None = "1 MB"
     size_multiplier: float = 1.0
+    mix: str = "drawn"
     time_limit_s: float = 600.0
     far_time_limit_s: float = 200.0
 
@@ -121,13 +140,15 @@ class Assumptions:
 LITERAL = Assumptions(
     sample_origin=0,
     initial_rto="3 s",
+    check_again=False,
     hold_after_slow_start=False,
     background_buffer="128 KiB",
     warm_up_s=10.0,
     conversation_cap=None,
+    mix="means",
 )
-"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, the specification's warm-up, first and smallest
-RTO, and exponential growth after every timeout."""
+"""The literal reading: the paper's buffers for all hosts, tcplib's own sizes, the specification's mix, warm-up, first and
+smallest RTO, mechanism D after fast retransmits alone, and exponential growth after every timeout."""
 
 
 @cache
@@ -189,6 +210,12 @@ VARIATIONS = (
         assumption="background size multiplier",
         value="twice ours",
         changes={"size_multiplier": 2.0},
+    ),
+    Variation(
+        name="mix-means",
+        assumption="mix of the background",
+        value="mean shares over their sum",
+        changes={"mix": "means"},
     ),
     Variation(
         name="buffer-128",
@@ -253,6 +280,12 @@ VARIATIONS = (
         assumption="checks of mechanism D",
         value="both acknowledgements",
         changes={"check_both": True},
+    ),
+    Variation(
+        name="check-once",
+        assumption="checks of mechanism D",
+        value="after fast retransmits alone",
+        changes={"check_again": False},
     ),
     Variation(
         name="hold-none",

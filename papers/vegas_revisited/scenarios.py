@@ -13,7 +13,7 @@ from typing import Any
 
 from dumbbell import Scenario
 
-from .assumptions import Assumptions
+from .assumptions import MIXES, Assumptions
 from .episodes import EVENTS
 
 __all__ = [
@@ -148,7 +148,8 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
             "hold_after_slow_start": assumptions.hold_after_slow_start,
         },
         "mechanisms": letters,
-        "recovery": common["recovery"] | {"check_both": assumptions.check_both},
+        "recovery": common["recovery"]
+        | {"check_both": assumptions.check_both, "check_again": assumptions.check_again},
     }
 
 
@@ -259,6 +260,7 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
         "kind": "tcplib",
         "interarrival": setting.interarrival,
         "size_multiplier": assumptions.size_multiplier,
+        "mix": MIXES[assumptions.mix],
     }
     if assumptions.conversation_cap is not None:
         source["conversation_cap"] = assumptions.conversation_cap

@@ -42,8 +42,13 @@ NUMBERS = {numeral: number for number, numeral in enumerate(NUMERALS, start=1)}
 FITTED = ("VR-T1-01", "VR-T2-01", "VR-T10-01", "VR-T10-02", "VR-T10-03", "VR-T10-04")
 
 # The cells with ca and without the changes of slow start, low load, Reno background: they decided how ca alone behaves
-# after a loss in slow start.
-DECIDING = ("VR-T12-13", "VR-CELL-03", "VR-CELL-04", "VR-CELL-35", "VR-CELL-36")
+# after a loss in slow start. Those with recovery and without ca, LAN, Reno background: they decided that mechanism D checks
+# again after its own retransmissions.
+DECIDING = (
+    *("VR-T12-13", "VR-CELL-03", "VR-CELL-04", "VR-CELL-35", "VR-CELL-36"),
+    *("VR-T12-09", "VR-CELL-02", "VR-CELL-06", "VR-CELL-34", "VR-CELL-38"),
+    *("VR-T12-11", "VR-CELL-18", "VR-CELL-22", "VR-CELL-50", "VR-CELL-54"),
+)
 
 # Place of the half-width among the claims of a column: after the mean, the effects, the shares and the error.
 HALF_WIDTH = 2 * len(TERMS) + 3

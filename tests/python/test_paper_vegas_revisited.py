@@ -323,6 +323,42 @@ def test_the_literal_reading_has_the_first_and_the_smallest_timeout_of_the_speci
     assert timer["sample_origin"] == 0
 
 
+def test_the_literal_reading_checks_after_fast_retransmits_alone():
+    assumptions, scenarios = part("assumptions"), part("scenarios")
+    literal, ours = (
+        scenarios.tcp("vegasfix", base)["recovery"]
+        for base in (assumptions.LITERAL, assumptions.calibrated())
+    )
+    assert (literal["check_again"], ours["check_again"]) == (False, True)
+
+
+def test_the_mixes_follow_from_the_means_and_variances_of_tcplib():
+    # Source: tcplib 0.9, mean share of each application and its variance.
+    tcplib = {
+        "telnet": (0.0612, 0.00281684),
+        "ftp": (0.0216, 0.00032816),
+        "nntp": (0.0056, 3.696e-05),
+        "smtp": (0.3798, 0.0887142),
+    }
+    mixes = part("assumptions").MIXES
+    total = sum(mean for mean, _ in tcplib.values())
+    assert mixes["means"] == pytest.approx(
+        {name: mean / total for name, (mean, _) in tcplib.items()}, abs=1e-6
+    )
+    random = np.random.default_rng(1)
+    shares = np.array([random.gamma(mean**2 / var, var / mean, 2_000_000) for mean, var in tcplib.values()])
+    expected = (shares / shares.sum(axis=0)).mean(axis=1)
+    assert mixes["drawn"] == pytest.approx(dict(zip(tcplib, expected, strict=True)), abs=4e-4)
+    assert sum(mixes["drawn"].values()) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_background_has_the_mix_of_the_reading():
+    assumptions, scenarios = part("assumptions"), part("scenarios")
+    for base, mix in ((assumptions.LITERAL, "means"), (assumptions.calibrated(), "drawn")):
+        source = scenarios.experiment("cell000", "reno", "low", base).to_dict()["flows"][1]["source"]
+        assert source["mix"] == assumptions.MIXES[mix]
+
+
 def test_the_sweep_of_loads_is_in_the_wan():
     scenario = part("scenarios").sweep("cell111", "400 ms", part("assumptions").calibrated()).to_dict()
     ends = {link["name"]: link for link in scenario["links"]}

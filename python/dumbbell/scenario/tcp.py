@@ -246,6 +246,8 @@ class RenoRecovery(Recovery):
         Most segments an ACK releases during recovery; 0 for no bound.
     check_both
         Whether mechanism D of Vegas checks both ACKs after a retransmission.
+    check_again
+        Whether it also checks the ACKs after its own retransmissions.
     """
 
     tag: ClassVar = ("kind", "reno")
@@ -254,6 +256,7 @@ class RenoRecovery(Recovery):
     deflation_fix: bool | None = None
     max_burst: int | None = None
     check_both: bool | None = None
+    check_again: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,25 +10,34 @@ use dumbbell_units::Time;
 /// New ACKs after a retransmission that mechanism D checks.
 const CHECKS: u32 = 2;
 
+/// Which new ACKs mechanism D checks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckRule {
+    /// The second one even if the first check found nothing.
+    pub(super) both: bool,
+    /// Those after a retransmission by mechanism D itself.
+    pub(super) again: bool,
+}
+
 /// The state of the three mechanisms.
 #[derive(Clone, Debug)]
 pub(super) struct FineChecks {
     retransmits: bool,
     checks: bool,
     one_reduction: bool,
-    check_both: bool,
+    rule: CheckRule,
     timeout: FineTimeout,
     last_reduction: Option<Time>,
     checks_left: u32,
 }
 
 impl FineChecks {
-    pub(super) fn new(mechanisms: Mechanisms, check_both: bool) -> Self {
+    pub(super) fn new(mechanisms: Mechanisms, rule: CheckRule) -> Self {
         FineChecks {
             retransmits: mechanisms.fine_retransmit,
             checks: mechanisms.check_after_retransmit,
             one_reduction: mechanisms.one_reduction,
-            check_both,
+            rule,
             timeout: FineTimeout::default(),
             last_reduction: None,
             checks_left: 0,
@@ -88,7 +97,9 @@ impl FineChecks {
         }
         self.checks_left -= 1;
         let expired = has_expired(self);
-        if !expired && !self.check_both {
+        if expired && self.rule.again {
+            self.checks_left = CHECKS;
+        } else if !expired && !self.rule.both {
             self.checks_left = 0;
         }
         expired

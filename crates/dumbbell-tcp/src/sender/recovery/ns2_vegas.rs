@@ -8,7 +8,7 @@
 //! * A timeout halves the window including its inflation; the first two duplicates stop the sender.
 
 use super::fast::LastCut;
-use super::fine::FineChecks;
+use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
@@ -80,7 +80,8 @@ impl LossRecovery for Ns2Vegas {
     const STOPS_ON_DUPLICATES: bool = true;
 
     fn new(rules: &Ns2VegasRules, start: &Start) -> Self {
-        let mut checks = FineChecks::new(start.mechanisms, rules.check_both);
+        let rule = CheckRule { both: rules.check_both, again: false };
+        let mut checks = FineChecks::new(start.mechanisms, rule);
         // Data sent first is sent no later than the last reduction.
         checks.on_reduction(start.now);
         Ns2Vegas {

@@ -2,7 +2,7 @@
 //! mechanisms C, D and E.
 
 use super::fast::{LastCut, burst_limit};
-use super::fine::FineChecks;
+use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start};
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
@@ -23,6 +23,8 @@ params! {
         max_burst: u64 = 0, "segments", "[floyd1999 §3]";
         /// Mechanism D checks the second new ACK even if the first check found nothing.
         check_both: bool = false, "-", "[brakmo1995 §3.1]";
+        /// The two new ACKs after a retransmission by mechanism D are checked as those after a fast retransmit.
+        check_again: bool = false, "-", "[brakmo1995 §3.1]";
     }
 }
 
@@ -72,9 +74,10 @@ impl LossRecovery for Reno {
     const MECHANISMS: &'static str = "CDE";
 
     fn new(rules: &RenoRules, start: &Start) -> Self {
+        let rule = CheckRule { both: rules.check_both, again: rules.check_again };
         Reno {
             rules: rules.clone(),
-            checks: FineChecks::new(start.mechanisms, rules.check_both),
+            checks: FineChecks::new(start.mechanisms, rule),
             inflates_by_count: start.mechanisms.quarter_cut,
             recover: None,
             last_cut: LastCut::None,
