@@ -7,7 +7,8 @@ names the moves that explain a miss, and writes the section of the report.
 
 A claim close to its limit also changes sides by chance. A move therefore explains a miss only if a placebo does not:
 other runs with the chosen assumptions, as many as the move has, relabelled as a variation. With many moves one of
-them is likely to be lucky, so the placebo gets as many attempts as there are moves.
+them is likely to be lucky, so the placebo gets as many attempts as there are moves. With many misses one of them is
+likely to be lucky, so the chances are adjusted for their number, by Benjamini and Hochberg's procedure.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import pandas as pd
 from dumbbell import plots
 from dumbbell.claims import Claim, Finding, NotMeasured, judge, number
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.statistics import adjust_p_values
 
 __all__ = [
     "PLACEBO_DRAWS",
@@ -48,10 +50,10 @@ NAMED = 3
 REPLICATIONS = 20
 """Minimum number of runs of each configuration with a varied assumption."""
 
-PLACEBO_DRAWS = 200
+PLACEBO_DRAWS = 1000
 """Number of times the runs with the chosen assumptions are relabelled."""
 
-# A miss is explained if all moves together would turn it by chance with at most this probability.
+# Maximum share of the explained misses that moves would turn by chance.
 CHANCE = 0.1
 
 
@@ -193,9 +195,10 @@ class Sensitivity(Generic[V]):
     def explain(self, findings: Sequence[Finding]) -> list[Finding]:
         """Return the findings with, for each miss, the varied assumptions that explain it.
 
-        A move explains a miss if the claim holds with it, and if the same number of placebos would turn the claim with a
-        probability of at most 10 %. Sets `explained` (the ids of the explained claims) and `placebo_explains` (how many
-        claims placebos explain by the same rule, on relabellings that the rule has not seen).
+        A move explains a miss if the claim holds with it, and if the chance that the same number of placebos would turn
+        the claim is within the limit that keeps the share of false explanations at 10 %. Sets
+        `explained` (the ids of the explained claims) and `placebo_explains` (how many claims placebos explain by the same
+        rule, on relabellings that the rule has not seen).
         """
         self._explains = True
         self._held = {}
@@ -211,10 +214,14 @@ class Sensitivity(Generic[V]):
                     tried[after.claim.id] = tried.get(after.claim.id, 0) + 1
                     if after.holds:
                         labels.setdefault(after.claim.id, []).append(move.label)
+        tried = {name: tried[name] for name in missed if name in tried}
+        chances = [self._chance(name, tries) if name in labels else 1.0 for name, tries in tried.items()]
         self.explained = [
-            name for name in missed if name in labels and self._is_beyond_chance(name, tried[name])
+            name
+            for name, chance in zip(tried, adjust_p_values(chances, "bh"), strict=True)
+            if name in labels and chance <= CHANCE
         ]
-        self.placebo_explains = self._by_placebo({name: tried[name] for name in missed if name in tried})
+        self.placebo_explains = self._by_placebo(tried)
         known = set(self.explained)
         return [
             replace(
@@ -225,19 +232,19 @@ class Sensitivity(Generic[V]):
             for finding in findings
         ]
 
-    def _is_beyond_chance(self, name: str, tries: int, draws: slice = slice(None)) -> bool:
-        """Return whether so many placebos turn a claim with a probability of at most `CHANCE`."""
+    def _chance(self, name: str, tries: int, draws: slice = slice(None)) -> float:
+        """Return the probability that so many placebos turn a claim; 0 without draws."""
         held = self._held.get(name, [])[draws]
-        return not held or 1 - (1 - float(np.mean(held))) ** tries <= CHANCE
+        return 1 - (1 - float(np.mean(held))) ** tries if held else 0.0
 
     def _by_placebo(self, tried: Mapping[str, int]) -> float:
         """Return how many claims placebos explain on average: one half of the draws sets the rule, the other is tried."""
+        limit = CHANCE * max(1, len(self.explained)) / max(1, len(tried))
         total = 0.0
         for name, tries in tried.items():
-            held = self._held.get(name, [])
-            half = len(held) // 2
-            if half and self._is_beyond_chance(name, tries, slice(0, half)):
-                total += 1 - (1 - float(np.mean(held[half:]))) ** tries
+            half = len(self._held.get(name, [])) // 2
+            if half and self._chance(name, tries, slice(0, half)) <= limit:
+                total += self._chance(name, tries, slice(half, None))
         return total
 
     @staticmethod
@@ -308,8 +315,8 @@ class Sensitivity(Generic[V]):
     def _placebo_text(self) -> str:
         text = (
             f"{len(self.explained)} misses are explained by a varied assumption: the claim holds with it, and as many "
-            "placebos as there are variations would turn the claim with a probability of at most 10 %. A placebo is the "
-            "chosen assumptions with other runs, as many as a variation has."
+            "placebos as there are variations would turn it so rarely that at most 10 % of the explanations are due to chance. "
+            "A placebo is the chosen assumptions with other runs, as many as a variation has."
         )
         if not self._held:
             return f"{text} Runs with the same assumptions do not differ here, so a placebo explains nothing."
