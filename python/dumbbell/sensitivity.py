@@ -196,9 +196,9 @@ class Sensitivity(Generic[V]):
         """Return the findings with, for each miss, the varied assumptions that explain it.
 
         A move explains a miss if the claim holds with it, and if the chance that the same number of placebos would turn
-        the claim is within the limit that keeps the share of false explanations at 10 %. Sets
-        `explained` (the ids of the explained claims) and `placebo_explains` (how many claims placebos explain by the same
-        rule, on relabellings that the rule has not seen).
+        the claim, adjusted for the number of misses, is at most 10 %. Sets `explained` (the ids of the explained claims)
+        and `placebo_explains` (how many claims placebos explain by the same rule, on relabellings that the rule has not
+        seen).
         """
         self._explains = True
         self._held = {}
