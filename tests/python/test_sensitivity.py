@@ -98,6 +98,21 @@ def test_many_moves_need_a_rarer_placebo():
     assert "Not explained" in Sensitivity(many, lambda: draws).explain(judge(CLAIMS, CHOSEN))[0].why
 
 
+def test_many_misses_need_a_rarer_placebo():
+    def explanation(misses):
+        claims = [claim(f"miss{number}", 10.0) for number in range(misses)]
+        chosen = dict.fromkeys((one.id for one in claims), 15.0)
+        # The variation changes every number and turns the first claim alone.
+        moved = dict.fromkeys(chosen, 14.0) | {"miss0": 10.5}
+        variation = Move(variation=DELAY, findings=judge(claims, moved), baseline=judge(claims, chosen))
+        draws = [judge(claims[:1], {"miss0": value}) for value in [15.0] * 98 + [10.5] * 2]
+        return Sensitivity([variation], lambda: draws).explain(judge(claims, chosen))[0].why
+
+    # 2 % are rare for one miss, and one of twenty would be turned in a third of all cases.
+    assert "It holds with another assumption" in explanation(1)
+    assert "Not explained" in explanation(20)
+
+
 def test_the_share_of_placebo_explanations_is_that_of_unseen_relabellings(moves):
     moves = Sensitivity(moves.moves, lambda: [drawn(12.0)] * 50 + [drawn(12.0), drawn(10.5)] * 25)
     moves.explain(judge(CLAIMS, CHOSEN))
