@@ -98,8 +98,8 @@ class Assumptions:
         Factor on the sizes of all background items.
     mix
         Shares of the applications among background conversations, a name of `MIXES`. tcplib draws the share of each
-        application from a gamma distribution and divides by their sum; the expected shares are those of a generator that
-        draws them for every conversation.
+        application from a gamma distribution and divides by their sum [danzig1991]; the expected shares are those of a
+        generator that draws them for every conversation.
     time_limit_s
         Maximum duration of a run after the warm-up. High load exceeds the capacity of the bottleneck, so a transfer can
         starve: one that has not finished by then counts with the bytes delivered. In the WAN it is `far_time_limit_s`.

@@ -239,6 +239,7 @@ class Sensitivity(Generic[V]):
 
     def _by_placebo(self, tried: Mapping[str, int]) -> float:
         """Return how many claims placebos explain on average: one half of the draws sets the rule, the other is tried."""
+        # What the procedure accepts with so many explanations, or would accept of a first one.
         limit = CHANCE * max(1, len(self.explained)) / max(1, len(tried))
         total = 0.0
         for name, tries in tried.items():
