@@ -74,6 +74,10 @@ class Assumptions:
         Whether mechanism D also checks the two acknowledgements after its own retransmissions. The original paper speaks
         of the first or second one after a retransmission [brakmo1995 §3.1], this one of a *fast* retransmission
         [hengartner2000 §II], and both call those of D retransmissions.
+    time_repairs
+        Whether an acknowledgement of retransmitted data gives the fine timeout a round-trip time. It covers segments that
+        waited behind the hole, so the timeout grows with every hole of a recovery. The paper does not say; ns-2's port has
+        such samples, and one that takes the oldest segment covered has none.
     hold_after_slow_start
         Whether Vegas with ca alone keeps its window after a timeout that follows a loss in slow start, until all data sent
         before it is acknowledged. The paper corrects the timeout *during congestion avoidance* [hengartner2000 §VII.A];
@@ -124,6 +128,7 @@ class Assumptions:
     gamma: float = 1.0
     check_both: bool = False
     check_again: bool = True
+    time_repairs: bool = True
     hold_after_slow_start: bool = True
     nagle: bool = True
     background_buffer: str = "4 KiB"
@@ -286,6 +291,18 @@ VARIATIONS = (
         assumption="checks of mechanism D",
         value="after fast retransmits alone",
         changes={"check_again": False},
+    ),
+    Variation(
+        name="repairs-untimed",
+        assumption="samples of the fine timeout",
+        value="none from acknowledgements of retransmitted data",
+        changes={"time_repairs": False},
+    ),
+    Variation(
+        name="repairs-untimed-once",
+        assumption="samples of the fine timeout, and checks of D",
+        value="none from acknowledgements of retransmitted data; after fast retransmits alone",
+        changes={"time_repairs": False, "check_again": False},
     ),
     Variation(
         name="hold-none",

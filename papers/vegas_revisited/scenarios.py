@@ -149,7 +149,11 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
         },
         "mechanisms": letters,
         "recovery": common["recovery"]
-        | {"check_both": assumptions.check_both, "check_again": assumptions.check_again},
+        | {
+            "check_both": assumptions.check_both,
+            "check_again": assumptions.check_again,
+            "time_repairs": assumptions.time_repairs,
+        },
     }
 
 

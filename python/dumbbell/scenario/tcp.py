@@ -248,6 +248,9 @@ class RenoRecovery(Recovery):
         Whether mechanism D of Vegas checks both ACKs after a retransmission.
     check_again
         Whether it also checks the ACKs after its own retransmissions.
+    time_repairs
+        Whether ACKs of retransmitted data give the fine timeout of Vegas a round-trip time, that of the newest segment
+        they cover.
     """
 
     tag: ClassVar = ("kind", "reno")
@@ -257,6 +260,7 @@ class RenoRecovery(Recovery):
     max_burst: int | None = None
     check_both: bool | None = None
     check_again: bool | None = None
+    time_repairs: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
