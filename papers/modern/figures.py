@@ -8,6 +8,7 @@ from dumbbell import plots
 from dumbbell.claims import NotMeasured
 
 from .evidence import Evidence
+from .published import bbr_shares
 from .sharing_scenarios import WARE, ware_key
 from .window_claims import law_window
 from .window_scenarios import CUBIC_LOSSES
@@ -16,7 +17,7 @@ __all__ = ["law", "predicted_share", "shares"]
 
 
 def predicted_share(mbps: float, rtt_ms: float, share: float, duration_s: float = 400.0) -> float:
-    """Return the share of one BBRv1 flow against loss-based ones by the model of Ware et al. 2019, from 0 to 1.
+    """Return the share of one BBRv1 flow against loss-based ones by the model [ware2019b], from 0 to 1.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def law(evidence: Evidence) -> str:
 
 
 def shares(evidence: Evidence) -> str:
-    """Draw the share of one BBRv1 flow against one of CUBIC over the buffer, measured and by the model."""
+    """Draw the share of one BBRv1 flow against one of CUBIC over the buffer: ours, by the model, and by others' hosts."""
     figure, axes = plots.figure(width=5.6, height=3.6)
     ax = axes[0][0]
     looks = plots.styles(["bbr", "cubic"])
@@ -87,6 +88,15 @@ def shares(evidence: Evidence) -> str:
                 markersize=3,
                 label=f"{mbps} Mb/s, {rtt} ms" if index == 0 else None,
             )
+        published = bbr_shares(mbps, rtt)
+        ax.plot(
+            list(published),
+            [values.mean() for values in published.values()],
+            "D",
+            color=colour,
+            markerfacecolor="none",
+            markersize=6,
+        )
     ax.set_xscale("log", base=2)
     ax.set(xlabel="buffer [bandwidth-delay products]", ylabel="share of BBR", ylim=(0, 1))
     ax.legend(frameon=False)

@@ -117,6 +117,25 @@ def test_the_model_of_shares_has_its_published_values(mbps, rtt, buffer, share):
     assert figures.predicted_share(mbps, rtt, buffer) == pytest.approx(share, abs=6e-4)
 
 
+def test_every_point_of_the_model_has_published_measurements():
+    for mbps, rtt, buffer in part("sharing_scenarios").WARE:
+        shares = part("published").bbr_shares(mbps, rtt)[buffer]
+        assert len(shares) == 3
+        assert np.ptp(shares) < 0.05
+    assert part("published").bbr_shares(10, 40)[4].mean() == pytest.approx(0.503, abs=0.001)
+    assert part("published").bbr_shares(99, 40) == {}
+
+
+def test_shares_stand_beside_published_measurements():
+    flows = {"bbr": {"goodput_bps": 5.2e6}, "cubic": {"goodput_bps": 4.8e6}}
+    (table,) = part("content")._against_cubic(
+        evidence_of.Evidence(pd.DataFrame([row("ware-10-4", flows=flows)]))
+    )
+    assert table.rows == [["10 Mb/s, 40 ms", "4", "0.63", "0.50 (0.50 to 0.51)", "0.52 (0.52 to 0.52)"]]
+    assert "differ from ours by 0.02 on average, and from the model by 0.13." in table.note
+    assert part("content")._against_cubic(evidence_of.Evidence(pd.DataFrame(columns=["key", "run"]))) == []
+
+
 def test_reno_under_periodic_loss_is_measured_on_the_engine():
     (case,) = [case for case in CASES if case.key == "law-reno-10000-100"]
     runs = papers_run(case)
