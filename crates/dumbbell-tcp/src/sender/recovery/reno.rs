@@ -25,9 +25,9 @@ params! {
         check_both: bool = false, "-", "[brakmo1995 §3.1]";
         /// The two new ACKs after a retransmission by mechanism D are checked as those after a fast retransmit.
         check_again: bool = false, "-", "[brakmo1995 §3.1]";
-        /// An ACK of retransmitted data gives the fine timeout the round-trip time of the newest segment it covers, if that
-        /// was sent once; otherwise such an ACK gives none.
-        time_repairs: bool = true, "-", "[brakmo1995 §3.1], [karn1987]";
+        /// An ACK of retransmitted data gives the fine timeout a round-trip time: that of the newest segment it covers, if
+        /// this was sent once.
+        time_repairs: bool = true, "-", "[karn1987]";
     }
 }
 
@@ -39,8 +39,8 @@ pub struct Reno {
     inflates_by_count: bool,
     recover: Option<u64>,
     last_cut: LastCut,
-    /// The oldest segment that the current ACK covers was sent more than once.
-    is_repair: bool,
+    /// The current ACK covers retransmitted data and gives the fine timeout no round-trip time.
+    is_untimed: bool,
 }
 
 impl Reno {
@@ -86,7 +86,7 @@ impl LossRecovery for Reno {
             inflates_by_count: start.mechanisms.quarter_cut,
             recover: None,
             last_cut: LastCut::None,
-            is_repair: false,
+            is_untimed: false,
         }
     }
 
@@ -114,7 +114,8 @@ impl LossRecovery for Reno {
             connection.leave_recovery(now, kept);
         }
         connection.duplicates.clear();
-        self.is_repair = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
+        self.is_untimed = !self.rules.time_repairs
+            && connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         NewAck { follows_up: self.checks.time_segments(), ..NewAck::FULL }
     }
 
@@ -126,7 +127,7 @@ impl LossRecovery for Reno {
         _acked: u64,
         rtt: Option<Time>,
     ) {
-        self.checks.on_sample(rtt.filter(|_| self.rules.time_repairs || !self.is_repair));
+        self.checks.on_sample(rtt.filter(|_| !self.is_untimed));
         let has_expired = |checks: &FineChecks| {
             connection.scoreboard.head().is_some_and(|head| checks.has_expired(head.sent_at, now))
         };
