@@ -9,8 +9,8 @@
 //!
 //! Packets may be offered ahead of the clock. Counters depend only on the times of the packets and on the measurement
 //! window, which includes both of its ends: a packet that enters at or before the end counts, no matter when it was
-//! computed. If the run may end early, a packet is counted only after it has left ([`FifoLink::settle`]), because the
-//! end is not known in advance.
+//! computed. If the run may end early, a packet that leaves after the earliest possible end is counted only after it has
+//! left ([`FifoLink::settle`]), because the end is not known in advance.
 
 use crate::impairment::{Impairments, Passed};
 use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
@@ -85,12 +85,26 @@ pub struct FifoLink {
     /// Packets waiting behind it, and their bytes.
     waiting: VecDeque<Departure>,
     waiting_bytes: u64,
-    window: Interval,
+    /// The measurement window up to where it is known to be part of the run. A packet that enters and leaves within it
+    /// is counted at once.
+    known_window: Interval,
     stats: LinkStats,
-    /// Packets waiting when the window begins.
-    backlog_at_start: u32,
+    counting: Box<Counting>,
     /// If `None`, packets take the fast path.
     extras: Option<Box<Extras>>,
+}
+
+/// What is needed to count packets that do not pass the link within the known window.
+#[derive(Clone, Debug)]
+struct Counting {
+    /// The measurement window.
+    window: Interval,
+    /// Packets waiting when it begins.
+    backlog_at_start: u32,
+    /// The run does not end before.
+    earliest_end: Time,
+    /// Passages that end later, in order. They are not counted yet.
+    unsettled: VecDeque<Passage>,
 }
 
 /// State of links that have more than a drop-tail queue and a transmitter of constant rate and delay.
@@ -105,8 +119,6 @@ struct Extras {
     both_arrivals: [Time; 2],
     /// Changes of the backlog since the last call, if a probe requests them.
     backlog_changes: Option<Vec<BacklogChange>>,
-    /// Passages that are not counted yet, if the run may end early.
-    unsettled: Option<VecDeque<Passage>>,
     /// Queueing times and marks since the last call, if a probe requests them.
     samples: Option<Samples>,
     /// Distribution of queueing times.
@@ -138,9 +150,14 @@ impl FifoLink {
             in_service: NO_DEPARTURE,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            window,
+            known_window: window,
             stats: LinkStats::default(),
-            backlog_at_start: 0,
+            counting: Box::new(Counting {
+                window,
+                backlog_at_start: 0,
+                earliest_end: Time::NEVER,
+                unsettled: VecDeque::new(),
+            }),
             extras: (!is_plain).then(|| Box::new(extras)),
         }
     }
@@ -151,7 +168,7 @@ impl FifoLink {
         prefetch(&self.queue);
         prefetch(&self.transmitter);
         prefetch(&self.stats);
-        prefetch(&self.window);
+        prefetch(&self.known_window);
         prefetch(&self.extras);
     }
 
@@ -183,9 +200,11 @@ impl FifoLink {
         self.extras.as_ref()?.waits.as_ref()
     }
 
-    /// The run may end before the window: counting is deferred to [`settle`](Self::settle).
-    pub fn expect_early_end(&mut self) {
-        self.extras.get_or_insert_default().unsettled = Some(VecDeque::new());
+    /// The run may end before the window does, but not before `earliest`. The counting of what leaves later is deferred
+    /// to [`settle`](Self::settle).
+    pub fn expect_early_end(&mut self, earliest: Time) {
+        self.counting.earliest_end = earliest;
+        self.known_window.until = self.counting.window.until.min(earliest);
     }
 
     /// Lets no packet take the fast path.
@@ -274,21 +293,18 @@ impl FifoLink {
     #[inline(never)]
     fn offer_slow<P>(&mut self, at: Time, packet: &mut Packet<P>) -> Offer {
         let Some(mut extras) = self.extras.take() else {
-            let reason = DropReason::Queue(Reason::NoRoom);
-            self.count_entered(at, Some(reason));
-            return Offer::Dropped(reason);
+            let fate = Fate::Dropped(Reason::NoRoom);
+            let passage = Passage { at, begins: at, ends: at, waiting: 0, is_marked: false, fate };
+            self.count_or_defer(&passage);
+            return Offer::Dropped(DropReason::Queue(Reason::NoRoom));
         };
         self.depart(at, |at, waiting| extras.note_backlog(at, waiting));
         let (offer, passage) = self.pass(&mut extras, at, packet);
         if let Some(samples) = &mut extras.samples {
             samples.note(at, passage.begins, passage.is_marked, passage.is_admitted());
         }
-        match &mut extras.unsettled {
-            Some(unsettled) => unsettled.push_back(passage),
-            None => {
-                self.count(&passage);
-                extras.count_wait(&passage, self.window);
-            }
+        if self.count_or_defer(&passage) {
+            extras.count_wait(&passage, self.counting.window);
         }
         self.extras = Some(extras);
         offer
@@ -372,14 +388,33 @@ impl FifoLink {
         self.busy_until = ends;
     }
 
+    /// Counts a passage, unless the run may end before the passage does. True if it was counted.
+    #[inline(never)]
+    fn count_or_defer(&mut self, passage: &Passage) -> bool {
+        let is_final = passage.ends <= self.counting.earliest_end;
+        if is_final {
+            self.count(passage);
+        } else {
+            self.counting.unsettled.push_back(*passage);
+        }
+        is_final
+    }
+
     fn count(&mut self, passage: &Passage) {
         let &Passage { at, begins, ends, waiting, is_marked, fate } = passage;
-        self.stats.marks += u64::from(is_marked && self.window.contains(at));
+        let is_within = self.counting.window.contains(at);
+        self.stats.marks += u64::from(is_marked && is_within);
         match fate {
-            Fate::Sent => self.count_sent(at, begins, ends, waiting),
-            Fate::SentTwice => {
-                self.stats.count_duplicate(self.window.contains(at));
-                self.count_sent(at, begins, ends, waiting);
+            Fate::Sent | Fate::SentTwice => {
+                if fate == Fate::SentTwice {
+                    self.stats.count_duplicate(is_within);
+                }
+                if is_within && ends <= self.counting.window.until {
+                    self.count_whole(at, begins, ends, waiting);
+                } else {
+                    self.count_entered(at, None);
+                    self.count_time_within_window(at, begins, ends, waiting);
+                }
             }
             Fate::Dropped(reason) => self.count_entered(at, Some(DropReason::Queue(reason))),
             Fate::Lost => {
@@ -391,7 +426,7 @@ impl FifoLink {
 
     /// Counts an entering packet, and its drop if there is one.
     fn count_entered(&mut self, at: Time, dropped: Option<DropReason>) {
-        if self.window.contains(at) {
+        if self.counting.window.contains(at) {
             self.stats.packets += 1;
             if let Some(reason) = dropped {
                 self.stats.count_drop(reason);
@@ -399,13 +434,20 @@ impl FifoLink {
         }
     }
 
-    /// Counts a packet, its queueing and transmission time, and the backlog it found.
+    /// Counts a packet of the fast path, at once if it enters and leaves within the known window.
     #[inline]
     fn count_sent(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
-        if at < self.window.from || ends > self.window.until {
-            self.count_sent_in_part(at, begins, ends, waiting);
-            return;
+        if at >= self.known_window.from && ends <= self.known_window.until {
+            self.count_whole(at, begins, ends, waiting);
+        } else {
+            self.count_or_defer(&Passage { at, begins, ends, waiting, is_marked: false, fate: Fate::Sent });
         }
+    }
+
+    /// Counts a packet that enters and leaves within the window, its queueing and transmission time, and the backlog it
+    /// found.
+    #[inline]
+    fn count_whole(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
         self.stats.packets += 1;
         self.stats.busy += ends.0 - begins.0;
         if begins > at {
@@ -414,51 +456,47 @@ impl FifoLink {
         }
     }
 
-    /// The same if it enters before the window or leaves after it.
-    #[cold]
-    #[inline(never)]
-    fn count_sent_in_part(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
-        self.count_entered(at, None);
-        self.count_time_within_window(at, begins, ends, waiting);
-    }
-
     /// Counts the part of a packet's queueing and transmission time that lies within the window.
     fn count_time_within_window(&mut self, at: Time, begins: Time, ends: Time, waiting: usize) {
-        let window = self.window;
+        let window = self.counting.window;
         self.stats.busy += window.overlap(begins, ends).0;
         self.stats.waited += u128::from(window.overlap(at, begins).0);
         let mut backlog = 0;
         if window.contains(at) {
             backlog = waiting as u32;
         } else if at < window.from && begins > window.from && window.from <= window.until {
-            self.backlog_at_start += 1;
-            backlog = self.backlog_at_start;
+            self.counting.backlog_at_start += 1;
+            backlog = self.counting.backlog_at_start;
         }
         self.stats.backlog_max = self.stats.backlog_max.max(backlog);
     }
 
     /// Counts packets that have left by `now`, which is no later than the end of the run.
     pub fn settle(&mut self, now: Time) {
-        while let Some(extras) = &mut self.extras
-            && let Some(unsettled) = &mut extras.unsettled
-            && let Some(passage) = unsettled.front().copied().filter(|passage| passage.ends <= now)
+        self.expect_early_end(now.max(self.counting.earliest_end));
+        while let Some(passage) =
+            self.counting.unsettled.front().copied().filter(|passage| passage.ends <= now)
         {
-            unsettled.pop_front();
-            extras.count_wait(&passage, self.window);
-            self.count(&passage);
+            self.counting.unsettled.pop_front();
+            self.count_deferred(&passage);
         }
     }
 
     /// The run ends at `end`: counts packets that have entered by then, and their times up to the end.
     pub fn end(&mut self, end: Time) {
-        self.window.until = self.window.until.min(end);
-        let unsettled = self.extras.as_mut().and_then(|extras| extras.unsettled.take());
-        for passage in unsettled.into_iter().flatten() {
+        self.counting.window.until = self.counting.window.until.min(end);
+        self.expect_early_end(Time::NEVER);
+        for passage in std::mem::take(&mut self.counting.unsettled) {
             if passage.at <= end {
-                self.count(&passage);
-                let window = self.window;
-                self.extras.iter_mut().for_each(|extras| extras.count_wait(&passage, window));
+                self.count_deferred(&passage);
             }
+        }
+    }
+
+    fn count_deferred(&mut self, passage: &Passage) {
+        self.count(passage);
+        if let Some(extras) = &mut self.extras {
+            extras.count_wait(passage, self.counting.window);
         }
     }
 
@@ -548,10 +586,11 @@ mod tests {
     }
 
     /// Counters of a link with room for one packet. Packets take 1 ms each and enter at 0, 0, 0, 1 and 4 ms.
-    fn counted(window: Interval, end: Option<Time>) -> LinkStats {
+    /// The run may end from `earliest` on, and ends at `end`.
+    fn counted(window: Interval, early: Option<(Time, Time)>) -> LinkStats {
         let mut link = FifoLink::new(&spec(8_000_000, Limit::Packets(1)), Stream::new(1, 0, "l"), window);
-        if end.is_some() {
-            link.expect_early_end();
+        if let Some((earliest, _)) = early {
+            link.expect_early_end(earliest);
         }
         for (number, at) in [0, 0, 0, 1_000_000, 4_000_000].into_iter().enumerate() {
             link.offer(Time(at), &mut packet(1000));
@@ -559,7 +598,7 @@ mod tests {
                 link.settle(Time(1_200_000));
             }
         }
-        end.into_iter().for_each(|end| link.end(end));
+        early.into_iter().for_each(|(_, end)| link.end(end));
         *link.stats()
     }
 
@@ -567,11 +606,13 @@ mod tests {
     fn counters_of_an_early_end_equal_those_of_a_window_that_ends_there() {
         // Transmitted from 0 to 1 ms, 1 to 2 ms, dropped, 2 to 3 ms, 4 to 5 ms.
         for end in [1_200_000, 1_500_000, 2_000_000, 3_999_999, 4_000_000, 4_500_000, 9_000_000].map(Time) {
-            let until = Interval { from: Time::ZERO, until: end };
-            let (known, early) = (counted(until, None), counted(ALWAYS, Some(end)));
-            assert_eq!(format!("{known:?}"), format!("{early:?}"), "{end}");
+            let known = counted(Interval { from: Time::ZERO, until: end }, None);
+            for earliest in [0, 500_000, 1_200_000].map(Time) {
+                let early = counted(ALWAYS, Some((earliest, end)));
+                assert_eq!(format!("{known:?}"), format!("{early:?}"), "{earliest} to {end}");
+            }
         }
-        let stats = counted(ALWAYS, Some(Time(1_500_000)));
+        let stats = counted(ALWAYS, Some((Time::ZERO, Time(1_500_000))));
         // The second packet waits 1 ms and is sent for 0.5 ms; the fourth enters at 1 ms and waits for 0.5 ms.
         assert_eq!((stats.packets, stats.drops_queue, stats.backlog_max), (4, 1, 1));
         assert_eq!((stats.waited, stats.busy), (1_500_000, 1_500_000));

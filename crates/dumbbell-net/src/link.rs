@@ -307,10 +307,11 @@ impl Link {
         }
     }
 
-    /// The run may end before the window: counting is deferred to [`settle`](Self::settle).
-    pub fn expect_early_end(&mut self) {
+    /// The run may end before the window does, but not before `earliest`. The counting of what leaves later is deferred
+    /// to [`settle`](Self::settle).
+    pub fn expect_early_end(&mut self, earliest: Time) {
         if let Link::Fifo(link) = self {
-            link.expect_early_end();
+            link.expect_early_end(earliest);
         }
     }
 

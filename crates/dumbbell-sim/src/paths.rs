@@ -292,7 +292,7 @@ impl<P: Copy> Paths<P> {
         let routes = Routes::new(scenario)?;
         let mut network = Network::new(scenario, &routes, (seed, run));
         // The end of a run in real time is not known: counters must be right whenever they are read.
-        network.links.iter_mut().for_each(Link::expect_early_end);
+        network.links.iter_mut().for_each(|link| link.expect_early_end(Time::ZERO));
         network.hops = routes.hops;
         let carrier = Carrier {
             network,

@@ -325,6 +325,15 @@ impl Scenario {
         !self.stop_when_complete.is_empty()
     }
 
+    /// The time that the run lasts at least: the flows that it waits for have started by then.
+    pub(crate) fn earliest_end(&self) -> Time {
+        let awaited = |flow: &&FlowSpec| self.stop_when_complete.contains(&flow.name);
+        let earliest = |flow: &FlowSpec| match flow.start {
+            Start::At(start) | Start::Uniform(start, _) => start,
+        };
+        self.flows.iter().filter(awaited).map(earliest).max().unwrap_or(self.duration).min(self.duration)
+    }
+
     pub(crate) fn node_names(&self) -> Vec<&str> {
         self.nodes.iter().map(|node| node.0.name.as_str()).collect()
     }

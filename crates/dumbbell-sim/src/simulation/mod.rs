@@ -295,7 +295,7 @@ impl<'a> Simulation<'a> {
                 link.trace_samples(measures(Measure::Wait));
             }
             if scenario.may_end_early() {
-                link.expect_early_end();
+                link.expect_early_end(scenario.earliest_end());
             }
         }
         for (index, flow) in scenario.flows.iter().enumerate() {
