@@ -15,6 +15,7 @@ from . import ideal, slots
 from .evidence import Averages, Evidence, Sweep, Values
 from .grid import Connections, Setting
 from .plan import EVOLUTION, LAW_PROBABILITIES, VIDEO_BUFFERS, VIDEO_RATES
+from .scenarios import evolution_seconds
 from .slots import SlotErrors
 from .threshold_claims import connection_sweeps, row_sweeps
 from .video_claims import ratio
@@ -39,7 +40,7 @@ def evolution(evidence: Evidence) -> str:
         row = evidence.frame(f"evolution/{name}").iloc[0]
         times, window = np.asarray(row["curve_times"]), np.asarray(row["curve"])
         # The last mini-slots of Reno are truncated by the end; a steady window records no change.
-        end = 4.0 * EVOLUTION.fluid_reno.duration
+        end = evolution_seconds(EVOLUTION)
         times, window = np.append(times, end), np.append(window, window[-1])
         colour = looks[name].colour
         label = name.capitalize()

@@ -40,6 +40,7 @@ __all__ = [
     "connections",
     "cycles",
     "evolution",
+    "evolution_seconds",
     "long_transfer",
     "of_phase",
     "standing",
@@ -352,6 +353,11 @@ def connections(setting: Setting, assumptions: Assumptions, buffer: int, flows: 
     )
 
 
+def evolution_seconds(setting: Setting) -> float:
+    """Return how long the runs of Fig. 1 last, s."""
+    return 4.0 * setting.fluid_reno.duration
+
+
 def evolution(setting: Setting, assumptions: Assumptions, variant: Literal["reno", "vegas"]) -> Scenario:
     """Return Fig. 1: one initial slow start, then congestion avoidance, in a queue with the row's buffer.
 
@@ -366,7 +372,7 @@ def evolution(setting: Setting, assumptions: Assumptions, variant: Literal["reno
     )
     return Scenario(
         name=f"evolution {variant} {setting.id}",
-        duration=_time(4.0 * setting.fluid_reno.duration),
+        duration=_time(evolution_seconds(setting)),
         nodes=nodes,
         links=links,
         flows=[_greedy(tcp), *_exogenous(setting, assumptions)],
