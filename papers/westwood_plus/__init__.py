@@ -94,7 +94,8 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         return [
             (
                 "replications",
-                f"{chosen.connection} (Table I), {chosen.many_flows} (figs. 12-16), {chosen.hops} (figs. 18-25), "
+                f"{chosen.connection} (Table I), {chosen.many_flows} (figs. 12-16), "
+                f"{chosen.few_hops} (figs. 18-25 up to {plan.FEW_HOPS} hops), {chosen.hops} (beyond), "
                 f"{chosen.wireless} (fig. 27), {chosen.shared} (fig. 30), {chosen.satellite} (fig. 32), "
                 f"{chosen.readings} (other readings of Table I)",
             ),

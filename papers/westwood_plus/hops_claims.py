@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -37,13 +38,27 @@ def total(evidence: Evidence, cross: str, c1: str, count: int) -> Values:
     return result
 
 
+Quantity = Callable[[Evidence, str, str, int], Values]
+
+
+def _stacked(quantity: Quantity, evidence: Evidence, cross: str, c1: str) -> Values:
+    """Return a quantity by number of hops and run, of as many runs as every number of hops has."""
+    values = [quantity(evidence, cross, c1, count) for count in hop_counts(evidence)]
+    runs = min(value.size for value in values)
+    return np.vstack([value[:runs] for value in values])
+
+
+def _means(quantity: Quantity, evidence: Evidence, cross: str, c1: str) -> Values:
+    """Return the mean of a quantity over all runs, by number of hops."""
+    return np.array([quantity(evidence, cross, c1, count).mean() for count in hop_counts(evidence)])
+
+
 def _curve(evidence: Evidence, cross: str, c1: str) -> Values:
-    """Return the goodput of the connection, by number of hops and run."""
-    return np.vstack([goodput(evidence, cross, c1, count) for count in hop_counts(evidence)])
+    return _stacked(goodput, evidence, cross, c1)
 
 
 def _totals(evidence: Evidence, cross: str, c1: str) -> Values:
-    return np.vstack([total(evidence, cross, c1, count) for count in hop_counts(evidence)])
+    return _stacked(total, evidence, cross, c1)
 
 
 @claim("W-F17-1")
@@ -60,14 +75,14 @@ def fair_share_over_hops(_evidence: Evidence) -> Outcome:
     return Outcome(measured=rate / len(crossing), note=f"{rate:g} Mbit/s for {' and '.join(crossing)}")
 
 
-def _falling(curve: Values) -> list[bool]:
-    means = curve.mean(axis=1)
+def _falling(evidence: Evidence, cross: str, c1: str) -> list[bool]:
+    means = _means(goodput, evidence, cross, c1)
     return [after <= before for before, after in pairwise(means)]
 
 
 @claim("W-F18-1")
 def share_of_hops_without_growth_of_goodput(evidence: Evidence) -> Outcome:
-    flags = [flag for c1 in VARIANTS for flag in _falling(_curve(evidence, "newreno", c1))]
+    flags = [flag for c1 in VARIANTS for flag in _falling(evidence, "newreno", c1)]
     return Outcome(
         measured=float(np.mean(flags)), note=f"{sum(flags)} of {len(flags)} steps of three connections"
     )
@@ -77,9 +92,10 @@ def _same(cross: dict[str, str]) -> Measure:
     """Return the measure of Westwood+'s goodput over New Reno's, with the cross traffic of each."""
 
     def measure(evidence: Evidence) -> Outcome:
-        west = _curve(evidence, cross["westwoodp"], "westwoodp")
-        reno = _curve(evidence, cross["newreno"], "newreno")
-        ratios = west.mean(axis=1) / reno.mean(axis=1)
+        pairs = [(cross[c1], c1) for c1 in ("westwoodp", "newreno")]
+        west, reno = (_curve(evidence, *pair) for pair in pairs)
+        over, under = (_means(goodput, evidence, *pair) for pair in pairs)
+        ratios = over / under
         listed = ", ".join(
             f"{ratio:.2f} over {count}" for ratio, count in zip(ratios, hop_counts(evidence), strict=True)
         )
@@ -125,7 +141,7 @@ def _flat(cross: str) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         ranges = {}
         for c1 in VARIANTS:
-            means = _totals(evidence, cross, c1).mean(axis=1)
+            means = _means(total, evidence, cross, c1)
             ranges[c1] = float((means.max() - means.min()) / means.mean())
         listed = ", ".join(f"{c1} {value:.2f}" for c1, value in ranges.items())
         return Outcome(measured=max(ranges.values()), note=listed)
@@ -149,8 +165,8 @@ def largest_share_at_most_hops(evidence: Evidence) -> Outcome:
 
 @claim("W-F20-2")
 def newreno_gets_more_over_plus(evidence: Evidence) -> Outcome:
-    over_west = _curve(evidence, "westwoodp", "newreno").mean(axis=1)
-    over_reno = _curve(evidence, "newreno", "newreno").mean(axis=1)
+    over_west = _means(goodput, evidence, "westwoodp", "newreno")
+    over_reno = _means(goodput, evidence, "newreno", "newreno")
     return Outcome.share(over_west > over_reno, note="means over the runs at each number of hops")
 
 
@@ -176,14 +192,14 @@ def total_with_vegas_is_below_newreno(evidence: Evidence) -> Outcome:
 
 @claim("W-F24-2")
 def share_of_hops_without_growth_in_homogeneous(evidence: Evidence) -> Outcome:
-    flags = [flag for name in ("newreno", "westwoodp") for flag in _falling(_curve(evidence, name, name))]
+    flags = [flag for name in ("newreno", "westwoodp") for flag in _falling(evidence, name, name)]
     return Outcome(measured=float(np.mean(flags)), note=f"{sum(flags)} of {len(flags)} steps")
 
 
 @claim("W-F24-3")
 def vegas_leads_beyond_three_hops(evidence: Evidence) -> Outcome:
     counts = hop_counts(evidence)
-    means = {name: _curve(evidence, name, name).mean(axis=1) for name in VARIANTS}
+    means = {name: _means(goodput, evidence, name, name) for name in VARIANTS}
     highest = {
         count: bool(means["vegas"][index] > max(means["newreno"][index], means["westwoodp"][index]))
         for index, count in enumerate(counts)

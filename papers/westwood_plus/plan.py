@@ -20,6 +20,7 @@ __all__ = [
     "CONNECTION_VARIANTS",
     "DELAYED",
     "EACH",
+    "FEW_HOPS",
     "LITERAL_GROUP",
     "LOSSES",
     "LOSSY_VARIANTS",
@@ -65,6 +66,9 @@ BAD_S = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1)
 SATELLITE_BAD_S = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 """Dwell times of the bad state over the satellite, s. The paper gives the upper end. [grieco2004 §3.4.2]"""
 
+FEW_HOPS = 5
+"""Over so few hops, the goodput of a connection differs most between runs, and runs cost least."""
+
 LOSSES = (3e-4, 1e-3, 3e-3, 1e-2)
 RTTS_MS = (40.0, 70.0, 125.0, 250.0)
 QUEUEING_MS = (20.0, 40.0)
@@ -79,6 +83,8 @@ class Size:
     ----------
     connection, many_flows, hops, wireless, shared, satellite, models
         Replications of Table I and figs. 4-8, of figs. 12-16, 18-25, 27, 30, 32, and of eqs. 2 and 3.
+    few_hops
+        Replications of figs. 18-25 up to `FEW_HOPS`.
     flows
         Numbers of connections, M, of figs. 12 and 13.
     hop_counts
@@ -92,6 +98,7 @@ class Size:
     connection: int
     many_flows: int
     hops: int
+    few_hops: int
     wireless: int
     shared: int
     satellite: int
@@ -104,9 +111,10 @@ class Size:
 
 
 FULL = Size(
-    connection=10,
+    connection=100,
     many_flows=5,
     hops=5,
+    few_hops=20,
     wireless=10,
     shared=10,
     satellite=10,
@@ -122,6 +130,7 @@ QUICK = Size(
     connection=4,
     many_flows=2,
     hops=1,
+    few_hops=1,
     wireless=3,
     shared=2,
     satellite=2,
@@ -144,6 +153,7 @@ def size(settings: Settings) -> Size:
             connection=runs,
             many_flows=runs,
             hops=runs,
+            few_hops=runs,
             wireless=runs,
             shared=runs,
             satellite=runs,
@@ -251,7 +261,7 @@ def _hops(usual: Assumptions, chosen: Size) -> Iterator[Experiment]:
                     key=f"fig-18/{cross}/{c1}/{count}",
                     scenario=scenarios.hops(c1, cross, count, usual),
                     stage="several hops",
-                    runs=chosen.hops,
+                    runs=chosen.few_hops if count <= FEW_HOPS else chosen.hops,
                 )
 
 
@@ -305,6 +315,7 @@ def _moved(group: str, moved: Assumptions, chosen: Size, quick: bool) -> Iterato
         chosen,
         many_flows=few,
         hops=few,
+        few_hops=few,
         wireless=chosen.readings,
         shared=few,
         satellite=few,
