@@ -41,23 +41,39 @@ params! {
 /// An empirical distribution.
 #[derive(Debug)]
 struct Table {
-    /// Ascending values with their cumulative probabilities.
-    rows: Vec<(f64, f64)>,
+    rows: Vec<Row>,
     /// Index for [`draw`](Self::draw): the first possible row for each of [`PARTS`] equal ranges of probability.
     starts: Vec<u16>,
+}
+
+/// A range of values.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Cumulative probability of its upper end.
+    cdf: f64,
+    /// Its lower end; `None` if it is a single value.
+    low: Option<f64>,
+    high: f64,
 }
 
 /// Number of ranges in the index of a table: more than there are rows, so that a draw finds its row immediately.
 const PARTS: usize = 1024;
 
 impl Table {
+    /// Reads ascending values with their cumulative probabilities.
     fn read(text: &str) -> Table {
-        let row = |line: &str| {
-            let (value, cdf) = line.split_once(',')?;
-            Some((value.trim().parse().ok()?, cdf.trim().parse().ok()?))
-        };
-        let rows: Vec<(f64, f64)> = text.lines().filter_map(row).collect();
-        let start = |part: usize| rows.partition_point(|&(_, cdf)| cdf < part as f64 / PARTS as f64) as u16;
+        let mut rows: Vec<Row> = Vec::new();
+        for line in text.lines() {
+            if let Some((value, cdf)) = line.split_once(',')
+                && let (Ok(high), Ok(cdf)) = (value.trim().parse(), cdf.trim().parse())
+            {
+                rows.push(Row { cdf, low: rows.last().map(|row| row.high), high });
+            }
+        }
+        if let Some(&last) = rows.last() {
+            rows.push(Row { cdf: f64::INFINITY, low: None, ..last });
+        }
+        let start = |part: usize| rows.partition_point(|row| row.cdf < part as f64 / PARTS as f64) as u16;
         Table { starts: (0..PARTS).map(start).collect(), rows }
     }
 
@@ -66,13 +82,10 @@ impl Table {
     fn draw(&self, random: &mut Stream) -> f64 {
         let p = random.uniform();
         let start = usize::from(self.starts.get((p * PARTS as f64) as usize).copied().unwrap_or(0));
-        let ahead = self.rows.iter().skip(start).take_while(|&&(_, cdf)| cdf < p).count();
-        let at = start + ahead;
-        match (at.checked_sub(1).and_then(|below| self.rows.get(below)), self.rows.get(at)) {
-            (Some(&(low, _)), Some(&(high, _))) => random.uniform_between(low, high),
-            (None, Some(&(first, _))) => first,
-            (Some(&(last, _)), None) => last,
-            (None, None) => 0.0,
+        match self.rows.iter().skip(start).find(|row| row.cdf >= p) {
+            Some(&Row { low: Some(low), high, .. }) => random.uniform_between(low, high),
+            Some(row) => row.high,
+            None => 0.0,
         }
     }
 }
