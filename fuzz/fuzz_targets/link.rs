@@ -106,7 +106,7 @@ enum End {
     Known,
     /// In advance, with a probe of its backlog.
     Traced,
-    /// Only at the end of the window.
+    /// Only at the end of the window, which was not expected in its first half.
     Early,
 }
 
@@ -154,7 +154,7 @@ fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
     match end {
         End::Known => {}
         End::Traced => link.trace_backlog(),
-        End::Early => link.expect_early_end(),
+        End::Early => link.expect_early_end(Time(window.from.0.midpoint(window.until.0))),
     }
     let mut at = Time::ZERO;
     let (mut entrances, mut fates) = (Vec::new(), Vec::new());
