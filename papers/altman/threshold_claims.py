@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dumbbell.claims import Outcome
 
-from .evidence import Evidence, Sweep
+from .evidence import Evidence, Sweep, Values
 from .grid import CONNECTIONS, Connections, by_id, with_threshold_sweep
 from .plan import EVOLUTION, IDENTITY, ample_buffer, identity_buffers
 from .register import claim
@@ -19,8 +18,6 @@ __all__ = ["SAME", "connection_sweeps", "identity_differences", "row_sweeps"]
 
 SAME = ("throughput", "rtt", "loss_window", "cycle_packets")
 """What two trajectories that are the same have in common."""
-
-Values = NDArray[np.float64]
 
 LOADED = ("A01", "A07", "A13", "A19")
 """Rows that differ by the load alone, alpha = 2."""

@@ -278,6 +278,25 @@ def test_claims_on_the_tables_follow_the_results():
     assert bad["ALT-13"] == "reproduced"
 
 
+@pytest.mark.parametrize(
+    ("last_share", "step", "verdict"),
+    [(0.1, 5.0, "reproduced"), (0.8, 1.0, "reproduced"), (0.8, 2.0, "not-reproduced")],
+)
+def test_the_window_of_vegas_is_constant_if_it_does_not_change_late_in_the_run(last_share, step, verdict):
+    # The last of two changes, however early, is not what "late" is measured by.
+    last = last_share * scenarios.evolution_seconds(plan.EVOLUTION)
+    evolution = {
+        "key": f"{plan.BASE}|evolution/vegas",
+        "run": 0,
+        "curve_times": np.array([0.0, 0.85 * last, last]),
+        "curve": np.array([1.0, 20.0, 20.0 + step]),
+    }
+    results = pd.concat(
+        [tables(), pd.DataFrame([dict.fromkeys(PAPER.columns, math.nan) | evolution])], ignore_index=True
+    )
+    assert verdicts(results)["ALT-26"] == verdict
+
+
 def test_claims_without_runs_are_not_checkable():
     found = verdicts(tables())
     missing = ["ALT-01", "ALT-05", "ALT-20", "ALT-24", "ALT-28", "ALT-31"]

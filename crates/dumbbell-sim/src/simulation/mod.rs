@@ -284,6 +284,7 @@ impl<'a> Simulation<'a> {
             simulation.delays = simulation.rtts.clone();
         }
         let nodes = Names::new(scenario.node_names());
+        let early_end = scenario.may_end_early().then(|| scenario.earliest_end());
         for (link, probes) in simulation.network.links.iter_mut().zip(&simulation.link_probes) {
             let measures = |measure: Measure| {
                 probes.iter().any(|&probe| simulation.recordings[probe as usize].quantity.is(measure))
@@ -294,8 +295,8 @@ impl<'a> Simulation<'a> {
             if measures(Measure::Wait) || measures(Measure::Marks) {
                 link.trace_samples(measures(Measure::Wait));
             }
-            if scenario.may_end_early() {
-                link.expect_early_end(scenario.earliest_end());
+            if let Some(earliest) = early_end {
+                link.expect_early_end(earliest);
             }
         }
         for (index, flow) in scenario.flows.iter().enumerate() {
