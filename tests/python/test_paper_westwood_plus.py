@@ -365,6 +365,24 @@ def test_gains_are_computed_from_the_means():
     assert gains(evidence, "fig-27", "each").ravel() == pytest.approx([20.0, 50.0])
 
 
+def test_curves_over_hops_use_all_runs_and_comparisons_as_many_as_every_point_has():
+    # Over one hop there are three runs, over two hops one: their means are 4 and 4, New Reno's 2 and 8.
+    goodput = {"westwoodp": [[6.0, 3.0, 3.0], [4.0]], "newreno": [[3.0, 2.0, 1.0], [8.0]]}
+    rows = {
+        f"fig-18/newreno/{c1}/{count}": [{"goodput": [value], "cross": [1.0, 3.0]} for value in values]
+        for c1, points in goodput.items()
+        for count, values in enumerate(points, start=1)
+    }
+    results = made_up(rows)
+    claims_of_hops = part("hops_claims")
+    evidence = part("evidence").Evidence(results)
+    assert claims_of_hops._means(claims_of_hops.goodput, evidence, "newreno", "westwoodp").tolist() == [4, 4]
+    assert claims_of_hops._curve(evidence, "newreno", "westwoodp").tolist() == [[6], [4]]
+    assert claims_of_hops._totals(evidence, "newreno", "newreno").tolist() == [[5], [10]]
+    finding = judged(results)["W-F18-2"]
+    assert "2.00 over 1, 0.50 over 2" in finding.why
+
+
 def test_the_printed_sessions_add_up():
     assert part("live_claims").total_uploads() == 6765
     sites = [part("printed").site(name) for name in part("printed").SITES]
