@@ -226,7 +226,12 @@ fn check_backlog(traced: &Driven, window: Interval) {
         before = change.waiting;
     }
     let stats = &traced.stats;
-    assert_eq!((stats.waited, stats.backlog_max), (waited, largest as u32), "{:?} in {window:?}", traced.backlog);
+    assert_eq!(
+        (stats.waited, stats.backlog_max),
+        (waited, largest as u32),
+        "{:?} in {window:?}",
+        traced.backlog
+    );
     assert!(stats.busy <= window.length().0, "{} ns busy in {window:?}", stats.busy);
     assert!(window.from > Time::ZERO || stats.drops() <= stats.packets);
 }

@@ -17,8 +17,8 @@ use crate::delivery::{Rounds, WindowedMax};
 use crate::model::{Aggregation, Repair, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit, Restart,
-    SentSegment, Setup, Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit,
+    Restart, SentSegment, Setup, Signal, Undo,
 };
 use dumbbell_units::math::{least, real, rounded_up, whole};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, params};

@@ -13,7 +13,10 @@
 use super::newvegas::{BandRtt, BandWindow, NewVegasParams};
 use crate::delay::{Increase, Numerator, RttChoice};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo, UnusedWindow};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
+    Undo, UnusedWindow,
+};
 use dumbbell_units::{Time, params};
 
 params! {
@@ -211,7 +214,10 @@ mod tests {
         let (alpha, beta) = band(&after_losses(&CodeParams::default(), 1.0, 2));
         assert!((beta - alpha - 0.9248).abs() < 1e-12);
         // The switches: clamped to 1 and 3; truncated to 0 and 2; 17 and 18 from 17 and 18.36.
-        assert_eq!(band(&after_losses(&CodeParams { clamp: true, ..Default::default() }, 1.0, 1)), (1.0, 3.0));
+        assert_eq!(
+            band(&after_losses(&CodeParams { clamp: true, ..Default::default() }, 1.0, 1)),
+            (1.0, 3.0)
+        );
         let truncated = CodeParams { truncate: true, ..Default::default() };
         assert_eq!(band(&after_losses(&truncated, 1.0, 1)), (0.0, 2.0));
         assert_eq!(band(&after_losses(&truncated, 25.0, 1)), (17.0, 18.0));

@@ -10,7 +10,9 @@
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+};
 use dumbbell_units::math::pow;
 use dumbbell_units::params;
 
@@ -70,7 +72,8 @@ impl Compound {
 
 impl CongestionControl for Compound {
     type Params = CompoundParams;
-    const SUMMARY: &'static str = "Reno's window plus a delay window that grows fast while the queue is short.";
+    const SUMMARY: &'static str =
+        "Reno's window plus a delay window that grows fast while the queue is short.";
     const SOURCE: &'static str = "[tan2006 §3]";
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];

@@ -46,8 +46,11 @@ params! {
 }
 
 /// Mode of Copa, with the number that its probe reports.
-const MODE: ProbeInfo =
-    ProbeInfo::new("copa_mode", "-", "Mode of Copa: 0 slow start, 1 default, 2 competition with flows that fill the queue.");
+const MODE: ProbeInfo = ProbeInfo::new(
+    "copa_mode",
+    "-",
+    "Mode of Copa: 0 slow start, 1 default, 2 competition with flows that fill the queue.",
+);
 const DELTA: ProbeInfo = ProbeInfo::new("copa_delta", "1/segments", "Weight of delay against rate.");
 const VELOCITY: ProbeInfo = ProbeInfo::new("copa_velocity", "-", "Velocity of the window's changes.");
 
@@ -185,7 +188,8 @@ impl Control for Copa {
                 self.cwnd = context.grown(self.cwnd, step);
             }
         }
-        self.pacing_rate = Some(self.params.pacing_gain * self.cwnd / standing).filter(|rate| rate.is_finite());
+        self.pacing_rate =
+            Some(self.params.pacing_gain * self.cwnd / standing).filter(|rate| rate.is_finite());
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {

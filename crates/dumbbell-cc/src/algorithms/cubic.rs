@@ -28,7 +28,8 @@
 use crate::probes::W_MAX;
 use crate::toolbox::{RenoWindow, reno_window};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, GrowWhen, ProbeInfo, SentSegment, Setup, Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, GrowWhen, ProbeInfo, SentSegment, Setup, Signal,
+    Undo,
 };
 use dumbbell_units::math::{cbrt, least, real};
 use dumbbell_units::{Time, choice, params};
@@ -312,7 +313,8 @@ impl Cubic {
             } else {
                 self.advance_w_est(cwnd, ack);
                 if self.epoch.w_est > cwnd {
-                    self.counting.count = least(self.counting.count, (cwnd / (self.epoch.w_est - cwnd)).floor());
+                    self.counting.count =
+                        least(self.counting.count, (cwnd / (self.epoch.w_est - cwnd)).floor());
                 }
             }
         }
@@ -422,11 +424,8 @@ impl Control for Cubic {
         *self.before_reduction = self.epoch;
         let cwnd = self.window.cwnd();
         let epoch = &mut self.epoch;
-        epoch.w_max = if self.fast_convergence && cwnd < epoch.w_max {
-            cwnd * (1.0 + self.beta) / 2.0
-        } else {
-            cwnd
-        };
+        epoch.w_max =
+            if self.fast_convergence && cwnd < epoch.w_max { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         if self.selected.counted {
             epoch.w_max = (epoch.w_max / self.mss).floor() * self.mss;
         }
@@ -728,7 +727,8 @@ mod tests {
         let rows = TABLES.iter().flat_map(|(rtt, windows)| {
             windows.iter().zip(2..).map(move |(window, power)| (*rtt, *window, pow(10.0, f64::from(power))))
         });
-        rows.map(|(rtt, window, interval)| mean_window(&spec, rtt, interval, start * window) / window).collect()
+        rows.map(|(rtt, window, interval)| mean_window(&spec, rtt, interval, start * window) / window)
+            .collect()
     }
 
     /// Mean window of the cycle that begins at 0.7 of a maximum, has at each time the larger one of both windows of
@@ -743,7 +743,8 @@ mod tests {
                 (maximum + 0.4 * offset * offset * offset).max(0.7 * maximum + 0.9 / 1.7 * t / rtt)
             };
             let step = end / 10_000.0;
-            let segments = (0..10_000).map(|index| window((f64::from(index) + 0.5) * step)).sum::<f64>() * step / rtt;
+            let segments =
+                (0..10_000).map(|index| window((f64::from(index) + 0.5) * step)).sum::<f64>() * step / rtt;
             (segments, segments * rtt / end)
         };
         let (mut low, mut high) = (1.0, 1e6);

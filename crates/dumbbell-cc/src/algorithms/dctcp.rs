@@ -15,7 +15,10 @@
 
 use crate::probes::MARKED_FRACTION;
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
+    Undo,
+};
 use dumbbell_units::math::real;
 use dumbbell_units::params;
 

@@ -67,7 +67,8 @@ impl HighSpeed {
 
 impl CongestionControl for HighSpeed {
     type Params = HighSpeedParams;
-    const SUMMARY: &'static str = "Reno whose increase rises and whose decrease falls with a window above 38 segments.";
+    const SUMMARY: &'static str =
+        "Reno whose increase rises and whose decrease falls with a window above 38 segments.";
     const SOURCE: &'static str = "[RFC 3649 §5]";
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[INCREASE];

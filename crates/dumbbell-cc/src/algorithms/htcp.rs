@@ -14,7 +14,9 @@
 
 use crate::probes::INCREASE;
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+};
 use dumbbell_units::math::real;
 use dumbbell_units::{Time, choice, params};
 
@@ -145,7 +147,8 @@ impl Htcp {
 
 impl CongestionControl for Htcp {
     type Params = HtcpParams;
-    const SUMMARY: &'static str = "Growth that rises with the time since the last loss, reduction by the queue's share.";
+    const SUMMARY: &'static str =
+        "Growth that rises with the time since the last loss, reduction by the queue's share.";
     const SOURCE: &'static str = "[leith2004 §2]";
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[INCREASE];

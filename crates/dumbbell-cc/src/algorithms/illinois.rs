@@ -107,7 +107,8 @@ impl Illinois {
 
 impl CongestionControl for Illinois {
     type Params = IllinoisParams;
-    const SUMMARY: &'static str = "Reno whose increase falls and whose decrease rises with the queueing delay.";
+    const SUMMARY: &'static str =
+        "Reno whose increase falls and whose decrease rises with the queueing delay.";
     const SOURCE: &'static str = "[liu2008 §3]";
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, INCREASE];
@@ -236,7 +237,8 @@ mod tests {
     fn rounds_are_averaged_and_applied_to_growth_and_loss() {
         let mut illinois = illinois(20.0);
         let mut una = 0;
-        for (number, milliseconds) in (0..20).map(|number| (number, if number % 2 == 0 { 110 } else { 180 })) {
+        for (number, milliseconds) in (0..20).map(|number| (number, if number % 2 == 0 { 110 } else { 180 }))
+        {
             let sent = Context::new(Time(number), MSS).with_sent(una, una + 20_000);
             una += 1000;
             illinois.on_ack(&sent, &Ack::new(una, 1000).with_rtt(Some(Time(milliseconds * 1_000_000))));

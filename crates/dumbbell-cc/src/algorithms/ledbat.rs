@@ -105,7 +105,8 @@ pub struct Ledbat {
 
 impl CongestionControl for Ledbat {
     type Params = LedbatParams;
-    const SUMMARY: &'static str = "LEDBAT: keeps the queueing delay at a target, and yields to flows that fill the queue.";
+    const SUMMARY: &'static str =
+        "LEDBAT: keeps the queueing delay at a target, and yields to flows that fill the queue.";
     const SOURCE: &'static str = "[RFC 6817]";
     const RECOVERY: Option<&'static str> = Some("sack");
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, QUEUEING_DELAY];

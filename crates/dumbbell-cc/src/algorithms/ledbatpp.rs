@@ -166,11 +166,8 @@ impl Control for LedbatPp {
             let excess = self.params.decrease * self.cwnd * (queueing / target - 1.0);
             let change = (gain * mss - excess).max(-self.cwnd / 2.0) * round;
             let floor = least(self.params.min_window * mss, self.cwnd);
-            self.cwnd = if change > 0.0 {
-                context.grown(self.cwnd, change)
-            } else {
-                (self.cwnd + change).max(floor)
-            };
+            self.cwnd =
+                if change > 0.0 { context.grown(self.cwnd, change) } else { (self.cwnd + change).max(floor) };
         }
     }
 

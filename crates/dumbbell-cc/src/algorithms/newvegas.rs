@@ -18,7 +18,10 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo, UnusedWindow,};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
+    Undo, UnusedWindow,
+};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -81,7 +84,15 @@ pub struct Band {
 impl Band {
     /// A band that starts at `alpha` and `beta` and rises in steps of `rise` segments.
     pub fn new(alpha: f64, beta: f64, rise: f64) -> Self {
-        Band { alpha, beta, start: (alpha, beta), rise, tolerance: 0.0, rtt_old: None, is_round_spoiled: false }
+        Band {
+            alpha,
+            beta,
+            start: (alpha, beta),
+            rise,
+            tolerance: 0.0,
+            rtt_old: None,
+            is_round_spoiled: false,
+        }
     }
 
     /// The same band, for which a round-trip time that grows by no more than this is unchanged.
@@ -218,7 +229,8 @@ impl BandWindow {
 
     /// The value of the probe at this index: base RTT, difference, lower threshold.
     pub fn probe(&self, index: usize) -> Option<f64> {
-        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.band.alpha)].get(index)?
+        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.band.alpha)]
+            .get(index)?
     }
 }
 
@@ -231,8 +243,7 @@ pub struct NewVegas {
 
 impl CongestionControl for NewVegas {
     type Params = NewVegasParams;
-    const SUMMARY: &'static str =
-        "Vegas whose thresholds rise by a segment while other flows fill the queue, and are reset after a loss.";
+    const SUMMARY: &'static str = "Vegas whose thresholds rise by a segment while other flows fill the queue, and are reset after a loss.";
     const SOURCE: &'static str = "[devendictis2003], [chan2010 §2.4]";
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";

@@ -12,7 +12,9 @@
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoGrowth;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+};
 use dumbbell_units::params;
 
 /// A round of at most this many samples takes Reno's step.
@@ -100,7 +102,8 @@ impl NsVegas {
 
 impl CongestionControl for NsVegas {
     type Params = NsVegasParams;
-    const SUMMARY: &'static str = "Vegas as in ns-3: whole segments, with the rounds and thresholds of Linux.";
+    const SUMMARY: &'static str =
+        "Vegas as in ns-3: whole segments, with the rounds and thresholds of Linux.";
     const SOURCE: &'static str = "[ns3 tcp-vegas.cc]";
     const RECOVERY: Option<&'static str> = Some("sack");
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
@@ -197,8 +200,8 @@ impl Control for NsVegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::newvegas::tests::{MSS, context, setup};
     use crate::Signal;
+    use crate::algorithms::newvegas::tests::{MSS, context, setup};
     use dumbbell_units::Time;
 
     struct Connection {

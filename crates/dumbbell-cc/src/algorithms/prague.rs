@@ -12,7 +12,8 @@
 
 use crate::probes::MARKED_FRACTION;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
+    Undo,
 };
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Ecn, Time, params};
@@ -120,7 +121,8 @@ impl Prague {
 
 impl CongestionControl for Prague {
     type Params = PragueParams;
-    const SUMMARY: &'static str = "TCP Prague: DCTCP's reaction to marks for L4S, paced, and less dependent on the round-trip time.";
+    const SUMMARY: &'static str =
+        "TCP Prague: DCTCP's reaction to marks for L4S, paced, and less dependent on the round-trip time.";
     const SOURCE: &'static str = "[RFC 9331]";
     const RECOVERY: Option<&'static str> = Some("rack");
     const ECN_FEEDBACK: Option<&'static str> = Some("accurate");
@@ -291,7 +293,10 @@ mod tests {
     fn alpha_is_kept_until_there_is_a_mark() {
         let mut prague = prague(PragueParams::default(), 20.0);
         for round in 0..20 {
-            prague.on_ack(&context(round, round * 20_000, round * 20_000 + 20_000, 0.01), &Ack::new(round * 20_000 + 1000, 1000));
+            prague.on_ack(
+                &context(round, round * 20_000, round * 20_000 + 20_000, 0.01),
+                &Ack::new(round * 20_000 + 1000, 1000),
+            );
         }
         assert_eq!(prague.alpha, 1.0);
         let before = prague.cwnd;

@@ -8,7 +8,10 @@
 //! of RFC 8511 recommends 0.8. The default is that of RFC 3168, which treats both alike.
 
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Signal, Undo, UnusedWindow,};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Signal, Undo,
+    UnusedWindow,
+};
 use dumbbell_units::params;
 
 params! {

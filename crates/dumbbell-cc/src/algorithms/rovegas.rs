@@ -14,7 +14,10 @@
 
 use crate::delay::{Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+    UnusedWindow,
+};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -83,8 +86,7 @@ impl RoVegas {
 
 impl CongestionControl for RoVegas {
     type Params = RoVegasParams;
-    const SUMMARY: &'static str =
-        "Vegas with queueing times from routers: an exact base RTT, unaffected by queues on the reverse path.";
+    const SUMMARY: &'static str = "Vegas with queueing times from routers: an exact base RTT, unaffected by queues on the reverse path.";
     const SOURCE: &'static str = "[chan2004 §3]";
     const RECOVERY: Option<&'static str> = Some("reno");
     const MECHANISMS: &'static str = "ABCDEFGHI";
@@ -183,8 +185,10 @@ mod tests {
     }
 
     fn ack(ack: u64, rtt: u64, queueing: Option<(u64, u64)>) -> Ack<'static> {
-        let queueing = queueing
-            .map(|(forward, backward)| Queueing { forward: Time(forward * MS), backward: Time(backward * MS) });
+        let queueing = queueing.map(|(forward, backward)| Queueing {
+            forward: Time(forward * MS),
+            backward: Time(backward * MS),
+        });
         Ack::new(ack, 1000).with_rtt(Some(Time(rtt * MS))).with_queueing(queueing)
     }
 

@@ -51,7 +51,8 @@ impl Scalable {
 
 impl CongestionControl for Scalable {
     type Params = ScalableParams;
-    const SUMMARY: &'static str = "Growth by a hundredth of the window per round trip, reduction by an eighth.";
+    const SUMMARY: &'static str =
+        "Growth by a hundredth of the window per round trip, reduction by an eighth.";
     const SOURCE: &'static str = "[kelly2003 §3]";
     const TAKES_SLOW_START: bool = true;
 

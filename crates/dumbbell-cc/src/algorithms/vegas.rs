@@ -12,7 +12,10 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+    UnusedWindow,
+};
 use dumbbell_units::params;
 
 params! {

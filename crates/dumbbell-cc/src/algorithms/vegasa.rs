@@ -14,7 +14,10 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+    UnusedWindow,
+};
 use dumbbell_units::{Time, params};
 
 /// Minimum of `alpha`, in segments [chan2010 §2.5].
@@ -198,7 +201,8 @@ impl Control for VegasA {
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.alpha)].get(index)?
+        *[self.rounds.base_rtt(), self.rounds.last_check().map(|check| check.diff), Some(self.alpha)]
+            .get(index)?
     }
 }
 

@@ -85,7 +85,8 @@ impl Veno {
 
 impl CongestionControl for Veno {
     type Params = VenoParams;
-    const SUMMARY: &'static str = "Reno that keeps four fifths of its window if a loss finds the queue short.";
+    const SUMMARY: &'static str =
+        "Reno that keeps four fifths of its window if a loss finds the queue short.";
     const SOURCE: &'static str = "[fu2003 §II]";
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
@@ -184,7 +185,8 @@ mod tests {
             estimates
         };
         // 20 (125 - 100) / 125 = 4, 20 * 60 / 160 = 7.5, 20 * 100 / 200 = 10. The minimum of the round is the base.
-        let rounded: Vec<f64> = queued(VenoSamples::Ack).iter().map(|queued| (queued * 1e6).round() / 1e6).collect();
+        let rounded: Vec<f64> =
+            queued(VenoSamples::Ack).iter().map(|queued| (queued * 1e6).round() / 1e6).collect();
         assert_eq!(rounded, [0.0, 4.0, 7.5, 4.0, 10.0]);
         assert_eq!(queued(VenoSamples::Round), [0.0; 5]);
     }

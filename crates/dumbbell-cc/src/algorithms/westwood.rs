@@ -16,7 +16,10 @@
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
 use crate::probes::{BANDWIDTH, BASE_RTT};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo, UnusedWindow};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+    UnusedWindow,
+};
 use dumbbell_units::{Time, math, params};
 
 params! {

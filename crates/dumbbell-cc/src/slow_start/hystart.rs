@@ -69,8 +69,7 @@ impl ClassicHyStart {
         let mut is_full = false;
         if self.params.train && now.since(self.train) <= self.params.gap {
             self.train = now;
-            let most =
-                if self.params.paced { self.delay_min + CUSHION } else { Time(self.delay_min.0 / 2) };
+            let most = if self.params.paced { self.delay_min + CUSHION } else { Time(self.delay_min.0 / 2) };
             is_full = now.since(self.round_begun) > most;
         }
         if self.params.delay {
@@ -89,7 +88,8 @@ impl ClassicHyStart {
 
 impl SlowStart for ClassicHyStart {
     type Params = ClassicHyStartParams;
-    const SUMMARY: &'static str = "Left when ACKs arrive back to back or the round-trip time rises, as in Linux.";
+    const SUMMARY: &'static str =
+        "Left when ACKs arrive back to back or the round-trip time rises, as in Linux.";
     const SOURCE: &'static str = "[linux6 tcp_cubic.c]";
 
     fn new(params: &ClassicHyStartParams, setup: &Setup) -> Self {

@@ -89,7 +89,8 @@ impl HyStart {
 
 impl SlowStart for HyStart {
     type Params = HyStartParams;
-    const SUMMARY: &'static str = "Left when the round-trip time of a round rises, after rounds of slower growth.";
+    const SUMMARY: &'static str =
+        "Left when the round-trip time of a round rises, after rounds of slower growth.";
     const SOURCE: &'static str = "[RFC 9406 §4]";
 
     fn new(params: &HyStartParams, _setup: &Setup) -> Self {

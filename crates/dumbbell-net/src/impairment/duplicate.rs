@@ -44,7 +44,8 @@ mod tests {
     #[test]
     fn packets_are_copied_with_their_probability() {
         let params = Duplicate { probability: 0.1, correlation: 0.0 };
-        let copies = effects(&params, 1, 100_000).iter().filter(|&&effect| effect == Effect::Duplicate).count();
+        let copies =
+            effects(&params, 1, 100_000).iter().filter(|&&effect| effect == Effect::Duplicate).count();
         assert!((copies as f64 / 10_000.0 - 1.0).abs() < 0.03, "{copies}");
     }
 }

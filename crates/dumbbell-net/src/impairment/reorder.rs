@@ -66,7 +66,11 @@ mod tests {
         let at_once = |probability, gap| {
             let params = Reorder { probability, gap, ..Reorder::default() };
             let effects = effects(&params, 1, 60_000);
-            (0..).zip(effects).filter(|(_, effect)| *effect == Effect::Pass).map(|(n, _)| n).collect::<Vec<_>>()
+            (0..)
+                .zip(effects)
+                .filter(|(_, effect)| *effect == Effect::Pass)
+                .map(|(n, _)| n)
+                .collect::<Vec<_>>()
         };
         // Every fifth packet; a gap of 1 leaves the choice to the probability.
         assert_eq!(at_once(1.0, 5)[..3], [4, 9, 14]);

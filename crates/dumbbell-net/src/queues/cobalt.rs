@@ -38,7 +38,8 @@ params! {
 }
 
 impl Discipline for Cobalt {
-    const SUMMARY: &'static str = "CoDel and BLUE: controls delay like CoDel, and drops traffic that does not respond.";
+    const SUMMARY: &'static str =
+        "CoDel and BLUE: controls delay like CoDel, and drops traffic that does not respond.";
     const SOURCE: &'static str = "[linux6 sch_cake]";
 
     fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
@@ -159,7 +160,13 @@ impl AtDeparture for Cobalt {
     }
 
     #[inline]
-    fn enqueue(state: &mut CobaltQueue, now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+    fn enqueue(
+        state: &mut CobaltQueue,
+        now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) {
         backlog.push(&mut state.queue, packet);
         let exceeds = |limit: Limit, queue: &Fifo| match limit {
             Limit::Unlimited => false,
@@ -175,7 +182,12 @@ impl AtDeparture for Cobalt {
     }
 
     #[inline]
-    fn dequeue(state: &mut CobaltQueue, now: Time, backlog: &mut Backlog, random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut CobaltQueue,
+        now: Time,
+        backlog: &mut Backlog,
+        random: &mut Stream,
+    ) -> Option<Slot> {
         while let Some(slot) = backlog.pop(&mut state.queue) {
             if !state.decide(slot, now, backlog, random) || state.queue.packets() == 0 {
                 return Some(slot);
@@ -205,8 +217,14 @@ mod tests {
             let (now, mut backlog) = (Time(1_000_000_000 + 1000 * micro), Backlog::default());
             state.queue = Fifo::default();
             for token in 0..6 {
-                let packet =
-                    Queued { token, entered: now.since(Time(6_000_000)).max(Time(1)), size: 1000, flow: 0, ecn, is_data: true };
+                let packet = Queued {
+                    token,
+                    entered: now.since(Time(6_000_000)).max(Time(1)),
+                    size: 1000,
+                    flow: 0,
+                    ecn,
+                    is_data: true,
+                };
                 backlog.push(&mut state.queue, packet);
             }
             assert!(Cobalt::dequeue(state, now, &mut backlog, &mut random).is_some());

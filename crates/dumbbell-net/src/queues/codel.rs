@@ -32,7 +32,8 @@ params! {
 }
 
 impl Discipline for CoDel {
-    const SUMMARY: &'static str = "Controlled delay: drops or marks at departure while packets wait longer than a target.";
+    const SUMMARY: &'static str =
+        "Controlled delay: drops or marks at departure while packets wait longer than a target.";
     const SOURCE: &'static str = "RFC 8289";
 
     fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
@@ -117,7 +118,13 @@ impl Default for Controller {
 impl Controller {
     /// Dequeues a packet, and reports whether it may be dropped [RFC 8289 §5.6].
     #[inline(always)]
-    fn pop(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<(Slot, bool)> {
+    fn pop(
+        &mut self,
+        rule: &Rule,
+        now: Time,
+        queue: &mut Fifo,
+        backlog: &mut Backlog,
+    ) -> Option<(Slot, bool)> {
         let Some(slot) = backlog.pop(queue) else {
             self.first_above = Time::NEVER;
             return None;
@@ -135,7 +142,13 @@ impl Controller {
 
     /// Dequeues the packet that departs at `now` [RFC 8289 §5.5]; `None` if none is left.
     #[inline(always)]
-    pub fn dequeue(&mut self, rule: &Rule, now: Time, queue: &mut Fifo, backlog: &mut Backlog) -> Option<Slot> {
+    pub fn dequeue(
+        &mut self,
+        rule: &Rule,
+        now: Time,
+        queue: &mut Fifo,
+        backlog: &mut Backlog,
+    ) -> Option<Slot> {
         match self.pop(rule, now, queue, backlog) {
             Some((slot, true)) => self.dequeue_standing(rule, now, slot, queue, backlog),
             next => {
@@ -209,13 +222,25 @@ impl AtDeparture for CoDel {
     type State = CoDelQueue;
 
     fn start(&self, _setup: &Setup, _random: &mut Stream) -> CoDelQueue {
-        let rule = Rule { target: self.target, interval: self.interval, mtu: self.mtu.0, ecn: self.ecn, ..Rule::default() };
+        let rule = Rule {
+            target: self.target,
+            interval: self.interval,
+            mtu: self.mtu.0,
+            ecn: self.ecn,
+            ..Rule::default()
+        };
         let rule = rule.with(self.strict, self.ce_threshold);
         CoDelQueue { rule, limit: self.limit, queue: Fifo::default(), controller: Controller::default() }
     }
 
     #[inline]
-    fn enqueue(state: &mut CoDelQueue, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+    fn enqueue(
+        state: &mut CoDelQueue,
+        _now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) {
         let has_room = has_room(state.limit, (state.queue.packets(), state.queue.bytes()), packet.size);
         if has_room {
             backlog.push(&mut state.queue, packet);
@@ -225,7 +250,12 @@ impl AtDeparture for CoDel {
     }
 
     #[inline]
-    fn dequeue(state: &mut CoDelQueue, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut CoDelQueue,
+        now: Time,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) -> Option<Slot> {
         let slot = state.controller.dequeue(&state.rule, now, &mut state.queue, backlog)?;
         state.rule.mark_late(now, slot, backlog);
         Some(slot)
@@ -331,7 +361,14 @@ mod tests {
     fn nothing_is_dropped_while_one_packet_remains() {
         let mut fixture = Fixture::new(Ecn::NotEct);
         for now in (0..1_000_000).step_by(1000) {
-            let packet = Queued { token: 0, entered: Time::ZERO, size: 1500, flow: 0, ecn: Ecn::NotEct, is_data: true };
+            let packet = Queued {
+                token: 0,
+                entered: Time::ZERO,
+                size: 1500,
+                flow: 0,
+                ecn: Ecn::NotEct,
+                is_data: true,
+            };
             fixture.backlog.push(&mut fixture.queue, packet);
             fixture.backlog.push(&mut fixture.queue, packet);
             let now = Time(now * 1000);

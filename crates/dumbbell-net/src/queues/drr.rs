@@ -43,7 +43,13 @@ impl AtDeparture for Drr {
     }
 
     #[inline]
-    fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+    fn enqueue(
+        state: &mut FlowQueues,
+        _now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) {
         let number = state.turns.queue_of(packet.flow);
         backlog.push(&mut state.turns.queues[number as usize].packets, packet);
         state.turns.join(number);
@@ -56,7 +62,12 @@ impl AtDeparture for Drr {
     }
 
     #[inline]
-    fn dequeue(state: &mut FlowQueues, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut FlowQueues,
+        _now: Time,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) -> Option<Slot> {
         state.turns.dequeue_in_round(backlog, |credits, size| size <= credits)
     }
 }
@@ -100,14 +111,19 @@ mod tests {
         let discipline = Drr { limit: 100_000, ..Drr::default() };
         let (order, _) = order(&discipline, &packets, 20_000);
         let sizes = [1500, 576, 64];
-        let bytes = [1, 2, 3].map(|flow| order.iter().filter(|&&f| f == flow).count() as u64 * sizes[flow as usize - 1]);
+        let bytes = [1, 2, 3]
+            .map(|flow| order.iter().filter(|&&f| f == flow).count() as u64 * sizes[flow as usize - 1]);
         // The service of two backlogged queues differs by at most a quantum and the largest packet.
-        assert!(bytes.iter().max().zip(bytes.iter().min()).is_some_and(|(most, least)| most - least <= 3000), "{bytes:?}");
+        assert!(
+            bytes.iter().max().zip(bytes.iter().min()).is_some_and(|(most, least)| most - least <= 3000),
+            "{bytes:?}"
+        );
     }
 
     #[test]
     fn the_longest_queue_loses_its_last_packet() {
-        let (_, dropped) = order(&Drr { limit: 3, ..Drr::default() }, &[(1, 300), (1, 300), (2, 500), (2, 40)], 0);
+        let (_, dropped) =
+            order(&Drr { limit: 3, ..Drr::default() }, &[(1, 300), (1, 300), (2, 500), (2, 40)], 0);
         assert_eq!(dropped, [1]);
     }
 }

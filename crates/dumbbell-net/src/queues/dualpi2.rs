@@ -73,7 +73,8 @@ params! {
 }
 
 impl Discipline for DualPi2 {
-    const SUMMARY: &'static str = "Coupled queues of L4S: a low-latency queue for ECT(1) and CE, a classic one for the rest.";
+    const SUMMARY: &'static str =
+        "Coupled queues of L4S: a low-latency queue for ECT(1) and CE, a classic one for the rest.";
     const SOURCE: &'static str = "RFC 9332";
     const IS_DUAL: bool = true;
 
@@ -216,7 +217,14 @@ impl Coupled {
     }
 
     /// Marks or drops a departing packet. Returns true if it is dropped.
-    fn signal(&mut self, from: usize, slot: Slot, now: Time, backlog: &mut Backlog, random: &mut Stream) -> bool {
+    fn signal(
+        &mut self,
+        from: usize,
+        slot: Slot,
+        now: Time,
+        backlog: &mut Backlog,
+        random: &mut Stream,
+    ) -> bool {
         let is_spared = backlog.bytes() + u64::from(backlog.packet(slot).size) < self.params.spare.0;
         let p = if is_spared { 0.0 } else { self.p };
         let p_cl = self.params.coupling * p;
@@ -242,7 +250,9 @@ impl Coupled {
             self.ramp(sojourn)
         };
         let is_chosen = match is_random {
-            true => native >= 1.0 || p_cl > 0.0 && random.chance(p_cl) || native > 0.0 && random.chance(native),
+            true => {
+                native >= 1.0 || p_cl > 0.0 && random.chance(p_cl) || native > 0.0 && random.chance(native)
+            }
             false => recur(&mut self.sums[L], native.max(p_cl.min(1.0))),
         };
         is_chosen && !backlog.mark(slot)
@@ -407,12 +417,14 @@ mod tests {
         for (scheduler, c_share) in
             [(SchedulerKind::Wrr, 0.0625), (SchedulerKind::Wrr, 0.1), (SchedulerKind::Credit, 0.1)]
         {
-            let discipline = DualPi2 { scheduler, c_share, limit: Some(Limit::Unlimited), ..DualPi2::default() };
+            let discipline =
+                DualPi2 { scheduler, c_share, limit: Some(Limit::Unlimited), ..DualPi2::default() };
             let mut fixture = fixture(&discipline);
             fixture.state.next_update = Time::NEVER;
             (0..4000).for_each(|_| fixture.enqueue(Time::ZERO, Ecn::Ect1, 1000));
             (0..4000).for_each(|_| fixture.enqueue(Time::ZERO, Ecn::Ect0, 1000));
-            let classic = (0..3200).filter(|_| fixture.dequeue(Time::ZERO).is_some_and(|p| p.ecn == Ecn::Ect0)).count();
+            let classic =
+                (0..3200).filter(|_| fixture.dequeue(Time::ZERO).is_some_and(|p| p.ecn == Ecn::Ect0)).count();
             assert!((classic as f64 - 3200.0 * c_share).abs() <= 2.0, "{classic} of 3200 for {c_share}");
         }
     }

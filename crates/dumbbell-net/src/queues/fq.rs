@@ -86,7 +86,13 @@ impl AtDeparture for Fq {
     }
 
     #[inline]
-    fn enqueue(state: &mut FlowQueues, now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+    fn enqueue(
+        state: &mut FlowQueues,
+        now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) {
         let number = state.turns.queue_of(packet.flow);
         let queue = &state.turns.queues[number as usize];
         if backlog.packets() >= state.limit || queue.packets.packets() >= state.flow_limit {
@@ -103,7 +109,12 @@ impl AtDeparture for Fq {
     }
 
     #[inline]
-    fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut FlowQueues,
+        now: Time,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) -> Option<Slot> {
         state.turns.dequeue(backlog, |queue, backlog| {
             let slot = backlog.pop(&mut queue.packets);
             if slot.is_none() {

@@ -80,7 +80,8 @@ impl AtDeparture for FqCoDel {
 
     fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
         let (target, interval, mtu) = (self.target, self.interval, self.mtu.0);
-        let rule = Rule { target, interval, mtu, ecn: self.ecn, counts_all: self.counts_all, ..Rule::default() };
+        let rule =
+            Rule { target, interval, mtu, ecn: self.ecn, counts_all: self.counts_all, ..Rule::default() };
         FlowQueues {
             rule: rule.with(self.strict, self.ce_threshold),
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
@@ -90,7 +91,13 @@ impl AtDeparture for FqCoDel {
     }
 
     #[inline]
-    fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+    fn enqueue(
+        state: &mut FlowQueues,
+        _now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) {
         let number = state.turns.queue_of(packet.flow);
         backlog.push(&mut state.turns.queues[number as usize].packets, packet);
         state.turns.activate(number);
@@ -100,7 +107,12 @@ impl AtDeparture for FqCoDel {
     }
 
     #[inline]
-    fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut FlowQueues,
+        now: Time,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) -> Option<Slot> {
         let rule = &state.rule;
         state.turns.dequeue(backlog, |queue, backlog| {
             let slot = queue.controller.dequeue(rule, now, &mut queue.packets, backlog)?;
@@ -131,14 +143,8 @@ mod tests {
 
     impl Fixture {
         fn enqueue(&mut self, flow: u32, size: u32) {
-            let packet = Queued {
-                token: self.sent,
-                entered: Time::ZERO,
-                size,
-                flow,
-                ecn: Ecn::NotEct,
-                is_data: true,
-            };
+            let packet =
+                Queued { token: self.sent, entered: Time::ZERO, size, flow, ecn: Ecn::NotEct, is_data: true };
             self.sent += 1;
             FqCoDel::enqueue(&mut self.state, Time::ZERO, packet, &mut self.backlog, &mut self.random);
         }
@@ -165,7 +171,10 @@ mod tests {
     fn a_new_queue_is_served_before_old_ones() {
         let mut fixture = fixture(&FqCoDel::default());
         (0..10).for_each(|_| fixture.enqueue(1, 1500));
-        assert_eq!([fixture.dequeue(), fixture.dequeue()].map(|packet| packet.map(|p| p.flow)), [Some(1), Some(1)]);
+        assert_eq!(
+            [fixture.dequeue(), fixture.dequeue()].map(|packet| packet.map(|p| p.flow)),
+            [Some(1), Some(1)]
+        );
         fixture.enqueue(2, 100);
         assert_eq!(fixture.dequeue().map(|packet| packet.flow), Some(2));
     }
@@ -188,7 +197,8 @@ mod tests {
         // The eleventh packet: flow 1 has 4500 bytes, flow 2 has 800. Half of three packets is two, dropped from the
         // head.
         fixture.enqueue(2, 100);
-        let dropped: Vec<u64> = fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
+        let dropped: Vec<u64> =
+            fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
         assert_eq!((dropped, fixture.backlog.packets()), (vec![0, 1], 9));
     }
 

@@ -83,7 +83,13 @@ impl AtDeparture for FqPie {
     }
 
     #[inline]
-    fn enqueue(state: &mut FlowQueues, now: Time, packet: Queued, backlog: &mut Backlog, random: &mut Stream) {
+    fn enqueue(
+        state: &mut FlowQueues,
+        now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        random: &mut Stream,
+    ) {
         let number = state.turns.queue_of(packet.flow);
         let queue = &mut state.turns.queues[number as usize];
         queue.controller.catch_up(&state.rule, now, &queue.packets, backlog);
@@ -99,7 +105,12 @@ impl AtDeparture for FqPie {
     }
 
     #[inline]
-    fn dequeue(state: &mut FlowQueues, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut FlowQueues,
+        now: Time,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) -> Option<Slot> {
         let rule = &state.rule;
         state.turns.dequeue(backlog, |queue, backlog| {
             queue.controller.catch_up(rule, now, &queue.packets, backlog);
@@ -126,7 +137,8 @@ mod tests {
         for step in 0..10_000_u64 {
             let now = Time(1_000_000 * step);
             let mut enter = |flow: u32| {
-                let packet = Queued { token: 0, entered: now, size: 1000, flow, ecn: Ecn::NotEct, is_data: true };
+                let packet =
+                    Queued { token: 0, entered: now, size: 1000, flow, ecn: Ecn::NotEct, is_data: true };
                 FqPie::enqueue(&mut state, now, packet, &mut backlog, &mut random);
             };
             [1, 1].into_iter().for_each(&mut enter);

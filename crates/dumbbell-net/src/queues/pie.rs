@@ -14,7 +14,9 @@
 //! the first one after 500 ms, `steep_above` 250 ms, a `decay` of 63/64, and ECN off. Linux compares p with `mark_below`
 //! inclusively. Linux counts Ethernet headers in the bytes of the queue; here, bytes are those on the wire.
 
-use super::{AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot, Verdict, has_room};
+use super::{
+    AtDeparture, Backlog, Contradiction, Discipline, Fifo, Queued, Reason, Setup, Slot, Verdict, has_room,
+};
 use dumbbell_units::{Bytes, Ecn, Limit, Stream, Time, choice, params};
 
 choice! {
@@ -91,7 +93,8 @@ impl Pie {
 }
 
 impl Discipline for Pie {
-    const SUMMARY: &'static str = "Proportional integral controller enhanced: drops or marks on arrival to hold a delay.";
+    const SUMMARY: &'static str =
+        "Proportional integral controller enhanced: drops or marks on arrival to hold a delay.";
     const SOURCE: &'static str = "RFC 8033";
 
     fn contradiction(&self, _setup: &Setup) -> Option<Contradiction> {
@@ -294,7 +297,11 @@ impl Controller {
         if !self.is_chosen(rule, random) {
             return Verdict::Enqueue;
         }
-        if self.p < rule.mark_below && ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(Reason::Early) }
+        if self.p < rule.mark_below && ecn.is_capable() {
+            Verdict::Mark
+        } else {
+            Verdict::Drop(Reason::Early)
+        }
     }
 
     /// True if a packet is chosen for a drop or a mark [RFC 8033 §5.4].
@@ -303,8 +310,7 @@ impl Controller {
             return random.chance(self.p);
         }
         self.accumulated = if self.p == 0.0 { 0.0 } else { self.accumulated + self.p };
-        let is_chosen =
-            self.accumulated >= 0.85 && (self.accumulated >= 8.5 || random.chance(self.p));
+        let is_chosen = self.accumulated >= 0.85 && (self.accumulated >= 8.5 || random.chance(self.p));
         if is_chosen {
             self.accumulated = 0.0;
         }
@@ -418,7 +424,9 @@ mod tests {
         controller.update(&rule, Time::ZERO, false);
         assert!((controller.p - 0.390_162_5).abs() < 1e-15);
         // As in Linux: another 0.02 above 250 ms, and no decay while packets wait.
-        let linux = Pie { steep_above: Some(Time(250_000_000)), delay: DelayMeasure::Departed, ..Pie::default() }.rule();
+        let linux =
+            Pie { steep_above: Some(Time(250_000_000)), delay: DelayMeasure::Departed, ..Pie::default() }
+                .rule();
         let mut controller = Controller { p: 0.1, ..Controller::default() };
         controller.update(&linux, Time(250_000_001), true);
         assert!((controller.p - 0.14).abs() < 1e-15);

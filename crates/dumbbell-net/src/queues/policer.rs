@@ -20,7 +20,8 @@ params! {
 }
 
 impl Discipline for Policer {
-    const SUMMARY: &'static str = "A token bucket that drops packets beyond its rate and burst and queues none.";
+    const SUMMARY: &'static str =
+        "A token bucket that drops packets beyond its rate and burst and queues none.";
     const SOURCE: &'static str = "RFC 2697 §3";
 
     fn contradiction(&self, setup: &Setup) -> Option<Contradiction> {
@@ -84,7 +85,8 @@ mod tests {
         let mut random = Stream::new(1, 0, "policer");
         let mut passes = |at| {
             let service = Service::IdleSince(Time::ZERO);
-            let arrival = Arrival { at: Time(at), size: 1000, flow: 0, ecn: Ecn::NotEct, waiting: (0, 0), service };
+            let arrival =
+                Arrival { at: Time(at), size: 1000, flow: 0, ecn: Ecn::NotEct, waiting: (0, 0), service };
             Policer::admit(&mut bucket, &arrival, &mut random) == Verdict::Enqueue
         };
         assert_eq!([0, 0, 0, 0].map(&mut passes), [true, true, true, false]);
@@ -96,7 +98,10 @@ mod tests {
     #[test]
     fn a_policer_faster_than_its_link_is_rejected() {
         let policer = Policer { rate: Some(Rate(2_000_000)), ..Policer::default() };
-        assert_eq!(policer.contradiction(&Setup { rate: Rate(1_000_000) }).map(|(field, _)| field), Some("rate"));
+        assert_eq!(
+            policer.contradiction(&Setup { rate: Rate(1_000_000) }).map(|(field, _)| field),
+            Some("rate")
+        );
         assert_eq!(policer.contradiction(&Setup { rate: Rate(2_000_000) }), None);
     }
 }

@@ -71,13 +71,15 @@ impl Red {
         let default = (self.target_delay.secs() * self.packets_per_second(setup) / 2.0).max(5.0);
         // A given upper threshold below the default lower one reduces the latter.
         let stated = packets(self.maximum);
-        let minimum = packets(self.minimum).unwrap_or(stated.map_or(default, |maximum| default.min(maximum / 3.0)));
+        let minimum =
+            packets(self.minimum).unwrap_or(stated.map_or(default, |maximum| default.min(maximum / 3.0)));
         Thresholds { minimum, maximum: stated.unwrap_or(3.0 * minimum) }
     }
 }
 
 impl Discipline for Red {
-    const SUMMARY: &'static str = "Random early detection, gentle and adaptive: drops or marks at random, by the average queue.";
+    const SUMMARY: &'static str =
+        "Random early detection, gentle and adaptive: drops or marks at random, by the average queue.";
     const SOURCE: &'static str = "[floyd1993]";
 
     fn room(&self) -> Limit {
@@ -240,7 +242,14 @@ mod tests {
 
     fn arrival(at: u64, waiting: usize) -> Arrival {
         let service = Service::Busy(1000);
-        Arrival { at: Time(at), size: 1000, flow: 0, ecn: Ecn::Ect0, waiting: (waiting, 1000 * waiting as u64), service }
+        Arrival {
+            at: Time(at),
+            size: 1000,
+            flow: 0,
+            ecn: Ecn::Ect0,
+            waiting: (waiting, 1000 * waiting as u64),
+            service,
+        }
     }
 
     fn red(parameters: Red) -> (Average, Stream) {
@@ -317,7 +326,9 @@ mod tests {
     fn max_p_is_adapted_by_additive_increase_and_multiplicative_decrease() {
         let (mut state, mut random) = red(Red { weight: Some(1.0), adaptive: true, ..thresholds(5, 15) });
         // The target is the middle fifth, 9 to 11 packets.
-        for (at, waiting, max_p) in [(400, 14, 0.1), (500, 14, 0.11), (600, 14, 0.11), (1000, 10, 0.11), (1500, 6, 0.099)] {
+        for (at, waiting, max_p) in
+            [(400, 14, 0.1), (500, 14, 0.11), (600, 14, 0.11), (1000, 10, 0.11), (1500, 6, 0.099)]
+        {
             Red::admit(&mut state, &arrival(at * 1_000_000, waiting), &mut random);
             assert!((state.max_p - max_p).abs() < 1e-12, "{} at {at} ms", state.max_p);
         }

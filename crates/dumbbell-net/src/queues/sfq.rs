@@ -30,7 +30,8 @@ params! {
 }
 
 impl Discipline for Sfq {
-    const SUMMARY: &'static str = "Stochastic fairness queueing: hashed flows take turns, and the longest queue drops.";
+    const SUMMARY: &'static str =
+        "Stochastic fairness queueing: hashed flows take turns, and the longest queue drops.";
     const SOURCE: &'static str = "[mckenney1990]";
 }
 
@@ -57,7 +58,13 @@ impl AtDeparture for Sfq {
     }
 
     #[inline]
-    fn enqueue(state: &mut FlowQueues, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
+    fn enqueue(
+        state: &mut FlowQueues,
+        _now: Time,
+        packet: Queued,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) {
         let number = state.turns.queue_of(packet.flow);
         let has_room = state.turns.active_count() < state.flows;
         let queue = &mut state.turns.queues[number as usize];
@@ -76,7 +83,12 @@ impl AtDeparture for Sfq {
     }
 
     #[inline]
-    fn dequeue(state: &mut FlowQueues, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
+    fn dequeue(
+        state: &mut FlowQueues,
+        _now: Time,
+        backlog: &mut Backlog,
+        _random: &mut Stream,
+    ) -> Option<Slot> {
         state.turns.dequeue_in_round(backlog, |credits, _size| credits > 0)
     }
 }
@@ -124,7 +136,8 @@ mod tests {
 
     #[test]
     fn depth_and_number_of_queues_are_limited() {
-        let (_, dropped) = order(&Sfq { depth: 2, ..Sfq::default() }, &[(1, 100), (1, 100), (1, 100), (2, 100)]);
+        let (_, dropped) =
+            order(&Sfq { depth: 2, ..Sfq::default() }, &[(1, 100), (1, 100), (1, 100), (2, 100)]);
         assert_eq!(dropped, [2]);
         let (_, dropped) = order(&Sfq { flows: 1, ..Sfq::default() }, &[(1, 100), (2, 100), (1, 100)]);
         assert_eq!(dropped, [1]);

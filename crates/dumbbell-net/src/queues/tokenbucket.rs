@@ -126,7 +126,8 @@ impl AtDeparture for TokenBucket {
     fn dequeue(state: &mut Shaper, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         let tokens = u128::from(backlog.first(&state.queue)?.size) * PARTS;
         let buckets = [Some(&mut state.bucket), state.peak.as_mut()];
-        state.ready = buckets.into_iter().flatten().map(|bucket| bucket.fill(now, tokens)).max().unwrap_or(now);
+        state.ready =
+            buckets.into_iter().flatten().map(|bucket| bucket.fill(now, tokens)).max().unwrap_or(now);
         if state.ready > now {
             return None;
         }
@@ -181,7 +182,8 @@ mod tests {
     fn the_peak_rate_spaces_packets_of_a_burst() {
         // As above with a peak rate of 20 Mbit/s and a second bucket of one packet: tokens of a packet take 0.4 ms.
         let peak_rate = Some(Rate(20_000_000));
-        let shaper = TokenBucket { rate: Some(Rate(8_000_000)), burst: Bytes(3000), ..TokenBucket::default() };
+        let shaper =
+            TokenBucket { rate: Some(Rate(8_000_000)), burst: Bytes(3000), ..TokenBucket::default() };
         let mut link = link(TokenBucket { peak_rate, peak_burst: Some(Bytes(1000)), ..shaper });
         (0..5).for_each(|number| link.enqueue(Time::ZERO, &Packet::of_size(1000, number)));
         // They begin at 0, 0.4, 0.8, 1.2 (the bucket has 3000 - 3000 + 1200 tokens) and 2 ms.
@@ -193,7 +195,8 @@ mod tests {
     fn no_period_passes_more_than_the_rate_and_one_burst() {
         let mut random = Stream::new(3, 0, "traffic");
         let (rate, burst) = (8_000_000_u64, 5000_u64);
-        let mut link = link(TokenBucket { rate: Some(Rate(rate)), burst: Bytes(burst), ..TokenBucket::default() });
+        let mut link =
+            link(TokenBucket { rate: Some(Rate(rate)), burst: Bytes(burst), ..TokenBucket::default() });
         let (mut now, mut ends) = (Time::ZERO, Vec::new());
         for number in 0..3000 {
             now += Time(random.exponential(if number % 300 < 150 { 1e5 } else { 2e6 }) as u64);

@@ -63,7 +63,8 @@ mod tests {
             link
         };
         let constant = of(Geo::default(), 60);
-        let change = LinkChange { at: Time::ZERO, rate: Some(Rate(250_000_000)), delay: Some(Time(301_000_000)) };
+        let change =
+            LinkChange { at: Time::ZERO, rate: Some(Rate(250_000_000)), delay: Some(Time(301_000_000)) };
         assert_eq!(constant.changes, [change]);
         let fading = of(Geo { variation: 0.3, correlation: 0.9, ..Geo::default() }, 36_000);
         let statistics = Statistics::of_changes(&fading, 36_000);

@@ -80,7 +80,8 @@ mod tests {
     fn half_of_the_time_is_fast() {
         let mut link = LinkSpec::default();
         MmWave::default().add_to(&mut link, Time(3_600_000_000_000), Stream::new(1, 0, "trace:mmwave"));
-        let rates: Vec<f64> = link.changes.iter().filter_map(|change| change.rate).map(|r| r.0 as f64).collect();
+        let rates: Vec<f64> =
+            link.changes.iter().filter_map(|change| change.rate).map(|r| r.0 as f64).collect();
         let fast = rates.iter().filter(|&&rate| rate >= 8e8).count() as f64 / rates.len() as f64;
         assert!((fast - 0.5).abs() < 0.03 && rates.len() == 36_000, "{fast}");
         assert!(rates.iter().all(|rate| (2e7..=1e8).contains(rate) || (8e8..=1.5e9).contains(rate)));

@@ -62,7 +62,8 @@ impl Synthetic for Starlink {
             let step = random.uniform_between(-self.rate_step, self.rate_step);
             let delay = ground + Time::from_secs(random.uniform_between(rtt.0, rtt.1) / 2.0);
             let rate = Rate((self.rate.0 as f64 * (1.0 + step)) as u64);
-            let (loses, length) = (random.chance(self.burst_probability), random.uniform_between(burst.0, burst.1));
+            let (loses, length) =
+                (random.chance(self.burst_probability), random.uniform_between(burst.0, burst.1));
             if at > Time::ZERO && loses {
                 let until = at + Time::from_secs(length);
                 link.outages.push(Outage { from: at, until, packets: Downtime::Drop });
@@ -93,7 +94,8 @@ mod tests {
         Starlink::default().add_to(&mut link, Time(36_000 * SECOND), Stream::new(1, 0, "trace:starlink"));
         let at: Vec<u64> = link.changes.iter().map(|change| change.at.0 / SECOND).collect();
         assert_eq!(at[..6], [0, 12, 27, 42, 57, 72]);
-        let delays: Vec<f64> = link.changes.iter().filter_map(|change| change.delay).map(Time::secs).collect();
+        let delays: Vec<f64> =
+            link.changes.iter().filter_map(|change| change.delay).map(Time::secs).collect();
         // 5 ms on ground, and 10 to 30 ms to the satellite and back down.
         assert!(delays.iter().all(|delay| (0.015..=0.035).contains(delay)));
         assert!((delays.iter().sum::<f64>() / delays.len() as f64 / 0.025 - 1.0).abs() < 0.02);

@@ -323,14 +323,10 @@ impl Rack {
 
     /// True if the data in the network leaves room for a segment.
     fn has_room(&self, connection: &Connection) -> bool {
-        let is_by_pipe = connection.in_recovery
-            || self.after_timeout
-            || connection.duplicates.has_limited_transmit();
-        let in_network = if is_by_pipe {
-            connection.scoreboard.pipe()
-        } else {
-            connection.snd_max - connection.snd_una
-        };
+        let is_by_pipe =
+            connection.in_recovery || self.after_timeout || connection.duplicates.has_limited_transmit();
+        let in_network =
+            if is_by_pipe { connection.scoreboard.pipe() } else { connection.snd_max - connection.snd_una };
         real(in_network + u64::from(connection.mss)) <= connection.cwnd()
     }
 }
@@ -443,8 +439,7 @@ impl LossRecovery for Rack {
         }
         connection.duplicates.inflation = 0.0;
         connection.duplicates.count = 0;
-        self.forward =
-            ForwardRecovery::begin(self.rules.frto, connection.in_recovery, self.after_timeout);
+        self.forward = ForwardRecovery::begin(self.rules.frto, connection.in_recovery, self.after_timeout);
         // While the segment that the timer has sent again is not acknowledged, the threshold is kept [RFC 5681 §3.1]. The
         // window is that after a timeout already.
         if !std::mem::replace(&mut self.has_expired, true) {
@@ -559,7 +554,10 @@ mod tests {
         let seen = reported(3, true);
         assert_eq!((length(&seen, false), length(&seen, true)), (10, 10));
         let rules = RackRules { dup_thresh: 0, ..RackRules::default() };
-        assert_eq!(ReorderingWindow::new().length(&rules, three.deliveries().unwrap(), false, 0.05).0 / MS, 10);
+        assert_eq!(
+            ReorderingWindow::new().length(&rules, three.deliveries().unwrap(), false, 0.05).0 / MS,
+            10
+        );
     }
 
     #[test]

@@ -108,8 +108,7 @@ impl LossRecovery for Reno {
 
     fn on_new_ack(&mut self, connection: &mut Connection, now: Time, _ack: u64) -> NewAck {
         if connection.in_recovery {
-            let is_deflated =
-                self.rules.deflation_fix || connection.duplicates.count > DUPLICATE_THRESHOLD;
+            let is_deflated = self.rules.deflation_fix || connection.duplicates.count > DUPLICATE_THRESHOLD;
             let kept = if is_deflated { 0.0 } else { connection.duplicates.inflation };
             connection.leave_recovery(now, kept);
         }
