@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import dumbbell
@@ -60,7 +61,7 @@ class Aimd(dumbbell.Control):
 
 def measure(form: str, folder: Path) -> tuple[float, str]:
     """Return the delivered packets per CPU second of one form in this process, and the fingerprint of the run."""
-    tcps = {
+    tcps: dict[str, Callable[[], str | Library | Aimd]] = {
         "registered": lambda: "aimd",
         "c": lambda: Library(folder / "aimd.c.out"),
         "wasm": lambda: Library(folder / "aimd.wasm.out"),

@@ -143,7 +143,8 @@ def _evolution(run: Recorded) -> dict[str, Any]:
 def _threshold(run: Recorded) -> dict[str, Any]:
     names = [name for name in run.flows if name != "x"]
     half = run.duration / 2.0
-    return {"still_loses": float(any(is_cut_after(*run.trace("cwnd", name), half) for name in names))}
+    windows = [run.trace("cwnd", name) for name in names]
+    return {"still_loses": float(any(is_cut_after(window.time, window.value, half) for window in windows))}
 
 
 def _video(run: Recorded) -> dict[str, Any]:

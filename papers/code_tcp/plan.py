@@ -225,7 +225,7 @@ def plan(settings: Settings) -> list[PlannedRun]:
     """Return the planned runs."""
     count = counts(settings)
     every = ("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs")
-    runs = []
+    runs: list[PlannedRun] = []
     # The literal reading has runs for every claim that the main one has, in the same number.
     for group, assumptions in (("base", BASE), (LITERAL_GROUP, LITERAL)):
         runs += _sweeps(group, assumptions, every, count, count.sweeps, settings.seed, True)

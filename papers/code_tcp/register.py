@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,9 @@ from dumbbell.claims import Outcome, Register, number
 from .evidence import Evidence
 from .printed import interval
 
-__all__ = ["REGISTER", "claim", "listed", "mean_of"]
+__all__ = ["REGISTER", "Measure", "claim", "listed", "mean_of"]
+
+Measure = Callable[[Evidence], Outcome]
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
@@ -14,11 +16,11 @@ from dumbbell.statistics import Interval, mean_difference, mean_interval
 from .evidence import Evidence, Values
 from .linux import KINDS, MSS
 from .printed import COLUMNS, data, interval
-from .register import claim, listed
+from .register import Measure, claim, listed
 
 __all__ = ["ON_LINUX", "queued", "ratio_to_reno"]
 
-on_linux = measure_of("code-tcp", lambda evidence: evidence.linux)
+on_linux: Callable[[Measure], Measure] = measure_of("code-tcp", lambda evidence: evidence.linux)
 
 ON_LINUX = ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5")
 """Claims that runs of the kernel decide."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.traces import StepFunction
 
 from .assumptions import assumptions_of
 from .cycles import WARM_UP_S, Cycle, cycles, reno_cuts
@@ -203,19 +204,20 @@ def highest_code_window_when_second_joins(evidence: Evidence) -> Outcome:
     return mean_of(peaks, note=f"the first connection's own peak is at {np.mean(first):.1f} s")
 
 
-def _windows(run: Run) -> list[tuple[Values, Values]]:
+def _windows(run: Run) -> list[StepFunction]:
     return [run.trace("cwnd", name) for name in ("first", "second")]
 
 
-def settled_s(time: Values, value: Values, from_s: float) -> float:
+def settled_s(quantity: StepFunction, from_s: float) -> float:
     """Return the time after `from_s` until a quantity stays near its mean of the last quarter, s."""
+    time, value = quantity
     final = value[time > 0.75 * time[-1]].mean()
     away = time[np.abs(value - final) > SETTLED_PACKETS]
     return max(0.0, float(away[-1]) - from_s) if away.size else 0.0
 
 
 def _settling(run: Run) -> float:
-    return max(settled_s(time, cwnd, 50.0) for time, cwnd in _windows(run))
+    return max(settled_s(window, 50.0) for window in _windows(run))
 
 
 def _share_ratio(evidence: Evidence, kind: str) -> Outcome:
@@ -246,7 +248,7 @@ def code_settles_later_than_vegas(evidence: Evidence) -> Outcome:
     return Outcome.share(times[:, 0] > times[:, 1], note=f"{means[0]:.1f} s against {means[1]:.1f} s")
 
 
-def _queue(run: Run) -> tuple[Values, Values]:
+def _queue(run: Run) -> StepFunction:
     return run.trace("backlog", BOTTLENECK)
 
 
@@ -280,10 +282,7 @@ def settled_queue_of_code_less_that_of_vegas(evidence: Evidence) -> Outcome:
 @claim("C-F18-3")
 def queue_settles_later_with_code(evidence: Evidence) -> Outcome:
     times = np.array(
-        [
-            (settled_s(*_queue(code), 50.0), settled_s(*_queue(vegas), 50.0))
-            for code, vegas in _pairs(evidence)
-        ]
+        [(settled_s(_queue(code), 50.0), settled_s(_queue(vegas), 50.0)) for code, vegas in _pairs(evidence)]
     )
     means = times.mean(axis=0)
     return Outcome.share(times[:, 0] > times[:, 1], note=f"{means[0]:.1f} s against {means[1]:.1f} s")

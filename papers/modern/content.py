@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding, NotMeasured, number
+from dumbbell.claims import Finding, NotMeasured, Verdict, number
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 
 from . import figures
@@ -32,7 +32,7 @@ FAMILIES = {
 }
 """The families of statements, by the first part of their names."""
 
-BASES = {
+BASES: dict[str, Callable[[str], bool]] = {
     "read in the source": lambda source: (
         not any(mark in source for mark in ("third-hand", "from memory", "band proposed here"))
     ),
@@ -42,7 +42,7 @@ BASES = {
 }
 """How far a statement can be trusted, by what its source says. The last may come with another."""
 
-VERDICTS = ("reproduced", "undecided", "not-reproduced", "not-checkable")
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "undecided", "not-reproduced", "not-checkable")
 
 
 def _left(title: str) -> Column:

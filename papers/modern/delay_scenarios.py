@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .assumptions import Assumptions
 from .network import (
     Case,
@@ -83,7 +85,7 @@ def _marked(assumptions: Assumptions) -> dict[str, Data]:
     }  # fmt: skip
     prague = linux("prague", assumptions, ecn="accurate")
     cubic = linux("cubic", assumptions)
-    both = {"queue": {"kind": "dualpi2"}, "link": {"wait_percentiles": True}}
+    both: dict[str, Any] = {"queue": {"kind": "dualpi2"}, "link": {"wait_percentiles": True}}
     for name, mbps in (("alone", 40), ("fast", 400)):
         made[f"prague-{name}"] = bottleneck(
             f"prague-{name}", mbps, 25, bulk([("f", prague)]), 60, from_s=30, **both

@@ -177,7 +177,7 @@ def _limited(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
     states = probe(*STATES, flows=["f"])
     windows = probe("flight_size", "cwnd", flows=["f"], period_ms=5)
     duration = 60 if quick else 120
-    made = {
+    made: dict[str, tuple[Data, float, list[Data], list[Data]]] = {
         "draft-limited": (media, 20, [states], []),
         "draft-idle": (rare, 60, [states], []),
         "draft-answers": (answers, duration, [states, windows], []),

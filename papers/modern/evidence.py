@@ -111,7 +111,7 @@ class Run:
 
     def goodput(self, prefix: str = "f") -> float:
         """Return the goodput of all flows whose names begin so, Mbit/s."""
-        return sum(row["goodput_bps"] for name, row in self.flows.items() if name.startswith(prefix)) / 1e6
+        return self.total("goodput_bps", prefix) / 1e6
 
     def total(self, column: str, prefix: str = "") -> float:
         """Return the sum of a column over the flows whose names begin so."""

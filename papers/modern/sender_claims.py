@@ -120,7 +120,8 @@ def lost_retransmissions_without_over_with_the_proportional_reduction(evidence: 
     def over_paths(part: str, bound: str, reading: Callable[[Run], float]) -> Values:
         """Return the sum over the paths, for each run."""
         keys = [f"population-{part}-{bound}-{packets}" for packets in POPULATION_QUEUES]
-        return np.sum([evidence.each(key, reading) for key in keys], axis=0)
+        total: Values = np.stack([evidence.each(key, reading) for key in keys]).sum(axis=0)
+        return total
 
     again, again_reduced = (over_paths("losses", bound, _lost_again) for bound in ("off", "ssrb"))
     late, late_reduced = (

@@ -402,6 +402,12 @@ def on_testbed(evidence: Evidence) -> Section:
     )
 
 
+def _mean_backlog(kernel: Evidence, variant: str, k: float, way: int) -> Values:
+    """Return the mean backlog of the bottleneck, forwards (0) or backwards (1), with resamples."""
+    rows = kernel.rows(linux.ALONE, variant, k)
+    return kernel.mean(rows, lambda row: float(row["backlogs"][way]))
+
+
 def _on_linux(evidence: Evidence) -> list[Block]:
     """Return figures and tables of the runs of the kernel."""
     kernel = evidence.kernel
@@ -414,12 +420,7 @@ def _on_linux(evidence: Evidence) -> list[Block]:
         both = [kernel.throughput(linux.ALONE, variant, k) for variant in ("rovegas", "vegas")]
         row.append(shown(both[0] / both[1], 2, at_points("fig-8", "ratio").get(k)))
         for variant in linux.VARIANTS:
-            waiting = [
-                kernel.mean(
-                    kernel.rows(linux.ALONE, variant, k), lambda row, way=way: float(row["backlogs"][way])
-                )
-                for way in (0, 1)
-            ]
+            waiting = [_mean_backlog(kernel, variant, k, way) for way in (0, 1)]
             row.append(" / ".join(f"{values[0]:.1f}" for values in waiting))
         rows.append(row)
     blocks: list[Block] = [

@@ -17,14 +17,13 @@ Nothing else decides: neither high load on the LAN nor any effect, share or mark
 smallest one, the file also has the means at high load and in the WAN and the share of the tables' claims that hold, so that the
 reader sees what another choice would do.
 
-Run from the root of the checkout: ``python papers/vegas_revisited/calibrate.py``.
+Run with ``python -m dumbbell_papers.vegas_revisited.calibrate``.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,8 +34,15 @@ import tomli_w
 from rich.console import Console
 
 import dumbbell
-from dumbbell import Job, papers
+from dumbbell import Job
 from dumbbell.claims import GROUPS, SHORT_GROUPS, judge
+
+from . import PAPER
+from .assumptions import Assumptions
+from .evidence import Evidence
+from .plan import table_configurations
+from .scenarios import ALIASES, experiment, stable_seed
+from .sensitivity import tested
 
 TARGETS = {"throughput": 73.4, "retransmitted": 48.6}
 STANDARD_ERRORS = {"throughput": 9.18 / math.sqrt(50), "retransmitted": 5.92 / math.sqrt(50)}
@@ -105,17 +111,10 @@ class Point:
         }
 
 
-PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[1])
-ASSUMPTIONS, EVIDENCE, PLAN, SCENARIOS, SENSITIVITY = (
-    sys.modules[f"{type(PAPER).__module__}.{part}"]
-    for part in ("assumptions", "evidence", "plan", "scenarios", "sensitivity")
-)
-
-
-def setting(point: Point) -> Any:
+def setting(point: Point) -> Assumptions:
     """Return the paper's assumptions at a point of the grid."""
     return replace(
-        ASSUMPTIONS.Assumptions(),
+        Assumptions(),
         background_buffer=point.buffer,
         conversation_cap=None if point.cap_kb is None else f"{point.cap_kb} kB",
         size_multiplier=point.multiplier,
@@ -142,7 +141,7 @@ def measure(points: Sequence[Point], runs: int, seed: int) -> list[dict[str, Any
     """
     frame = reduced(
         [
-            Job(scenario=SCENARIOS.experiment("cell000", "reno", "low", setting(point)), seed=seed, run=run)
+            Job(scenario=experiment("cell000", "reno", "low", setting(point)), seed=seed, run=run)
             for point in points
             for run in range(runs)
         ]
@@ -183,7 +182,7 @@ def table_x_misfit(point: Point) -> float:
     base = setting(point)
     total = 0.0
     for foreground, background, load, printed in TABLE_X:
-        scenario = SCENARIOS.experiment(foreground, background, load, base)
+        scenario = experiment(foreground, background, load, base)
         jobs = [Job(scenario=scenario, seed=SEED + 4, run=run) for run in range(TABLE_X_RUNS)]
         total += (float(reduced(jobs)["throughput"].mean()) / printed - 1) ** 2
     return round(total, 4)
@@ -222,28 +221,26 @@ def shown(point: Point) -> dict[str, Any]:
     chosen: list[tuple[str, int]] = []
     jobs = []
     far = {f"{foreground}|{background}" for foreground, background, load, _ in SHOWN if load == "wan"}
-    for foreground, background, load in PLAN.table_configurations():
-        names = [name for name, cell in SCENARIOS.ALIASES.items() if cell == foreground] or [foreground]
+    for foreground, background, load in table_configurations():
+        names = [name for name, cell in ALIASES.items() if cell == foreground] or [foreground]
         if load == "wan" and not any(f"{name}|{background}" in far for name in names):
             continue
-        scenario = SCENARIOS.experiment(foreground, background, load, base)
+        scenario = experiment(foreground, background, load, base)
         key = f"table/{foreground}|{background}|{load}"
         for run in range(WAN_RUNS if load == "wan" else SCORE_RUNS):
             chosen.append((key, run))
-            jobs.append(Job(scenario=scenario, seed=SCENARIOS.stable_seed(SEED + 3, key), run=run))
+            jobs.append(Job(scenario=scenario, seed=stable_seed(SEED + 3, key), run=run))
     frame = reduced(jobs)
     keys = pd.DataFrame(chosen, columns=["key", "run"])
-    evidence = EVIDENCE.Evidence(pd.concat([keys, frame], axis=1), {}, full=False, resamples=0)
+    evidence = Evidence(pd.concat([keys, frame], axis=1), {}, full=False, resamples=0)
     near = [
-        claim
-        for claim in SENSITIVITY.tested(PAPER.claims())
-        if claim.scenario not in ("table-10", "table-11", "wan-rtx")
+        claim for claim in tested(PAPER.claims()) if claim.scenario not in ("table-10", "table-11", "wan-rtx")
     ]
     findings = [finding for finding in judge(near, evidence) if finding.counts]
     shares = {}
     for short, kinds in zip(SHORT_GROUPS, GROUPS.values(), strict=True):
         held = [finding.holds for finding in findings if finding.claim.kind in kinds]
-        shares[short] = round(100 * sum(held) / len(held), 1)
+        shares[short] = round(100 * held.count(True) / len(held), 1)
     throughputs = {
         f"{foreground}|{background}|{load}": round(float(evidence.thr(foreground, background, load)[0]), 2)
         for foreground, background, load, _ in SHOWN
@@ -273,7 +270,7 @@ def main() -> None:
     console.print("chosen", check)
     document: dict[str, Any] = {
         "targets": TARGETS,
-        "chosen": check | {"runs": CHECK_RUNS, "engine": dumbbell.version()},
+        "chosen": check | {"runs": CHECK_RUNS, "engine": dumbbell.__version__},
         "scan_runs": SCAN_RUNS,
         "finalist_runs": FINALIST_RUNS,
         "table_x_runs": TABLE_X_RUNS,

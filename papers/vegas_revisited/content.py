@@ -547,17 +547,12 @@ def _effect_tables(evidence: Evidence) -> Section:
                 ]
                 row.append(" ".join(marks))
             rows.append(row)
-        for label, value, printed_value in (
-            (
-                "error",
-                lambda ours: f"{float(ours.percent['error'][0]):.2f}",
-                lambda printed: f"{printed.percent['error']:.2f}",
-            ),
-        ):
-            row = [label]
-            for background in BACKGROUNDS:
-                row += ["", "", value(found[background]), printed_value(effect_column(table, background)), ""]
-            rows.append(row)
+        row = ["error"]
+        for background in BACKGROUNDS:
+            printed, ours = effect_column(table, background), found[background]
+            error = float(ours.percent["error"][0])
+            row += ["", "", f"{error:.2f}", f"{printed.percent['error']:.2f}", ""]
+        rows.append(row)
         for label, attribute in (
             ("half-width, quantile 0.90", "hw_one_sided"),
             ("half-width, quantile 0.95", "hw_two_sided"),

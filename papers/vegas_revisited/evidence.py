@@ -117,7 +117,7 @@ def _effects(means: Values, variances: Values, replications: int, names: Sequenc
     s_e = np.sqrt(sse / degrees) if degrees else np.full(means.shape[1], np.nan)
     labels = ["_".join(names[index] for index in subset) or "mean" for subset in subsets]
     own = stats.t.ppf(0.95, degrees) if degrees else math.nan
-    one, two = stats.t.ppf((0.90, 0.95), cells * (PAPER_RUNS - 1)) / math.sqrt(cells * PAPER_RUNS)
+    one, two = stats.t.ppf(np.array([0.90, 0.95]), cells * (PAPER_RUNS - 1)) / math.sqrt(cells * PAPER_RUNS)
     return FactorEffects(
         terms=dict(zip(labels, effects, strict=True)),
         percent=dict(zip(labels[1:], 100 * squares / total, strict=True)) | {"error": 100 * sse / total},

@@ -136,11 +136,10 @@ def foreground_table(table: str) -> ForegroundTable:
     """Return a table of means by its Roman number."""
     entry = dict(data()["tables"][table])
     metric = entry.pop("metric")
-    columns = tuple(tuple(column.split()) for column in entry.pop("columns"))
+    columns = [column.split() for column in entry.pop("columns")]
     return ForegroundTable(
         metric=metric,
-        # Every column of the data is a pair, load and background, which the data's types do not say.
-        columns=columns,  # type: ignore[arg-type]  # see above
+        columns=tuple((load, background) for load, background in columns),
         rows={foreground: tuple(map(float, values)) for foreground, values in entry.items()},
     )
 

@@ -38,11 +38,13 @@ claim = REGISTER.claim
 
 
 def minimum(parts: Sequence[Values]) -> Values:
-    return np.minimum.reduce(list(parts))
+    minima: Values = np.min(parts, axis=0)
+    return minima
 
 
 def maximum(parts: Sequence[Values]) -> Values:
-    return np.maximum.reduce(list(parts))
+    maxima: Values = np.max(parts, axis=0)
+    return maxima
 
 
 def all_positive(margins: Sequence[Values], note: str = "") -> Outcome:

@@ -68,7 +68,7 @@ class Load:
 
     interarrival: str
     queue: str = "10 packets"
-    changes: Mapping[str, str] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
 
 LOADS = {

@@ -207,7 +207,8 @@ def _replayed(row: int, column: str, *, corrected: bool) -> Callable[[Evidence],
 
 def _broken_invariant(_evidence: Evidence) -> Outcome:
     rows = replay(corrected=False)
-    gaps = [rows[index].eq3 - rows[index].eq4 for index in (2, 4)]
+    checks = [(rows[index].eq3, rows[index].eq4) for index in (2, 4)]
+    gaps = [eq3 - eq4 for eq3, eq4 in checks if eq3 is not None and eq4 is not None]
     return Outcome.of(
         max(gaps), holds=max(gaps) < 0, note=f"Eq. 3 minus Eq. 4 is {gaps[0]:g} and {gaps[1]:g} segments"
     )

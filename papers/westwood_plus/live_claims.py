@@ -15,7 +15,7 @@ from dumbbell.claims import NotMeasured, Outcome, number
 from dumbbell.papers.real_time import measure_of
 
 from . import printed
-from .evidence import Evidence, quotient
+from .evidence import Evidence, Values, quotient
 from .linux import CAUSES, HEADERS, MSS
 from .register import Measure, claim
 from .uploads import PAIR, goodputs, least_rtt_s, retransmitted, sessions
@@ -101,6 +101,14 @@ def _farthest(by_cause: Mapping[str, Outcome]) -> Outcome:
     return replace(farthest, note=f"the cause of losses that is farther from 1, of {listed}")
 
 
+def _quotient(
+    quantity: Callable[[Evidence, str, str, str], Values], evidence: Evidence, site: str, cause: str
+) -> Outcome:
+    """Return the quotient of a quantity of the uploads over a path: the variant's over the other's."""
+    above, below = (quantity(evidence.kernel, site, cause, variant) for variant in PAIR)
+    return quotient(above, below)
+
+
 def _register_order(name: str, site: str) -> None:
     @claim(name)
     @on_linux
@@ -120,12 +128,7 @@ def _register_retransmissions(name: str, site: str) -> None:
     @claim(name)
     @on_linux
     def ratio_of_retransmission_ratios(evidence: Evidence) -> Outcome:
-        return _farthest(
-            {
-                cause: quotient(*(retransmitted(evidence.kernel, site, cause, variant) for variant in PAIR))
-                for cause in CAUSES
-            }
-        )
+        return _farthest({cause: _quotient(retransmitted, evidence, site, cause) for cause in CAUSES})
 
 
 def _register_round_trip(site: str) -> None:
@@ -146,12 +149,7 @@ for _site in printed.SITES:
 @claim("W-F37-1")
 @on_linux
 def ratio_of_goodputs_at_parma(evidence: Evidence) -> Outcome:
-    return _farthest(
-        {
-            cause: quotient(*(goodputs(evidence.kernel, "parma", cause, variant) for variant in PAIR))
-            for cause in CAUSES
-        }
-    )
+    return _farthest({cause: _quotient(goodputs, evidence, "parma", cause) for cause in CAUSES})
 
 
 @claim("W-T5-MSS")

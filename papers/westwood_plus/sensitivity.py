@@ -150,7 +150,7 @@ def study(
             counts[key] = max(count, counts.get(key, 0))
     beginnings = tuple(beginning for _, names in GROUPS.values() for beginning in names)
     grouped = [claim for claim in claims if claim.id.startswith(beginnings)]
-    usual = results[results["key"].isin(counts)]
+    counted = results[results["key"].isin(counts)]
     return Sensitivity(
-        moves, placebo_of_misses(grouped, findings, usual, lambda key: counts[key], Evidence, seed=seed)
+        moves, placebo_of_misses(grouped, findings, counted, lambda key: counts[key], Evidence, seed=seed)
     )

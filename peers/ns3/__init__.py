@@ -78,7 +78,7 @@ class Ns3:
     def counterfactuals(self, scenario: Scenario) -> list[Counterfactual]:
         """Return ns-3 under our rule, for each difference that remains in a scenario, and finally under all our rules."""
         remaining = differences.remaining(scenario.resolved()["flows"])
-        sets = [(one,) for one in remaining]
+        sets: list[tuple[Difference, ...]] = [(one,) for one in remaining]
         if len(remaining) > 1:
             sets.append(remaining)
         return [

@@ -129,7 +129,9 @@ def losses_before_timeouts(events: pd.DataFrame) -> pd.Series[int]:
     return counted.set_axis(timeouts.index)
 
 
-def sum_by_flow(events: pd.DataFrame, values: pd.Series[float], flows: pd.DataFrame) -> NDArray[np.float64]:
+def sum_by_flow(
+    events: pd.DataFrame, values: pd.Series[float] | pd.Series[bool], flows: pd.DataFrame
+) -> NDArray[np.float64]:
     """Return the sum over the rows of each flow; 0 without any.
 
     Parameters
@@ -163,7 +165,7 @@ def mean_by_flow(events: pd.DataFrame, values: pd.Series[float], flows: pd.DataF
 
 
 def _sums(
-    events: pd.DataFrame, values: pd.Series[float], flows: pd.DataFrame
+    events: pd.DataFrame, values: pd.Series[float] | pd.Series[bool], flows: pd.DataFrame
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sums in the order of the rows, and numbers of rows."""
     import pandas as pd

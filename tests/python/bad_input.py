@@ -206,7 +206,11 @@ def _inner(at: Any, step: str) -> Any:
     return at[step]
 
 
-def _without_none(value: Any) -> Any:
+def _without_none(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: _plain(item) for key, item in table.items() if item is not None}
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    return [_without_none(item) for item in value] if isinstance(value, list) else value
+        return _without_none(value)
+    return [_plain(item) for item in value] if isinstance(value, list) else value

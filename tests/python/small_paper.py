@@ -70,14 +70,14 @@ PAPER = Small()
 '''
 
 
-def write_paper(folder, name, text):
+def write_paper(folder: Path, name: str, text: str) -> None:
     """Write the folder of a paper into a folder of papers."""
     place = folder / name.replace("-", "_")
     place.mkdir(parents=True)
     (place / "__init__.py").write_text(text, encoding="utf-8")
 
 
-def forget_papers():
+def forget_papers() -> None:
     """Take the papers that tests wrote out of the interpreter, so that another test may use their names."""
     loaded = [(name, module) for name, module in sys.modules.items() if name.startswith("dumbbell_paper_")]
     for name, module in loaded:

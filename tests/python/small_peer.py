@@ -1,5 +1,7 @@
 """A peer that is Dumbbell itself with a known fault, and two small grids, for tests of cross-validation."""
 
+from pathlib import Path
+
 PEER = '''"""Dumbbell with a fault: on slow links it delivers a tenth less."""
 import pandas as pd
 import dumbbell
@@ -149,7 +151,7 @@ GRID = Theory()
 '''
 
 
-def write_peers(folder):
+def write_peers(folder: Path) -> Path:
     """Write a folder of one peer and two grids."""
     (folder / "small").mkdir(parents=True)
     (folder / "grids").mkdir()

@@ -13,6 +13,7 @@ import pytest
 
 import dumbbell
 from dumbbell import Job, claims, papers
+from dumbbell.traces import StepFunction
 
 PAPER = papers.load("code-tcp", Path(__file__).resolve().parents[2] / "papers")
 MODULE = type(PAPER).__module__
@@ -352,8 +353,8 @@ def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses()
 def test_settling_time_is_the_last_time_outside_the_final_range():
     time = np.arange(0.0, 100.0, 1.0)
     value = np.where(time < 60, 20.0, 10.0)
-    assert part("window_claims").settled_s(time, value, 50.0) == 9.0
-    assert part("window_claims").settled_s(time, np.full_like(time, 10.0), 50.0) == 0.0
+    assert part("window_claims").settled_s(StepFunction(time, value), 50.0) == 9.0
+    assert part("window_claims").settled_s(StepFunction(time, np.full_like(time, 10.0)), 50.0) == 0.0
 
 
 def test_the_literal_reading_adds_nothing_to_the_paper():

@@ -70,7 +70,8 @@ class Torture:
             work = PaperRuns(paper, Settings(quick=True), store)
             work.announce(display)
             work.complete(display)
-            return store.warnings, work.total - work.reused, work.table()
+            (table,) = work.tables()
+            return store.warnings, work.total - work.reused, table
 
     def kept(self, output: Path) -> Counter[tuple[str, int, int]]:
         """Return the number of occurrences of each run in the store, without changing the store."""

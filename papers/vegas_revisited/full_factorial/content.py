@@ -266,7 +266,7 @@ def _effect_cell(study: Study, term: str) -> Cell:
     return Cell(
         text=f"{signed(float(study.analysis.effects[term]))} ± {_width(float(study.joint_half_widths[term]))}",
         tone="" if outstanding else "muted",
-        hint=f"p (Holm) {_p(float(study.by_term.loc[term, 'p_holm']))}, q {_p(float(study.by_term.loc[term, 'p_bh']))}",
+        hint=f"p (Holm) {_p(study.by_term['p_holm'][term])}, q {_p(study.by_term['p_bh'][term])}",
     )
 
 
@@ -346,15 +346,17 @@ def _ranked(study: Study, caption: str, ranking: pd.DataFrame) -> Table:
         ],
         rows=[
             [
-                str(row.Index),
-                plain_term(row.term),
-                Cell(text=signed(row.effect, 3), tone="strong" if row.term in study.standing_out else ""),
-                "" if np.isnan(row.low) else f"{signed(row.low, 3)} to {signed(row.high, 3)}",
-                f"{row.percent:.3f}",
-                _p(row.p_holm),
-                _p(row.p_bh),
+                str(rank),
+                plain_term(row["term"]),
+                Cell(
+                    text=signed(row["effect"], 3), tone="strong" if row["term"] in study.standing_out else ""
+                ),
+                "" if np.isnan(row["low"]) else f"{signed(row['low'], 3)} to {signed(row['high'], 3)}",
+                f"{row['percent']:.3f}",
+                _p(row["p_holm"]),
+                _p(row["p_bh"]),
             ]
-            for row in ranking.itertuples()
+            for rank, row in ranking.iterrows()
         ],
     )
 

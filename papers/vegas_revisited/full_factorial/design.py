@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell import Flow, Scenario
+from dumbbell import Flow, Scenario, Tcp
 from dumbbell.papers import PlannedRun, Settings
 
 from ..assumptions import calibrated
@@ -160,8 +160,10 @@ def _scenarios(condition: Condition, mechanisms: str) -> Iterator[tuple[str, Sce
     first = experiment("fix:", condition.background, condition.load, calibrated())
     flows = {flow.name: flow for flow in first.flows if isinstance(flow, Flow)}
     foreground = flows[FOREGROUND]
+    tcp = foreground.tcp
+    assert isinstance(tcp, Tcp)
     for letters in combinations(mechanisms):
-        changed = replace(foreground, tcp=replace(foreground.tcp, mechanisms=letters))
+        changed = replace(foreground, tcp=replace(tcp, mechanisms=letters))
         yield (
             letters,
             replace(

@@ -184,7 +184,7 @@ def reduced(scenario: Scenario, run: Observed) -> dict[str, Any]:
     """
     data = scenario.resolved()
     rows = run.flows.set_index("name").loc[[flow["name"] for flow in data["flows"]]]
-    link = run.links.set_index("name").loc[BOTTLENECK]
+    links = run.links.set_index("name")
     begin, end = (nanoseconds(data[name], name) / 1e9 for name in ("measure_from", "duration"))
     windows = [whole_window(run, name).mean(begin, end) for name in rows.index if WINDOW in run.traces]
     return {
@@ -192,10 +192,10 @@ def reduced(scenario: Scenario, run: Observed) -> dict[str, Any]:
         "retransmitted": float(rows["segments_retransmitted"].sum()),
         "timeouts": float(rows["timeouts"].sum()),
         "windows": windows,
-        "backlog": float(link["backlog_mean_packets"]),
-        "drops": float(link["drops_queue"]),
+        "backlog": float(links["backlog_mean_packets"][BOTTLENECK]),
+        "drops": float(links["drops_queue"][BOTTLENECK]),
         **{
-            name: float(link[name]) if name in run.links.columns else float("nan")
+            name: float(links[name][BOTTLENECK]) if name in links else float("nan")
             for name in ("late_p99_us", "repeats")
         },
     }
