@@ -32,7 +32,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test fmt tidy licences lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help figure website reproduce evaluate test fmt tidy licences advisories lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -40,7 +40,7 @@ help:
 	@echo "make figure         build everything and draw a first run: results/first/picture.png"
 	@echo "make quick          build everything and reproduce every paper with fewer replications"
 	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
-	@echo "make test           run all checks: fmt tidy licences lint rust python tutorials website; each is also a target"
+	@echo "make test           run all checks: fmt tidy licences advisories lint rust python tutorials website; each is also a target"
 	@echo "make website        build the site, with the gallery, the notebooks and the interface, in results/website/site"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
@@ -86,7 +86,7 @@ evaluate: $(STAMPS)/engine
 
 # --- checks ---
 
-test: fmt tidy licences lint rust python tutorials website
+test: fmt tidy licences advisories lint rust python tutorials website
 	@echo "make test: all checks passed"
 
 fmt: $(STAMPS)/test-packages
@@ -101,9 +101,13 @@ licences:
 	@if cargo deny --version >/dev/null 2>&1; then \
 		echo "cargo deny check licenses bans sources" && cargo deny --log-level error check licenses bans sources; \
 	else \
-		echo "cargo-deny is not installed: licences are checked against deny.toml, bans and sources are SKIPPED" >&2; \
+		echo "SKIPPED bans and sources: cargo-deny is not installed; licences are checked against deny.toml" >&2; \
 		cargo run --quiet --locked --package xtask -- licences; \
 	fi
+
+# Asks a service on the Internet; without a connection, the check is skipped and says so.
+advisories: $(STAMPS)/python
+	@$(BIN)/python .ci/advisories.py
 
 # Checks that the fuzz targets compile, without building their C++ library.
 lint: $(STAMPS)/test-packages
@@ -214,8 +218,7 @@ $(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
 	@touch $@
 
 # Resolves pyproject.toml for every Python and platform it allows; the only target that changes package versions.
-lock: $(STAMPS)/python
-	$(BIN)/pip install "uv>=0.5"
+lock: $(STAMPS)/test-packages
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.in
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.in
 	$(LOCK) $(STAMPS)/packages.in --output-file requirements.lock
