@@ -10,8 +10,8 @@
 //! once, for `reply` bytes per packet delivered, which stands for the acknowledgements of TCP. A link back over the same
 //! medium is a link of its own, whose air time is thereby accounted for here.
 //!
-//! The model and its constants are assumptions of the size that 802.11n and 802.11ac have, as remembered from the
-//! standard: no rate control, no other stations, no collisions.
+//! The model is an assumption: no rate control, no other stations, no collisions. Slot, contention window and DIFS, which is
+//! the SIFS of 16 us and two slots, are those of the OFDM physical layers [ieee80211 table 17-21].
 
 use crate::queues::Slot;
 use dumbbell_units::{Bytes, Stream, Time, params};
@@ -21,23 +21,23 @@ params! {
     /// Aggregation and medium access of a Wi-Fi link. Its rate is that of the physical layer.
     pub struct WifiSpec {
         /// Maximum number of packets in an aggregate, and of packets waiting for an earlier one.
-        aggregate: u64 = 64, "packets", "-", |n| (1..=256).contains(n), "a number from 1 to 256";
+        aggregate: u64 = 64, "packets", "assumed", |n| (1..=256).contains(n), "a number from 1 to 256";
         /// Air time after which no further packet joins an aggregate.
-        longest: Time = Time(4_000_000), "s", "-", |t| t.0 > 0 && t.0 <= 1_000_000_000, "a time above 0, up to 1 s";
+        longest: Time = Time(4_000_000), "s", "assumed", |t| t.0 > 0 && t.0 <= 1_000_000_000, "a time above 0, up to 1 s";
         /// Time that the medium must be idle.
-        difs: Time = Time(34_000), "s", "-", |t| t.0 <= 1_000_000_000, "a time up to 1 s";
+        difs: Time = Time(34_000), "s", "[ieee80211 table 17-21]", |t| t.0 <= 1_000_000_000, "a time up to 1 s";
         /// Length of a slot of the contention window.
-        slot: Time = Time(9_000), "s", "-", |t| t.0 <= 1_000_000_000, "a time up to 1 s";
+        slot: Time = Time(9_000), "s", "[ieee80211 table 17-21]", |t| t.0 <= 1_000_000_000, "a time up to 1 s";
         /// Largest number of slots to wait.
-        contention: u64 = 15, "slots", "-", |n| *n <= 1023, "a number up to 1023";
+        contention: u64 = 15, "slots", "[ieee80211 table 17-21]", |n| *n <= 1023, "a number up to 1023";
         /// Preamble, gap and block acknowledgement of an aggregate.
-        overhead: Time = Time(125_000), "s", "-", |t| t.0 <= 1_000_000_000, "a time up to 1 s";
+        overhead: Time = Time(125_000), "s", "assumed", |t| t.0 <= 1_000_000_000, "a time up to 1 s";
         /// Bytes that every packet takes besides its own.
-        header: Bytes = Bytes(42), "bytes", "-", |header| header.0 <= 65_535, "a size up to 65535 bytes";
+        header: Bytes = Bytes(42), "bytes", "assumed", |header| header.0 <= 65_535, "a size up to 65535 bytes";
         /// Probability of losing a packet on the air.
-        loss: f64 = 0.1, "-", "-", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
+        loss: f64 = 0.1, "-", "assumed", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
         /// Number of times that a packet is sent again before it is dropped.
-        retries: u64 = 7, "-", "-", |n| *n <= 255, "a number up to 255";
+        retries: u64 = 7, "-", "assumed", |n| *n <= 255, "a number up to 255";
         /// Bytes that the other direction sends per packet delivered, with their headers; none takes no time.
         reply: Bytes = Bytes(0), "bytes", "-", |reply| reply.0 <= 65_535, "a size up to 65535 bytes";
     }

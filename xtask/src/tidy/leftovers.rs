@@ -1,4 +1,4 @@
-//! No text contains marks of open work or paths of the machine it was written on.
+//! No text contains marks of open work, values from memory, or paths of the machine it was written on.
 
 use super::{Finding, Tree, word_starts};
 
@@ -12,6 +12,9 @@ const HOLES: [&str; 4] = [
     concat!("dbg", "!("),
     concat!("NotImplemented", "Error"),
 ];
+
+/// Words that stand for a source that was not looked up.
+const MEMORY: &str = concat!("as remem", "bered");
 
 /// Folders that exist on one machine only.
 const MACHINE: [&str; 5] = [
@@ -42,6 +45,9 @@ fn check_text(path: &str, text: &str) -> Vec<Finding> {
         }
         for hole in HOLES.iter().filter(|hole| line.contains(*hole)) {
             found(format!("{hole}: no hole is left in the code"));
+        }
+        if line.contains(MEMORY) {
+            found(format!("{MEMORY}: cite the source, or declare the parameter's source as unverified"));
         }
         for folder in MACHINE.iter().filter(|folder| names_folder(line, folder)) {
             found(format!("{folder}: no path of one machine"));
@@ -75,6 +81,11 @@ mod tests {
             assert_eq!(lines(&format!("fn one() {{}}\n// {mark}: later\n")), [2], "{mark}");
             assert_eq!(lines(&format!("let {mark}ED = 1;\n")), Vec::<usize>::new(), "{mark}");
         }
+    }
+
+    #[test]
+    fn values_from_memory_are_found() {
+        assert_eq!(lines(&format!("//! One.\n//! The constants are {MEMORY}.\n")), [2]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! part grows by 1 / win per acknowledgement. A loss leaves (1 - beta) win, of which Reno's part has half of what it had;
 //! a timeout clears the delay window.
 //!
-//! The constants are from the literature as remembered, as is zeta = 1; gamma does not adapt. RTT is the mean of the
+//! Other implementations agree on alpha, beta, gamma and zeta, but not on k. gamma does not adapt. RTT is the mean of the
 //! round.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
@@ -25,7 +25,7 @@ params! {
         beta: f64 = 0.5, "-", "[tan2006 §3]",
             |beta| *beta > 0.0 && *beta < 1.0, "a fraction above 0 and below 1";
         /// Exponent of the growth of the delay window.
-        k: f64 = 0.75, "-", "[tan2006 §3]", |k| *k >= 0.0 && *k <= 1.0, "a number from 0 to 1";
+        k: f64 = 0.75, "-", "[tan2006 §3], unverified", |k| *k >= 0.0 && *k <= 1.0, "a number from 0 to 1";
         /// Segments queued from which the delay window falls.
         gamma: f64 = 30.0, "segments", "[tan2006 §3]",
             |gamma| *gamma >= 0.0, "a number of segments, at least 0";

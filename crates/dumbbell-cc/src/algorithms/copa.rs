@@ -10,10 +10,10 @@
 //! `1 / delta` grows by 1 per round trip without a loss, and a loss halves it. It returns to its default when the queue has
 //! been nearly empty again.
 //!
-//! The rules are those of the paper as remembered in the literature, and of the code named in it. Where it departs: `1 /
-//! delta` in competition is at least its default. A queue of a segment at the current rate also counts as nearly empty, as
-//! a slow link is never seen emptier. In the default mode, a loss does not change the window, as in the paper; a
-//! timeout restarts from the loss window.
+//! The rules are those of the paper, and of its authors' code [arun2018b]. The latter looks back four smoothed
+//! round-trip times for the mode, not five. Where it departs: `1 / delta` in competition is at least its default. A
+//! queue of a segment at the current rate also counts as nearly empty, as a slow link is never seen emptier. In the
+//! default mode, a loss does not change the window, as in the paper; a timeout restarts from the loss window.
 
 use crate::delivery::{WindowedMax, WindowedMin};
 use crate::probes::{BASE_RTT, QUEUEING_DELAY};
@@ -27,21 +27,21 @@ params! {
     /// Parameters of Copa.
     pub struct CopaParams {
         /// Weight of delay against rate; a flow alone keeps about `1 / delta` segments in the queue.
-        delta: f64 = 0.5, "1/segments", "[arun2018]", |delta| *delta > 0.0, "a number above 0";
+        delta: f64 = 0.5, "1/segments", "[arun2018 §2]", |delta| *delta > 0.0, "a number above 0";
         /// Window of the round-trip time's minimum.
-        min_rtt_window: Time = Time(10_000_000_000), "s", "[arun2018]", |window| window.0 > 0, "a time above 0";
+        min_rtt_window: Time = Time(10_000_000_000), "s", "[arun2018 §2]", |window| window.0 > 0, "a time above 0";
         /// Round trips for which a direction must hold before the velocity doubles.
-        steady_rounds: u64 = 3, "rounds", "[arun2018]";
+        steady_rounds: u64 = 3, "rounds", "[arun2018 §2]";
         /// Compete with flows that fill the queue.
-        mode_switch: bool = true, "-", "[arun2018]";
+        mode_switch: bool = true, "-", "[arun2018 §2]";
         /// Part of the largest queueing delay below which the queue is nearly empty.
-        empty_part: f64 = 0.1, "-", "[arun2018]", |part| *part > 0.0 && *part < 1.0, "a fraction above 0 and below 1";
+        empty_part: f64 = 0.1, "-", "[arun2018 §2]", |part| *part > 0.0 && *part < 1.0, "a fraction above 0 and below 1";
         /// Round trips within which it must be.
-        empty_rounds: u64 = 5, "rounds", "[arun2018]", |rounds| *rounds >= 1, "a whole number, at least 1";
+        empty_rounds: u64 = 5, "rounds", "[arun2018 §2]", |rounds| *rounds >= 1, "a whole number, at least 1";
         /// Pacing rate in windows per standing round-trip time.
-        pacing_gain: f64 = 2.0, "-", "[arun2018]", |gain| *gain > 0.0, "a number above 0";
+        pacing_gain: f64 = 2.0, "-", "[arun2018 §2]", |gain| *gain > 0.0, "a number above 0";
         /// Least window.
-        min_window: f64 = 2.0, "segments", "[arun2018]", |window| *window >= 1.0, "a number of segments, at least 1";
+        min_window: f64 = 2.0, "segments", "[arun2018b]", |window| *window >= 1.0, "a number of segments, at least 1";
     }
 }
 

@@ -5,7 +5,7 @@
 //! round-trip time within 0.5 and 0.8, so that the queue just empties; half if the throughput before the loss is not
 //! within 20 % of that before the previous one.
 //!
-//! The constants are from the literature as remembered and from Linux. Linux has further rules [linux6 tcp_htcp.c]:
+//! All constants are those of Linux [linux6 tcp_htcp.c], which follows the paper. Linux has further rules:
 //! `rtt_scaling` multiplies A by the minimum round-trip time over 100 ms, within 0.1 and 2; `rtt_memory = "fading"` lets
 //! the maximum round-trip time rise by 20 ms per sample at most and fall by 5 % of its excess per loss, and keeps half for
 //! paths of up to 10 ms. Otherwise, the maximum is that since the last loss.

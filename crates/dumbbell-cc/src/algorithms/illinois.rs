@@ -6,8 +6,8 @@
 //! Reno's.
 //!
 //! As in Linux [linux6 tcp_illinois.c], five round trips of low delay precede the largest increase once the delay has
-//! been higher, the maximum never ages, and a timeout returns to Reno's constants until the next round trip. The constants
-//! are from the literature as remembered and from Linux.
+//! been higher, the maximum never ages, and a timeout returns to Reno's constants until the next round trip. All constants
+//! are those of Linux, which follows the paper.
 
 use crate::probes::{BASE_RTT, INCREASE};
 use crate::toolbox::{RenoWindow, reno_window};

@@ -6,8 +6,6 @@
 //! that part, too, and ends at three quarters of the target. A slowdown of two round trips at two segments empties the
 //! queue, so that the base delay is seen by all flows; slow start then returns to the window before. The first is two round
 //! trips after slow start, the next after nine times the duration of the last.
-//!
-//! The constants are those of the draft as remembered in the literature.
 
 use super::ledbat::Delays;
 use crate::probes::{BASE_RTT, QUEUEING_DELAY};
@@ -21,17 +19,17 @@ params! {
     /// Parameters of LEDBAT++.
     pub struct LedbatPpParams {
         /// Target of the queueing delay.
-        target: Time = Time(60_000_000), "s", "[balasubramanian2020]", |target| target.0 > 0, "a time above 0";
+        target: Time = Time(60_000_000), "s", "[balasubramanian2020 §4.5]", |target| target.0 > 0, "a time above 0";
         /// Largest divisor of the growth by a segment per round trip: the least of it and twice the target over the base delay.
-        max_divisor: f64 = 16.0, "-", "[balasubramanian2020]", |divisor| *divisor >= 1.0, "a number, at least 1";
+        max_divisor: f64 = 16.0, "-", "[balasubramanian2020 §4.2]", |divisor| *divisor >= 1.0, "a number, at least 1";
         /// Part of the target at which slow start ends.
-        slow_start_exit: f64 = 0.75, "-", "[balasubramanian2020]", |part| *part > 0.0, "a number above 0";
+        slow_start_exit: f64 = 0.75, "-", "[balasubramanian2020 §4.1]", |part| *part > 0.0, "a number above 0";
         /// Weight of the excess over the target in the decrease.
-        decrease: f64 = 1.0, "-", "[balasubramanian2020]", |weight| *weight > 0.0, "a number above 0";
+        decrease: f64 = 1.0, "-", "[balasubramanian2020 §4.3]", |weight| *weight > 0.0, "a number above 0";
         /// Slow down periodically.
-        slowdown: bool = true, "-", "[balasubramanian2020]";
+        slowdown: bool = true, "-", "[balasubramanian2020 §4.4]";
         /// Time from one slowdown to the next, in durations of the last.
-        slowdown_period: f64 = 9.0, "-", "[balasubramanian2020]", |period| *period > 0.0, "a number above 0";
+        slowdown_period: f64 = 9.0, "-", "[balasubramanian2020 §4.4]", |period| *period > 0.0, "a number above 0";
         /// Intervals of the base delay's history.
         base_history: u64 = 10, "-", "[RFC 6817 §2.4.2]", |count| *count >= 1 && *count <= 16, "a whole number from 1 to 16";
         /// Length of each.
@@ -39,7 +37,7 @@ params! {
         /// Newest delays, of which the least counts.
         current_filter: u64 = 4, "-", "[RFC 6817 §2.4.2]", |count| *count >= 1 && *count <= 16, "a whole number from 1 to 16";
         /// Least window.
-        min_window: f64 = 2.0, "segments", "[balasubramanian2020]", |window| *window >= 1.0, "a number of segments, at least 1";
+        min_window: f64 = 2.0, "segments", "[balasubramanian2020 §4.4]", |window| *window >= 1.0, "a number of segments, at least 1";
     }
 }
 

@@ -4,8 +4,8 @@
 //! an eighth. A recovery takes 13.4 round trips whatever the window. With losses of a fraction p of the segments, growth
 //! and losses balance at 0.08 / p segments. A window of at most 16 segments is Reno's.
 //!
-//! The constants are from the literature as remembered. Linux has no such limit: its growth is at least Reno's
-//! (`at_least_reno`), and a small window is reduced by an eighth, too.
+//! Linux names the same increase and decrease as recommended by the author [linux6 tcp_scalable.c]. It has no such limit:
+//! its growth is at least Reno's (`at_least_reno`), and a small window is reduced by an eighth, too.
 
 use crate::toolbox::{RenoWindow, reno_window};
 use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, Undo};
@@ -22,7 +22,7 @@ params! {
         decrease: f64 = 0.875, "-", "[kelly2003 §3]",
             |decrease| *decrease > 0.0 && *decrease < 1.0, "a fraction above 0 and below 1";
         /// Largest window that grows and is reduced as Reno's; 0 in Linux.
-        low_window: f64 = 16.0, "segments", "[kelly2003 §3]",
+        low_window: f64 = 16.0, "segments", "[kelly2003 §3], unverified",
             |window| *window >= 0.0, "a number of segments, at least 0";
         /// Grow at least as Reno does, whatever the window; true in Linux.
         at_least_reno: bool = false, "-", "[linux6 tcp_scalable.c]";

@@ -1,4 +1,5 @@
-//! Real-time media that adapts its rate to loss and delay, in the manner of Google Congestion Control [carlucci2016].
+//! Real-time media that adapts its rate to loss and delay, in the manner of Google Congestion Control [carlucci2016]
+//! [holmer2016].
 //!
 //! The receiver reports at regular intervals what it received and missed, and the mean one-way delay. The delay minus
 //! the least one reported so far is the queueing delay. If it exceeds a threshold, the rate becomes `decrease` times
@@ -7,8 +8,7 @@
 //!
 //! Departures from the source: a threshold of the queueing delay takes the place of the filtered gradient of the
 //! delay and its adaptive threshold; the controllers by loss and by delay share one rate; clocks are synchronous; a lost
-//! report is not detected. It stands in for adaptive media beside other flows and is not a model of WebRTC. The
-//! constants 0.85, 1.08, 10 % and 2 % are those of the source as remembered from the literature.
+//! report is not detected. It stands in for adaptive media beside other flows and is not a model of WebRTC.
 
 use super::{Datagrams, Emission, Report};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
@@ -17,28 +17,28 @@ params! {
     /// Datagrams of one size at a rate that adapts to loss and delay.
     pub struct Media {
         /// Rate on the wire at the start.
-        rate: Rate = Rate(300_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
+        rate: Rate = Rate(300_000), "bit/s", "assumed", |rate| rate.0 > 0, "a rate above 0";
         /// Lowest rate.
-        min: Rate = Rate(50_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
+        min: Rate = Rate(50_000), "bit/s", "assumed", |rate| rate.0 > 0, "a rate above 0";
         /// Highest rate.
-        max: Rate = Rate(2_500_000), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0";
+        max: Rate = Rate(2_500_000), "bit/s", "assumed", |rate| rate.0 > 0, "a rate above 0";
         /// Size of a packet on the wire.
-        packet: Bytes = Bytes(1200), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        packet: Bytes = Bytes(1200), "bytes", "assumed", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Time between two reports of the receiver.
-        interval: Time = Time(100_000_000), "s", "[carlucci2016 §3]", |time| time.0 >= 1_000_000, "a time of at least 1 ms";
+        interval: Time = Time(100_000_000), "s", "[carlucci2016 §3], unverified", |time| time.0 >= 1_000_000, "a time of at least 1 ms";
         /// Size of a report on the wire.
-        report: Bytes = Bytes(80), "bytes", "-", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
+        report: Bytes = Bytes(80), "bytes", "assumed", |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Queueing delay above which the rate decreases.
-        threshold: Time = Time(25_000_000), "s", "-", |time| time.0 > 0, "a time above 0";
+        threshold: Time = Time(25_000_000), "s", "assumed", |time| time.0 > 0, "a time above 0";
         /// Rate after a decrease, divided by the rate received.
-        decrease: f64 = 0.85, "-", "[carlucci2016 §3]",
+        decrease: f64 = 0.85, "-", "[holmer2016 §5.5]",
             |factor| *factor > 0.0 && *factor < 1.0, "a number above 0 and below 1";
         /// Factor of the increase in one second.
-        increase: f64 = 1.08, "1/s", "[carlucci2016 §3]", |factor| (1.0..=100.0).contains(factor), "a number from 1 to 100";
+        increase: f64 = 1.08, "1/s", "[holmer2016 §5.5]", |factor| (1.0..=100.0).contains(factor), "a number from 1 to 100";
         /// Share lost above which the rate decreases.
-        high_loss: f64 = 0.1, "-", "[carlucci2016 §3]", |share| (0.0..=1.0).contains(share), "a share from 0 to 1";
+        high_loss: f64 = 0.1, "-", "[holmer2016 §6]", |share| (0.0..=1.0).contains(share), "a share from 0 to 1";
         /// Share lost below which the rate increases.
-        low_loss: f64 = 0.02, "-", "[carlucci2016 §3]", |share| (0.0..=1.0).contains(share), "a share from 0 to 1";
+        low_loss: f64 = 0.02, "-", "[holmer2016 §6]", |share| (0.0..=1.0).contains(share), "a share from 0 to 1";
     }
 }
 

@@ -1,8 +1,7 @@
 //! A cellular link of the fifth generation at millimetre waves: fast with a line of sight to the antenna, slow without.
 //!
 //! Stays in both states have uniform lengths; each draws a level within the rates of its state, and every slot varies
-//! around it. The defaults are of the size that measurements in cities report, as remembered from the literature, not
-//! fitted to one of them.
+//! around it. The defaults are assumptions, fitted to no measurement.
 
 use super::{Synthetic, to_rate};
 use crate::link::LinkSpec;
@@ -12,19 +11,19 @@ params! {
     /// A cellular link at millimetre waves.
     pub struct MmWave {
         /// Lowest and highest rate with line of sight.
-        line_of_sight: Vec<Rate> = vec![Rate(800_000_000), Rate(1_500_000_000)], "bit/s", "-",
+        line_of_sight: Vec<Rate> = vec![Rate(800_000_000), Rate(1_500_000_000)], "bit/s", "assumed",
             |rates| is_range(rates), "two rates above 0, the lower first";
         /// Lowest and highest rate without.
-        blocked: Vec<Rate> = vec![Rate(20_000_000), Rate(100_000_000)], "bit/s", "-",
+        blocked: Vec<Rate> = vec![Rate(20_000_000), Rate(100_000_000)], "bit/s", "assumed",
             |rates| is_range(rates), "two rates above 0, the lower first";
         /// Shortest and longest stay in a state.
-        stay: Vec<Time> = vec![Time(2_000_000_000), Time(10_000_000_000)], "s", "-",
+        stay: Vec<Time> = vec![Time(2_000_000_000), Time(10_000_000_000)], "s", "assumed",
             |stay| matches!(stay[..], [from, to] if from.0 >= 1_000_000 && from <= to && to < Time::NEVER),
             "two times of at least 1 ms, the shorter first";
         /// Largest deviation of a slot from the level of its stay, as a fraction.
-        variation: f64 = 0.1, "-", "-", |v| (0.0..1.0).contains(v), "a fraction from 0, below 1";
+        variation: f64 = 0.1, "-", "assumed", |v| (0.0..1.0).contains(v), "a fraction from 0, below 1";
         /// Length of a slot with one rate.
-        slot: Time = Time(100_000_000), "s", "-",
+        slot: Time = Time(100_000_000), "s", "assumed",
             |t| (1_000_000..=3_600_000_000_000).contains(&t.0), "a time from 1 ms to an hour";
         /// Seed of the trace; if not given, the trace differs from run to run and from link to link.
         seed: Option<u64> = None, "-", "-";

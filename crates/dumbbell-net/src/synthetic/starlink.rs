@@ -1,8 +1,8 @@
 //! A link over satellites in low orbit that are reassigned every 15 s, as Starlink does.
 //!
 //! At each reassignment, delay and rate jump, and with a probability all packets are lost for a while. In between,
-//! packets are lost at random. The instants, 12, 27, 42 and 57 s after each full minute, and the sizes are as remembered
-//! from published measurements; a run begins at a full minute.
+//! packets are lost at random. Reassignments were observed 12, 27, 42 and 57 s after each full minute [tanveer2023]; a run
+//! begins at a full minute. All sizes are assumptions.
 //!
 //! The delay of the trace is half of the round-trip time of the satellite part, for each direction. Two links with the
 //! same seed take the same steps.
@@ -16,26 +16,26 @@ params! {
     /// A link over satellites in low orbit.
     pub struct Starlink {
         /// Mean rate.
-        rate: Rate = Rate(100_000_000), "bit/s", "-",
+        rate: Rate = Rate(100_000_000), "bit/s", "assumed",
             |rate| (1000..=1_000_000_000_000).contains(&rate.0), "a rate from 1 kbit/s to 1 Tbit/s";
         /// Largest step of the rate up or down, as a fraction of the mean.
-        rate_step: f64 = 0.3, "-", "-", |step| (0.0..1.0).contains(step), "a fraction from 0, below 1";
+        rate_step: f64 = 0.3, "-", "assumed", |step| (0.0..1.0).contains(step), "a fraction from 0, below 1";
         /// Smallest and largest round-trip time; half of it is the delay of a link.
-        rtt: Vec<Time> = vec![Time(20_000_000), Time(60_000_000)], "s", "-",
+        rtt: Vec<Time> = vec![Time(20_000_000), Time(60_000_000)], "s", "assumed",
             |rtt| matches!(rtt[..], [from, to] if from <= to && to < Time::NEVER), "two times, the smaller first";
         /// Time between reassignments.
-        period: Time = Time(15_000_000_000), "s", "-",
+        period: Time = Time(15_000_000_000), "s", "[tanveer2023]",
             |t| (1_000_000_000..=3_600_000_000_000).contains(&t.0), "a time from 1 s to an hour";
         /// Time of the first reassignment.
-        first: Time = Time(12_000_000_000), "s", "-", |t| t.0 > 0, "a time above 0";
+        first: Time = Time(12_000_000_000), "s", "[tanveer2023]", |t| t.0 > 0, "a time above 0";
         /// Probability that packets are lost after a reassignment.
-        burst_probability: f64 = 0.3, "-", "-", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
+        burst_probability: f64 = 0.3, "-", "assumed", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
         /// Shortest and longest time of these losses.
-        burst: Vec<Time> = vec![Time(20_000_000), Time(200_000_000)], "s", "-",
+        burst: Vec<Time> = vec![Time(20_000_000), Time(200_000_000)], "s", "assumed",
             |burst| matches!(burst[..], [from, to] if from.0 > 0 && from <= to && to.0 <= 1_000_000_000),
             "two times above 0, the shorter first, up to 1 s";
         /// Probability of losing a packet at any other time.
-        loss: f64 = 0.003, "-", "-", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
+        loss: f64 = 0.003, "-", "assumed", |p| (0.0..=1.0).contains(p), "a probability from 0 to 1";
         /// Seed of the trace; if not given, the trace differs from run to run and from link to link.
         seed: Option<u64> = None, "-", "-";
     }

@@ -9,8 +9,8 @@
 //! buffer is full.
 //!
 //! Departures from the source: segments of a bitrate all have the same size; the buffer is 30 s instead of 240 s, with
-//! reservoir and cushion in proportion, so that runs of a minute adapt. The bitrates are those of the services of
-//! that time, 235 kbit/s to 5.8 Mbit/s, as remembered from the literature.
+//! reservoir and cushion in proportion, so that runs of a minute adapt. The bitrates are those that the service of the
+//! source encoded all its films with until 2015 [aaron2015].
 
 use super::{Ended, Order, Playback, Turn, Workload};
 use dumbbell_units::{Interval, Rate, Time, params};
@@ -19,7 +19,7 @@ params! {
     /// Adaptive video over one TCP connection.
     pub struct Streaming {
         /// Bitrates of the video, ascending.
-        bitrates: Vec<Rate> = LADDER.map(|kilobits| Rate(kilobits * 1000)).to_vec(), "bit/s", "[huang2014]",
+        bitrates: Vec<Rate> = LADDER.map(|kilobits| Rate(kilobits * 1000)).to_vec(), "bit/s", "[aaron2015]",
             |rates| rates.first().is_some_and(|rate| rate.0 > 0) && rates.windows(2).all(|pair| pair[0] < pair[1]),
             "at least one rate above 0, in ascending order";
         /// Duration of a segment.
@@ -31,7 +31,7 @@ params! {
         /// Largest buffer.
         buffer: Time = Time(30_000_000_000), "s", "[huang2014 §4.2]";
         /// Buffer with which playback begins, at the start and after a stall.
-        startup: Time = Time(4_000_000_000), "s", "-", |time| time.0 > 0, "a time above 0";
+        startup: Time = Time(4_000_000_000), "s", "assumed", |time| time.0 > 0, "a time above 0";
         /// Number of segments; unlimited if not given.
         count: Option<u64> = None, "-", "-",
             |count| count.is_none_or(|count| count > 0), "a whole number, at least 1";
