@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.arguments import file_path, whole_number
-from dumbbell.errors import ResultsError, refusal
-from dumbbell.files import replacing
+from dumbbell.errors import refusal
+from dumbbell.files import replacing, unwritten
 
 if TYPE_CHECKING:
     from dumbbell import _engine
@@ -105,12 +105,7 @@ class Capture:
                 finished = {str(written): path for path, written in unfinished.items()}
                 if str(error.filename) not in finished:
                     raise
-                reason = os.strerror(error.errno) if error.errno else str(error)
-                raise ResultsError(
-                    error.errno,
-                    f"could not be written: {reason}; accepted: a folder on a disk with free space",
-                    str(finished[str(error.filename)]),
-                ) from error
+                raise unwritten(finished[str(error.filename)], error) from error
 
     def counts(self, result: _engine.RunResult) -> dict[str, int]:
         """Return the numbers of packets and of events in the files that were asked for."""

@@ -14,6 +14,7 @@ from typing import Any
 from dumbbell import _engine
 from dumbbell.arguments import file_path
 from dumbbell.errors import refusal
+from dumbbell.files import read_input
 from dumbbell.scenario.parts import External, plain
 
 __all__ = ["PREFIX", "Library", "data_of", "identified", "include", "remember", "stated"]
@@ -57,7 +58,7 @@ class Library(External):
     def __init__(self, path: str | Path, /, **parameters: Any) -> None:
         self.path = file_path("library", path).absolute()
         try:
-            data = self.path.read_bytes()
+            data = read_input(self.path)
         except OSError as error:
             accepted = "a shared library or a WebAssembly module"
             raise refusal(

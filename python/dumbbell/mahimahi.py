@@ -7,6 +7,7 @@ its last time is its length. `dumbbell.scenario.Opportunities` describes the lin
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dumbbell.errors import refusal
-from dumbbell.files import replacing
+from dumbbell.files import read_text, replacing
 from dumbbell.scenario.opportunities import read_trace
 
 __all__ = [
@@ -202,8 +203,7 @@ def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) 
     ScenarioError
         A column is missing, or a line is not as it should be. The message names it.
     """
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        lines = list(csv.reader(file))
+    lines = list(csv.reader(io.StringIO(read_text(path), newline="")))
     header = [name.strip() for name in lines[0]] if lines else []
     time_column, time_scale = _column(path, header, "time", time, TIME_UNITS)
     rate_column, rate_scale = _column(path, header, "rate", rate, RATE_UNITS)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell.errors import refusal
+from dumbbell.files import read_text
 from dumbbell.quantities import bits_per_second, nanoseconds, written_time
 from dumbbell.scenario import EmpiricalSizes, OnOff, Opportunities
 from dumbbell.scenario.opportunities import read_trace
@@ -69,7 +70,7 @@ def frames_from_file(
     """
     if unit not in ("bytes", "bits"):
         raise refusal("unit", unit, '"bytes" or "bits"')
-    lines = pd.Series(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), dtype=str)
+    lines = pd.Series(read_text(Path(path)).splitlines(), dtype=str)
     lines.index += 1
     lines = lines.str.partition("#")[0].str.strip() if len(lines) else lines
     cells = lines[lines != ""].str.split(r"\s*,\s*|\s+", regex=True, expand=True)
@@ -152,7 +153,7 @@ def sizes_from_file(path: str | Path, *, unit_bytes: float = 1.0) -> EmpiricalSi
     if not (math.isfinite(unit_bytes) and unit_bytes > 0.0):
         raise refusal("unit_bytes", unit_bytes, "a number above 0")
     points: list[tuple[float, float]] = []
-    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read_text(Path(path)).splitlines()
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].replace(",", " ").split()
         if not text:

@@ -193,7 +193,6 @@ class Explanation:
         if file.suffix.lower() != ".html":
             raise refusal("page", str(path), "a name that ends in .html")
         content = self.to_html().encode()
-        file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file) as opened:
             opened.write(content)
 

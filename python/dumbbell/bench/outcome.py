@@ -92,7 +92,6 @@ def written(
             "absent": dict(absent),
         }
     )
-    place.mkdir(parents=True, exist_ok=True)
     report, results = place / "index.html", place / "results.json"
     write_text(report, page)
     write_json(results, whole)

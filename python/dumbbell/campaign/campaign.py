@@ -24,7 +24,7 @@ from dumbbell.campaign.progress import Display
 from dumbbell.campaign.reductions import OF_RUNS, function_identity, tables
 from dumbbell.campaign.store import INDEX, Store, engine_identity
 from dumbbell.errors import refusal
-from dumbbell.files import replacing
+from dumbbell.files import make_folder, replacing
 from dumbbell.parameters import columns
 from dumbbell.run import Job, Runs, warn_of, warn_of_identical_runs
 from dumbbell.scenario import Data, Scenario
@@ -524,7 +524,7 @@ class Campaign:
         import pyarrow.parquet as pq
 
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        make_folder(place)
         written: list[Path] = []
         for name, table in self.tables().items():
             written.append(place / f"{name}.parquet")

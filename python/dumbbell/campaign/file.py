@@ -10,6 +10,7 @@ from typing import Any
 
 from dumbbell.campaign.points import Grid, grid_of
 from dumbbell.errors import ScenarioError, refusal
+from dumbbell.files import read_input
 from dumbbell.scenario import Scenario
 
 __all__ = ["Stated", "read"]
@@ -50,7 +51,7 @@ def read(file: Path) -> Stated:
         A file cannot be read.
     """
     try:
-        data = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        data = tomllib.loads(read_input(file).decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise refusal(
             str(file), str(error), "a TOML document", problem="could not be parsed", quoted=False

@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 
 from dumbbell import _engine
 from dumbbell.errors import ResultsError, refusal
-from dumbbell.files import PARTIAL, read_bytes, replacing
+from dumbbell.files import PARTIAL, lock_file, make_folder, read_bytes, replacing
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -153,7 +153,7 @@ class Store:
         if read_only:
             self._scan()
             return
-        self.place.mkdir(parents=True, exist_ok=True)
+        make_folder(self.place)
         self._lock = self._locked()
         try:
             for file in self.place.glob(PARTIAL):
@@ -391,7 +391,7 @@ class Store:
 
     def _locked(self) -> BinaryIO:
         """Return a file whose lock is held until it is closed or the process ends."""
-        file = (self.place / ".lock").open("ab")
+        file = lock_file(self.place / ".lock")
         if sys.platform != "win32":
             import fcntl
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from dumbbell.checkout import folder_of
 from dumbbell.cli.refusals import say
 from dumbbell.errors import refusal
+from dumbbell.files import write_text
 
 __all__ = ["algorithm"]
 
@@ -177,9 +178,8 @@ def algorithm(name: str, *, rust: bool, output: Path) -> None:
     files = {output / f"{name}.py": PYTHON, output / f"test_{name}.py": PYTHON_TEST}
     for file in files:
         _refuse_existing(file)
-    output.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
-        file.write_text(text.replace("NAME", name).replace("TYPE", type_name), encoding="utf-8")
+        write_text(file, text.replace("NAME", name).replace("TYPE", type_name))
         say(f"wrote {file}")
     # The folder is that of the files, where Python finds them; the interpreter is the one that has this package.
     python = shlex.quote(sys.executable)
@@ -202,8 +202,8 @@ def _write_rust(name: str, type_name: str) -> None:
         raise refusal(
             str(registry), "the registry", "a list of algorithms", problem="was not found", quoted=False
         )
-    file.write_text(RUST.replace("TYPE", type_name), encoding="utf-8")
-    registry.write_text(f'{before}    "{name}" => {name}::{type_name},\n{found}{after}', encoding="utf-8")
+    write_text(file, RUST.replace("TYPE", type_name))
+    write_text(registry, f'{before}    "{name}" => {name}::{type_name},\n{found}{after}')
     say(f"wrote {file}")
     say(f"added a line to {registry}")
     say("Test it with: cargo test -p dumbbell-cc")

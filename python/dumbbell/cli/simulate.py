@@ -18,7 +18,7 @@ from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning, refusal
-from dumbbell.files import replacing
+from dumbbell.files import make_folder, prepare, replacing
 from dumbbell.plots import trace_figure
 from dumbbell.plots.picture import picture_format
 from dumbbell.run import Run, run
@@ -41,7 +41,6 @@ __all__ = [
     "LINK_COLUMNS",
     "Capture",
     "is_standard_input",
-    "make_directory",
     "read_scenario",
     "run_quietly",
     "simulate",
@@ -145,11 +144,13 @@ def _simulate(
     capture: Capture,
 ) -> None:
     scenario = read_scenario(file)
+    # What cannot be written is found out now rather than after a long run.
     if csv is not None:
-        make_directory(csv)
+        make_folder(csv)
+    if plot not in (None, TERMINAL):
+        prepare(Path(plot))
     if trace is not None:
-        # Found out now rather than after a long run.
-        make_directory(trace)
+        make_folder(trace)
         if not scenario.probes:
             note(
                 f"{file} has no probes, so nothing will be written to {trace}; add [[probes]] to record quantities"
@@ -237,17 +238,6 @@ def run_quietly(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScenarioWarning)
         return run(scenario, seed=seed, run=number, progress=progress, **capture)
-
-
-def make_directory(directory: Path) -> None:
-    """Make a directory for results, unless it is there; it must be writable."""
-    if directory.exists() and not directory.is_dir():
-        raise NotADirectoryError(
-            errno.ENOTDIR, "is not a directory; accepted: a directory for results", str(directory)
-        )
-    directory.mkdir(parents=True, exist_ok=True)
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory))
 
 
 def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:

@@ -39,7 +39,6 @@ def begin(file: Path) -> None:
     if file.exists():
         raise refusal("FILE", str(file), "a name without such a file", problem="exists")
     text = files("dumbbell.cli").joinpath("start.toml").read_text(encoding="utf-8")
-    file.parent.mkdir(parents=True, exist_ok=True)
     schema = file.with_name(SCHEMA_FILE)
     write_text(schema, json.dumps(engine.schema(), indent=1) + "\n")
     write_text(file, text)

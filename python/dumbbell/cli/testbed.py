@@ -16,10 +16,10 @@ from dumbbell.campaign.progress import Display
 from dumbbell.campaign.real_time import in_real_time
 from dumbbell.campaign.store import Store
 from dumbbell.cli.refusals import note, refuse, say, say_json
-from dumbbell.cli.simulate import FLOW_COLUMNS, LINK_COLUMNS, make_directory, read_scenario
+from dumbbell.cli.simulate import FLOW_COLUMNS, LINK_COLUMNS, read_scenario
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
-from dumbbell.files import replacing
+from dumbbell.files import make_folder, prepare, replacing
 from dumbbell.run import Job
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import (
@@ -91,11 +91,11 @@ def run_in_real_time(
         refuse(
             "--pcap: completed runs in --output are reused, and have no packets; accepted without --output"
         )
+    # What cannot be written is found out now rather than after a long run.
     if pcap is not None:
-        make_directory(pcap.parent)
+        prepare(pcap)
     if output is not None:
-        # Found out now rather than after a long run.
-        make_directory(output)
+        make_folder(output)
     for text in scenario.warnings:
         note(f"warning: {text}")
     jobs = [Job(scenario, seed, number) for number in range(run, run + runs)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from dumbbell import mahimahi
 from dumbbell.cli.refusals import say_json
@@ -28,7 +30,7 @@ COLUMNS = (
 
 def describe(files: list[Path], *, json_output: bool) -> None:
     """Print the statistics of traces."""
-    found = [{"name": file.name, **asdict(mahimahi.describe(mahimahi.read_trace(file)))} for file in files]
+    found = [_described(file, mahimahi.read_trace(file)) for file in files]
     if json_output:
         known = [
             {
@@ -44,6 +46,11 @@ def describe(files: list[Path], *, json_output: bool) -> None:
 
 def import_rates(file: Path, *, output: Path, time: str | None, rate: str | None) -> None:
     """Write a trace that carries the bytes of a CSV file of times and rates."""
-    times = mahimahi.from_rates(mahimahi.read_rates(file, time=time, rate=rate))
+    times = mahimahi.from_rates(mahimahi.read_rates(file, time=time, rate=rate)).tolist()
     mahimahi.write_trace(output, times)
-    describe([output], json_output=False)
+    # Described from memory: what a pipe or a device was given cannot be read again.
+    print_table(COLUMNS, [_described(output, times)])
+
+
+def _described(file: Path, times: Sequence[int]) -> dict[str, Any]:
+    return {"name": file.name, **asdict(mahimahi.describe(times))}

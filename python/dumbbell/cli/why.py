@@ -9,6 +9,7 @@ from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.simulate import read_scenario, run_quietly
 from dumbbell.cli.tables import Column, print_table
+from dumbbell.files import prepare
 
 __all__ = ["explain"]
 
@@ -30,6 +31,8 @@ def explain(
     scenario = read_scenario(file)
     for text in scenario.warnings:
         note(f"warning: {text}")
+    if html is not None:
+        prepare(html)
     with running(sys.stderr, is_at_most=bool(scenario.stop_when_complete)) as reached:
         result = run_quietly(scenario, seed, run, progress=reached)
     found = result.why(flow, at=at, window=window)

@@ -167,7 +167,6 @@ def cross_validate(
             raise interrupted(works, stores) from interruption
         run_time_s = time.monotonic() - begin
         data = _data(peer, version, share, works, judged, failures, run_time_s)
-    target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "index.html", target / "results.json"
     text = page(
         peer, judged, facts=_facts(peer, data, judged), failures=failures, notice=_notice(share, grids)

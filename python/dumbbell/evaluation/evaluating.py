@@ -204,7 +204,6 @@ def evaluate(
         warnings = [*store.warnings, *violations]
         data = _data(study, judged, work, listed, time.monotonic() - begin, warnings)
     target = place / _folder_name(study, only)
-    target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "index.html", target / "results.json"
     write_text(
         report_file,

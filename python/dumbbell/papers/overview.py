@@ -260,7 +260,6 @@ def _write(
         scoreboard=board,
         sections=[_by_paper(done, data["score"]), _waiting(waiting), _run_times(done)],
     )
-    place.mkdir(parents=True, exist_ok=True)
     index, results = place / "index.html", place / "results.json"
     write_text(index, text)
     write_json(results, data)

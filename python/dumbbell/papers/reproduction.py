@@ -285,7 +285,6 @@ def finish(
         notice=paper.notice(settings),
         home=home,
     )
-    target.mkdir(parents=True, exist_ok=True)
     report_file, results_file = target / "report.html", target / "results.json"
     write_text(report_file, text)
     write_json(results_file, data)

@@ -158,7 +158,6 @@ class Picture:
         kind = picture_format(file)
         # Drawn before the file is opened, so that a missing package leaves nothing.
         content = self.to_html().encode() if kind == "html" else self._drawn(kind)
-        file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file) as opened:
             opened.write(content)
 

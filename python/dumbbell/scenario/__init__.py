@@ -27,6 +27,7 @@ from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.external import canonical, with_controls
+from dumbbell.files import read_input
 from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
 from dumbbell.scenario.impairments import (
     Bernoulli,
@@ -432,8 +433,7 @@ class Scenario(Part):
     @classmethod
     def _from_file(cls, path: str | os.PathLike[str], form: Literal["toml", "json"]) -> Self:
         file = file_path("file", path)
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST_FILE_BYTES + 1)
+        content = read_input(file, LARGEST_FILE_BYTES + 1)
         return cls.from_text(content, form=form, folder=file.parent, source=str(path))
 
     @classmethod

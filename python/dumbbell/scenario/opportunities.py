@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import refusal
+from dumbbell.files import read_text
 
 __all__ = ["read_trace", "with_traces"]
 
@@ -14,7 +15,7 @@ __all__ = ["read_trace", "with_traces"]
 def read_trace(path: Path) -> tuple[int, ...]:
     """Return the times of a trace, in milliseconds; order and bounds are checked by the engine."""
     times = []
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         if not (line.strip().isascii() and line.strip().isdigit()):
             accepted = "a whole number of milliseconds"
             raise refusal(f"{path}, line {number}", f'"{line}"', accepted, quoted=False)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from dumbbell.arguments import file_path
 from dumbbell.errors import refusal
+from dumbbell.files import read_input
 
 __all__ = [
     "DIMENSIONS", "PARTS", "Choice", "Dimension", "Range", "Value", "Values", "bounds_from_file", "space",
@@ -270,7 +271,7 @@ def bounds_from_file(path: Any) -> dict[str, Any]:
     """
     file = file_path("bounds", path)
     try:
-        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads(read_input(file).decode("utf-8-sig"))
     except ValueError as error:
         raise refusal(
             str(path), str(error), "a TOML document", problem="could not be parsed", quoted=False

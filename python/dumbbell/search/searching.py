@@ -16,6 +16,7 @@ from dumbbell import _engine
 from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_number
 from dumbbell.control import Control
 from dumbbell.errors import installation, refusal
+from dumbbell.files import make_folder
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.parts import External
@@ -198,7 +199,7 @@ class Search:
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend
 
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         storage = JournalStorage(JournalFileBackend(str(self.folder / JOURNAL)))
         study = optuna.create_study(
             storage=storage, study_name=self.identity, direction="maximize", load_if_exists=True
