@@ -20,14 +20,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dumbbell.binary import Binary
+from dumbbell.caller import user_of_children
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
+from dumbbell.files import replacing
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.run import Job, RunTables, warn_of
 from dumbbell.scenario import Scenario
@@ -280,7 +282,10 @@ def doctor() -> list[Check]:
     except MachineError as error:
         remedy = f"build it in a checkout with `{BUILDING}`, or name it in {VARIABLE}"
         return [Check(check="binary", status="missing", detail=str(error), remedy=remedy)]
-    found = subprocess.run([binary, "doctor"], capture_output=True, text=True, check=False)
+    user = user_of_children()
+    found = subprocess.run(
+        [binary, "doctor"], capture_output=True, text=True, check=False, user=user, group=user
+    )
     try:
         listed = [Check(**entry) for entry in json.loads(found.stdout)]
     except (ValueError, TypeError):
@@ -518,13 +523,24 @@ class _Processes:
         self._running: set[subprocess.Popen[str]] = set()
         self._is_over = False
 
-    def answer(self, command: Sequence[str | Path], request: str) -> tuple[int, str, str]:
-        """Return the exit code, output and errors of a process."""
-        pipe = subprocess.PIPE
+    def answer(
+        self, command: Sequence[str | Path], request: str, descriptors: Sequence[int]
+    ) -> tuple[int, str, str]:
+        """Return the exit code, output and errors of a process that has these descriptors as well."""
+        pipe, user = subprocess.PIPE, user_of_children()
         with self._lock:
             if self._is_over:
                 raise RealTimeError("the testbed was interrupted")
-            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+            process = subprocess.Popen(
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                text=True,
+                user=user,
+                group=user,
+                pass_fds=descriptors,
+            )
             self._running.add(process)
         try:
             output, errors = process.communicate(request)
@@ -565,21 +581,24 @@ def _once(
     repeated: int,
     pcap: Path | None,
 ) -> RealTimeRun:
-    request = {
-        "scenario": json.loads(job.scenario.canonical_json),
-        "seed": job.seed,
-        "run": job.run,
-        "congestion": dict(congestion),
-        "pcap": None if pcap is None else str(pcap.absolute()),
-    }
-    code, output, errors = processes.answer([binary, "run"], json.dumps(request))
-    reason = _last_line(errors)
-    if code == REFUSED:
-        raise ScenarioError(reason)
-    if code == MISSING:
-        raise MachineError(reason)
-    if code != 0:
-        raise RealTimeError(f"the testbed failed: {reason or f'exit code {code}'}")
+    with nullcontext() if pcap is None else replacing(pcap) as packets:
+        descriptors = [] if packets is None else [packets.fileno()]
+        request = {
+            "scenario": json.loads(job.scenario.canonical_json),
+            "seed": job.seed,
+            "run": job.run,
+            "congestion": dict(congestion),
+            "pcap": f"/dev/fd/{descriptors[0]}" if descriptors else None,
+        }
+        code, output, errors = processes.answer([binary, "run"], json.dumps(request), descriptors)
+        # The binary knows the file by its descriptor.
+        reason = _last_line(errors).replace(str(request["pcap"]), str(pcap))
+        if code == REFUSED:
+            raise ScenarioError(reason)
+        if code == MISSING:
+            raise MachineError(reason)
+        if code != 0:
+            raise RealTimeError(f"the testbed failed: {reason or f'exit code {code}'}")
     try:
         answer = json.loads(output)
         return _run_of(job, answer, repeated)

@@ -6,6 +6,7 @@ mod citations;
 mod crates;
 mod engine;
 mod leftovers;
+mod outputs;
 mod papers;
 mod prose;
 mod registry;
@@ -94,6 +95,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         crates::check,
         engine::check,
         leftovers::check,
+        outputs::check,
         papers::check,
         prose::check,
         registry::check,

@@ -22,6 +22,8 @@ pub mod doctor;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod emulator;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
+pub mod files;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod pcap;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod run;

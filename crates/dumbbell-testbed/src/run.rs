@@ -2,6 +2,7 @@
 
 use crate::doctor;
 use crate::emulator::{self, FlowHosts, Report};
+use crate::files::{self, Caller};
 use crate::pcap::{self, Capture, CaptureWriter, PacketFile};
 use crate::plan::{Control, FlowPlan, Plan, Replacements};
 use crate::sample::{Samples, recordings};
@@ -138,7 +139,8 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
     let pcap_failed = |error| {
         RunError::Failed(format!("cannot write {}: {error}", pcap.clone().unwrap_or_default().display()))
     };
-    let file = pcap.as_ref().map(File::create).transpose().map_err(pcap_failed)?;
+    let caller = Caller::of_process().map_err(RunError::Failed)?;
+    let file = pcap.as_ref().map(|path| files::create(path, &caller)).transpose().map_err(pcap_failed)?;
     let course = Course::begin()?;
     let file = file.map(|file| begin_packets(file, scenario)).transpose().map_err(pcap_failed)?;
     let (capture, writer) = file.map(CaptureWriter::new).unzip();

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from dumbbell import papers
+from dumbbell.caller import become_caller
 from dumbbell.cli.refusals import UNFINISHED, note
 from dumbbell.errors import MachineError, RealTimeError, refusal
 
@@ -98,6 +99,7 @@ def _on_testbed(paper: str, **settings: Any) -> None:
 
     if paper == ALL:
         raise refusal("paper", paper, "one paper with --testbed", problem="is not one paper")
+    become_caller()
     try:
         papers.reproduce_on_testbed(paper, told=note, **settings)
     except MachineError as error:

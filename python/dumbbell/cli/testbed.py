@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from dumbbell.caller import become_caller
 from dumbbell.campaign.planned import PlannedRuns
 from dumbbell.campaign.progress import Display
 from dumbbell.campaign.real_time import in_real_time
@@ -79,6 +80,7 @@ def run_in_real_time(
     fresh: bool,
 ) -> None:
     """Run a scenario file in real time, print its results, and write them where asked."""
+    become_caller()
     scenario = read_scenario(file)
     replacements = _replacements(congestion)
     if runs < 1:

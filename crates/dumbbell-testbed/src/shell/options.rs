@@ -229,8 +229,12 @@ fn read_traces(scenario: &mut Value, folder: &Path) -> Result<(), Rejection> {
 }
 
 fn read(option: &str, file: &Path) -> Result<String, Rejection> {
-    std::fs::read_to_string(file)
-        .map_err(|error| Rejection(format!("{option}: cannot read {}: {error}", file.display())))
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    let text = crate::files::read(file);
+    // Without the kernel no program runs: options are only read, in tests.
+    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+    let text = std::fs::read_to_string(file);
+    text.map_err(|error| Rejection(format!("{option}: cannot read {}: {error}", file.display())))
 }
 
 /// The options of one direction, with the names that they were given by.

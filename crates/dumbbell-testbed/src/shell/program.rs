@@ -5,6 +5,7 @@
 //! process of such a namespace with its first one, also those that left their session or their parent. Warden and first
 //! process each die with their parent (`PR_SET_PDEATHSIG`), so the end of any of them, even by SIGKILL, is the end of all.
 
+use crate::files::Caller;
 use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
@@ -38,21 +39,17 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The user given by `stated`, a name or UID[:GID]; or else the one who called sudo, and otherwise the caller.
+    /// The user given by `stated`, a name or UID[:GID], or else the caller.
     ///
     /// # Errors
     ///
     /// There is no such user; the text says what is accepted.
-    pub fn of(stated: Option<&str>) -> Result<Identity, String> {
-        let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    pub fn of(stated: Option<&str>, caller: &Caller) -> Result<Identity, String> {
         let (uid, gid) = match stated {
             Some(text) => parse_user(text).ok_or_else(|| {
                 format!("--user: \"{text}\" is not accepted; expected the name of a user, or UID[:GID]")
             })?,
-            None => match number("SUDO_UID").zip(number("SUDO_GID")) {
-                Some((uid, gid)) => (Uid::from_raw(uid), Gid::from_raw(gid)),
-                None => (Uid::current(), Gid::current()),
-            },
+            None => (caller.uid, caller.gid),
         };
         let user = User::from_uid(uid).ok().flatten();
         let account = user.map(|user| (user.name, user.dir, user.shell));
@@ -63,15 +60,6 @@ impl Identity {
     pub fn shell(&self) -> OsString {
         let own = self.account.as_ref().map(|(_, _, shell)| shell.clone().into_os_string());
         own.filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".into())
-    }
-
-    /// Gives a file to the user.
-    ///
-    /// # Errors
-    ///
-    /// The file system does not allow it.
-    pub fn own(&self, file: &File) -> io::Result<()> {
-        std::os::unix::fs::fchown(file, Some(self.uid.as_raw()), Some(self.gid.as_raw()))
     }
 
     /// The groups of the user.
@@ -260,7 +248,8 @@ mod tests {
         assert_eq!(parse_user("0"), Some((Uid::from_raw(0), Gid::from_raw(0))));
         assert_eq!(parse_user("4000000000:7"), Some((Uid::from_raw(4_000_000_000), Gid::from_raw(7))));
         assert_eq!(parse_user("0:root"), Some((Uid::from_raw(0), Gid::from_raw(0))));
-        let error = Identity::of(Some("no such user")).expect_err("a rejection");
+        let caller = Caller::of_process().expect("a caller");
+        let error = Identity::of(Some("no such user"), &caller).expect_err("a rejection");
         assert!(error.contains("expected the name of a user, or UID[:GID]"), "{error}");
         let number = parse_user("4000000000").map(|(uid, gid)| (uid.as_raw(), gid.as_raw()));
         assert_eq!(number, Some((4_000_000_000, 4_000_000_000)));

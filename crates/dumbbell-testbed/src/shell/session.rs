@@ -6,7 +6,8 @@ use super::internet::Internet;
 use super::options::{Options, Plan, Status};
 use super::program::{self, Identity};
 use super::records;
-use crate::emulator::{Report, RunClock};
+use crate::emulator::{self, RunClock};
+use crate::files::{self, Caller, Report};
 use crate::space::SpaceError;
 use crate::wire::{EndPoints, LinkCounters, Wire};
 use dumbbell_sim::paths::Direction;
@@ -15,9 +16,8 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::utsname::uname;
 use serde_json::json;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 
@@ -53,8 +53,10 @@ impl From<SpaceError> for Failure {
 ///
 /// The options are rejected, the machine cannot make the link, or the link failed while it carried packets.
 pub fn run(options: &Options) -> Result<i32, Failure> {
-    let plan = options.plan().map_err(|rejection| Failure::rejected(rejection.0))?;
-    let identity = Identity::of(options.user.as_deref()).map_err(Failure::rejected)?;
+    let caller = Caller::of_process().map_err(Failure::rejected)?;
+    let plan = caller.act(|| options.plan()).map_err(|error| unavailable("read as the caller", error))?;
+    let plan = plan.map_err(|rejection| Failure::rejected(rejection.0))?;
+    let identity = Identity::of(options.user.as_deref(), &caller).map_err(Failure::rejected)?;
     let mut wire = Wire::new(&plan.scenario, (options.seed, 0), vec![EndPoints::default()])
         .map_err(|error| Failure::rejected(error.to_string()))?;
     if !plan.ignored.is_empty() {
@@ -65,8 +67,9 @@ pub fn run(options: &Options) -> Result<i32, Failure> {
     signals.thread_block().map_err(|error| unavailable("block signals", error))?;
     let ends = Ends::new(options.mtu)?;
     let _internet = options.internet.then(|| Internet::open(&ends)).transpose()?;
-    let create = |path: &Option<_>| path.as_deref().map(|path| create(path, &identity)).transpose();
-    let (log, pcap, report_file) = (create(&options.log)?, create(&options.pcap)?, create(&options.report)?);
+    let (log, pcap) =
+        (output(&options.log, &caller, files::create)?, output(&options.pcap, &caller, files::create)?);
+    let report_file = output(&options.report, &caller, Report::prepare)?;
     let clock = RunClock::start().map_err(|error| unavailable("read the clock", error))?;
     let (recorder, writer) = records::recorder(log, pcap, status_of(options))
         .map_err(|error| Failure::rejected(format!("cannot write records: {error}")))?;
@@ -90,7 +93,7 @@ pub fn run(options: &Options) -> Result<i32, Failure> {
     let report = report.map_err(|error| unavailable("carry packets", error))?;
     if let Some(file) = report_file {
         let value = summary(&plan, &wire, &report);
-        writeln!(&file, "{value:#}")
+        file.write(format!("{value:#}\n").as_bytes())
             .map_err(|error| Failure::rejected(format!("cannot write the report: {error}")))?;
     }
     written.map_err(|error| Failure::rejected(format!("cannot write records: {error}")))?;
@@ -114,16 +117,15 @@ pub fn say(text: &str) {
     eprintln!("{text}");
 }
 
-/// Makes a file that belongs to the user of the program.
-fn create(path: &Path, identity: &Identity) -> Result<File, Failure> {
-    let made = File::create(path).and_then(|file| {
-        // A file such as /dev/stderr stays as it is.
-        if file.metadata()?.is_file() {
-            identity.own(&file)?;
-        }
-        Ok(file)
-    });
-    made.map_err(|error| Failure::rejected(format!("cannot write {}: {error}", path.display())))
+/// Opens a file that an option names.
+fn output<T>(
+    path: &Option<PathBuf>,
+    caller: &Caller,
+    open: impl FnOnce(&Path, &Caller) -> io::Result<T>,
+) -> Result<Option<T>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let failed = |error| Failure::rejected(format!("cannot write {}: {error}", path.display()));
+    open(path, caller).map(Some).map_err(failed)
 }
 
 /// Where live statistics go.
@@ -203,7 +205,7 @@ fn totals(plan: &Plan, wire: &Wire, direction: Direction) -> Value {
 }
 
 /// The report: totals of both directions, and how late packets were.
-fn summary(plan: &Plan, wire: &Wire, report: &Report) -> Value {
+fn summary(plan: &Plan, wire: &Wire, report: &emulator::Report) -> Value {
     let (lateness, refused) = (wire.lateness(), wire.refused());
     let ms = |time: Time| time.secs() * 1e3;
     json!({
@@ -224,7 +226,7 @@ fn summary(plan: &Plan, wire: &Wire, report: &Report) -> Value {
 }
 
 /// The end of a shell, in one line.
-fn sentence(wire: &Wire, report: &Report) -> String {
+fn sentence(wire: &Wire, report: &emulator::Report) -> String {
     let (lateness, conservation) = (wire.lateness(), wire.conservation());
     let fifo = if report.granted.is_fifo { "" } else { "; the kernel did not grant SCHED_FIFO" };
     format!(
